@@ -1,0 +1,1 @@
+"""memnet: question answering over an external memory, read by attention in several hops."""

@@ -1,0 +1,65 @@
+"""The Transformer encoder, in the post-norm form of the original and of BERT."""
+
+from torch import Tensor, nn
+
+from memnet.attention.multi_head import MultiHeadAttention
+
+
+class TransformerLayer(nn.Module):
+    """Self-attention, then a two-layer network on each token, each with a residual and a norm.
+
+    Source: Vaswani et al. 2017, section 3.1; GELU and the norm's epsilon as in Devlin et al. 2019.
+    """
+
+    def __init__(self, width: int, heads: int, inner: int, epsilon: float = 1e-12) -> None:
+        """Make one layer.
+
+        Args:
+            width: D, width of a token.
+            heads: H, number of attention heads.
+            inner: width of the hidden layer of the token-wise network.
+            epsilon: added to the variance in both layer norms.
+        """
+        super().__init__()
+        self.attention = MultiHeadAttention(width, heads)
+        self.attention_norm = nn.LayerNorm(width, eps=epsilon)
+        self.expand = nn.Linear(width, inner)
+        self.contract = nn.Linear(inner, width)
+        self.output_norm = nn.LayerNorm(width, eps=epsilon)
+
+    def forward(self, tokens: Tensor, mask: Tensor | None = None) -> Tensor:
+        """Let every token attend to every other.
+
+        Args:
+            tokens: [B, T, D] float.
+            mask: bool, broadcastable to [B, T, T]; True where a token may be attended to.
+
+        Returns:
+            [B, T, D] float.
+        """
+        attended = self.attention(tokens, tokens, tokens, mask).read
+        tokens = self.attention_norm(tokens + attended)
+        hidden = nn.functional.gelu(self.expand(tokens))
+        return self.output_norm(tokens + self.contract(hidden))
+
+
+class TransformerEncoder(nn.Module):
+    """A stack of Transformer layers.
+
+    Source: Vaswani et al. 2017, section 3.1.
+    """
+
+    def __init__(
+        self, layers: int, width: int, heads: int, inner: int, epsilon: float = 1e-12
+    ) -> None:
+        """Make ``layers`` layers; the other arguments are those of ``TransformerLayer``."""
+        super().__init__()
+        self.layers = nn.ModuleList(
+            TransformerLayer(width, heads, inner, epsilon) for _ in range(layers)
+        )
+
+    def forward(self, tokens: Tensor, mask: Tensor | None = None) -> Tensor:
+        """Pass [B, T, D] tokens through every layer; shapes and mask as in ``TransformerLayer``."""
+        for layer in self.layers:
+            tokens = layer(tokens, mask)
+        return tokens

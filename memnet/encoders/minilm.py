@@ -1,0 +1,139 @@
+"""all-MiniLM-L6-v2 on this project's own Transformer encoder."""
+
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memnet.encoders.weights import check_file, model_folder
+
+if TYPE_CHECKING:
+    from memnet.encoders.network import SentenceNetwork
+
+_WINDOW_TOKENS = 256
+"""Tokens the encoder was trained to see at once, with the two that mark start and end."""
+_BATCH_TOKENS = 1024
+"""Tokens of a batch: enough for full speed, small enough for the cache of one core."""
+
+
+@dataclass(frozen=True)
+class _Window:
+    text: int
+    """Which of the given texts this is a window of."""
+    tokens: list[int]
+
+
+class MiniLMEncoder:
+    """Texts to vectors of length one, as sentence-transformers gives them for the same weights.
+
+    A text longer than 256 tokens is encoded in windows whose vectors are averaged, weighted by
+    their tokens; nothing is cut off. Weights are loaded at the first use. Thread-safe.
+
+    Source: Reimers and Gurevych 2019 (mean pooling); Wang et al. 2020 (MiniLM).
+    """
+
+    fingerprint = "all-MiniLM-L6-v2/53aa51172d14/mean-256"
+    """Model, start of the weights' sha256, pooling and window: all that decides a vector."""
+    dimension = 384
+
+    def __init__(self, folder: Path | None = None, threads: int = 1) -> None:
+        """Remember where the weights are.
+
+        Args:
+            folder: with model.safetensors and tokenizer.json; None for the installed package.
+            threads: processor cores to use.
+        """
+        self._folder = folder
+        self._threads = threads
+        self._guard = threading.Lock()
+        self._loaded: tuple[Any, SentenceNetwork] | None = None
+
+    def load(self) -> None:
+        """Load the weights now, rather than at the first use.
+
+        Raises:
+            EncoderError: they are missing or damaged.
+        """
+        self._parts()
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Encode texts.
+
+        Args:
+            texts: N strings of any length.
+
+        Returns:
+            [N, 384] float32, rows of length one.
+
+        Raises:
+            EncoderError: the weights are missing or damaged.
+        """
+        tokenizer, network = self._parts()
+        windows = [
+            _Window(text, tokens)
+            for text, encoding in enumerate(tokenizer.encode_batch_fast(list(texts)))
+            for tokens in _token_windows(encoding.ids)
+        ]
+        # Batches of one length need neither padding nor mask. One thread a batch and several
+        # batches at a time use the cores better than all cores on one batch, and never spin.
+        batches = list(_batches(windows))
+        vectors = np.zeros((len(texts), self.dimension), np.float32)
+        with ThreadPoolExecutor(self._threads) as pool:
+            for batch, pooled in zip(
+                batches,
+                map(network.embed, map(_token_ids, batches))
+                if len(batches) == 1 or self._threads == 1
+                else pool.map(network.embed, map(_token_ids, batches)),
+                strict=True,
+            ):
+                for window, vector in zip(batch, pooled, strict=True):
+                    vectors[window.text] += vector * len(window.tokens)
+        lengths: NDArray[np.float32] = np.linalg.norm(vectors, axis=1, keepdims=True)
+        return vectors / lengths
+
+    def _parts(self) -> tuple[Any, "SentenceNetwork"]:
+        with self._guard:
+            if self._loaded is None:
+                from tokenizers import Tokenizer
+
+                from memnet.encoders.network import SentenceNetwork
+
+                folder = self._folder or model_folder()
+                for name in ("tokenizer.json", "model.safetensors"):
+                    check_file(folder / name)
+                tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+                tokenizer.no_padding()
+                tokenizer.no_truncation()
+                self._loaded = tokenizer, SentenceNetwork.load(folder / "model.safetensors")
+            return self._loaded
+
+
+def _token_windows(tokens: list[int]) -> Iterator[list[int]]:
+    """Cut a tokenised text, which starts and ends with a mark, into windows that do so too."""
+    if len(tokens) <= _WINDOW_TOKENS:
+        yield tokens
+        return
+    first, *inner, last = tokens
+    step = _WINDOW_TOKENS - 2
+    for start in range(0, len(inner), step):
+        yield [first, *inner[start : start + step], last]
+
+
+def _batches(windows: list[_Window]) -> Iterator[list[_Window]]:
+    """Group windows by length, longest first, into batches of a bounded number of tokens."""
+    ordered = sorted(windows, key=lambda window: -len(window.tokens))
+    for length, same in groupby(ordered, key=lambda window: len(window.tokens)):
+        group = list(same)
+        size = max(1, _BATCH_TOKENS // length)
+        for start in range(0, len(group), size):
+            yield group[start : start + size]
+
+
+def _token_ids(batch: list[_Window]) -> NDArray[np.int64]:
+    return np.array([window.tokens for window in batch], np.int64)

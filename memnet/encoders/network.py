@@ -1,0 +1,96 @@
+"""The network of a BERT-style sentence encoder."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from safetensors.torch import load_file
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
+
+from memnet.attention import TransformerEncoder
+
+_LAYERS, _WIDTH, _HEADS, _INNER = 6, 384, 12, 1536
+_WORDS, _POSITIONS, _SEGMENTS = 30522, 512, 2
+
+_NAMES = (
+    ("embeddings.word_embeddings.", "words."),
+    ("embeddings.position_embeddings.", "positions."),
+    ("embeddings.token_type_embeddings.", "segments."),
+    ("embeddings.LayerNorm.", "norm."),
+    ("encoder.layer.", "encoder.layers."),
+    ("attention.self.", "attention."),
+    ("attention.output.dense.", "attention.output."),
+    ("attention.output.LayerNorm.", "attention_norm."),
+    ("intermediate.dense.", "expand."),
+    (".output.dense.", ".contract."),
+    (".output.LayerNorm.", ".output_norm."),
+)
+"""Parts of BERT's published tensor names and the names of the same parts here, in this order."""
+
+
+class SentenceNetwork(nn.Module):
+    """Token ids to one vector a text: embeddings, Transformer encoder, mean over tokens.
+
+    Source: Devlin et al. 2019 (embeddings); Reimers and Gurevych 2019 (mean pooling).
+    """
+
+    def __init__(self) -> None:
+        """Make the network with untrained weights."""
+        super().__init__()
+        self.words = nn.Embedding(_WORDS, _WIDTH)
+        self.positions = nn.Embedding(_POSITIONS, _WIDTH)
+        self.segments = nn.Embedding(_SEGMENTS, _WIDTH)
+        self.norm = nn.LayerNorm(_WIDTH, eps=1e-12)
+        self.encoder = TransformerEncoder(_LAYERS, _WIDTH, _HEADS, _INNER)
+
+    def forward(self, token_ids: Tensor) -> Tensor:
+        """Encode texts of equal length.
+
+        Args:
+            token_ids: [B, T] int64, T at most 512, no padding.
+
+        Returns:
+            [B, D] float32, rows of length one.
+        """
+        places = self.positions.weight[: token_ids.shape[1]] + self.segments.weight[0]
+        tokens = self.encoder(self.norm(self.words(token_ids) + places))
+        return nn.functional.normalize(tokens.mean(dim=1), dim=-1)
+
+    def embed(self, token_ids: NDArray[np.int64]) -> NDArray[np.float32]:
+        """``forward`` from and to NumPy, without gradients: [B, T] int64 -> [B, D] float32."""
+        with torch.inference_mode():
+            vectors: NDArray[np.float32] = self(torch.from_numpy(token_ids)).numpy()
+        return vectors
+
+    @classmethod
+    def load(cls, path: Path) -> "SentenceNetwork":
+        """Read BERT weights from a safetensors file, which stays mapped rather than copied."""
+        with _WithoutInitialisation():
+            network = cls()
+        tensors = {
+            _own_name(name): tensor
+            for name, tensor in load_file(path).items()
+            if not name.startswith("pooler.") and not name.endswith("position_ids")
+        }
+        network.load_state_dict(tensors, assign=True)
+        return network.eval()
+
+
+class _WithoutInitialisation(TorchFunctionMode):
+    """Leaves new parameters as they are: random values would be thrown away at once."""
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        if getattr(func, "__module__", None) == "torch.nn.init":
+            return args[0] if args else kwargs["tensor"]
+        return func(*args, **(kwargs or {}))
+
+
+def _own_name(name: str) -> str:
+    for published, own in _NAMES:
+        name = name.replace(published, own)
+    return name

@@ -1,0 +1,6 @@
+"""Ingest: files, documents and facts become slots."""
+
+from memnet.ingest.pipeline import Ingest, Progress
+from memnet.ingest.reading import Problem
+
+__all__ = ["Ingest", "Problem", "Progress"]

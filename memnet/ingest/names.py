@@ -1,0 +1,136 @@
+"""Names: one spelling for each, and where they stand in a text.
+
+A name in the text of one slot and in the key of another is what a hop follows. The extractor knows
+no language model and no list of names: it goes by capital letters, numbers and quotation marks.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+_LETTERS = re.compile(r"[^\W_]+")
+_WORD = re.compile(r"[\w&]+(?:['’.\-]\w+)*\.?")
+_BRACKETS = re.compile(r"\s*\([^()]*\)")
+_QUOTED = re.compile(r'["“]\s?([^"“”\n]{2,80}?)\s?["”]')
+_BETWEEN_WORDS = " ,-–/:'’!&\u00a0"
+_CONNECTIVES = frozenset(
+    "of the and de la le du des da di del van von der den for in on at to a an y e et al el ibn "
+    "bin from with".split()
+)
+_NO_NAMES = frozenset(
+    """a an and are as at but by for from had has have he her hers his how i if in into is it its
+    january february march april may june july august september october november december
+    monday tuesday wednesday thursday friday saturday sunday no not of on one or our she so some
+    such that the their them then there these they this those to was we were what when where
+    which while who whom whose why with you your after although also among before both during
+    each however since two three until upon under""".split()
+)
+_LONGEST_NAME = 10
+"""Words."""
+_QUESTION_WORDS = 200
+"""Words of a question in which names are looked for."""
+
+
+def normalise(name: str) -> str:
+    """One spelling for a name: no case, accents, punctuation or underscores, single spaces."""
+    folded = name.casefold()
+    if not folded.isascii():
+        decomposed = unicodedata.normalize("NFKD", folded)
+        folded = "".join(letter for letter in decomposed if not unicodedata.combining(letter))
+    return " ".join(_LETTERS.findall(folded))
+
+
+def title_symbols(title: str) -> tuple[str, ...]:
+    """The names under which something of this title is known: in full, and without brackets."""
+    names = (normalise(title), normalise(_BRACKETS.sub("", title)))
+    return tuple(dict.fromkeys(name for name in names if name))
+
+
+def mentions(text: str) -> tuple[str, ...]:
+    """Normalised names that a text mentions, each once, in order of appearance.
+
+    A name is a run of capitalised words or numbers. Runs that connectives or commas join count
+    each and together ("Rank", "Rank of Orre"), and a run counts also without its first or last
+    word ("President Ada Orre", "Ada Orre").
+    """
+    spans = [span for run in _runs(text) for span in _readings(run)]
+    found = [text[start:end] for start, end in sorted(spans)] + _QUOTED.findall(text)
+    return tuple(dict.fromkeys(name for name in map(normalise, found) if _is_name(name)))
+
+
+def possible_names(question: str) -> list[str]:
+    """Every run of words of a question, in any case, that might be a name; longest first."""
+    words = normalise(question).split()[:_QUESTION_WORDS]
+    runs = [
+        " ".join(words[start : start + length])
+        for length in range(min(_LONGEST_NAME, len(words)), 0, -1)
+        for start in range(len(words) - length + 1)
+    ]
+    return list(dict.fromkeys(run for run in runs if _is_name(run)))
+
+
+def longest(names: Iterable[str]) -> list[str]:
+    """The names that are not part of another one among them; longest first."""
+    kept: list[str] = []
+    for name in sorted(names, key=lambda name: (-len(name), name)):
+        if not any(f" {name} " in f" {other} " for other in kept):
+            kept.append(name)
+    return kept
+
+
+@dataclass(slots=True)
+class _Atom:
+    """Capitalised words with nothing but spaces between them."""
+
+    starts: list[int]
+    ends: list[int]
+
+
+def _runs(text: str) -> list[list[_Atom]]:
+    """Groups of atoms that only connectives, commas and the like hold apart."""
+    runs: list[list[_Atom]] = []
+    run: list[_Atom] = []
+    waiting = 0
+    previous_end = 0
+    ended = True
+    for match in _WORD.finditer(text):
+        start, end = match.span()
+        word = match.group()
+        gap = text[previous_end:start]
+        if ended or len(gap) > 3 or gap.strip(_BETWEEN_WORDS):
+            run, waiting = [], 0
+        if word[0].isupper() or word[0].isdigit():
+            if run and not waiting and gap == " ":
+                run[-1].starts.append(start)
+                run[-1].ends.append(end)
+            else:
+                if not run:
+                    runs.append(run)
+                run.append(_Atom([start], [end]))
+            waiting = 0
+        elif run and word in _CONNECTIVES and waiting < 2:
+            waiting += 1
+        else:
+            run, waiting = [], 0
+        previous_end = end
+        # "Corp." and "J." go on, a longer word with a full stop ends its sentence.
+        ended = word.endswith(".") and len(word) > 3 and word.count(".") == 1
+    return runs
+
+
+def _readings(run: list[_Atom]) -> list[tuple[int, int]]:
+    """Spans of a run that may be a name."""
+    spans = [
+        (run[first].starts[0], run[last].ends[-1])
+        for first in range(len(run))
+        for last in range(first, min(first + 3, len(run)))
+    ]
+    for atom in run:
+        if len(atom.starts) > 1:
+            spans += [(atom.starts[1], atom.ends[-1]), (atom.starts[0], atom.ends[-2])]
+    return spans
+
+
+def _is_name(name: str) -> bool:
+    return bool(name) and name not in _NO_NAMES and not name.isdigit() and len(name) > 1

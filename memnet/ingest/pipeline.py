@@ -1,0 +1,174 @@
+"""The ingest: inputs are read, compared with what is stored, and what changed is written."""
+
+import hashlib
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from memnet.config import Config
+from memnet.errors import InputError
+from memnet.ingest.inputs import FileRead, FolderRead, Input, InputReader, Parsed
+from memnet.ingest.parsed import ParsedDocument
+from memnet.ingest.reading import Problem
+from memnet.ingest.slots import document_source, facts_source
+from memnet.storage import Encode, MemoryStore, NewSource
+from memnet.types import IngestReport
+
+_PIPELINE_VERSION = "1"
+"""Part of every digest: it changes when slots are made in another way, so that all are remade."""
+
+
+class Progress(NamedTuple):
+    """How far an ingest has come."""
+
+    characters: int
+    """Characters of input dealt with and safely stored."""
+    documents: int
+
+
+class Ingest:
+    """One run over some inputs.
+
+    Documents are stored in batches, each batch in one transaction: after a kill everything up to
+    the last batch is there, and the same run finishes the rest.
+    """
+
+    def __init__(
+        self,
+        store: MemoryStore,
+        encode: Encode,
+        config: Config,
+        *,
+        namespace: str = "",
+        facts: bool = False,
+        on_progress: Callable[[Progress], None] = lambda progress: None,
+        on_problem: Callable[[Problem], None] = lambda problem: None,
+    ) -> None:
+        """Set up a run; ``facts`` reads every file and stream as facts."""
+        self._store = store
+        self._encode = encode
+        self._config = config
+        self._namespace = namespace
+        self._reader = InputReader(facts=facts, longest=config.ingest.longest_document)
+        self._on_progress = on_progress
+        self._problems = _Problems(on_problem)
+        self._added = self._updated = self._unchanged = self._removed = 0
+        self._progress = Progress(0, 0)
+        self._seen: dict[str, bytes] = {}
+        self._batch: list[tuple[Parsed, bytes]] = []
+        self._batch_size = 0
+        self._salt = f"{_PIPELINE_VERSION}/{config.window.characters}/".encode()
+
+    def run(self, inputs: Iterable[Input]) -> IngestReport:
+        """Take in everything that can be used; report and count what can't.
+
+        Raises:
+            InputError: nothing at all could be used.
+            StoreBusyError, StoreError: the store can't be written.
+        """
+        started = time.perf_counter()
+        with self._store.writing():
+            for item in self._reader.read(inputs):
+                if isinstance(item, Problem):
+                    self._problems.add(item)
+                elif isinstance(item, (FileRead, FolderRead)):
+                    self._remove_vanished(item)
+                else:
+                    self._take(item)
+            self._store_batch()
+        self._problems.finish(nothing_used=not self._seen)
+        return IngestReport(
+            added=self._added,
+            updated=self._updated,
+            unchanged=self._unchanged,
+            removed=self._removed,
+            skipped=self._problems.count,
+            slots=self._store.counts().slots,
+            seconds=time.perf_counter() - started,
+        )
+
+    def _take(self, parsed: Parsed) -> None:
+        """Put an input into the batch, unless this run has met its name before."""
+        digest = hashlib.blake2b(self._salt + parsed.digest(), digest_size=16).digest()
+        before = self._seen.setdefault(parsed.name, digest)
+        if before is not digest:
+            if before != digest:
+                self._problems.add(
+                    Problem(
+                        parsed.origin or "input",
+                        f"the id {parsed.name!r} came before in this run with other content; "
+                        "the first is kept: give each document an id of its own",
+                    )
+                )
+            return
+        self._batch.append((parsed, digest))
+        self._batch_size += parsed.size()
+        if self._batch_size >= self._config.ingest.batch_characters:
+            self._store_batch()
+
+    def _store_batch(self) -> None:
+        """Write what changed of the batch, in one transaction."""
+        states = self._store.source_states([parsed.name for parsed, _ in self._batch], self._namespace)
+        fresh = [
+            self._source(parsed, digest)
+            for parsed, digest in self._batch
+            if states.get(parsed.name) != (digest, parsed.origin)
+        ]
+        counts = self._store.put(fresh, self._encode)
+        self._added += counts.added
+        self._updated += counts.updated
+        self._unchanged += len(self._batch) - counts.added - counts.updated
+        self._progress = Progress(
+            self._progress.characters + self._batch_size,
+            self._progress.documents + len(self._batch),
+        )
+        self._batch = []
+        self._batch_size = 0
+        self._on_progress(self._progress)
+
+    def _source(self, parsed: Parsed, digest: bytes) -> NewSource:
+        if isinstance(parsed, ParsedDocument):
+            return document_source(parsed, digest, self._namespace, self._config.window.characters)
+        return facts_source(parsed, digest, self._namespace)
+
+    def _remove_vanished(self, read: FileRead | FolderRead) -> None:
+        """Remove what came from this file, or from files of this folder, and is there no longer."""
+        stored = self._store.names_by_origin(read.origin, self._namespace)
+        vanished = [
+            name
+            for name, origin in stored.items()
+            if name not in self._seen and (isinstance(read, FileRead) or not Path(origin).exists())
+        ]
+        if vanished:
+            self._store.delete(vanished, self._namespace)
+            self._removed += len(vanished)
+
+
+class _Problems:
+    """Counts and reports problems; the only one of a run that used nothing becomes its error."""
+
+    def __init__(self, report: Callable[[Problem], None]) -> None:
+        self.count = 0
+        self._report = report
+        self._held: Problem | None = None
+
+    def add(self, problem: Problem) -> None:
+        self.count += 1
+        if self.count == 1:
+            self._held = problem
+            return
+        self._release()
+        self._report(problem)
+
+    def finish(self, *, nothing_used: bool) -> None:
+        if nothing_used and self._held is not None:
+            raise InputError(str(self._held))
+        self._release()
+        if nothing_used and self.count:
+            raise InputError(f"nothing was ingested: all {self.count} inputs were skipped, see above")
+
+    def _release(self) -> None:
+        if self._held is not None:
+            self._report(self._held)
+            self._held = None

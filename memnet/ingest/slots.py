@@ -1,0 +1,73 @@
+"""Parsed inputs become sources with slots: their keys, values and symbols."""
+
+from collections.abc import Callable, Iterable
+
+from memnet.ingest.names import mentions, normalise, title_symbols
+from memnet.ingest.parsed import ParsedDocument, ParsedFacts
+from memnet.ingest.windows import windows
+from memnet.storage import NewSlot, NewSource
+
+Extract = Callable[[str], Iterable[str]]
+"""Finds the normalised names that a text mentions: the place for a better extractor."""
+
+
+def document_source(
+    document: ParsedDocument, digest: bytes, namespace: str, longest: int, extract: Extract = mentions
+) -> NewSource:
+    """A document as a source with a slot for each window."""
+    slots: list[NewSlot] = []
+    for section in document.sections:
+        symbols = tuple(dict.fromkeys((*title_symbols(section.title), *section.symbols)))
+        for start, end in windows(document.text[section.start : section.end], longest):
+            text = document.text[section.start + start : section.start + end]
+            slots.append(
+                NewSlot(
+                    kind="passage",
+                    title=section.title,
+                    text=text,
+                    start=section.start + start,
+                    end=section.start + end,
+                    key_text=f"{section.title}\n{text}" if section.title else text,
+                    key_symbols=symbols,
+                    value_symbols=tuple(name for name in extract(text) if name not in symbols),
+                )
+            )
+    return NewSource(
+        document.name, digest, slots, namespace, "document", document.origin, document.title,
+        document.metadata,
+    )  # fmt: skip
+
+
+def facts_source(facts: ParsedFacts, digest: bytes, namespace: str) -> NewSource:
+    """Facts as a source with two slots each: from subject to object, and back."""
+    slots: list[NewSlot] = []
+    for fact, text, start, end in facts.facts:
+        relation = relation_words(fact.relation)
+        for kind, key, value, key_text in (
+            ("fact", fact.subject, fact.object, relation),
+            ("reverse", fact.object, fact.subject, f"{relation} of"),
+        ):
+            slots.append(
+                NewSlot(
+                    kind=kind,  # type: ignore[arg-type]
+                    title=key,
+                    text=text,
+                    start=start,
+                    end=end,
+                    key_text=key_text,
+                    key_symbols=_symbol(key),
+                    value_symbols=_symbol(value),
+                    relation=relation,
+                    value=value,
+                )
+            )
+    return NewSource(facts.name, digest, slots, namespace, "facts", facts.origin)
+
+
+def relation_words(relation: str) -> str:
+    """A relation's name as words: ``starred_actors`` and ``starred.actors`` as "starred actors"."""
+    return normalise(relation) or relation
+
+
+def _symbol(name: str) -> tuple[str, ...]:
+    return (normalise(name) or name.strip().casefold(),)

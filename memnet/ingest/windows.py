@@ -1,0 +1,57 @@
+"""Cutting text into windows on sentence borders, with exact positions."""
+
+import re
+from collections.abc import Iterator
+
+from sentencex import segment
+
+_BREAK = re.compile(r"\s+")
+
+
+def sentences(text: str) -> list[tuple[int, int]]:
+    """Character spans of the sentences of a text, without the white space around them."""
+    spans: list[tuple[int, int]] = []
+    position = 0
+    for part in segment("en", text):
+        span = _trimmed(text, position, position + len(part))
+        if span is not None:
+            spans.append(span)
+        position += len(part)
+    return spans
+
+
+def windows(text: str, longest: int) -> list[tuple[int, int]]:
+    """Character spans that cover every word of a text, each at most ``longest`` characters.
+
+    Windows hold whole sentences and are as long as allowed. A sentence that is longer by itself
+    is cut between words, and a word that is longer by itself is cut anywhere.
+    """
+    joined: list[tuple[int, int]] = []
+    for sentence in sentences(text):
+        for start, end in _pieces(text, *sentence, longest):
+            if joined and end - joined[-1][0] <= longest:
+                joined[-1] = (joined[-1][0], end)
+            else:
+                joined.append((start, end))
+    return joined
+
+
+def _pieces(text: str, start: int, end: int, longest: int) -> Iterator[tuple[int, int]]:
+    while end - start > longest:
+        breaks = list(_BREAK.finditer(text, start + 1, start + longest + 1))
+        cut = breaks[-1].start() if breaks else start + longest
+        yield start, cut
+        rest = _trimmed(text, cut, end)
+        if rest is None:
+            return
+        start = rest[0]
+    yield start, end
+
+
+def _trimmed(text: str, start: int, end: int) -> tuple[int, int] | None:
+    part = text[start:end]
+    content = part.strip()
+    if not content:
+        return None
+    start += len(part) - len(part.lstrip())
+    return start, start + len(content)

@@ -1,0 +1,154 @@
+"""The values that go into memnet and come out of it: immutable, and carrying their evidence."""
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Value(BaseModel):
+    """Base of all public values: frozen, and unknown fields are refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Document(Value):
+    """A text to remember."""
+
+    id: str = Field(min_length=1)
+    """Source id: what evidence cites and what ``forget`` takes."""
+    text: str
+    title: str = ""
+    metadata: dict[str, Any] = {}
+
+
+class Fact(Value):
+    """A triple to remember."""
+
+    subject: str = Field(min_length=1)
+    relation: str = Field(min_length=1)
+    object: str = Field(min_length=1)
+
+
+class Evidence(Value):
+    """A slot that supports an answer; ``text`` is ``source_text[start:end]``, character for character."""
+
+    id: int
+    source: str
+    title: str
+    start: int
+    end: int
+    text: str
+    score: float
+    """The controller's score: it ranks evidence of one question and is no probability."""
+    hop: int
+    """The hop that first gave this slot its final place, counted from 1."""
+
+
+class SlotWeight(Value):
+    """How much one hop attended to one slot, and what led it there."""
+
+    id: int
+    source: str
+    weight: float
+    """Attention weight, 0..1; the weights of one hop sum to at most 1."""
+    title: str = ""
+    dense: float = 0.0
+    """Part of the score that came from vector similarity."""
+    lexical: float = 0.0
+    """Part of the score that came from shared words (BM25)."""
+    symbolic: float = 0.0
+    """Part of the score that came from a name the query state held."""
+    via: str | None = None
+    """The name that led here, where one did."""
+    via_source: str | None = None
+    """The source whose text mentions that name; None where the question itself names it."""
+
+
+class Hop(Value):
+    """One read of the memory."""
+
+    hop: int
+    weights: tuple[SlotWeight, ...]
+
+
+class Candidate(Value):
+    """A possible answer."""
+
+    text: str
+    score: float
+
+
+class Answer(Value):
+    """What the memory says to a question."""
+
+    question: str
+    answer: str | None
+    """None when the memory does not hold the answer."""
+    confidence: float | None
+    """A calibrated probability that the answer is right; None while nothing has calibrated it."""
+    abstained: bool
+    candidates: tuple[Candidate, ...]
+    """Best first. Where facts answer, the whole set of right values."""
+    evidence: tuple[Evidence, ...]
+    """Best first."""
+    hops: tuple[Hop, ...]
+    model: str
+    elapsed_ms: float
+
+
+class IngestReport(Value):
+    """What an ingest did, in documents (a fact file is one document)."""
+
+    added: int
+    updated: int
+    unchanged: int
+    removed: int
+    skipped: int
+    """Files, lines or documents that could not be used; each was reported with its reason."""
+    slots: int
+    """Slots in the store afterwards."""
+    seconds: float
+
+
+class StoreInfo(Value):
+    """What a store holds."""
+
+    path: str
+    slots: int
+    documents: int
+    facts: int
+    symbols: int
+    encoder: str
+    dimension: int
+    schema_version: int
+    generation: int
+    index: str
+    bytes: int
+
+
+class VerifyReport(Value):
+    """What a check of a store found."""
+
+    problems: tuple[str, ...]
+    """One line each; empty when everything agrees."""
+    repaired: bool
+    """Whether a repair was asked for and left no problem behind."""
+
+
+class Evaluation(Value):
+    """Scores over a file of questions; None where the questions can't support a score."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+    n: int
+    recall_at_1: float | None = Field(alias="recall@1")
+    recall_at_2: float | None = Field(alias="recall@2")
+    recall_at_5: float | None = Field(alias="recall@5")
+    recall_at_10: float | None = Field(alias="recall@10")
+    hits_at_1: float | None = Field(alias="hits@1")
+    em: float | None
+    f1: float | None
+    answerable_auroc: float | None
+    ece: float | None
+    latency_ms: dict[str, float]
+    """p50 and p95 over the questions, in milliseconds."""

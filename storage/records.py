@@ -1,0 +1,533 @@
+"""The rows of a store: the only place that knows SQL, and the only truth about what is stored."""
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memnet.errors import StoreError
+from memnet.storage.slots import NewSlot, NewSource, Slot, SourceState, StoreCounts
+from memnet.storage.terms import query_terms
+
+SCHEMA_VERSION = 1
+
+_MIGRATIONS = {
+    1: """
+    CREATE TABLE property (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+    INSERT INTO property VALUES ('generation', '0');
+
+    CREATE TABLE source (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        namespace TEXT NOT NULL,
+        name TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        origin TEXT NOT NULL,
+        title TEXT NOT NULL,
+        metadata TEXT NOT NULL,
+        digest BLOB NOT NULL,
+        UNIQUE (namespace, name)
+    );
+    CREATE INDEX source_by_name ON source (name);
+
+    CREATE TABLE vector (id INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE, data BLOB NOT NULL);
+
+    CREATE TABLE slot (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        source INTEGER NOT NULL REFERENCES source (id),
+        kind TEXT NOT NULL,
+        title TEXT NOT NULL,
+        text TEXT NOT NULL,
+        start INTEGER NOT NULL,
+        end INTEGER NOT NULL,
+        relation TEXT NOT NULL,
+        value TEXT NOT NULL,
+        vector INTEGER NOT NULL REFERENCES vector (id),
+        digest BLOB NOT NULL,
+        UNIQUE (source, digest)
+    );
+    CREATE INDEX slot_by_vector ON slot (vector);
+
+    CREATE TABLE symbol (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+    CREATE TABLE slot_key (
+        symbol INTEGER NOT NULL REFERENCES symbol (id),
+        slot INTEGER NOT NULL REFERENCES slot (id),
+        PRIMARY KEY (symbol, slot)
+    ) WITHOUT ROWID;
+    CREATE INDEX slot_key_by_slot ON slot_key (slot);
+    CREATE TABLE mention (
+        slot INTEGER NOT NULL REFERENCES slot (id),
+        symbol INTEGER NOT NULL REFERENCES symbol (id),
+        PRIMARY KEY (slot, symbol)
+    ) WITHOUT ROWID;
+    CREATE INDEX mention_by_symbol ON mention (symbol);
+
+    CREATE VIRTUAL TABLE slot_text USING fts5 (
+        title, text, content='slot', content_rowid='id',
+        tokenize='porter unicode61 remove_diacritics 2'
+    );
+    CREATE TRIGGER slot_text_insert AFTER INSERT ON slot WHEN new.kind <> 'reverse' BEGIN
+        INSERT INTO slot_text (rowid, title, text) VALUES (new.id, new.title, new.text);
+    END;
+    CREATE TRIGGER slot_text_delete AFTER DELETE ON slot WHEN old.kind <> 'reverse' BEGIN
+        INSERT INTO slot_text (slot_text, rowid, title, text)
+        VALUES ('delete', old.id, old.title, old.text);
+    END;
+    """,
+}
+
+_SLOT_COLUMNS = """slot.id, slot.kind, source.name, source.namespace, slot.title, slot.text,
+    slot.start, slot.end, slot.relation, slot.value"""
+_LISTED = "IN (SELECT value FROM json_each(?))"
+
+
+class Records:
+    """One connection to the rows of a store.
+
+    A connection belongs to one thread. Reads outside ``transaction`` see the last commit.
+    """
+
+    def __init__(self, path: Path, *, read_only: bool = False) -> None:
+        """Open the database at ``path``, without changing its schema.
+
+        Raises:
+            StoreError: the file is no database, is damaged, or is newer than this version.
+        """
+        address = f"{path.absolute().as_uri()}?immutable=1" if read_only else str(path)
+        try:
+            self._connection = sqlite3.connect(
+                address, uri=read_only, isolation_level=None, timeout=10, check_same_thread=False
+            )
+            if not read_only:
+                self._connection.execute("PRAGMA journal_mode = WAL")
+                self._connection.execute("PRAGMA synchronous = FULL")
+            self._connection.execute("PRAGMA foreign_keys = ON")
+            self.schema_version = int(self._rows("PRAGMA user_version")[0][0])
+        except sqlite3.DatabaseError as error:
+            raise StoreError(
+                f"{path} is not a readable memnet database ({error}); "
+                "restore it from a copy, or choose another store folder"
+            ) from error
+        if self.schema_version > SCHEMA_VERSION:
+            raise StoreError(
+                f"{path} has schema {self.schema_version}, this version of memnet knows schemas "
+                f"up to {SCHEMA_VERSION}; upgrade memnet to open it"
+            )
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+
+    def migrate(self) -> None:
+        """Bring the schema up to date; the caller holds the store's writer lock."""
+        for number in range(self.schema_version + 1, SCHEMA_VERSION + 1):
+            self._connection.executescript(
+                f"BEGIN IMMEDIATE; {_MIGRATIONS[number]} PRAGMA user_version = {number}; COMMIT;"
+            )
+            self.schema_version = number
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Everything inside happens, or nothing does; a commit advances the generation.
+
+        Raises:
+            StoreError: the database can't be written (read-only, full, damaged).
+        """
+        try:
+            self._connection.execute("BEGIN IMMEDIATE")
+            yield
+            self._connection.execute(
+                "UPDATE property SET value = value + 1 WHERE name = 'generation'"
+            )
+            self._connection.execute("COMMIT")
+        except sqlite3.DatabaseError as error:
+            self._roll_back()
+            raise StoreError(
+                f"the store could not be written ({error}); nothing of this step was kept: "
+                "check free space and permissions, then run it again"
+            ) from error
+        except BaseException:
+            self._roll_back()
+            raise
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Every read inside sees the same commit."""
+        if self._connection.in_transaction:
+            yield
+            return
+        self._connection.execute("BEGIN")
+        try:
+            yield
+        finally:
+            self._roll_back()
+
+    # Properties -----------------------------------------------------------------------------
+
+    def property(self, name: str) -> str | None:
+        """The value of a named property of the store, or None."""
+        row = self._one("SELECT value FROM property WHERE name = ?", name)
+        return None if row is None else str(row[0])
+
+    def set_property(self, name: str, value: str) -> None:
+        """Set a named property of the store."""
+        self._connection.execute("INSERT OR REPLACE INTO property VALUES (?, ?)", (name, value))
+
+    def generation(self) -> int:
+        """How many transactions have changed the store."""
+        return int(self.property("generation") or 0)
+
+    # Writing --------------------------------------------------------------------------------
+
+    def source_states(self, names: Iterable[str], namespace: str) -> dict[str, SourceState]:
+        """Digest and origin of those of the named sources that the store holds."""
+        rows = self._rows(
+            f"SELECT name, digest, origin FROM source WHERE namespace = ? AND name {_LISTED}",
+            namespace,
+            _json(names),
+        )
+        return {name: SourceState(digest, origin) for name, digest, origin in rows}
+
+    def names_by_origin(self, namespace: str, origin: str) -> dict[str, str]:
+        """Source names with their origins, for the file ``origin`` or files below that folder."""
+        rows = self._rows(
+            "SELECT name, origin FROM source WHERE namespace = ?1 AND (origin = ?2 "
+            "OR substr(origin, 1, length(?2) + 1) = ?2 || '/')",
+            namespace,
+            origin,
+        )
+        return dict(rows)
+
+    def missing_vectors(self, digests: Iterable[bytes]) -> set[bytes]:
+        """Those of the digests for which no vector is stored."""
+        wanted = set(digests)
+        for digest in list(wanted):
+            if self._one("SELECT 1 FROM vector WHERE digest = ?", digest) is not None:
+                wanted.discard(digest)
+        return wanted
+
+    def add_vectors(self, vectors: Iterable[tuple[bytes, NDArray[np.float32]]]) -> None:
+        """Store vectors under the digest of what they encode."""
+        self._connection.executemany(
+            "INSERT OR IGNORE INTO vector (digest, data) VALUES (?, ?)",
+            ((digest, vector.astype("<f4").tobytes()) for digest, vector in vectors),
+        )
+
+    def put_source(
+        self, source: NewSource, slots: Sequence[tuple[NewSlot, bytes, bytes]]
+    ) -> tuple[list[int], list[int]]:
+        """Make a source hold exactly these slots, leaving those that are the same untouched.
+
+        Args:
+            source: the source.
+            slots: its slots, each with its content digest and the digest of its key text, whose
+                vector must be stored.
+
+        Returns:
+            Ids of the slots that were added and of those that were removed.
+        """
+        source_id = self._put_source_row(source)
+        kept = {
+            digest: slot
+            for slot, digest in self._rows("SELECT id, digest FROM slot WHERE source = ?", source_id)
+        }
+        wanted = {digest: (slot, key_digest) for slot, digest, key_digest in slots}
+        removed = [slot for digest, slot in kept.items() if digest not in wanted]
+        self._delete_slots(removed)
+        added = [
+            self._add_slot(source_id, slot, digest, key_digest)
+            for digest, (slot, key_digest) in wanted.items()
+            if digest not in kept
+        ]
+        return added, removed
+
+    def delete_sources(self, names: Iterable[str], namespace: str | None) -> list[int]:
+        """Delete sources with everything made from them; returns the ids of their slots."""
+        chosen = [
+            row[0]
+            for row in self._rows(
+                f"SELECT id FROM source WHERE name {_LISTED} AND (?2 IS NULL OR namespace = ?2)",
+                _json(names),
+                namespace,
+            )
+        ]
+        slots = [
+            row[0] for row in self._rows(f"SELECT id FROM slot WHERE source {_LISTED}", _json(chosen))
+        ]
+        self._delete_slots(slots)
+        self._connection.execute(f"DELETE FROM source WHERE id {_LISTED}", (_json(chosen),))
+        return slots
+
+    def rebuild_text(self) -> None:
+        """Make the text search anew from the slots."""
+        self._connection.execute("INSERT INTO slot_text (slot_text) VALUES ('delete-all')")
+        self._connection.execute(
+            "INSERT INTO slot_text (rowid, title, text) "
+            "SELECT id, title, text FROM slot WHERE kind <> 'reverse'"
+        )
+
+    # Reading --------------------------------------------------------------------------------
+
+    def counts(self) -> StoreCounts:
+        """How much is stored."""
+        row = self._one(
+            """SELECT (SELECT count(*) FROM slot),
+                (SELECT count(*) FROM source WHERE kind = 'document'),
+                (SELECT count(*) FROM slot WHERE kind = 'fact'),
+                (SELECT count(*) FROM symbol WHERE id IN (SELECT symbol FROM slot_key)),
+                (SELECT value FROM property WHERE name = 'generation')"""
+        )
+        assert row is not None
+        return StoreCounts(*(int(value) for value in row))
+
+    def existing_names(self, names: Iterable[str]) -> set[str]:
+        """Those of the names that are sources in some namespace."""
+        return {
+            row[0] for row in self._rows(f"SELECT name FROM source WHERE name {_LISTED}", _json(names))
+        }
+
+    def slots(self, ids: Sequence[int]) -> list[Slot]:
+        """The slots with these ids, in their order; ids that are not stored are left out."""
+        rows = self._rows(
+            f"SELECT {_SLOT_COLUMNS} FROM slot JOIN source ON source.id = slot.source "
+            f"WHERE slot.id {_LISTED}",
+            _json(ids),
+        )
+        found = {row[0]: Slot(*row) for row in rows}
+        return [found[slot] for slot in ids if slot in found]
+
+    def vectors(self, ids: Sequence[int], dimension: int) -> NDArray[np.float32]:
+        """Key vectors [K, D] float32 of these slots, in their order.
+
+        Raises:
+            StoreError: a slot is not stored.
+        """
+        rows = self._rows(
+            "SELECT slot.id, vector.data FROM slot JOIN vector ON vector.id = slot.vector "
+            f"WHERE slot.id {_LISTED}",
+            _json(ids),
+        )
+        found = dict(rows)
+        missing = [slot for slot in ids if slot not in found]
+        if missing:
+            raise StoreError(f"no slot with id {missing[0]} is stored; search again for current ids")
+        joined = b"".join(found[slot] for slot in ids)
+        return np.frombuffer(joined, "<f4").reshape(len(ids), dimension).astype(np.float32)
+
+    def dense_ids(self) -> NDArray[np.int64]:
+        """Ids of the slots that vector search covers, in rising order: [N] int64.
+
+        Facts are left out: they share the vectors of their relations, and are found by symbol.
+        """
+        rows = self._rows("SELECT id FROM slot WHERE kind = 'passage' ORDER BY id")
+        return np.fromiter((row[0] for row in rows), np.int64)
+
+    def lexical(self, text: str, limit: int, namespace: str | None) -> list[tuple[int, float]]:
+        """Slots that share words with ``text``, best first, as (id, BM25)."""
+        terms = query_terms(text)
+        if not terms:
+            return []
+        within = (
+            "" if namespace is None else
+            "AND rowid IN (SELECT slot.id FROM slot JOIN source ON source.id = slot.source "
+            "WHERE source.namespace = ?3) "
+        )
+        parameters: list[Any] = [" OR ".join(f'"{term}"' for term in terms), limit]
+        rows = self._rows(
+            "SELECT rowid, -rank FROM slot_text WHERE slot_text MATCH ?1 "
+            f"{within}ORDER BY rank, rowid LIMIT ?2",
+            *parameters,
+            *([] if namespace is None else [namespace]),
+        )
+        return [(int(slot), float(score)) for slot, score in rows]
+
+    def keyed(
+        self, names: Iterable[str], limit: int, namespace: str | None
+    ) -> dict[str, list[int]]:
+        """Slots about each named symbol, at most ``limit`` a name; unknown names are left out."""
+        found: dict[str, list[int]] = {}
+        rows = self._rows(
+            """SELECT name, slot FROM (
+                SELECT symbol.name, slot_key.slot,
+                    row_number() OVER (PARTITION BY symbol.id ORDER BY slot_key.slot) AS place
+                FROM symbol JOIN slot_key ON slot_key.symbol = symbol.id
+                JOIN slot ON slot.id = slot_key.slot JOIN source ON source.id = slot.source
+                WHERE symbol.name IN (SELECT value FROM json_each(?1))
+                AND (?3 IS NULL OR source.namespace = ?3)
+            ) WHERE place <= ?2 ORDER BY slot""",
+            _json(names),
+            limit,
+            namespace,
+        )
+        for name, slot in rows:
+            found.setdefault(name, []).append(slot)
+        return found
+
+    def mentioned(self, ids: Iterable[int]) -> dict[int, list[str]]:
+        """For each slot the symbols it mentions that some other slot is about."""
+        found: dict[int, list[str]] = {}
+        rows = self._rows(
+            f"""SELECT mention.slot, symbol.name FROM mention
+            JOIN symbol ON symbol.id = mention.symbol
+            WHERE mention.slot {_LISTED} AND EXISTS (
+                SELECT 1 FROM slot_key
+                WHERE slot_key.symbol = mention.symbol AND slot_key.slot <> mention.slot
+            ) AND NOT EXISTS (
+                SELECT 1 FROM slot_key
+                WHERE slot_key.symbol = mention.symbol AND slot_key.slot = mention.slot
+            ) ORDER BY mention.slot, symbol.name""",
+            _json(ids),
+        )
+        for slot, name in rows:
+            found.setdefault(slot, []).append(name)
+        return found
+
+    def namespace_ids(self, namespace: str) -> NDArray[np.int64]:
+        """Ids of the passages of a namespace: [N] int64."""
+        rows = self._rows(
+            "SELECT slot.id FROM slot JOIN source ON source.id = slot.source "
+            "WHERE source.namespace = ? AND slot.kind = 'passage' ORDER BY slot.id",
+            namespace,
+        )
+        return np.fromiter((row[0] for row in rows), np.int64)
+
+    # Checking -------------------------------------------------------------------------------
+
+    def problems(self, dimension: int) -> list[str]:
+        """What is wrong with the rows, a line each; empty when all is well."""
+        found = [
+            f"database: {row[0]}"
+            for row in self._rows("PRAGMA integrity_check")
+            if row[0] != "ok"
+        ]
+        found += [
+            f"database: row {row[1]} of {row[0]} refers to a missing row of {row[2]}"
+            for row in self._rows("PRAGMA foreign_key_check")
+        ]
+        wrong = self._one("SELECT count(*) FROM vector WHERE length(data) <> ?", 4 * dimension)
+        if wrong is not None and wrong[0]:
+            found.append(f"database: {wrong[0]} vectors have another width than {dimension}")
+        if not self._text_agrees():
+            found.append("text search: does not agree with the slots")
+        return found
+
+    # Private --------------------------------------------------------------------------------
+
+    def _roll_back(self) -> None:
+        if self._connection.in_transaction:
+            self._connection.execute("ROLLBACK")
+
+    def _text_agrees(self) -> bool:
+        """Whether the text search holds the words of each slot and nothing else."""
+        try:
+            self._connection.execute("INSERT INTO slot_text (slot_text) VALUES ('integrity-check')")
+        except sqlite3.DatabaseError:
+            return False
+        row = self._one(
+            "SELECT (SELECT count(*) FROM slot_text_docsize), "
+            "(SELECT count(*) FROM slot WHERE kind <> 'reverse')"
+        )
+        return row is not None and row[0] == row[1]
+
+    def _put_source_row(self, source: NewSource) -> int:
+        row = self._one(
+            """INSERT INTO source (namespace, name, kind, origin, title, metadata, digest)
+            VALUES (?, ?, ?, ?, ?, ?, ?)
+            ON CONFLICT (namespace, name) DO UPDATE SET kind = excluded.kind,
+                origin = excluded.origin, title = excluded.title, metadata = excluded.metadata,
+                digest = excluded.digest
+            RETURNING id""",
+            source.namespace,
+            source.name,
+            source.kind,
+            source.origin,
+            source.title,
+            json.dumps(dict(source.metadata), ensure_ascii=False, default=str),
+            source.digest,
+        )
+        assert row is not None
+        return int(row[0])
+
+    def _add_slot(self, source_id: int, slot: NewSlot, digest: bytes, key_digest: bytes) -> int:
+        row = self._one(
+            """INSERT INTO slot
+                (source, kind, title, text, start, end, relation, value, vector, digest)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, (SELECT id FROM vector WHERE digest = ?), ?)
+            RETURNING id""",
+            source_id,
+            slot.kind,
+            slot.title,
+            slot.text,
+            slot.start,
+            slot.end,
+            slot.relation,
+            slot.value,
+            key_digest,
+            digest,
+        )
+        assert row is not None
+        slot_id = int(row[0])
+        self._connection.executemany(
+            "INSERT OR IGNORE INTO symbol (name) VALUES (?)",
+            ((name,) for name in {*slot.key_symbols, *slot.value_symbols}),
+        )
+        for table, names in (("slot_key", slot.key_symbols), ("mention", slot.value_symbols)):
+            self._connection.execute(
+                f"INSERT INTO {table} (slot, symbol) SELECT ?, id FROM symbol WHERE name {_LISTED}",
+                (slot_id, _json(set(names))),
+            )
+        return slot_id
+
+    def _delete_slots(self, ids: Sequence[int]) -> None:
+        """Delete slots, and the symbols and vectors that nothing else uses."""
+        if not ids:
+            return
+        listed = _json(ids)
+        symbols = _json(
+            row[0]
+            for row in self._rows(
+                f"SELECT symbol FROM slot_key WHERE slot {_LISTED} "
+                f"UNION SELECT symbol FROM mention WHERE slot {_LISTED}",
+                listed,
+                listed,
+            )
+        )
+        vectors = _json(
+            row[0]
+            for row in self._rows(f"SELECT DISTINCT vector FROM slot WHERE id {_LISTED}", listed)
+        )
+        self._connection.execute(f"DELETE FROM slot_key WHERE slot {_LISTED}", (listed,))
+        self._connection.execute(f"DELETE FROM mention WHERE slot {_LISTED}", (listed,))
+        self._connection.execute(f"DELETE FROM slot WHERE id {_LISTED}", (listed,))
+        self._connection.execute(
+            f"DELETE FROM symbol WHERE id {_LISTED} AND id NOT IN (SELECT symbol FROM slot_key) "
+            "AND NOT EXISTS (SELECT 1 FROM mention WHERE mention.symbol = symbol.id)",
+            (symbols,),
+        )
+        self._connection.execute(
+            f"DELETE FROM vector WHERE id {_LISTED} "
+            "AND NOT EXISTS (SELECT 1 FROM slot WHERE slot.vector = vector.id)",
+            (vectors,),
+        )
+
+    def _rows(self, statement: str, *parameters: Any) -> list[tuple[Any, ...]]:
+        try:
+            return self._connection.execute(statement, parameters).fetchall()
+        except sqlite3.DatabaseError as error:
+            if self._connection.in_transaction:
+                raise
+            raise StoreError(
+                f"the store could not be read ({error}); run 'memnet verify' on it"
+            ) from error
+
+    def _one(self, statement: str, *parameters: Any) -> tuple[Any, ...] | None:
+        rows = self._rows(statement, *parameters)
+        return rows[0] if rows else None
+
+
+def _json(values: Iterable[Any]) -> str:
+    return json.dumps(list(values))

@@ -1,0 +1,99 @@
+"""What goes into a store and what comes out of it, as plain values and NumPy arrays."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+SlotKind = Literal["passage", "fact", "reverse"]
+
+
+@dataclass(frozen=True, slots=True)
+class NewSlot:
+    """A slot to store. Two slots of one source with the same content are the same slot."""
+
+    kind: SlotKind
+    title: str
+    text: str
+    """``source text[start:end]``, exactly."""
+    start: int
+    end: int
+    key_text: str
+    """What the key vector encodes; slots with the same key text share one vector."""
+    key_symbols: tuple[str, ...] = ()
+    """Normalised names of what the slot is about."""
+    value_symbols: tuple[str, ...] = ()
+    """Normalised names that the slot mentions, or, for a fact, leads to."""
+    relation: str = ""
+    value: str = ""
+    """The object of a fact as written; empty for a passage."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewSource:
+    """A document, or a file of facts, with the slots made from it."""
+
+    name: str
+    digest: bytes
+    """Of everything the slots were made from: an equal digest means nothing to do."""
+    slots: Sequence[NewSlot]
+    namespace: str = ""
+    kind: Literal["document", "facts"] = "document"
+    origin: str = ""
+    """The file this came from, absolute; empty when it came from no file."""
+    title: str = ""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A stored slot."""
+
+    id: int
+    kind: SlotKind
+    source: str
+    namespace: str
+    title: str
+    text: str
+    start: int
+    end: int
+    relation: str
+    value: str
+
+
+class Hits(NamedTuple):
+    """The result of a search, padded to a fixed width."""
+
+    ids: NDArray[np.int64]
+    """[K] int64; 0 where ``mask`` is False."""
+    scores: NDArray[np.float32]
+    """[K] float32, best first; 0 where ``mask`` is False."""
+    mask: NDArray[np.bool_]
+    """[K] bool; True where there is a hit."""
+
+
+class PutCounts(NamedTuple):
+    """What a ``put`` did, in sources."""
+
+    added: int
+    updated: int
+    unchanged: int
+
+
+class StoreCounts(NamedTuple):
+    """How much a store holds."""
+
+    slots: int
+    documents: int
+    facts: int
+    symbols: int
+    generation: int
+
+
+class SourceState(NamedTuple):
+    """What a store knows of a source without reading its slots."""
+
+    digest: bytes
+    origin: str

@@ -1,0 +1,393 @@
+"""The memory store: rows as the truth, a vector index as their cache, one writer at a time."""
+
+import hashlib
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+from filelock import FileLock, Timeout
+from numpy.typing import NDArray
+
+from memnet.errors import EncoderMismatchError, StoreBusyError, StoreError
+from memnet.storage.records import SCHEMA_VERSION, Records
+from memnet.storage.slots import Hits, NewSlot, NewSource, PutCounts, Slot, SourceState, StoreCounts
+from memnet.storage.vector_index import IndexStamp, VectorIndex, saved_generation
+
+Encode = Callable[[Sequence[str]], NDArray[np.float32]]
+"""Texts -> their vectors [N, D] float32, of length one."""
+
+_DATABASE = "memory.sqlite3"
+_INDEX = "vectors.faiss"
+_LOCK = "writer.lock"
+
+
+class MemoryStore:
+    """Slots on disk, searched by vector, by words and by symbol.
+
+    May be used from several threads and processes at once. Any number read; one writes, and a
+    second writer is told so. A read sees the last commit.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        fingerprint: str,
+        dimension: int,
+        create: bool = False,
+        lock_seconds: float = 2.0,
+    ) -> None:
+        """Open the store in the folder ``path``.
+
+        Args:
+            path: the store's folder.
+            fingerprint: names the encoder that makes the vectors, with its version.
+            dimension: D, width of its vectors.
+            create: make the store if there is none.
+            lock_seconds: how long a write waits for another writer.
+
+        Raises:
+            EncoderMismatchError: the store was made with another encoder.
+            StoreError: there is no store, or it can't be opened.
+            DependencyError: FAISS is not installed.
+        """
+        self.path = Path(path)
+        self.fingerprint = fingerprint
+        self.dimension = dimension
+        self._lock_seconds = lock_seconds
+        self._local = threading.local()
+        self._connections: list[Records] = []
+        self._index: VectorIndex | None = None
+        self._index_generation = -1
+        self._index_guard = threading.RLock()
+        self._writer_depth = 0
+        self._write_guard = threading.RLock()
+        _check_folder(self.path, create)
+        self._read_only = not os.access(self.path, os.W_OK)
+        self._file_lock = FileLock(self.path / _LOCK)
+        self._prepare()
+
+    def close(self) -> None:
+        """Close the store's files."""
+        for records in self._connections:
+            records.close()
+        self._connections.clear()
+        self._local = threading.local()
+
+    # Writing --------------------------------------------------------------------------------
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Be the one writer of the store until the block ends; the index is saved at its end.
+
+        Raises:
+            StoreBusyError: another thread or process is writing.
+            StoreError: the store is read-only.
+        """
+        self._acquire_writer()
+        try:
+            self._writer_depth += 1
+            yield
+        finally:
+            self._writer_depth -= 1
+            try:
+                if not self._writer_depth:
+                    self._save_index()
+            finally:
+                self._file_lock.release()
+                self._write_guard.release()
+
+    def put(self, sources: Sequence[NewSource], encode: Encode) -> PutCounts:
+        """Add sources, or replace those of the same name and namespace, in one transaction.
+
+        A source whose digest is stored already is left alone. Of a changed source only the slots
+        that differ are replaced, and only key texts never seen before are encoded.
+
+        Raises:
+            StoreBusyError, StoreError: as ``writing``.
+        """
+        with self.writing():
+            changed, counts = self._changed(sources)
+            if not changed:
+                return counts
+            vectors = self._new_vectors(changed, encode)
+            added: list[int] = []
+            removed: list[int] = []
+            with self._records.transaction():
+                self._records.add_vectors(vectors)
+                for source in changed:
+                    new, old = self._records.put_source(source, _with_digests(source.slots))
+                    added += new
+                    removed += old
+                generation = self._records.generation() + 1
+            self._update_index(generation, added, removed)
+        return counts
+
+    def delete(self, names: Iterable[str], namespace: str | None = None) -> int:
+        """Delete sources and everything made from them; returns how many slots went.
+
+        Args:
+            names: source names; unknown ones are passed over.
+            namespace: where to look for them; None for everywhere.
+        """
+        with self.writing():
+            with self._records.transaction():
+                removed = self._records.delete_sources(names, namespace)
+                generation = self._records.generation() + 1
+            self._update_index(generation, [], removed)
+        return len(removed)
+
+    # Reading --------------------------------------------------------------------------------
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Let every read of this thread inside the block see one and the same commit."""
+        with self._records.snapshot():
+            yield
+
+    def search_dense(
+        self, vector: NDArray[np.float32], limit: int, namespace: str | None = None
+    ) -> Hits:
+        """Slots whose key vectors have the largest inner product with ``vector`` [D] float32."""
+        within = None if namespace is None else self._records.namespace_ids(namespace)
+        with self._index_guard:
+            return self._current_index().search(vector, limit, within)
+
+    def search_lexical(self, text: str, limit: int, namespace: str | None = None) -> Hits:
+        """Slots that share words with ``text``, scored by BM25; any text is a safe query."""
+        found = self._records.lexical(text, limit, namespace)
+        return _hits([slot for slot, _ in found], [score for _, score in found], limit)
+
+    def search_symbolic(
+        self, names: Iterable[str], limit: int, namespace: str | None = None
+    ) -> dict[str, list[int]]:
+        """Ids of the slots about each of the named symbols, at most ``limit`` a name."""
+        return self._records.keyed(names, limit, namespace)
+
+    def fetch(self, ids: Sequence[int]) -> list[Slot]:
+        """The slots with these ids, in their order; ids that are not stored are left out."""
+        return self._records.slots([int(slot) for slot in ids])
+
+    def vectors(self, ids: Sequence[int]) -> NDArray[np.float32]:
+        """Key vectors [K, D] float32 of these slots, in their order."""
+        return self._records.vectors([int(slot) for slot in ids], self.dimension)
+
+    def value_symbols(self, ids: Iterable[int]) -> dict[int, list[str]]:
+        """For each slot the symbols it mentions that some other slot is about."""
+        return self._records.mentioned(int(slot) for slot in ids)
+
+    def source_states(self, names: Iterable[str], namespace: str = "") -> dict[str, SourceState]:
+        """Digest and origin of those of the named sources that are stored."""
+        return self._records.source_states(names, namespace)
+
+    def names_by_origin(self, origin: str, namespace: str = "") -> dict[str, str]:
+        """Names and origins of the sources that came from this file, or from below this folder."""
+        return self._records.names_by_origin(namespace, origin)
+
+    def known(self, names: Iterable[str]) -> set[str]:
+        """Those of the names that are sources in some namespace."""
+        return self._records.existing_names(names)
+
+    def counts(self) -> StoreCounts:
+        """How much is stored."""
+        return self._records.counts()
+
+    def size_in_bytes(self) -> int:
+        """Bytes that the store takes on disk."""
+        return sum(file.stat().st_size for file in self.path.iterdir() if file.is_file())
+
+    def index_description(self) -> str:
+        """Kind and size of the vector index, for people."""
+        with self._index_guard:
+            index = self._current_index()
+            return f"{index.description}, {len(index)} vectors"
+
+    # Checking -------------------------------------------------------------------------------
+
+    def verify(self) -> list[str]:
+        """What is wrong with the store, a line each; empty when rows and caches agree."""
+        problems = self._records.problems(self.dimension)
+        index = VectorIndex.load(self._index_path, self._stamp(0))
+        if index is None:
+            problems.append("vector index: the file is missing or damaged")
+        elif saved_generation(self._index_path) != self._records.generation():
+            problems.append("vector index: the file is older than the rows")
+        elif not np.array_equal(np.sort(index.ids()), self._records.dense_ids()):
+            problems.append("vector index: does not hold the ids of the rows")
+        return problems
+
+    def rebuild(self) -> None:
+        """Make the vector index and the text search anew from the rows."""
+        with self.writing():
+            with self._records.transaction():
+                self._records.rebuild_text()
+            with self._index_guard:
+                self._index = VectorIndex(self.dimension)
+                self._index_generation = -1
+                self._current_index()
+
+    # Private --------------------------------------------------------------------------------
+
+    @property
+    def _records(self) -> Records:
+        """The calling thread's own connection; a forked child opens its own as well."""
+        held: tuple[int, Records] | None = getattr(self._local, "held", None)
+        if held is None or held[0] != os.getpid():
+            records = Records(self.path / _DATABASE, read_only=self._read_only)
+            self._connections.append(records)
+            held = (os.getpid(), records)
+            self._local.held = held
+        return held[1]
+
+    @property
+    def _index_path(self) -> Path:
+        return self.path / _INDEX
+
+    def _stamp(self, generation: int) -> IndexStamp:
+        return IndexStamp(generation, self.fingerprint, self.dimension)
+
+    def _prepare(self) -> None:
+        """Bring the schema up to date and check that store and encoder belong together."""
+        records = self._records
+        if records.schema_version < SCHEMA_VERSION or records.property("encoder") is None:
+            with self.writing():
+                records.migrate()
+                if records.property("encoder") is None:
+                    with records.transaction():
+                        records.set_property("encoder", self.fingerprint)
+                        records.set_property("dimension", str(self.dimension))
+        made_with = records.property("encoder")
+        if made_with != self.fingerprint or records.property("dimension") != str(self.dimension):
+            raise EncoderMismatchError(
+                f"the store {self.path} was made with encoder {made_with}, not with "
+                f"{self.fingerprint}; open it with that encoder, or ingest into a new store"
+            )
+
+    def _acquire_writer(self) -> None:
+        if self._read_only:
+            raise StoreError(f"the store {self.path} is read-only; make its folder writable first")
+        if not self._write_guard.acquire(timeout=self._lock_seconds):
+            raise StoreBusyError("another thread is writing to this store; try again when it is done")
+        try:
+            self._file_lock.acquire(timeout=self._lock_seconds)
+        except Timeout as error:
+            self._write_guard.release()
+            raise StoreBusyError(
+                f"another process is writing to the store {self.path}; "
+                "reading goes on, try this write again when it is done"
+            ) from error
+        except BaseException:
+            self._write_guard.release()
+            raise
+
+    def _changed(self, sources: Sequence[NewSource]) -> tuple[list[NewSource], PutCounts]:
+        """The sources that differ from what is stored, and the counts a ``put`` of them gives."""
+        changed: list[NewSource] = []
+        added = updated = 0
+        for namespace in {source.namespace for source in sources}:
+            here = [source for source in sources if source.namespace == namespace]
+            states = self._records.source_states([source.name for source in here], namespace)
+            for source in here:
+                state = states.get(source.name)
+                if state is not None and state == (source.digest, source.origin):
+                    continue
+                changed.append(source)
+                added += state is None
+                updated += state is not None and state.digest != source.digest
+        return changed, PutCounts(added, updated, len(sources) - added - updated)
+
+    def _new_vectors(
+        self, sources: Sequence[NewSource], encode: Encode
+    ) -> list[tuple[bytes, NDArray[np.float32]]]:
+        texts = {_digest(slot.key_text): slot.key_text for source in sources for slot in source.slots}
+        missing = self._records.missing_vectors(texts)
+        digests = [digest for digest in texts if digest in missing]
+        if not digests:
+            return []
+        return list(zip(digests, encode([texts[digest] for digest in digests]), strict=True))
+
+    def _update_index(self, generation: int, added: list[int], removed: list[int]) -> None:
+        """Take a committed change into the index in memory, if there is one and it was current."""
+        with self._index_guard:
+            if self._index is None or self._index_generation != generation - 1:
+                return
+            self._index.remove(np.array(removed, np.int64))
+            dense = [slot.id for slot in self.fetch(added) if slot.kind == "passage"]
+            self._index.add(np.array(dense, np.int64), self.vectors(dense))
+            self._index_generation = generation
+
+    def _current_index(self) -> VectorIndex:
+        """The vector index, brought up to date with the rows; the caller holds the guard.
+
+        A slot never changes its vector and no id is used twice, so an index is current exactly
+        when it holds the same ids as the rows.
+        """
+        generation = self._records.generation()
+        if self._index is not None and self._index_generation == generation:
+            return self._index
+        index = self._index or VectorIndex.load(self._index_path, self._stamp(generation))
+        if index is None:
+            index = VectorIndex(self.dimension)
+        wanted, held = self._records.dense_ids(), index.ids()
+        index.remove(np.setdiff1d(held, wanted))
+        fresh = np.setdiff1d(wanted, held)
+        for start in range(0, len(fresh), 10_000):
+            chunk = fresh[start : start + 10_000]
+            index.add(chunk, self.vectors(chunk.tolist()))
+        self._index, self._index_generation = index, generation
+        return index
+
+    def _save_index(self) -> None:
+        """Write the index if its file is behind the rows; called by the one writer."""
+        generation = self._records.generation()
+        if saved_generation(self._index_path) == generation:
+            return
+        with self._index_guard:
+            self._current_index().save(self._index_path, self._stamp(generation))
+
+
+def _check_folder(path: Path, create: bool) -> None:
+    if path.exists() and not path.is_dir():
+        raise StoreError(f"{path} is a file, but a store is a folder; choose another path")
+    if (path / _DATABASE).is_file():
+        return
+    if not create:
+        raise StoreError(f"there is no memnet store at {path}; make one with 'memnet ingest'")
+    if path.is_dir() and any(file.name != _LOCK for file in path.iterdir()):
+        raise StoreError(
+            f"{path} holds other files and no memnet store; choose a new or an empty folder"
+        )
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        path.chmod(0o700)
+    except OSError as error:
+        raise StoreError(f"the store folder {path} can't be made: {error}") from error
+
+
+def _hits(ids: Sequence[int], scores: Sequence[float], width: int) -> Hits:
+    count = len(ids)
+    result = Hits(np.zeros(width, np.int64), np.zeros(width, np.float32), np.arange(width) < count)
+    result.ids[:count] = ids
+    result.scores[:count] = scores
+    return result
+
+
+def _with_digests(slots: Sequence[NewSlot]) -> list[tuple[NewSlot, bytes, bytes]]:
+    return [
+        (
+            slot,
+            _digest(
+                slot.kind, slot.title, slot.text, slot.start, slot.end, slot.relation, slot.value,
+                slot.key_text, *slot.key_symbols, "", *slot.value_symbols,
+            ),
+            _digest(slot.key_text),
+        )
+        for slot in slots
+    ]  # fmt: skip
+
+
+def _digest(*parts: object) -> bytes:
+    return hashlib.blake2b("\x1f".join(map(str, parts)).encode(), digest_size=16).digest()
