@@ -42,12 +42,12 @@ class HopConfig(Settings):
     """Slots that dense and lexical addressing may each propose at a hop."""
     dense_weight: float = 1.0
     """Of the cosine of query and key: the unit that the other weights are measured in."""
-    lexical_weight: float = 0.3
+    lexical_weight: float = 0.2
     """Of BM25 over the best BM25 of the question. More drowns linked passages, which share few
     words with the question."""
     question_symbol_weight: float = 0.2
     """Of a key symbol that the question names."""
-    read_symbol_weight: float = 0.4
+    read_symbol_weight: float = 0.5
     """Of a key symbol that an attended slot mentions, times that slot's weight relative to the
     best. As large as the usual cosine gap between the first passage of a chain and the second."""
     temperature: float = Field(default=0.15, gt=0)

@@ -1,11 +1,13 @@
 """Storage: slots on disk, searched by vector, by words and by symbol. No torch in here."""
 
-from memnet.storage.slots import Hits, NewSlot, NewSource, PutCounts, Slot, SourceState, StoreCounts
+from memnet.storage.slots import Hits, Keys, NewSlot, NewSource, PutCounts, Slot, SourceState, StoreCounts
 from memnet.storage.store import Encode, MemoryStore
+from memnet.storage.terms import query_terms
 
 __all__ = [
     "Encode",
     "Hits",
+    "Keys",
     "MemoryStore",
     "NewSlot",
     "NewSource",
@@ -13,4 +15,5 @@ __all__ = [
     "Slot",
     "SourceState",
     "StoreCounts",
+    "query_terms",
 ]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memnet.errors import StoreError
-from memnet.storage.slots import NewSlot, NewSource, Slot, SourceState, StoreCounts
+from memnet.storage.slots import Keys, NewSlot, NewSource, Slot, SourceState, StoreCounts
 from memnet.storage.terms import query_terms
 
 SCHEMA_VERSION = 1
@@ -300,23 +300,21 @@ class Records:
         found = {row[0]: Slot(*row) for row in rows}
         return [found[slot] for slot in ids if slot in found]
 
-    def vectors(self, ids: Sequence[int], dimension: int) -> NDArray[np.float32]:
-        """Key vectors [K, D] float32 of these slots, in their order.
-
-        Raises:
-            StoreError: a slot is not stored.
-        """
+    def keys(self, ids: Sequence[int], dimension: int) -> Keys:
+        """Key vectors, ``dimension`` wide, of those of the slots that are stored, in their order."""
         rows = self._rows(
-            "SELECT slot.id, vector.data FROM slot JOIN vector ON vector.id = slot.vector "
-            f"WHERE slot.id {_LISTED}",
+            "SELECT slot.id, slot.kind <> 'passage', vector.data "
+            f"FROM slot JOIN vector ON vector.id = slot.vector WHERE slot.id {_LISTED}",
             _json(ids),
         )
-        found = dict(rows)
-        missing = [slot for slot in ids if slot not in found]
-        if missing:
-            raise StoreError(f"no slot with id {missing[0]} is stored; search again for current ids")
-        joined = b"".join(found[slot] for slot in ids)
-        return np.frombuffer(joined, "<f4").reshape(len(ids), dimension).astype(np.float32)
+        found = {row[0]: row for row in rows}
+        present = [found[slot] for slot in ids if slot in found]
+        data = np.frombuffer(b"".join(row[2] for row in present), "<f4")
+        return Keys(
+            np.array([row[0] for row in present], np.int64),
+            data.reshape(len(present), dimension).astype(np.float32),
+            np.array([row[1] for row in present], np.bool_),
+        )
 
     def dense_ids(self) -> NDArray[np.int64]:
         """Ids of the slots that vector search covers, in rising order: [N] int64.

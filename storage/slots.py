@@ -74,6 +74,17 @@ class Hits(NamedTuple):
     """[K] bool; True where there is a hit."""
 
 
+class Keys(NamedTuple):
+    """Key vectors of some slots."""
+
+    ids: NDArray[np.int64]
+    """[K] int64: those of the slots asked for that are stored, in the order asked."""
+    vectors: NDArray[np.float32]
+    """[K, D] float32."""
+    is_fact: NDArray[np.bool_]
+    """[K] bool: True for facts, forward and reverse."""
+
+
 class PutCounts(NamedTuple):
     """What a ``put`` did, in sources."""
 

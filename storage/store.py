@@ -13,7 +13,16 @@ from numpy.typing import NDArray
 
 from memnet.errors import EncoderMismatchError, StoreBusyError, StoreError
 from memnet.storage.records import SCHEMA_VERSION, Records
-from memnet.storage.slots import Hits, NewSlot, NewSource, PutCounts, Slot, SourceState, StoreCounts
+from memnet.storage.slots import (
+    Hits,
+    Keys,
+    NewSlot,
+    NewSource,
+    PutCounts,
+    Slot,
+    SourceState,
+    StoreCounts,
+)
 from memnet.storage.vector_index import IndexStamp, VectorIndex, saved_generation
 
 Encode = Callable[[Sequence[str]], NDArray[np.float32]]
@@ -171,9 +180,9 @@ class MemoryStore:
         """The slots with these ids, in their order; ids that are not stored are left out."""
         return self._records.slots([int(slot) for slot in ids])
 
-    def vectors(self, ids: Sequence[int]) -> NDArray[np.float32]:
-        """Key vectors [K, D] float32 of these slots, in their order."""
-        return self._records.vectors([int(slot) for slot in ids], self.dimension)
+    def keys(self, ids: Sequence[int]) -> Keys:
+        """Key vectors of those of the slots that are stored, in their order."""
+        return self._records.keys([int(slot) for slot in ids], self.dimension)
 
     def value_symbols(self, ids: Iterable[int]) -> dict[int, list[str]]:
         """For each slot the symbols it mentions that some other slot is about."""
@@ -194,6 +203,11 @@ class MemoryStore:
     def counts(self) -> StoreCounts:
         """How much is stored."""
         return self._records.counts()
+
+    @property
+    def schema_version(self) -> int:
+        """Version of the database's schema."""
+        return self._records.schema_version
 
     def size_in_bytes(self) -> int:
         """Bytes that the store takes on disk."""
@@ -315,8 +329,8 @@ class MemoryStore:
             if self._index is None or self._index_generation != generation - 1:
                 return
             self._index.remove(np.array(removed, np.int64))
-            dense = [slot.id for slot in self.fetch(added) if slot.kind == "passage"]
-            self._index.add(np.array(dense, np.int64), self.vectors(dense))
+            keys = self.keys(added)
+            self._index.add(keys.ids[~keys.is_fact], keys.vectors[~keys.is_fact])
             self._index_generation = generation
 
     def _current_index(self) -> VectorIndex:
@@ -335,8 +349,8 @@ class MemoryStore:
         index.remove(np.setdiff1d(held, wanted))
         fresh = np.setdiff1d(wanted, held)
         for start in range(0, len(fresh), 10_000):
-            chunk = fresh[start : start + 10_000]
-            index.add(chunk, self.vectors(chunk.tolist()))
+            keys = self.keys(fresh[start : start + 10_000].tolist())
+            index.add(keys.ids, keys.vectors)
         self._index, self._index_generation = index, generation
         return index
 

@@ -1,6 +1,6 @@
 """Controllers: how a query state scores slots, and what it becomes after a read."""
 
-from memnet.controllers.state import Candidates, Lead, QueryState
+from memnet.controllers.state import Candidates, Lead, Parts, QueryState
 from memnet.controllers.untrained import UntrainedController
 
-__all__ = ["Candidates", "Lead", "QueryState", "UntrainedController"]
+__all__ = ["Candidates", "Lead", "Parts", "QueryState", "UntrainedController"]

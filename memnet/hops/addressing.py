@@ -1,13 +1,15 @@
 """Addressing: the slots a query state might be about, by vector, by words and by symbol."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
-from memnet.controllers import Candidates, QueryState
-from memnet.storage import Encode, Hits, MemoryStore
+from memnet.controllers import Candidates, Lead, QueryState
+from memnet.ingest.names import normalise
+from memnet.storage import Encode, Keys, MemoryStore
 
 _SLOTS_A_SYMBOL = 2000
 """Most slots that one symbol may propose: the facts of a very common entity, or all the windows
@@ -34,45 +36,82 @@ class Addressing:
         self._question = question
         self._limit = limit
         self._namespace = namespace
-        self._dense: tuple[NDArray[np.float32], list[int]] | None = None
+        self._dense: tuple[Tensor, list[int]] | None = None
         self._lexical: dict[int, float] | None = None
         self._relation_query: NDArray[np.float32] | None = None
 
     def candidates(self, state: QueryState) -> Candidates:
         """The slots that a query state reaches, each once."""
-        vector = state.vector.numpy()
         lexical = self._lexical_scores()
         keyed = self._store.search_symbolic(
             {*state.named, *state.leads}, _SLOTS_A_SYMBOL, self._namespace
         )
-        proposed = [*self._dense_ids(vector), *lexical, *(slot for ids in keyed.values() for slot in ids)]
-        slots = self._store.fetch(list(dict.fromkeys(proposed)))
-        ids = tuple(slot.id for slot in slots)
-        keys = self._store.vectors(ids)
-        facts = np.array([slot.kind != "passage" for slot in slots], bool)
+        symbolic = [slot for ids in keyed.values() for slot in ids]
+        proposed = dict.fromkeys([*self._dense_ids(state.vector), *lexical, *symbolic])
+        keys = self._store.keys(list(proposed))
+        ids = tuple(keys.ids.tolist())
         named, led, via = _leads(ids, state, keyed)
         best = max(lexical.values(), default=1.0)
-        key_tensor = torch.from_numpy(keys)
+        vectors = torch.from_numpy(keys.vectors)
         return Candidates(
             ids=ids,
-            keys=key_tensor,
-            values=key_tensor,
-            dense=torch.from_numpy(self._similarity(keys, vector, facts)),
+            keys=vectors,
+            values=vectors,
+            dense=torch.from_numpy(self._similarity(keys, state)),
             lexical=torch.tensor([lexical.get(slot, 0.0) / best for slot in ids]),
-            named=named,
-            led=led,
-            via=via,
-            is_fact=torch.from_numpy(facts),
+            named=torch.tensor(named),
+            led=torch.tensor(led),
+            via=tuple(via),
+            is_fact=torch.from_numpy(keys.is_fact),
         )
 
-    def _dense_ids(self, vector: NDArray[np.float32]) -> list[int]:
+    def _dense_ids(self, vector: Tensor) -> list[int]:
         if self._dense is None or self._dense[0] is not vector:
-            hits = self._store.search_dense(vector, self._limit, self._namespace)
-            self._dense = vector, _ids(hits)
+            hits = self._store.search_dense(vector.numpy(), self._limit, self._namespace)
+            self._dense = vector, hits.ids[hits.mask].tolist()
         return self._dense[1]
 
     def _lexical_scores(self) -> dict[int, float]:
         if self._lexical is None:
             hits = self._store.search_lexical(self._question, self._limit, self._namespace)
-            self._lexical = dict(zip(_ids(hits), hits.scores[hits.mask].tolist(), strict=True))
+            found = hits.ids[hits.mask].tolist()
+            self._lexical = dict(zip(found, hits.scores[hits.mask].tolist(), strict=True))
         return self._lexical
+
+    def _similarity(self, keys: Keys, state: QueryState) -> NDArray[np.float32]:
+        """Cosine of each key [K] with the question; for facts, with the question's relation words."""
+        similarity: NDArray[np.float32] = keys.vectors @ state.vector.numpy()
+        if keys.is_fact.any():
+            if self._relation_query is None:
+                self._relation_query = self._encode([_without(self._question, state.named)])[0]
+            relation: NDArray[np.float32] = keys.vectors @ self._relation_query
+            similarity = np.where(keys.is_fact, relation, similarity)
+        return similarity
+
+
+def _leads(
+    ids: tuple[int, ...], state: QueryState, keyed: Mapping[str, list[int]]
+) -> tuple[list[float], list[float], list[str | None]]:
+    """For each slot: whether the question names it, its strongest lead, and by which symbol."""
+    named: dict[int, str] = {}
+    led: dict[int, tuple[Lead, str]] = {}
+    for name, slots in keyed.items():
+        lead = state.leads.get(name)
+        for slot in slots:
+            if name in state.named:
+                named.setdefault(slot, name)
+            if lead is not None and (slot not in led or led[slot][0].strength < lead.strength):
+                led[slot] = lead, name
+    return (
+        [1.0 if slot in named else 0.0 for slot in ids],
+        [led[slot][0].strength if slot in led else 0.0 for slot in ids],
+        [led[slot][1] if slot in led else named.get(slot) for slot in ids],
+    )
+
+
+def _without(question: str, names: Iterable[str]) -> str:
+    """The question's words without the names it names; the whole if nothing else is left."""
+    rest = f" {normalise(question)} "
+    for name in sorted(names, key=len, reverse=True):
+        rest = rest.replace(f" {name} ", " ")
+    return rest.strip() or question

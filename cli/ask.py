@@ -1,0 +1,44 @@
+"""``memnet ask``."""
+
+from pathlib import Path
+
+import click
+
+from memnet.cli.options import json_option, namespace_option, open_engine, store_option
+
+
+@click.command()
+@click.argument("question")
+@click.option("--hops", type=click.IntRange(1, 10), help="Most reads of the memory.")
+@click.option("--top-k", type=click.IntRange(min=1), help="Pieces of evidence to show.")
+@click.option("--explain", is_flag=True, help="Show what each hop attended to, and why.")
+@namespace_option("Look only here.")
+@store_option
+@json_option
+def ask(
+    question: str,
+    hops: int | None,
+    top_k: int | None,
+    explain: bool,
+    namespace: str | None,
+    store: Path | None,
+    as_json: bool,
+) -> None:
+    """Answer a question from the memory, with the evidence.
+
+    When the memory does not hold the answer, it says so; that is a result, not an error.
+
+    \b
+    Example:
+      memnet ask "Where was the builder of the Orre Light born?" --explain
+    """
+    with open_engine(store) as engine:
+        answer = engine.ask(question, hops=hops, top_k=top_k, namespace=namespace)
+    if as_json:
+        click.echo(answer.model_dump_json())
+        return
+    from memnet.cli.show import show_answer, show_hops
+
+    show_answer(answer)
+    if explain:
+        show_hops(answer)

@@ -1,0 +1,61 @@
+"""The command line's entry: one group of commands, and how a run ends."""
+
+import os
+import sys
+
+import click
+
+from memnet import __version__
+from memnet.cli.ask import ask
+from memnet.cli.evaluate import evaluate
+from memnet.cli.forget import forget
+from memnet.cli.info import info
+from memnet.cli.ingest import ingest
+from memnet.cli.verify import verify
+from memnet.errors import MemnetError
+
+_INTERRUPTED = 130
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="memnet")
+def memnet() -> None:
+    """Ask questions of a memory made from your documents and facts, offline.
+
+    \b
+    Example:
+      memnet ingest notes/ facts.tsv
+      memnet ask "Who built the lighthouse?" --explain
+    """
+
+
+for command in (ingest, ask, forget, info, verify, evaluate):
+    memnet.add_command(command)
+
+
+def run(arguments: list[str]) -> int:
+    """Run the command line; returns its exit code. A bug keeps its traceback."""
+    try:
+        result = memnet.main(arguments, prog_name="memnet", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("Interrupted; what was stored before stays.", err=True)
+        return _INTERRUPTED
+    except MemnetError as error:
+        click.echo(f"Error: {error}", err=True)
+        return 1
+    return result if isinstance(result, int) else 0
+
+
+def main() -> None:
+    """Run the command line as a process."""
+    code = run(sys.argv[1:])
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except BrokenPipeError:
+        os._exit(1)
+    # All files are closed by now; tearing down torch would take another second for nothing.
+    os._exit(code)

@@ -1,0 +1,51 @@
+"""Options that several commands share, and what they open."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from memnet.engine import Engine
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+def store_option(command: _Command) -> _Command:
+    """``--store DIR``."""
+    return click.option(
+        "--store",
+        type=click.Path(path_type=Path),
+        help="Folder of the memory.  [default: $MEMNET_STORE, else the user's data folder]",
+    )(command)
+
+
+def json_option(command: _Command) -> _Command:
+    """``--json``."""
+    return click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")(command)
+
+
+def namespace_option(help_text: str) -> Callable[[_Command], _Command]:
+    """``--namespace N``."""
+    return click.option("--namespace", default=None, metavar="N", help=help_text)
+
+
+def open_engine(store: Path | None, *, create: bool = False) -> "Engine":
+    """Open the memory that ``--store`` or its defaults name."""
+    # A waiting OpenMP thread that spins makes a short query 30 times slower on a busy machine.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    from memnet.engine import Engine
+
+    return Engine.open(_store_path(store), create=create)
+
+
+def _store_path(given: Path | None) -> Path:
+    if given is not None:
+        return given
+    if from_environment := os.environ.get("MEMNET_STORE"):
+        return Path(from_environment)
+    from platformdirs import user_data_path
+
+    return user_data_path("memnet") / "store"

@@ -1,0 +1,68 @@
+"""Answers and hops for people."""
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from memnet.types import Answer, SlotWeight
+
+_EVIDENCE_SHOWN = 5
+_WEIGHTS_SHOWN = 5
+_BAR_WIDTH = 10
+
+
+def show_answer(answer: Answer) -> None:
+    """Print the answer, the further values of a set, and the best evidence."""
+    console = Console(highlight=False)
+    if answer.answer is None:
+        console.print("The memory does not hold the answer.", style="bold")
+        console.print("Nearest to the question:" if answer.evidence else "It is empty.")
+    else:
+        values = [candidate.text for candidate in answer.candidates] if answer.from_facts else []
+        console.print(Text(", ".join(values) or _one_line(answer.answer), style="bold"))
+    for number, item in enumerate(answer.evidence[:_EVIDENCE_SHOWN], start=1):
+        console.print(
+            Text(f"  [{number}] hop {item.hop}  {item.source}  {_one_line(item.text)}"),
+            overflow="ellipsis",
+            no_wrap=True,
+        )
+
+
+def show_hops(answer: Answer) -> None:
+    """Print a table of what each hop attended to, and why it went there."""
+    console = Console(highlight=False)
+    for hop in answer.hops:
+        table = Table(title=f"Hop {hop.hop}", title_justify="left", box=None, padding=(0, 1))
+        table.add_column("weight", no_wrap=True)
+        table.add_column("slot", overflow="fold")
+        for column in ("vector", "words", "name"):
+            table.add_column(column, justify="right")
+        table.add_column("led here by", overflow="fold")
+        for weight in hop.weights[:_WEIGHTS_SHOWN]:
+            table.add_row(
+                f"{_bar(weight.weight)} {weight.weight:.2f}",
+                weight.title or weight.source,
+                f"{weight.dense:.2f}",
+                f"{weight.lexical:.2f}",
+                f"{weight.symbolic:.2f}",
+                _reason(weight, answer.hops[0].weights),
+            )
+        console.print(table)
+
+
+def _reason(weight: SlotWeight, known: tuple[SlotWeight, ...]) -> str:
+    if weight.via is None:
+        return "similarity" if weight.dense >= weight.lexical else "shared words"
+    if weight.via_source is None:
+        return f'"{weight.via}" in the question'
+    titles = {item.source: item.title for item in known}
+    return f'"{weight.via}" in {titles.get(weight.via_source) or weight.via_source}'
+
+
+def _bar(weight: float) -> str:
+    filled = round(weight * _BAR_WIDTH)
+    return "█" * filled + "·" * (_BAR_WIDTH - filled)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,5 @@
+"""``python -m memnet`` is the command line."""
+
+from memnet.cli.main import main
+
+main()

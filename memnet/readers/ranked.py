@@ -1,0 +1,18 @@
+"""What readers read."""
+
+from dataclasses import dataclass
+
+from memnet.storage import Slot
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """A slot with its place among the evidence."""
+
+    slot: Slot
+    score: float
+    """The controller's score."""
+    similarity: float
+    """Cosine of the slot's key and the question."""
+    hop: int
+    """The first hop, counted from 1, that ranked the slot as evidence."""
