@@ -25,7 +25,7 @@ import torch
 from sentence_transformers import SentenceTransformer
 
 from benchmarks.environment import environment
-from memnet import Engine
+from memnet import Document, Engine
 from memnet.encoders.weights import model_folder
 
 _PARTS = 6
@@ -77,8 +77,8 @@ def _ingest(parts: Sequence[Path], store: Path) -> dict[str, Any]:
     theirs: list[float] = []
     passages = 0
     with Engine.open(store, create=True) as memory:
-        memory.ingest(parts[0], namespace="warm-up")
-        memory.forget(*(json.loads(line)["id"] for line in parts[0].open(encoding="utf-8")))
+        memory.ingest(Document(id="warm-up", text="A first text, to load the weights."))
+        memory.forget("warm-up")
         for part in parts:
             started = time.perf_counter()
             memory.ingest(part)

@@ -80,22 +80,25 @@ class MiniLMEncoder:
             for text, encoding in enumerate(tokenizer.encode_batch_fast(list(texts)))
             for tokens in _token_windows(encoding.ids)
         ]
-        # Batches of one length need neither padding nor mask. One thread a batch and several
-        # batches at a time use the cores better than all cores on one batch, and never spin.
+        # Batches of one length need neither padding nor mask.
         batches = list(_batches(windows))
         vectors = np.zeros((len(texts), self.dimension), np.float32)
-        with ThreadPoolExecutor(self._threads) as pool:
-            for batch, pooled in zip(
-                batches,
-                map(network.embed, map(_token_ids, batches))
-                if len(batches) == 1 or self._threads == 1
-                else pool.map(network.embed, map(_token_ids, batches)),
-                strict=True,
-            ):
-                for window, vector in zip(batch, pooled, strict=True):
-                    vectors[window.text] += vector * len(window.tokens)
+        for batch, pooled in zip(batches, self._embedded(network, batches), strict=True):
+            for window, vector in zip(batch, pooled, strict=True):
+                vectors[window.text] += vector * len(window.tokens)
         lengths: NDArray[np.float32] = np.linalg.norm(vectors, axis=1, keepdims=True)
         return vectors / lengths
+
+    def _embedded(
+        self, network: "SentenceNetwork", batches: list[list[_Window]]
+    ) -> Iterator[NDArray[np.float32]]:
+        """Vectors of each batch, in order; several batches at a time, each on one core."""
+        inputs = (np.array([window.tokens for window in batch], np.int64) for batch in batches)
+        if len(batches) == 1 or self._threads == 1:
+            yield from map(network.embed, inputs)
+            return
+        with ThreadPoolExecutor(self._threads) as pool:
+            yield from pool.map(network.embed, inputs)
 
     def _parts(self) -> tuple[Any, "SentenceNetwork"]:
         with self._guard:
@@ -134,6 +137,3 @@ def _batches(windows: list[_Window]) -> Iterator[list[_Window]]:
         for start in range(0, len(group), size):
             yield group[start : start + size]
 
-
-def _token_ids(batch: list[_Window]) -> NDArray[np.int64]:
-    return np.array([window.tokens for window in batch], np.int64)

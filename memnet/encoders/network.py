@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from memnet.attention import TransformerEncoder
+from memnet.encoders.threads import one_thread_each
 
 _LAYERS, _WIDTH, _HEADS, _INNER = 6, 384, 12, 1536
 _WORDS, _POSITIONS, _SEGMENTS = 30522, 512, 2
@@ -61,7 +62,7 @@ class SentenceNetwork(nn.Module):
 
     def embed(self, token_ids: NDArray[np.int64]) -> NDArray[np.float32]:
         """``forward`` from and to NumPy, without gradients: [B, T] int64 -> [B, D] float32."""
-        with torch.inference_mode():
+        with one_thread_each, torch.inference_mode():
             vectors: NDArray[np.float32] = self(torch.from_numpy(token_ids)).numpy()
         return vectors
 
