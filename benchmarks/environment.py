@@ -18,11 +18,15 @@ def environment() -> dict[str, Any]:
         "machine": {
             "processor": _processor(),
             "cores": len(os.sched_getaffinity(0)),
-            "memory_gib": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1),
+            "memory_gib": round(
+                os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1
+            ),
             "system": platform.system(),
         },
         "commit": _git("rev-parse", "HEAD") + ("+" if _git("status", "--porcelain") else ""),
-        "command": " ".join(["python", "-m", "benchmarks." + Path(sys.argv[0]).stem, *sys.argv[1:]]),
+        "command": " ".join(
+            ["python", "-m", "benchmarks." + Path(sys.argv[0]).stem, *sys.argv[1:]]
+        ),
         "versions": {
             "python": platform.python_version(),
             **{name: importlib.metadata.version(name) for name in _LIBRARIES},
@@ -38,5 +42,5 @@ def _processor() -> str:
 
 
 def _git(*arguments: str) -> str:
-    command = ["git", "-C", str(_ROOT), *arguments]  # noqa: S607
+    command = ["git", "-C", str(_ROOT), *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()

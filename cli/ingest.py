@@ -76,7 +76,7 @@ def _bar(paths: tuple[str, ...]) -> "Iterator[Callable[[Progress], None]]":
     """A progress bar over the bytes of the inputs; shown on a terminal only."""
     total = sum(_size(Path(path)) for path in paths if path != "-")
     if not sys.stderr.isatty() or not total:
-        yield lambda progress: None
+        yield lambda _: None
         return
     with click.progressbar(length=total, label="Ingesting", file=sys.stderr) as bar:
 

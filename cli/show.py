@@ -18,8 +18,11 @@ def show_answer(answer: Answer) -> None:
         console.print("The memory does not hold the answer.", style="bold")
         console.print("Nearest to the question:" if answer.evidence else "It is empty.")
     else:
-        values = [candidate.text for candidate in answer.candidates] if answer.from_facts else []
-        console.print(Text(", ".join(values) or _one_line(answer.answer), style="bold"))
+        whole_set = answer.evidence[0].kind == "fact"
+        shown = (
+            [candidate.text for candidate in answer.candidates] if whole_set else [answer.answer]
+        )
+        console.print(Text(_one_line(", ".join(shown)), style="bold"))
     for number, item in enumerate(answer.evidence[:_EVIDENCE_SHOWN], start=1):
         console.print(
             Text(f"  [{number}] hop {item.hop}  {item.source}  {_one_line(item.text)}"),

@@ -9,7 +9,7 @@ from typing import Self
 
 from memnet.config import Config
 from memnet.controllers import UntrainedController
-from memnet.encoders import MiniLMEncoder
+from memnet.encoders import Encoder, MiniLMEncoder
 from memnet.errors import InputError
 from memnet.hops import HopLoop, HopTrace, hop_records
 from memnet.ingest import Ingest, Input, Problem, Progress
@@ -35,7 +35,7 @@ class Engine:
     May be shared between threads. Use it as a context manager, or call ``close``.
     """
 
-    def __init__(self, store: MemoryStore, encoder: MiniLMEncoder, config: Config) -> None:
+    def __init__(self, store: MemoryStore, encoder: Encoder, config: Config) -> None:
         """Join the parts; ``Engine.open`` makes them."""
         self.config = config
         self._store = store
@@ -116,7 +116,7 @@ class Engine:
             self.config,
             namespace=namespace,
             facts=facts,
-            on_progress=on_progress or (lambda progress: None),
+            on_progress=on_progress or (lambda _: None),
             on_problem=on_problem or (lambda problem: _log.warning("skipped: %s", problem)),
         )
         return run.run(_flat(inputs))
@@ -255,6 +255,7 @@ def _evidence(item: Ranked) -> Evidence:
     slot = item.slot
     return Evidence(
         id=slot.id,
+        kind="passage" if slot.kind == "passage" else "fact",
         source=slot.source,
         title=slot.title,
         start=slot.start,

@@ -1,6 +1,6 @@
 """The values that go into memnet and come out of it: immutable, and carrying their evidence."""
 
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -30,9 +30,10 @@ class Fact(Value):
 
 
 class Evidence(Value):
-    """A slot that supports an answer; ``text`` is ``source_text[start:end]``, character for character."""
+    """A slot that supports an answer; ``text`` is exactly ``source_text[start:end]``."""
 
     id: int
+    kind: Literal["passage", "fact"]
     source: str
     title: str
     start: int
@@ -41,7 +42,7 @@ class Evidence(Value):
     score: float
     """The controller's score: it ranks evidence of one question and is no probability."""
     hop: int
-    """The hop that first gave this slot its final place, counted from 1."""
+    """The first hop, counted from 1, that ranked this slot as evidence."""
 
 
 class SlotWeight(Value):

@@ -1,6 +1,15 @@
 """Storage: slots on disk, searched by vector, by words and by symbol. No torch in here."""
 
-from memnet.storage.slots import Hits, Keys, NewSlot, NewSource, PutCounts, Slot, SourceState, StoreCounts
+from memnet.storage.slots import (
+    Hits,
+    Keys,
+    NewSlot,
+    NewSource,
+    PutCounts,
+    Slot,
+    SourceState,
+    StoreCounts,
+)
 from memnet.storage.store import Encode, MemoryStore
 from memnet.storage.terms import query_terms
 

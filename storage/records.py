@@ -233,7 +233,9 @@ class Records:
         source_id = self._put_source_row(source)
         kept = {
             digest: slot
-            for slot, digest in self._rows("SELECT id, digest FROM slot WHERE source = ?", source_id)
+            for slot, digest in self._rows(
+                "SELECT id, digest FROM slot WHERE source = ?", source_id
+            )
         }
         wanted = {digest: (slot, key_digest) for slot, digest, key_digest in slots}
         removed = [slot for digest, slot in kept.items() if digest not in wanted]
@@ -256,7 +258,8 @@ class Records:
             )
         ]
         slots = [
-            row[0] for row in self._rows(f"SELECT id FROM slot WHERE source {_LISTED}", _json(chosen))
+            row[0]
+            for row in self._rows(f"SELECT id FROM slot WHERE source {_LISTED}", _json(chosen))
         ]
         self._delete_slots(slots)
         self._connection.execute(f"DELETE FROM source WHERE id {_LISTED}", (_json(chosen),))
@@ -274,20 +277,20 @@ class Records:
 
     def counts(self) -> StoreCounts:
         """How much is stored."""
-        row = self._one(
+        row = self._only(
             """SELECT (SELECT count(*) FROM slot),
                 (SELECT count(*) FROM source WHERE kind = 'document'),
                 (SELECT count(*) FROM slot WHERE kind = 'fact'),
                 (SELECT count(*) FROM symbol WHERE id IN (SELECT symbol FROM slot_key)),
                 (SELECT value FROM property WHERE name = 'generation')"""
         )
-        assert row is not None
         return StoreCounts(*(int(value) for value in row))
 
     def existing_names(self, names: Iterable[str]) -> set[str]:
         """Those of the names that are sources in some namespace."""
         return {
-            row[0] for row in self._rows(f"SELECT name FROM source WHERE name {_LISTED}", _json(names))
+            row[0]
+            for row in self._rows(f"SELECT name FROM source WHERE name {_LISTED}", _json(names))
         }
 
     def slots(self, ids: Sequence[int]) -> list[Slot]:
@@ -301,7 +304,7 @@ class Records:
         return [found[slot] for slot in ids if slot in found]
 
     def keys(self, ids: Sequence[int], dimension: int) -> Keys:
-        """Key vectors, ``dimension`` wide, of those of the slots that are stored, in their order."""
+        """Key vectors, ``dimension`` wide, of those slots that are stored, in their order."""
         rows = self._rows(
             "SELECT slot.id, slot.kind <> 'passage', vector.data "
             f"FROM slot JOIN vector ON vector.id = slot.vector WHERE slot.id {_LISTED}",
@@ -330,8 +333,9 @@ class Records:
         if not terms:
             return []
         within = (
-            "" if namespace is None else
-            "AND rowid IN (SELECT slot.id FROM slot JOIN source ON source.id = slot.source "
+            ""
+            if namespace is None
+            else "AND rowid IN (SELECT slot.id FROM slot JOIN source ON source.id = slot.source "
             "WHERE source.namespace = ?3) "
         )
         parameters: list[Any] = [" OR ".join(f'"{term}"' for term in terms), limit]
@@ -398,9 +402,7 @@ class Records:
     def problems(self, dimension: int) -> list[str]:
         """What is wrong with the rows, a line each; empty when all is well."""
         found = [
-            f"database: {row[0]}"
-            for row in self._rows("PRAGMA integrity_check")
-            if row[0] != "ok"
+            f"database: {row[0]}" for row in self._rows("PRAGMA integrity_check") if row[0] != "ok"
         ]
         found += [
             f"database: row {row[1]} of {row[0]} refers to a missing row of {row[2]}"
@@ -432,7 +434,7 @@ class Records:
         return row is not None and row[0] == row[1]
 
     def _put_source_row(self, source: NewSource) -> int:
-        row = self._one(
+        row = self._only(
             """INSERT INTO source (namespace, name, kind, origin, title, metadata, digest)
             VALUES (?, ?, ?, ?, ?, ?, ?)
             ON CONFLICT (namespace, name) DO UPDATE SET kind = excluded.kind,
@@ -447,11 +449,10 @@ class Records:
             json.dumps(dict(source.metadata), ensure_ascii=False, default=str),
             source.digest,
         )
-        assert row is not None
         return int(row[0])
 
     def _add_slot(self, source_id: int, slot: NewSlot, digest: bytes, key_digest: bytes) -> int:
-        row = self._one(
+        row = self._only(
             """INSERT INTO slot
                 (source, kind, title, text, start, end, relation, value, vector, digest)
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, (SELECT id FROM vector WHERE digest = ?), ?)
@@ -467,7 +468,6 @@ class Records:
             key_digest,
             digest,
         )
-        assert row is not None
         slot_id = int(row[0])
         self._connection.executemany(
             "INSERT OR IGNORE INTO symbol (name) VALUES (?)",
@@ -525,6 +525,10 @@ class Records:
     def _one(self, statement: str, *parameters: Any) -> tuple[Any, ...] | None:
         rows = self._rows(statement, *parameters)
         return rows[0] if rows else None
+
+    def _only(self, statement: str, *parameters: Any) -> tuple[Any, ...]:
+        """The row of a statement that always gives one."""
+        return self._rows(statement, *parameters)[0]
 
 
 def _json(values: Iterable[Any]) -> str:

@@ -284,7 +284,9 @@ class MemoryStore:
         if self._read_only:
             raise StoreError(f"the store {self.path} is read-only; make its folder writable first")
         if not self._write_guard.acquire(timeout=self._lock_seconds):
-            raise StoreBusyError("another thread is writing to this store; try again when it is done")
+            raise StoreBusyError(
+                "another thread is writing to this store; try again when it is done"
+            )
         try:
             self._file_lock.acquire(timeout=self._lock_seconds)
         except Timeout as error:
@@ -316,7 +318,9 @@ class MemoryStore:
     def _new_vectors(
         self, sources: Sequence[NewSource], encode: Encode
     ) -> list[tuple[bytes, NDArray[np.float32]]]:
-        texts = {_digest(slot.key_text): slot.key_text for source in sources for slot in source.slots}
+        texts = {
+            _digest(slot.key_text): slot.key_text for source in sources for slot in source.slots
+        }
         missing = self._records.missing_vectors(texts)
         digests = [digest for digest in texts if digest in missing]
         if not digests:

@@ -24,7 +24,7 @@ class IndexStamp(NamedTuple):
 
 
 class VectorIndex:
-    """Exact inner-product search over vectors with int64 ids. Not thread-safe: the store guards it."""
+    """Exact inner-product search over vectors with int64 ids; the store guards it from threads."""
 
     description = "flat inner product (exact)"
 
@@ -74,7 +74,9 @@ class VectorIndex:
             options = self._faiss.SearchParameters(sel=selector)
         scores, ids = self._index.search(query[None], limit, params=options)
         mask = ids[0] >= 0
-        return Hits(np.where(mask, ids[0], 0), np.where(mask, scores[0], 0).astype(np.float32), mask)
+        return Hits(
+            np.where(mask, ids[0], 0), np.where(mask, scores[0], 0).astype(np.float32), mask
+        )
 
     def save(self, path: Path, stamp: IndexStamp) -> None:
         """Write the index, then its stamp with a checksum; each file appears whole or not at all."""

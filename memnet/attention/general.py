@@ -13,7 +13,7 @@ class Attended(NamedTuple):
     read: Tensor
     """[..., Q, V] float: the weighted sum of the values."""
     weights: Tensor
-    """[..., Q, K] float: how much of each slot went into the read; rows sum to one or are zero."""
+    """[..., Q, K] float: the share of each slot; rows sum to one or are zero."""
 
 
 def attend(scores: Tensor, values: Tensor, mask: Tensor | None = None) -> Attended:
@@ -25,7 +25,7 @@ def attend(scores: Tensor, values: Tensor, mask: Tensor | None = None) -> Attend
         mask: bool, broadcastable to [..., Q, K]; True where a slot may be attended to.
 
     Returns:
-        The read [..., Q, V] and its weights [..., Q, K]. A query with no permitted slot reads zeros.
+        The read [..., Q, V] and its weights [..., Q, K]; without a permitted slot, zeros.
 
     Source: Bahdanau et al. 2015, equations 5 and 6; Vaswani et al. 2017, equation 1.
     """

@@ -46,9 +46,7 @@ class MultiHeadAttention(nn.Module):
             The read [B, Q, D] and the weights of each head [B, H, Q, K].
         """
         attended = attend(
-            scaled_dot_product_score(
-                self._split(self.query(query)), self._split(self.key(keys))
-            ),
+            scaled_dot_product_score(self._split(self.query(query)), self._split(self.key(keys))),
             self._split(self.value(values)),
             None if mask is None else mask.expand(mask.shape[0], -1, -1).unsqueeze(1),
         )

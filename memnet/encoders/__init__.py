@@ -1,5 +1,6 @@
 """Encoders: texts to vectors."""
 
 from memnet.encoders.minilm import MiniLMEncoder
+from memnet.encoders.protocol import Encoder
 
-__all__ = ["MiniLMEncoder"]
+__all__ = ["Encoder", "MiniLMEncoder"]

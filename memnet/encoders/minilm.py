@@ -136,4 +136,3 @@ def _batches(windows: list[_Window]) -> Iterator[list[_Window]]:
         size = max(1, _BATCH_TOKENS // length)
         for start in range(0, len(group), size):
             yield group[start : start + size]
-

@@ -83,9 +83,7 @@ class SentenceNetwork(nn.Module):
 class _WithoutInitialisation(TorchFunctionMode):
     """Leaves new parameters as they are: random values would be thrown away at once."""
 
-    def __torch_function__(
-        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
-    ) -> Any:
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if getattr(func, "__module__", None) == "torch.nn.init":
             return args[0] if args else kwargs["tensor"]
         return func(*args, **(kwargs or {}))

@@ -37,9 +37,7 @@ def evaluate(
     """
     answers: list[Answer] = []
     for question in questions:
-        answers.append(
-            engine.ask(question.question, hops=hops, top_k=_SLOTS, namespace=namespace)
-        )
+        answers.append(engine.ask(question.question, hops=hops, top_k=_SLOTS, namespace=namespace))
         on_answer()
     pairs = list(zip(questions, answers, strict=True))
     recalls = {

@@ -24,7 +24,9 @@ def f1(answer: str, right: Sequence[str]) -> float:
 
     Source: Rajpurkar et al. 2016, section 6.1.
     """
-    return max((_f1(normalised_answer(answer), normalised_answer(one)) for one in right), default=0.0)
+    return max(
+        (_f1(normalised_answer(answer), normalised_answer(one)) for one in right), default=0.0
+    )
 
 
 def recall(found: Sequence[str], gold: Sequence[str], first: int) -> float:

@@ -79,7 +79,7 @@ class Addressing:
         return self._lexical
 
     def _similarity(self, keys: Keys, state: QueryState) -> NDArray[np.float32]:
-        """Cosine of each key [K] with the question; for facts, with the question's relation words."""
+        """Cosine [K] of each key with the question; for facts, with its words but the names."""
         similarity: NDArray[np.float32] = keys.vectors @ state.vector.numpy()
         if keys.is_fact.any():
             if self._relation_query is None:

@@ -112,5 +112,3 @@ class HopLoop:
         weights = dict(zip(top, step.weights.tolist(), strict=False))
         mentioned = self._store.value_symbols(top)
         return weights, {slot: longest(names) for slot, names in mentioned.items()}
-
-

@@ -90,7 +90,7 @@ def title_of(path: Path) -> str:
 
 def _document(fields: Mapping[str, Any], fallback_id: str) -> Document:
     if not isinstance(fields.get("text"), str):
-        raise InputError("has no string 'text'; expected {\"id\", \"title\", \"text\"}")
+        raise InputError('has no string \'text\'; expected {"id", "title", "text"}')
     given = fields.get("id")
     try:
         return Document(

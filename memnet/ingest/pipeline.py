@@ -42,8 +42,8 @@ class Ingest:
         *,
         namespace: str = "",
         facts: bool = False,
-        on_progress: Callable[[Progress], None] = lambda progress: None,
-        on_problem: Callable[[Problem], None] = lambda problem: None,
+        on_progress: Callable[[Progress], None] = lambda _: None,
+        on_problem: Callable[[Problem], None] = lambda _: None,
     ) -> None:
         """Set up a run; ``facts`` reads every file and stream as facts."""
         self._store = store
@@ -109,7 +109,9 @@ class Ingest:
 
     def _store_batch(self) -> None:
         """Write what changed of the batch, in one transaction."""
-        states = self._store.source_states([parsed.name for parsed, _ in self._batch], self._namespace)
+        states = self._store.source_states(
+            [parsed.name for parsed, _ in self._batch], self._namespace
+        )
         fresh = [
             self._source(parsed, digest)
             for parsed, digest in self._batch
@@ -166,7 +168,9 @@ class _Problems:
             raise InputError(str(self._held))
         self._release()
         if nothing_used and self.count:
-            raise InputError(f"nothing was ingested: all {self.count} inputs were skipped, see above")
+            raise InputError(
+                f"nothing was ingested: all {self.count} inputs were skipped, see above"
+            )
 
     def _release(self) -> None:
         if self._held is not None:

@@ -52,7 +52,9 @@ def read_text(path: Path, longest: int) -> str:
             raise InputError(f"holds {size:,} bytes, the limit is {longest:,}; split it")
         data = path.read_bytes()
     except OSError as error:
-        raise InputError(f"can't be read ({error.strerror or error}); check path and rights") from error
+        raise InputError(
+            f"can't be read ({error.strerror or error}); check path and rights"
+        ) from error
     text = decode(data)
     if not text.strip():
         raise InputError("is empty; there is nothing to remember in it")

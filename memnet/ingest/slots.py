@@ -12,7 +12,11 @@ Extract = Callable[[str], Iterable[str]]
 
 
 def document_source(
-    document: ParsedDocument, digest: bytes, namespace: str, longest: int, extract: Extract = mentions
+    document: ParsedDocument,
+    digest: bytes,
+    namespace: str,
+    longest: int,
+    extract: Extract = mentions,
 ) -> NewSource:
     """A document as a source with a slot for each window."""
     slots: list[NewSlot] = []

@@ -31,8 +31,7 @@ def read_sentences(question: str, passages: Sequence[Ranked]) -> tuple[Candidate
     found = [
         Candidate(
             text=item.slot.text[start:end],
-            score=item.score
-            + _SHARED_WORDS_WEIGHT * _share(wanted, item.slot.text[start:end]),
+            score=item.score + _SHARED_WORDS_WEIGHT * _share(wanted, item.slot.text[start:end]),
         )
         for item in passages
         for start, end in sentences(item.slot.text)

@@ -1,0 +1,47 @@
+# Everything runs in .venv, which the first command makes.
+PYTHON ?= python3
+BIN := .venv/bin
+DEMO_STORE := .demo-store
+PACKAGES := memnet storage cli
+
+.PHONY: demo test check lint types contracts docs
+
+demo: .venv/demo
+	$(BIN)/memnet ingest examples/saltmere/memory --store $(DEMO_STORE)
+	@for question in \
+		"In which town was the builder of the Orre Light born?" \
+		"Which ports does the Morning Petrel call at?" \
+		"What is the capital of Portugal?"; do \
+		echo; echo "\$$ memnet ask \"$$question\" --explain"; \
+		$(BIN)/memnet ask "$$question" --explain --store $(DEMO_STORE) || exit 1; \
+	done
+
+test: .venv/test
+	$(BIN)/python -m pytest -q
+
+check: lint types contracts docs test
+
+lint: .venv/test
+	$(BIN)/ruff check $(PACKAGES) tests benchmarks docs
+	$(BIN)/ruff format --check $(PACKAGES) tests benchmarks docs
+
+types: .venv/test
+	$(BIN)/mypy
+	$(BIN)/pyright
+
+contracts: .venv/test
+	$(BIN)/lint-imports
+
+docs: .venv/test
+	$(BIN)/python -m docs.commands --check
+	$(BIN)/python -m benchmarks.tables --check
+
+.venv/demo: pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --editable ".[cpu]"
+	@touch $@
+
+.venv/test: pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --editable ".[cpu,test]"
+	@touch $@

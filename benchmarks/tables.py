@@ -1,0 +1,78 @@
+"""Write the tables of benchmarks/README.md from the result files, or check that they are current.
+
+python -m benchmarks.tables [--check]
+"""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+_FOLDER = Path(__file__).parent
+_PAGE = _FOLDER / "README.md"
+_NAMES = {"hotpot": "HotpotQA", "2wiki": "2WikiMultiHopQA", "musique": "MuSiQue"}
+
+
+def multihop(results: dict[str, Any]) -> str:
+    """The tables of the end-to-end benchmark over documents."""
+    rows = [
+        "| questions | n | Recall@1 | @2 | @5 | @10 | ask p50 | p95 |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for name, title in _NAMES.items():
+        scores = results["questions"][name]
+        recalls = " | ".join(f"{100 * scores[f'recall@{first}']:.1f}" for first in (1, 2, 5, 10))
+        latency = scores["latency_ms"]
+        times = f"{latency['p50']:.1f} ms | {latency['p95']:.1f} ms"
+        rows.append(f"| {title} | {scores['n']} | {recalls} | {times} |")
+    ingest, cold = results["ingest"], results["cold_ask_seconds"]
+    by_part = ", ".join(f"{ratio:.2f}" for ratio in ingest["ratio_by_part"])
+    neighbour = ingest["sentence_transformers_flat_faiss_passages_per_second"]
+    rows += [
+        "",
+        "| | measured |",
+        "|---|---|",
+        f"| passages in one store | {ingest['passages']:,} |",
+        f"| ingest | {ingest['memnet_passages_per_second']:.1f} passages/s |",
+        f"| sentence-transformers + flat FAISS, taking turns | {neighbour:.1f} passages/s |",
+        f"| ratio (by part of the corpus) | {ingest['ratio']:.2f} ({by_part}) |",
+        f"| the same files again, whole command | {results['reingest_seconds']:.1f} s |",
+        f"| cold `memnet ask`, whole process, median (min to max) | {cold['median']:.2f} s "
+        f"({cold['minimum']:.2f} to {cold['maximum']:.2f}) |",
+        f"| store on disk | {results['store_bytes'] / 2**20:.0f} MiB |",
+        "",
+        _source(results["environment"]),
+    ]
+    return "\n".join(rows)
+
+
+def _source(environment: dict[str, Any]) -> str:
+    machine = environment["machine"]
+    versions = ", ".join(f"{name} {version}" for name, version in environment["versions"].items())
+    return (
+        f"`{environment['command']}` at {environment['commit'][:10]} on {machine['cores']} cores "
+        f"of {machine['processor']}, {machine['memory_gib']} GiB; {versions}."
+    )
+
+
+def page() -> str:
+    """The page with its tables as they should be."""
+    text = _PAGE.read_text(encoding="utf-8")
+    for name, table in (("multihop", multihop),):
+        results = json.loads((_FOLDER / "results" / f"{name}.json").read_text(encoding="utf-8"))
+        start, end = f"<!-- {name} -->\n", f"\n<!-- /{name} -->"
+        before, _, rest = text.partition(start)
+        text = before + start + table(results) + end + rest.partition(end)[2]
+    return text
+
+
+def main() -> None:
+    """Write the page, or exit with 1 if ``--check`` finds it out of date."""
+    if "--check" not in sys.argv:
+        _PAGE.write_text(page(), encoding="utf-8")
+    elif _PAGE.read_text(encoding="utf-8") != page():
+        sys.exit(f"{_PAGE} is out of date; run 'python -m benchmarks.tables'")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,31 @@
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from memnet import Config, Engine, MemoryStore
+from tests.toy import ToyEncoder
+
+EXAMPLES = Path(__file__).parents[1] / "examples" / "saltmere"
+
+
+@pytest.fixture
+def toy_engine(tmp_path: Path) -> Iterator[Engine]:
+    """An empty memory with an encoder that needs no weights."""
+    encoder = ToyEncoder()
+    store = MemoryStore(
+        tmp_path / "store",
+        fingerprint=encoder.fingerprint,
+        dimension=encoder.dimension,
+        create=True,
+    )
+    with Engine(store, encoder, Config()) as engine:
+        yield engine
+
+
+@pytest.fixture(scope="session")
+def saltmere(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    """The shipped example, ingested with the real encoder; for reading only."""
+    with Engine.open(tmp_path_factory.mktemp("saltmere") / "store", create=True) as engine:
+        engine.ingest(EXAMPLES / "memory")
+        yield engine

@@ -1,0 +1,151 @@
+"""The exact twin of the memory store: the same interface over plain lists and NumPy."""
+
+import re
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from snowballstemmer import stemmer
+
+from memnet.storage import Encode, Hits, Keys, NewSlot, NewSource, PutCounts, Slot, query_terms
+from tests import oracle
+
+_porter = stemmer("porter")
+
+
+class ExactStore:
+    """Holds everything in memory and searches it by brute force."""
+
+    def __init__(self, dimension: int) -> None:
+        self.dimension = dimension
+        self._sources: dict[tuple[str, str], NewSource] = {}
+        self._slots: dict[int, tuple[NewSource, NewSlot, NDArray[np.float32]]] = {}
+        self._last_id = 0
+
+    def put(self, sources: Sequence[NewSource], encode: Encode) -> PutCounts:
+        added = updated = 0
+        for source in sources:
+            place = (source.namespace, source.name)
+            before = self._sources.get(place)
+            if before is not None and before.digest == source.digest:
+                continue
+            added += before is None
+            updated += before is not None
+            wanted = list(dict.fromkeys(source.slots))
+            held = {
+                slot: slot_id
+                for slot_id, (owner, slot, _) in self._slots.items()
+                if (owner.namespace, owner.name) == place
+            }
+            for slot, slot_id in held.items():
+                if slot not in wanted:
+                    del self._slots[slot_id]
+            for slot in wanted:
+                if slot not in held:
+                    self._last_id += 1
+                    self._slots[self._last_id] = source, slot, encode([slot.key_text])[0]
+            self._sources[place] = source
+        return PutCounts(added, updated, len(sources) - added - updated)
+
+    def delete(self, names: Iterable[str], namespace: str | None = None) -> int:
+        doomed = {
+            place
+            for place in self._sources
+            if place[1] in set(names) and namespace in (None, place[0])
+        }
+        slots = [
+            slot_id
+            for slot_id, (source, _, _) in self._slots.items()
+            if (source.namespace, source.name) in doomed
+        ]
+        for slot_id in slots:
+            del self._slots[slot_id]
+        for place in doomed:
+            del self._sources[place]
+        return len(slots)
+
+    def search_dense(
+        self, vector: NDArray[np.float32], limit: int, namespace: str | None = None
+    ) -> Hits:
+        scores = {
+            slot_id: float(np.dot(vector.astype(np.float64), key.astype(np.float64)))
+            for slot_id, (source, slot, key) in self._slots.items()
+            if slot.kind == "passage" and namespace in (None, source.namespace)
+        }
+        return _best(scores, limit)
+
+    def search_lexical(self, text: str, limit: int, namespace: str | None = None) -> Hits:
+        listed = [item for item in self._slots.items() if item[1][1].kind != "reverse"]
+        if not listed:
+            return _best({}, limit)
+        documents = [_words(f"{slot.title} {slot.text}") for _, (_, slot, _) in listed]
+        query = [_porter.stemWord(term) for term in query_terms(text)]
+        scores = {
+            slot_id: score
+            for (slot_id, (source, _, _)), score, words in zip(
+                listed, oracle.bm25(documents, query), documents, strict=True
+            )
+            if set(words) & set(query) and namespace in (None, source.namespace)
+        }
+        return _best(scores, limit)
+
+    def search_symbolic(
+        self, names: Iterable[str], limit: int, namespace: str | None = None
+    ) -> dict[str, list[int]]:
+        found = {
+            name: [
+                slot_id
+                for slot_id, (source, slot, _) in sorted(self._slots.items())
+                if name in slot.key_symbols and namespace in (None, source.namespace)
+            ][:limit]
+            for name in names
+        }
+        return {name: ids for name, ids in found.items() if ids}
+
+    def fetch(self, ids: Sequence[int]) -> list[Slot]:
+        return [
+            Slot(
+                slot_id, slot.kind, source.name, source.namespace, slot.title, slot.text,
+                slot.start, slot.end, slot.relation, slot.value,
+            )
+            for slot_id in ids
+            if slot_id in self._slots
+            for source, slot, _ in [self._slots[slot_id]]
+        ]  # fmt: skip
+
+    def keys(self, ids: Sequence[int]) -> Keys:
+        present = [slot_id for slot_id in ids if slot_id in self._slots]
+        return Keys(
+            np.array(present, np.int64),
+            np.array([self._slots[slot_id][2] for slot_id in present], np.float32).reshape(
+                len(present), self.dimension
+            ),
+            np.array([self._slots[slot_id][1].kind != "passage" for slot_id in present], bool),
+        )
+
+    def value_symbols(self, ids: Iterable[int]) -> dict[int, list[str]]:
+        keyed = {name for _, slot, _ in self._slots.values() for name in slot.key_symbols}
+        found = {
+            slot_id: sorted(
+                name
+                for name in set(self._slots[slot_id][1].value_symbols)
+                if name in keyed and name not in self._slots[slot_id][1].key_symbols
+            )
+            for slot_id in ids
+            if slot_id in self._slots
+        }
+        return {slot_id: names for slot_id, names in found.items() if names}
+
+
+def _words(text: str) -> list[str]:
+    return [_porter.stemWord(word) for word in re.findall(r"[^\W_]+", text.casefold())]
+
+
+def _best(scores: dict[int, float], limit: int) -> Hits:
+    order = sorted(scores, key=lambda slot_id: (-scores[slot_id], slot_id))[:limit]
+    padding = limit - len(order)
+    return Hits(
+        np.array(order + [0] * padding, np.int64),
+        np.array([scores[slot_id] for slot_id in order] + [0.0] * padding, np.float32),
+        np.arange(limit) < len(order),
+    )

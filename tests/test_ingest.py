@@ -1,0 +1,345 @@
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from memnet import Config, Document, Engine, Fact, MemoryStore
+from memnet.errors import InputError
+from memnet.ingest import Problem, Progress
+from tests.toy import ToyEncoder
+
+
+def _slots(engine: Engine) -> list[tuple[str, str, str]]:
+    """Source, title and text of every slot."""
+    return [
+        (slot.source, slot.title, slot.text)
+        for slot in engine._store.fetch(range(1, 2000))
+        if slot.kind != "reverse"
+    ]
+
+
+def _write(path: Path, content: str | bytes) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def test_plain_text_spans_are_exact(toy_engine: Engine, tmp_path: Path) -> None:
+    text = "\ufeffA first sentence about Orre. " + "The sea was 東京 calm that day. " * 100
+    path = _write(tmp_path / "old_harbour-notes.txt", text)
+    assert toy_engine.ingest(path).added == 1
+    slots = toy_engine._store.fetch(range(1, 100))
+    assert len(slots) > 2
+    source_text = text.removeprefix("\ufeff")
+    assert all(source_text[slot.start : slot.end] == slot.text for slot in slots)
+    assert {slot.title for slot in slots} == {"old harbour notes"}
+    assert {slot.source for slot in slots} == {str(path)}
+
+
+def test_markdown_headings_become_titles(toy_engine: Engine, tmp_path: Path) -> None:
+    text = (
+        "# Harbour log\r\n\r\nKept by Ann.\r\n\r\n"
+        "## Winter\r\nIce.\r\n```\r\n# no heading\r\n```\r\n"
+        "Summer\r\n------\r\nHeat.\r\n\r\n## Empty\r\n"
+    )
+    toy_engine.ingest(_write(tmp_path / "log.md", text))
+    slots = toy_engine._store.fetch(range(1, 10))
+    assert [(slot.title, slot.text) for slot in slots] == [
+        ("Harbour log", "Kept by Ann."),
+        ("Harbour log: Winter", "Ice.\r\n```\r\n# no heading\r\n```"),
+        ("Harbour log: Summer", "Heat."),
+    ]
+    assert all(text[slot.start : slot.end] == slot.text for slot in slots)
+    assert toy_engine._store.search_symbolic(["winter"], 5) == {"winter": [2]}
+    assert toy_engine._store.search_symbolic(["harbour log"], 5) == {"harbour log": [1, 2, 3]}
+
+
+def test_markdown_without_a_first_heading_is_named_by_its_file(
+    toy_engine: Engine, tmp_path: Path
+) -> None:
+    toy_engine.ingest(_write(tmp_path / "walking_guide.md", "Intro.\n\n# Day one\nWalk."))
+    assert [(title, text) for _, title, text in _slots(toy_engine)] == [
+        ("walking guide", "Intro."),
+        ("walking guide: Day one", "Walk."),
+    ]
+
+
+def test_a_folder_is_read_and_mirrored(toy_engine: Engine, tmp_path: Path) -> None:
+    folder = tmp_path / "notes"
+    _write(folder / "a.txt", "First.")
+    _write(folder / "deep" / "b.md", "# Bee\nSecond.")
+    _write(folder / ".hidden" / "c.txt", "Hidden.")
+    _write(folder / "picture.png", b"\x89PNG")
+    _write(tmp_path / "outside.txt", "Outside.")
+    (folder / "link.txt").symlink_to(tmp_path / "outside.txt")
+    report = toy_engine.ingest(folder)
+    assert (report.added, report.skipped) == (2, 0)
+
+    (folder / "a.txt").unlink()
+    _write(folder / "deep" / "b.md", "# Bee\nChanged.")
+    report = toy_engine.ingest(folder)
+    assert (report.added, report.updated, report.unchanged, report.removed) == (0, 1, 0, 1)
+    assert [text for _, _, text in _slots(toy_engine)] == ["Changed."]
+
+
+def test_unchanged_input_is_a_no_op(toy_engine: Engine, tmp_path: Path) -> None:
+    path = _write(tmp_path / "a.txt", "First.")
+    toy_engine.ingest(
+        path, Document(id="d", text="Two."), Fact(subject="a", relation="b", object="c")
+    )
+    before = toy_engine.info()
+    report = toy_engine.ingest(
+        path, [Document(id="d", text="Two."), Fact(subject="a", relation="b", object="c")]
+    )
+    assert (report.added, report.updated, report.unchanged, report.removed) == (0, 0, 3, 0)
+    assert toy_engine.info() == before
+
+
+def test_json_lines(toy_engine: Engine, tmp_path: Path) -> None:
+    lines = [
+        {"id": "one", "title": "One", "text": "First text.", "metadata": {"year": 1911}},
+        {"id": 2, "text": "Second text."},
+        {"title": "Three", "text": "Third text."},
+    ]
+    path = _write(tmp_path / "d.jsonl", "\n".join(map(json.dumps, lines)))
+    assert toy_engine.ingest(path).added == 3
+    assert _slots(toy_engine) == [
+        ("one", "One", "First text."),
+        ("2", "", "Second text."),
+        (f"{path}:3", "Three", "Third text."),
+    ]
+    path.write_text(json.dumps(lines[0]))
+    report = toy_engine.ingest(path)
+    assert (report.unchanged, report.removed) == (1, 2)
+
+
+def test_a_broken_line_is_skipped_and_the_rest_goes_in(toy_engine: Engine, tmp_path: Path) -> None:
+    good = [json.dumps({"id": str(number), "text": f"Text {number}."}) for number in range(5)]
+    path = _write(tmp_path / "d.jsonl", "\n".join([*good[:2], "{broken", *good[3:]]))
+    problems: list[Problem] = []
+    report = toy_engine.ingest(path, on_problem=problems.append)
+    assert (report.added, report.skipped) == (4, 1)
+    assert problems[0].where == f"{path}, line 3"
+    assert "is not valid JSON" in problems[0].what
+    # Nothing is removed on the word of a file that could not be read to its end.
+    path.write_text("\n".join([good[0], "{broken"]))
+    assert toy_engine.ingest(path).removed == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ('{"id": "a"}', "has no string 'text'"),
+        ('{"id": "a", "text": 5}', "has no string 'text'"),
+        ('{"id": "a", "text": "  "}', "has a blank 'text'"),
+        ("[1, 2]", "holds a JSON list, expected an object"),
+        ('{"id": "", "text": "x"}', "has an unusable 'id'"),
+        ('{"id": "a", "text": "x", "title": 3}', "has an unusable 'title'"),
+        ("[" * 100_000, "is not valid JSON"),
+    ],
+)
+def test_bad_json_lines_are_explained(
+    toy_engine: Engine, tmp_path: Path, line: str, complaint: str
+) -> None:
+    with pytest.raises(InputError, match=r"d\.jsonl, line 1: ") as caught:
+        toy_engine.ingest(_write(tmp_path / "d.jsonl", line))
+    assert complaint in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_an_id_met_twice_keeps_the_first(toy_engine: Engine) -> None:
+    problems: list[Problem] = []
+    report = toy_engine.ingest(
+        Document(id="a", text="One."),
+        Document(id="a", text="One."),
+        Document(id="a", text="Two."),
+        on_problem=problems.append,
+    )
+    assert (report.added, report.skipped) == (1, 1)
+    assert "the id 'a' came before in this run with other content; the first is kept" in str(
+        problems[0]
+    )
+    assert [text for _, _, text in _slots(toy_engine)] == ["One."]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "complaint"),
+    [
+        ("empty.txt", b"", "is empty; there is nothing to remember"),
+        ("blank.txt", b" \n\t", "is empty; there is nothing to remember"),
+        ("empty.jsonl", b"", "is empty; there is nothing to remember"),
+        ("binary.txt", b"PNG\0\1\2", "is binary, expected text"),
+        ("latin.txt", "caf\xe9".encode("latin-1"), r"is not UTF-8 \(byte 0xe9 at offset 3\)"),
+        ("latin.jsonl", '{"text": "caf\xe9"}'.encode("latin-1"), "is not UTF-8"),
+        ("two.tsv", b"a\tb", r"line 1: has 2 columns, expected 3"),
+        ("four.tsv", b"a\tb\tc\td", r"line 1: has 4 columns, expected 3"),
+        ("hollow.tsv", b"a\t \tc", r"line 1: has an empty column"),
+    ],
+)
+def test_bad_files_are_explained(
+    toy_engine: Engine, tmp_path: Path, name: str, content: bytes, complaint: str
+) -> None:
+    with pytest.raises(InputError, match=complaint) as caught:
+        toy_engine.ingest(_write(tmp_path / name, content))
+    assert str(caught.value).startswith(str(tmp_path / name))
+    assert "\n" not in str(caught.value)
+    assert toy_engine.info().slots == 0
+
+
+def test_missing_paths_and_empty_folders(toy_engine: Engine, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="nowhere: no such file or folder; check the path"):
+        toy_engine.ingest(tmp_path / "nowhere")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError, match="empty: the folder holds no file to read"):
+        toy_engine.ingest(tmp_path / "empty")
+    problems: list[Problem] = []
+    with pytest.raises(InputError, match="nothing was ingested: all 2 inputs were skipped"):
+        toy_engine.ingest(tmp_path / "nowhere", tmp_path / "empty", on_problem=problems.append)
+    assert len(problems) == 2
+
+
+def test_a_bad_file_among_good_ones(toy_engine: Engine, tmp_path: Path) -> None:
+    _write(tmp_path / "in" / "a.txt", "Good.")
+    _write(tmp_path / "in" / "b.txt", b"\0")
+    _write(tmp_path / "in" / "c.txt", "Good too.")
+    problems: list[Problem] = []
+    report = toy_engine.ingest(tmp_path / "in", on_problem=problems.append)
+    assert (report.added, report.skipped, len(problems)) == (2, 1, 1)
+
+
+def test_facts_go_both_ways(toy_engine: Engine, tmp_path: Path) -> None:
+    line = "Orre Light\tbuilt_by\tAnn Orre\n"
+    text = f"{line}\nAnn Orre | born in | Kestle\r\n{line}"
+    path = _write(tmp_path / "facts.tsv", text)
+    assert toy_engine.ingest(path).added == 1
+    info = toy_engine.info()
+    assert (info.facts, info.documents) == (3, 0)
+    slots = toy_engine._store.fetch(range(1, 20))
+    assert all(text[slot.start : slot.end] == slot.text for slot in slots)
+    forward, back = slots[:2]
+    assert (forward.title, forward.relation, forward.value) == (
+        "Orre Light",
+        "built by",
+        "Ann Orre",
+    )
+    assert (back.kind, back.title, back.value) == ("reverse", "Ann Orre", "Orre Light")
+    assert set(toy_engine._store.search_symbolic(["ann orre"], 9)["ann orre"]) >= {back.id}
+
+
+def test_a_changed_fact_file_keeps_the_facts_that_stay(toy_engine: Engine, tmp_path: Path) -> None:
+    path = _write(tmp_path / "f.txt", "a|r|b\nc|r|d\n")
+    toy_engine.ingest(path, facts=True)
+    before = {slot.text: slot.id for slot in toy_engine._store.fetch(range(1, 20))}
+    _write(path, "a|r|b\ne|r|f\n")
+    report = toy_engine.ingest(path, facts=True)
+    assert report.updated == 1
+    after = {slot.text: slot.id for slot in toy_engine._store.fetch(range(1, 20))}
+    assert after["a|r|b"] == before["a|r|b"]
+    assert after.keys() == {"a|r|b", "e|r|f"}
+
+
+@pytest.mark.parametrize(
+    ("data", "facts", "expected"),
+    [
+        (b'\n{"id": "x", "text": "One."}\n{"id": "y", "text": "Two."}\n', False, ["One.", "Two."]),
+        (b"Just a text.\nOf two lines.", False, ["Just a text.\nOf two lines."]),
+        (b"a\tb\tc\nd|e|f\n", True, ["a\tb\tc", "d\te\tf"]),
+    ],
+)
+def test_standard_input(toy_engine: Engine, data: bytes, facts: bool, expected: list[str]) -> None:
+    toy_engine.ingest(io.BytesIO(data), facts=facts)
+    assert [text for _, _, text in _slots(toy_engine)] == expected
+    other = toy_engine.ingest(io.BytesIO(b"z\ty\tx" if facts else b"Another text."), facts=facts)
+    assert (other.added, other.removed) == (1, 0)
+
+
+def test_namespaces_keep_memories_apart(toy_engine: Engine) -> None:
+    toy_engine.ingest(Document(id="a", text="The old boat."), namespace="one")
+    toy_engine.ingest(Document(id="a", text="The old boat sank."), namespace="two")
+    for namespace, text in (("one", "The old boat."), ("two", "The old boat sank.")):
+        evidence = toy_engine.ask("the old boat", namespace=namespace).evidence
+        assert [item.text for item in evidence] == [text]
+    assert len(toy_engine.ask("the old boat").evidence) == 2
+    assert toy_engine.ask("the old boat", namespace="three").abstained
+
+
+def test_a_very_long_line(toy_engine: Engine, tmp_path: Path) -> None:
+    text = "word " * 400_000
+    report = toy_engine.ingest(_write(tmp_path / "long.txt", text))
+    assert report.slots == 2_000
+    slots = toy_engine._store.fetch(range(1, 2_001))
+    assert all(text[slot.start : slot.end] == slot.text for slot in slots)
+
+
+def test_a_file_over_the_limit_is_refused(tmp_path: Path, toy_engine: Engine) -> None:
+    config = Config.model_validate({"ingest": {"longest_document": 10}})
+    engine = Engine(toy_engine._store, ToyEncoder(), config)
+    with pytest.raises(InputError, match="holds 18 bytes, the limit is 10; split it"):
+        engine.ingest(_write(tmp_path / "a.txt", "eighteen letters.."))
+    with pytest.raises(InputError, match="line 1: is longer than 10 bytes"):
+        engine.ingest(_write(tmp_path / "a.jsonl", '{"id": "a", "text": "x"}\n'))
+
+
+def test_progress_tells_what_is_stored(toy_engine: Engine, tmp_path: Path) -> None:
+    config = Config.model_validate({"ingest": {"batch_characters": 20}})
+    engine = Engine(toy_engine._store, ToyEncoder(), config)
+    seen: list[tuple[Progress, int]] = []
+    documents = [Document(id=str(number), text="ten letter") for number in range(5)]
+    engine.ingest(
+        documents, on_progress=lambda progress: seen.append((progress, engine.info().documents))
+    )
+    assert [(progress.characters, progress.documents, stored) for progress, stored in seen] == [
+        (20, 2, 2),
+        (40, 4, 4),
+        (50, 5, 5),
+    ]
+
+
+_INGEST = """
+import sys
+from tests.toy import ToyEncoder
+from memnet import Config, Engine, MemoryStore
+encoder = ToyEncoder()
+store = MemoryStore(sys.argv[1], fingerprint=encoder.fingerprint, dimension=16, create=True)
+engine = Engine(store, encoder, Config.model_validate({"ingest": {"batch_characters": 500}}))
+print(engine.ingest(sys.argv[2], on_progress=lambda p: print(p.documents, flush=True)).added)
+"""
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize("after", [1, 5])
+def test_an_interrupted_ingest_is_finished_by_the_next(
+    tmp_path: Path, how: signal.Signals, after: int
+) -> None:
+    lines = [
+        json.dumps({"id": str(n), "title": f"T{n}", "text": f"Text {n}. " * 5}) for n in range(900)
+    ]
+    corpus = _write(tmp_path / "c.jsonl", "\n".join(lines))
+    command = [sys.executable, "-c", _INGEST, str(tmp_path / "store"), str(corpus)]
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
+    assert process.stdout is not None
+    acknowledged = 0
+    for _ in range(after):
+        acknowledged = int(process.stdout.readline())
+    os.kill(process.pid, how)
+    acknowledged = max([acknowledged, *map(int, process.stdout.read().split())])
+    process.wait()
+    process.stdout.close()
+    assert acknowledged < 900
+
+    encoder = ToyEncoder()
+    store = MemoryStore(tmp_path / "store", fingerprint=encoder.fingerprint, dimension=16)
+    with Engine(store, encoder, Config()) as engine:
+        stored = engine.info().documents
+        assert acknowledged <= stored < 900
+        assert engine.info().slots == stored
+        report = engine.ingest(corpus)
+        assert (report.added, report.unchanged) == (900 - stored, stored)
+        assert engine.verify().problems == ()

@@ -1,0 +1,81 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memnet.ingest.names import longest, mentions, normalise, possible_names, title_symbols
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("Robert Holmes à Court", "robert holmes a court"),
+        ("Blade_Runner", "blade runner"),
+        ("  O'Neill,  J.R. ", "o neill j r"),
+        ("ÆRØ", "ærø"),
+        ("Straße", "strasse"),
+        ("東京", "東京"),
+        ("...", ""),
+    ],
+)
+def test_normalise(name: str, expected: str) -> None:
+    assert normalise(name) == expected
+
+
+@given(st.text())
+def test_normalising_twice_changes_nothing(text: str) -> None:
+    assert normalise(normalise(text)) == normalise(text)
+
+
+def test_title_symbols() -> None:
+    assert title_symbols("The Grey Heron (ship)") == ("the grey heron ship", "the grey heron")
+    assert title_symbols("Orre") == ("orre",)
+    assert title_symbols("") == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("It was directed by Tim Burton.", "tim burton"),
+        ("He met President John F. Kennedy there.", "john f kennedy"),
+        ("She was born in Woodson, Arkansas, in 1911.", "woodson arkansas"),
+        ("the keeper of the Rank of Orre, a guild", "rank of orre"),
+        ("They sailed the Amber Fox. Later it sank.", "amber fox"),
+        ('He wrote "the long way home" at sea.', "the long way home"),
+        ("It left Orre for Port Ann's harbour.", "port ann s"),
+        ("Ludwig van Beethoven came.", "ludwig van beethoven"),
+    ],
+)
+def test_mentions_are_found(text: str, found: str) -> None:
+    assert found in mentions(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "absent"),
+    [
+        ("The sea was calm.", "the"),
+        ("It rained in March and again in May.", "march"),
+        ("In 1911 it burned.", "1911"),
+        ("They met Ann. Bert had left.", "ann bert"),
+        ("a small harbour and its boats", "harbour"),
+    ],
+)
+def test_what_is_no_name(text: str, absent: str) -> None:
+    assert absent not in mentions(text)
+
+
+@given(st.text())
+def test_mentions_are_normalised_and_distinct(text: str) -> None:
+    found = mentions(text)
+    assert list(found) == list(dict.fromkeys(found))
+    assert all(name == normalise(name) for name in found)
+
+
+def test_possible_names_of_a_question_come_in_any_case() -> None:
+    found = possible_names("who built the orre light?")
+    assert "orre light" in found
+    assert "who" not in found
+    assert found.index("the orre light") < found.index("light")
+
+
+def test_longest_drops_parts_of_longer_names() -> None:
+    assert longest(["orre", "orre light", "light", "lightning"]) == ["orre light", "lightning"]

@@ -1,0 +1,42 @@
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_the_wheel_runs_outside_the_repository(tmp_path: Path) -> None:
+    def python(*arguments: str, **environment: str) -> str:
+        done = subprocess.run(
+            [sys.executable, *arguments],
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
+            env={**os.environ, **environment},
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    python("-m", "build", "--wheel", "--no-isolation", "--outdir", str(tmp_path), str(ROOT))
+    (wheel,) = tmp_path.glob("memnet-*.whl")
+    target = tmp_path / "installed"
+    # Its dependencies are those of this environment: installing torch again would prove nothing.
+    python("-m", "pip", "install", "--quiet", "--no-deps", "--target", str(target), str(wheel))
+    assert {path.name for path in target.iterdir() if "-" not in path.name} == {"memnet", "bin"}
+    assert not (target / "memnet" / "storage").is_symlink()
+
+    (tmp_path / "note.txt").write_text("The Orre Light was built by Una Thale.")
+    store = str(tmp_path / "store")
+    where = python(
+        "-c",
+        "import memnet.cli, memnet.storage; print(memnet.storage.__file__)",
+        PYTHONPATH=str(target),
+    )
+    assert where.startswith(str(target))
+    python("-m", "memnet", "ingest", "note.txt", "--store", store, PYTHONPATH=str(target))
+    shown = python(
+        "-m", "memnet", "ask", "Who built the Orre Light?", "--store", store, PYTHONPATH=str(target)
+    )
+    assert shown.startswith("The Orre Light was built by Una Thale.")

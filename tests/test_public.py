@@ -1,0 +1,50 @@
+import ast
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+
+import memnet
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_public_names_are_what_they_say() -> None:
+    assert sorted(memnet.__all__) == memnet.__all__
+    for name in memnet.__all__:
+        value = getattr(memnet, name)
+        assert value.__name__ == name
+        assert getattr(importlib.import_module(value.__module__), name) is value
+    assert set(dir(memnet)) == {*memnet.__all__, "__version__"}
+    assert not hasattr(memnet, "nothing_of_this_name")
+
+
+def test_importing_the_package_loads_nothing_heavy() -> None:
+    code = "import memnet, sys; print({'torch', 'faiss', 'numpy', 'pydantic'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"
+
+
+def test_every_public_definition_has_a_docstring() -> None:
+    bare = [
+        f"{file.relative_to(ROOT)}:{node.name}"
+        for folder in ("memnet", "storage", "cli")
+        for file in (ROOT / folder).rglob("*.py")
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, (ast.ClassDef, ast.FunctionDef))
+        and not node.name.startswith("_")
+        and ast.get_docstring(node) is None
+        and not _is_inner(file, node)
+    ]
+    assert bare == []
+
+
+def _is_inner(file: Path, node: ast.AST) -> bool:
+    """Whether a definition stands inside a function or a private class."""
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    return any(
+        isinstance(outer, (ast.FunctionDef, ast.ClassDef))
+        and (isinstance(outer, ast.FunctionDef) or outer.name.startswith("_"))
+        and outer.lineno < getattr(node, "lineno", 0) <= (outer.end_lineno or 0)
+        for outer in ast.walk(tree)
+    )

@@ -1,0 +1,417 @@
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
+
+from memnet.errors import EncoderMismatchError, StoreBusyError, StoreError
+from memnet.storage import MemoryStore, NewSource
+from tests.exact_store import ExactStore
+from tests.toy import DIMENSION, ToyEncoder, fact, passage, source
+
+encode = ToyEncoder().encode
+
+
+def open_store(path: Path, *, create: bool = True, fingerprint: str = "toy/16") -> MemoryStore:
+    return MemoryStore(
+        path, fingerprint=fingerprint, dimension=DIMENSION, create=create, lock_seconds=0.2
+    )
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[MemoryStore]:
+    opened = open_store(tmp_path / "store")
+    yield opened
+    opened.close()
+
+
+_WORDS = [
+    "orre",
+    "light",
+    "kestle",
+    "herring",
+    "boat",
+    "boats",
+    "ferry",
+    "sailing",
+    "sailed",
+    "old",
+]
+_NAMES = ["orre", "kestle", "amber fox"]
+_texts = st.lists(st.sampled_from(_WORDS), min_size=1, max_size=8).map(" ".join)
+_symbols = st.lists(st.sampled_from(_NAMES), max_size=2, unique=True)
+_passages = st.builds(passage, _texts, st.sampled_from(["", "Orre", "Kestle"]), _symbols, _symbols)
+_facts = st.builds(
+    fact, st.sampled_from(_NAMES), st.sampled_from(["built by", "in"]), st.sampled_from(_NAMES)
+)
+
+
+class AgainstTheTwin(RuleBasedStateMachine):
+    """Whatever is done to a store, it agrees with brute force over lists."""
+
+    @initialize()
+    def start(self) -> None:
+        import tempfile
+
+        self.folder = Path(tempfile.mkdtemp())
+        self.store = open_store(self.folder / "store")
+        self.twin = ExactStore(DIMENSION)
+        self.ids: dict[int, int] = {}
+
+    def teardown(self) -> None:
+        if hasattr(self, "store"):
+            assert self.store.verify() == []
+            self.store.close()
+            shutil.rmtree(self.folder)
+
+    @rule(
+        names=st.lists(st.sampled_from("abcd"), min_size=1, max_size=3, unique=True),
+        slots=st.lists(st.one_of(_passages, _facts), max_size=4),
+        namespace=st.sampled_from(["", "other"]),
+    )
+    def put(self, names: list[str], slots: list[object], namespace: str) -> None:
+        sources: list[NewSource] = [
+            source(name, *slots, namespace=namespace)  # type: ignore[arg-type]
+            for name in names
+        ]
+        assert self.store.put(sources, encode) == self.twin.put(sources, encode)
+
+    @rule(names=st.sets(st.sampled_from("abcde")), namespace=st.sampled_from([None, "", "other"]))
+    def delete(self, names: set[str], namespace: str | None) -> None:
+        assert self.store.delete(names, namespace) == self.twin.delete(names, namespace)
+
+    @rule()
+    def reopen(self) -> None:
+        self.store.close()
+        self.store = open_store(self.folder / "store", create=False)
+
+    @rule()
+    def lose_the_index(self) -> None:
+        self.store.close()
+        (self.folder / "store" / "vectors.faiss").unlink(missing_ok=True)
+        self.store = open_store(self.folder / "store", create=False)
+        with self.store.writing():
+            pass
+
+    @rule(text=_texts, limit=st.integers(1, 6), namespace=st.sampled_from([None, "", "other"]))
+    def search(self, text: str, limit: int, namespace: str | None) -> None:
+        vector = encode([text])[0]
+        pairs = [
+            (
+                store.search_dense(vector, limit, namespace),
+                store.search_lexical(text, limit, namespace),
+            )
+            for store in (self.store, self.twin)
+        ]
+        for own, exact in zip(*pairs, strict=True):
+            assert own.mask.tolist() == exact.mask.tolist()
+            np.testing.assert_allclose(own.scores, exact.scores, atol=1e-5)
+        for way in range(2):
+            own_slots = self.store.fetch(pairs[0][way].ids[pairs[0][way].mask].tolist())
+            assert len(own_slots) == int(pairs[0][way].mask.sum())
+
+    @rule(names=st.sets(st.sampled_from([*_NAMES, "unknown"])), limit=st.integers(1, 5))
+    def follow(self, names: set[str], limit: int) -> None:
+        own = self.store.search_symbolic(names, 100)
+        exact = self.twin.search_symbolic(names, 100)
+        assert own.keys() == exact.keys()
+        for name, ids in own.items():
+            described = sorted(map(_content, self.store.fetch(ids)))
+            assert described == sorted(map(_content, self.twin.fetch(exact[name])))
+            assert ids == sorted(ids)
+            assert self.store.search_symbolic([name], limit)[name] == ids[:limit]
+            own_symbols = sorted(
+                (_content(slot), tuple(self.store.value_symbols([slot.id]).get(slot.id, ())))
+                for slot in self.store.fetch(ids)
+            )
+            assert own_symbols == sorted(
+                (_content(slot), tuple(self.twin.value_symbols([slot.id]).get(slot.id, ())))
+                for slot in self.twin.fetch(exact[name])
+            )
+
+
+def _content(slot: object) -> tuple[object, ...]:
+    return tuple(
+        getattr(slot, name)
+        for name in ("kind", "source", "namespace", "title", "text", "relation", "value")
+    )
+
+
+TestAgainstTheTwin = AgainstTheTwin.TestCase
+TestAgainstTheTwin.settings = settings(max_examples=25, stateful_step_count=20, deadline=None)
+
+
+def test_a_link_forms_whichever_document_came_first(tmp_path: Path) -> None:
+    light = source("light", passage("Built by Ann Orre.", "Light", ["light"], ["ann orre"]))
+    ann = source("ann", passage("Born in Kestle.", "Ann Orre", ["ann orre"]))
+    for number, order in enumerate(([light, ann], [ann, light])):
+        store = open_store(tmp_path / str(number))
+        for one in order:
+            store.put([one], encode)
+        slots = {slot.source: slot.id for slot in store.fetch([1, 2])}
+        assert store.value_symbols([slots["light"]]) == {slots["light"]: ["ann orre"]}
+        assert store.search_symbolic(["ann orre"], 5) == {"ann orre": [slots["ann"]]}
+        store.close()
+
+
+def test_a_changed_source_keeps_the_slots_that_stay(store: MemoryStore) -> None:
+    store.put([source("a", passage("one"), passage("two", start=5))], encode)
+    seen: list[str] = []
+
+    def counting(texts: object) -> object:
+        seen.extend(texts)  # type: ignore[arg-type]
+        return encode(list(texts))  # type: ignore[call-overload]
+
+    counts = store.put([source("a", passage("two", start=5), passage("three", start=9))], counting)  # type: ignore[arg-type]
+    assert counts == (0, 1, 0)
+    assert [(slot.id, slot.text) for slot in store.fetch([1, 2, 3])] == [(2, "two"), (3, "three")]
+    assert seen == ["\nthree"]
+
+
+def test_ids_are_never_used_twice(store: MemoryStore) -> None:
+    store.put([source("a", passage("one"))], encode)
+    store.delete(["a"])
+    store.put([source("a", passage("one"))], encode)
+    assert [slot.id for slot in store.fetch([1, 2, 3])] == [2]
+
+
+def test_deleting_leaves_nothing_behind(store: MemoryStore) -> None:
+    store.put([source("a", passage("secret word", "Title", ["title"], ["name"]))], encode)
+    store.delete(["a"])
+    assert store.counts()[:4] == (0, 0, 0, 0)
+    assert not store.search_lexical("secret", 3).mask.any()
+    assert not store.search_dense(encode(["secret"])[0], 3).mask.any()
+    database = sqlite3.connect(store.path / "memory.sqlite3")
+    for table in ("source", "slot", "vector", "symbol", "slot_key", "mention"):
+        assert database.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,), table
+    database.close()
+
+
+def test_a_failed_put_changes_nothing(store: MemoryStore) -> None:
+    store.put([source("a", passage("one"))], encode)
+
+    def failing(texts: object) -> object:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        store.put([source("a", passage("two")), source("b", passage("three"))], failing)  # type: ignore[arg-type]
+    assert [slot.text for slot in store.fetch([1, 2, 3])] == ["one"]
+    assert store.verify() == []
+
+
+@pytest.mark.parametrize("damage", ["delete", "truncate", "garbage", "stamp", "foreign", "swapped"])
+def test_the_index_file_is_never_trusted(tmp_path: Path, damage: str) -> None:
+    path = tmp_path / "store"
+    store = open_store(path)
+    store.put([source("a", passage("old boats")), source("b", passage("a light"))], encode)
+    store.close()
+    index, stamp = path / "vectors.faiss", path / "vectors.json"
+    if damage == "delete":
+        index.unlink()
+    elif damage == "truncate":
+        os.truncate(index, index.stat().st_size // 2)
+    elif damage == "garbage":
+        index.write_bytes(os.urandom(500))
+    elif damage == "stamp":
+        stamp.write_text("{")
+    elif damage == "foreign":
+        stamp.write_text(json.dumps({**json.loads(stamp.read_text()), "fingerprint": "other"}))
+    else:
+        other = open_store(tmp_path / "other")
+        other.put([source("x", passage("elsewhere")), source("y", passage("away"))], encode)
+        other.close()
+        for file in (index, stamp):
+            shutil.copy(tmp_path / "other" / file.name, file)
+        with sqlite3.connect(path / "memory.sqlite3") as database:
+            database.execute("UPDATE slot SET id = id + 10")  # so that no id of the two agrees
+            database.execute("INSERT INTO slot_text (slot_text) VALUES ('rebuild')")
+    reopened = open_store(path, create=False)
+    assert reopened.verify() != []
+    hits = reopened.search_dense(encode(["old boats"])[0], 1)
+    assert [slot.source for slot in reopened.fetch(hits.ids.tolist())] == ["a"]
+    reopened.rebuild()
+    assert reopened.verify() == []
+    reopened.close()
+
+
+def test_a_text_search_that_lost_its_words_is_found_and_repaired(store: MemoryStore) -> None:
+    store.put([source("a", passage("old boats"))], encode)
+    with sqlite3.connect(store.path / "memory.sqlite3") as database:
+        database.execute("INSERT INTO slot_text (slot_text) VALUES ('delete-all')")
+    assert any("text search" in problem for problem in store.verify())
+    store.rebuild()
+    assert store.verify() == []
+    assert store.search_lexical("boats", 1).mask.tolist() == [True]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '"',
+        "a OR b",
+        "NEAR(",
+        "title:light",
+        "-light",
+        "light*",
+        "'; DROP TABLE slot; --",
+        "\0",
+        "()",
+        "^",
+        "東京",
+    ],
+)
+def test_any_text_is_a_safe_query(store: MemoryStore, text: str) -> None:
+    store.put([source("a", passage("a light", "Title"))], encode)
+    found = store.search_lexical(text, 3)
+    assert found.mask.tolist() == [("light" in text), False, False]
+
+
+def test_another_encoder_is_refused(tmp_path: Path) -> None:
+    open_store(tmp_path / "store").close()
+    with pytest.raises(
+        EncoderMismatchError, match=r"made with encoder toy/16, not with other/1; open"
+    ):
+        open_store(tmp_path / "store", fingerprint="other/1")
+
+
+def test_what_is_no_store_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match=r"there is no memnet store at .*none; make one with"):
+        open_store(tmp_path / "none", create=False)
+    file = tmp_path / "file"
+    file.write_text("x")
+    with pytest.raises(StoreError, match="is a file, but a store is a folder"):
+        open_store(file)
+    with pytest.raises(StoreError, match="holds other files and no memnet store"):
+        open_store(tmp_path)
+    broken = tmp_path / "broken"
+    broken.mkdir()
+    (broken / "memory.sqlite3").write_bytes(b"this is not a database" * 100)
+    with pytest.raises(StoreError, match="is not a readable memnet database"):
+        open_store(broken)
+
+
+def test_a_newer_schema_is_refused(tmp_path: Path) -> None:
+    open_store(tmp_path / "store").close()
+    with sqlite3.connect(tmp_path / "store" / "memory.sqlite3") as database:
+        database.execute("PRAGMA user_version = 99")
+    with pytest.raises(
+        StoreError, match="has schema 99, this version of memnet knows schemas up to 1"
+    ):
+        open_store(tmp_path / "store")
+
+
+def test_a_read_only_store_is_read_and_not_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = open_store(tmp_path / "store")
+    store.put([source("a", passage("a light"))], encode)
+    store.close()
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)
+    reader = open_store(tmp_path / "store", create=False)
+    assert reader.search_dense(encode(["light"])[0], 1).mask.tolist() == [True]
+    with pytest.raises(StoreError, match="is read-only; make its folder writable first"):
+        reader.put([source("b", passage("two"))], encode)
+    reader.close()
+
+
+def test_the_store_folder_is_private(store: MemoryStore) -> None:
+    assert store.path.stat().st_mode & 0o077 == 0
+
+
+def test_a_second_writer_is_told(tmp_path: Path) -> None:
+    first, second = (open_store(tmp_path / "store") for _ in range(2))
+    with first.writing():
+        with pytest.raises(StoreBusyError, match="another process is writing to the store"):
+            second.put([source("a", passage("one"))], encode)
+        caught: list[BaseException] = []
+
+        def write() -> None:
+            try:
+                first.put([source("a", passage("one"))], encode)
+            except StoreBusyError as error:
+                caught.append(error)
+
+        thread = threading.Thread(target=write)
+        thread.start()
+        thread.join()
+        assert "another thread is writing" in str(caught[0])
+    assert second.put([source("a", passage("one"))], encode) == (1, 0, 0)
+    hits = first.search_dense(encode(["one"])[0], 1)
+    assert hits.mask.tolist() == [True]
+
+
+def test_readers_see_whole_commits_while_a_writer_works(tmp_path: Path) -> None:
+    store = open_store(tmp_path / "store")
+    store.put([source(name, passage(f"round 0 {name}")) for name in "abc"], encode)
+    torn: list[object] = []
+    stop = threading.Event()
+
+    def read() -> None:
+        while not stop.is_set():
+            with store.reading():
+                hits = store.search_dense(encode(["round"])[0], 10)
+                slots = store.fetch(hits.ids[hits.mask].tolist())
+            rounds = {slot.text.split()[1] for slot in slots}
+            if len(slots) != 3 or len(rounds) != 1:
+                torn.append((len(slots), rounds))
+
+    readers = [threading.Thread(target=read) for _ in range(3)]
+    for reader in readers:
+        reader.start()
+    for number in range(1, 30):
+        store.put([source(name, passage(f"round {number} {name}")) for name in "abc"], encode)
+    stop.set()
+    for reader in readers:
+        reader.join()
+    assert torn == []
+    store.close()
+
+
+_WRITER = """
+import sys
+from pathlib import Path
+from tests.test_store import encode, open_store
+from tests.toy import passage, source
+store = open_store(Path(sys.argv[1]))
+for number in range(10_000):
+    slots = passage(f"text {number}"), passage("more", start=9)
+    store.put([source(str(number), *slots)], encode)
+    print(number, flush=True)
+"""
+
+
+@pytest.mark.parametrize("acknowledged", [0, 1, 7, 20])
+def test_a_killed_writer_loses_nothing_it_acknowledged(tmp_path: Path, acknowledged: int) -> None:
+    path = tmp_path / "store"
+    process = subprocess.Popen(
+        [sys.executable, "-c", _WRITER, str(path)], stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    last = -1
+    while last < acknowledged:
+        last = int(process.stdout.readline())
+    process.kill()
+    last = max([last, *(int(line) for line in process.stdout.read().split())])
+    process.wait()
+    process.stdout.close()
+    store = open_store(path, create=False)
+    count = store.counts().documents
+    assert count >= last + 1
+    assert store.counts().slots == 2 * count
+    hits = store.search_dense(encode([f"\ntext {last}"])[0], 1)
+    assert store.fetch(hits.ids.tolist())[0].text == f"text {last}"
+    assert len(store.source_states([str(number) for number in range(last + 1)])) == last + 1
+    with store.writing():
+        pass
+    assert store.verify() == []
+    store.close()

@@ -1,0 +1,56 @@
+"""A tiny encoder and slots for tests that need no real weights."""
+
+import hashlib
+import re
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memnet.storage import NewSlot, NewSource
+
+DIMENSION = 16
+
+
+class ToyEncoder:
+    """Bag of hashed words: texts that share words are similar, the same text is always the same."""
+
+    fingerprint = "toy/16"
+    dimension = DIMENSION
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        return np.array([_vector(text) for text in texts], np.float32).reshape(-1, DIMENSION)
+
+
+def _vector(text: str) -> NDArray[np.float32]:
+    total = np.full(DIMENSION, 1e-3)
+    for word in re.findall(r"\w+", text.casefold()):
+        seed = int.from_bytes(hashlib.blake2b(word.encode(), digest_size=4).digest())
+        total += np.random.default_rng(seed).normal(size=DIMENSION)
+    return (total / np.linalg.norm(total)).astype(np.float32)
+
+
+def passage(
+    text: str,
+    title: str = "",
+    about: Sequence[str] = (),
+    mentions: Sequence[str] = (),
+    start: int = 0,
+) -> NewSlot:
+    return NewSlot(
+        "passage", title, text, start, start + len(text), f"{title}\n{text}",
+        tuple(about), tuple(mentions),
+    )  # fmt: skip
+
+
+def fact(subject: str, relation: str, value: str) -> NewSlot:
+    text = f"{subject}\t{relation}\t{value}"
+    return NewSlot(
+        "fact", subject, text, 0, len(text), relation, (subject.casefold(),), (value.casefold(),),
+        relation, value,
+    )  # fmt: skip
+
+
+def source(name: str, *slots: NewSlot, namespace: str = "", origin: str = "") -> NewSource:
+    digest = hashlib.blake2b(repr(slots).encode(), digest_size=16).digest()
+    return NewSource(name, digest, slots, namespace, origin=origin)
