@@ -1,0 +1,1 @@
+"""Benchmarks: runners, their results, and the tables made from them."""

@@ -5,7 +5,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator
 from types import TracebackType
-from typing import Self
+from typing import BinaryIO, Self, cast
 
 from memnet.config import Config
 from memnet.controllers import UntrainedController
@@ -269,7 +269,9 @@ def _evidence(item: Ranked) -> Evidence:
 def _flat(inputs: Iterable[Input | Iterable[Input]]) -> Iterator[Input]:
     """Inputs one by one, whether given by themselves or in lists."""
     for given in inputs:
-        if isinstance(given, (str, os.PathLike, Document, Fact)) or hasattr(given, "readline"):
+        if isinstance(given, (str, os.PathLike, Document, Fact)):
             yield given
+        elif hasattr(given, "readline"):
+            yield cast(BinaryIO, given)
         else:
-            yield from given
+            yield from cast(Iterable[Input], given)

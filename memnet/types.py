@@ -139,14 +139,12 @@ class VerifyReport(Value):
 class Evaluation(Value):
     """Scores over a file of questions; None where the questions can't support a score."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
-
     n: int
-    recall_at_1: float | None = Field(alias="recall@1")
-    recall_at_2: float | None = Field(alias="recall@2")
-    recall_at_5: float | None = Field(alias="recall@5")
-    recall_at_10: float | None = Field(alias="recall@10")
-    hits_at_1: float | None = Field(alias="hits@1")
+    recall_at_1: float | None = Field(serialization_alias="recall@1")
+    recall_at_2: float | None = Field(serialization_alias="recall@2")
+    recall_at_5: float | None = Field(serialization_alias="recall@5")
+    recall_at_10: float | None = Field(serialization_alias="recall@10")
+    hits_at_1: float | None = Field(serialization_alias="hits@1")
     em: float | None
     f1: float | None
     answerable_auroc: float | None

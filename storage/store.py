@@ -4,7 +4,7 @@ import hashlib
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +23,7 @@ from memnet.storage.slots import (
     SourceState,
     StoreCounts,
 )
-from memnet.storage.vector_index import IndexStamp, VectorIndex, saved_generation
+from memnet.storage.vector_index import IndexStamp, VectorIndex
 
 Encode = Callable[[Sequence[str]], NDArray[np.float32]]
 """Texts -> their vectors [N, D] float32, of length one."""
@@ -31,6 +31,8 @@ Encode = Callable[[Sequence[str]], NDArray[np.float32]]
 _DATABASE = "memory.sqlite3"
 _INDEX = "vectors.faiss"
 _LOCK = "writer.lock"
+_NEVER = -1
+"""Generation of an index that was not made or not saved yet."""
 
 
 class MemoryStore:
@@ -70,7 +72,8 @@ class MemoryStore:
         self._local = threading.local()
         self._connections: list[Records] = []
         self._index: VectorIndex | None = None
-        self._index_generation = -1
+        self._index_generation = _NEVER
+        self._saved_generation = _NEVER
         self._index_guard = threading.RLock()
         self._writer_depth = 0
         self._write_guard = threading.RLock()
@@ -224,12 +227,12 @@ class MemoryStore:
     def verify(self) -> list[str]:
         """What is wrong with the store, a line each; empty when rows and caches agree."""
         problems = self._records.problems(self.dimension)
-        index = VectorIndex.load(self._index_path, self._stamp(0))
-        if index is None:
+        loaded = VectorIndex.load(self._index_path, self.fingerprint, self.dimension)
+        if loaded is None:
             problems.append("vector index: the file is missing or damaged")
-        elif saved_generation(self._index_path) != self._records.generation():
+        elif loaded[1] != self._records.generation():
             problems.append("vector index: the file is older than the rows")
-        elif not np.array_equal(np.sort(index.ids()), self._records.dense_ids()):
+        elif not np.array_equal(np.sort(loaded[0].ids()), self._records.dense_ids()):
             problems.append("vector index: does not hold the ids of the rows")
         return problems
 
@@ -240,8 +243,7 @@ class MemoryStore:
                 self._records.rebuild_text()
             with self._index_guard:
                 self._index = VectorIndex(self.dimension)
-                self._index_generation = -1
-                self._current_index()
+                self._index_generation = self._saved_generation = _NEVER
 
     # Private --------------------------------------------------------------------------------
 
@@ -259,9 +261,6 @@ class MemoryStore:
     @property
     def _index_path(self) -> Path:
         return self.path / _INDEX
-
-    def _stamp(self, generation: int) -> IndexStamp:
-        return IndexStamp(generation, self.fingerprint, self.dimension)
 
     def _prepare(self) -> None:
         """Bring the schema up to date and check that store and encoder belong together."""
@@ -344,11 +343,10 @@ class MemoryStore:
         when it holds the same ids as the rows.
         """
         generation = self._records.generation()
-        if self._index is not None and self._index_generation == generation:
+        if self._index_generation == generation and self._index is not None:
             return self._index
-        index = self._index or VectorIndex.load(self._index_path, self._stamp(generation))
-        if index is None:
-            index = VectorIndex(self.dimension)
+        first = self._index is None
+        index = self._index or self._load_index()
         wanted, held = self._records.dense_ids(), index.ids()
         index.remove(np.setdiff1d(held, wanted))
         fresh = np.setdiff1d(wanted, held)
@@ -356,15 +354,37 @@ class MemoryStore:
             keys = self.keys(fresh[start : start + 10_000].tolist())
             index.add(keys.ids, keys.vectors)
         self._index, self._index_generation = index, generation
+        if first and self._saved_generation != generation:
+            self._offer_index()
         return index
 
+    def _load_index(self) -> VectorIndex:
+        """The index as saved, or an empty one where that can't be trusted."""
+        loaded = VectorIndex.load(self._index_path, self.fingerprint, self.dimension)
+        if loaded is None:
+            return VectorIndex(self.dimension)
+        index, self._saved_generation = loaded
+        return index
+
+    def _offer_index(self) -> None:
+        """Save an index that a reader had to make, unless someone is writing or nobody may."""
+        with suppress(StoreError, Timeout, OSError):
+            if not self._read_only:
+                with self._file_lock.acquire(timeout=0):
+                    self._write_index()
+
     def _save_index(self) -> None:
-        """Write the index if its file is behind the rows; called by the one writer."""
-        generation = self._records.generation()
-        if saved_generation(self._index_path) == generation:
-            return
+        """Save the index if its file is behind the rows; called by the one writer."""
         with self._index_guard:
-            self._current_index().save(self._index_path, self._stamp(generation))
+            self._current_index()
+            if self._saved_generation != self._index_generation:
+                self._write_index()
+
+    def _write_index(self) -> None:
+        if self._index is not None:
+            stamp = IndexStamp(self._index_generation, self.fingerprint, self.dimension)
+            self._index.save(self._index_path, stamp)
+            self._saved_generation = self._index_generation
 
 
 def _check_folder(path: Path, create: bool) -> None:

@@ -79,7 +79,7 @@ class VectorIndex:
         )
 
     def save(self, path: Path, stamp: IndexStamp) -> None:
-        """Write the index, then its stamp with a checksum; each file appears whole or not at all."""
+        """Write the index, then its stamp with a checksum; each appears whole or not at all."""
         data = self._faiss.serialize_index(self._index).tobytes()
         _write_whole(path, data)
         _write_whole(
@@ -88,35 +88,27 @@ class VectorIndex:
         )
 
     @classmethod
-    def load(cls, path: Path, stamp: IndexStamp) -> "VectorIndex | None":
-        """Read an index that was saved with this stamp.
+    def load(cls, path: Path, fingerprint: str, dimension: int) -> "tuple[VectorIndex, int] | None":
+        """Read a saved index and the generation of the rows it was made from.
 
-        The stamp's generation may be older than asked for: the store then brings the index up to
-        date. Returns None for a file that is missing, torn, foreign or of another encoder.
+        Returns None for a file that is missing, torn, foreign or of another encoder.
         """
         try:
             said: Any = json.loads(_stamp_path(path).read_bytes())
             data = path.read_bytes()
             trusted = (
                 said["sha256"] == hashlib.sha256(data).hexdigest()
-                and said["fingerprint"] == stamp.fingerprint
-                and said["dimension"] == stamp.dimension
+                and said["fingerprint"] == fingerprint
+                and said["dimension"] == dimension
             )
+            generation = int(said["generation"])
         except (OSError, ValueError, KeyError, TypeError):
             return None
         if not trusted:
             return None
-        index = cls(stamp.dimension)
+        index = cls(dimension)
         index._index = index._faiss.deserialize_index(np.frombuffer(data, np.uint8))
-        return index
-
-
-def saved_generation(path: Path) -> int | None:
-    """The generation that the index file at ``path`` says it was made from, if it says one."""
-    try:
-        return int(json.loads(_stamp_path(path).read_bytes())["generation"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
+        return index, generation
 
 
 def _stamp_path(path: Path) -> Path:

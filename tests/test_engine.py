@@ -19,7 +19,7 @@ def test_the_example_is_answered_over_two_hops(saltmere: Engine) -> None:
     assert "orre-light" in sources
     texts = {
         json.loads(line)["id"]: json.loads(line)["text"]
-        for line in (EXAMPLES / "memory" / "documents.jsonl").open(encoding="utf-8")
+        for line in (EXAMPLES / "memory" / "documents.jsonl").read_text().splitlines()
     }
     for item in answer.evidence:
         if item.source in texts:
@@ -84,9 +84,9 @@ def test_an_empty_question_is_refused(toy_engine: Engine, question: str) -> None
 
 
 def test_hops_and_top_k_must_be_positive(toy_engine: Engine) -> None:
-    for options in ({"hops": 0}, {"top_k": 0}):
+    for hops, top_k in ((0, None), (None, 0)):
         with pytest.raises(InputError, match="both must be at least 1"):
-            toy_engine.ask("who?", **options)
+            toy_engine.ask("who?", hops=hops, top_k=top_k)
 
 
 def test_top_k_bounds_the_evidence(saltmere: Engine) -> None:

@@ -305,7 +305,9 @@ import sys
 from tests.toy import ToyEncoder
 from memnet import Config, Engine, MemoryStore
 encoder = ToyEncoder()
-store = MemoryStore(sys.argv[1], fingerprint=encoder.fingerprint, dimension=16, create=True)
+store = MemoryStore(
+    sys.argv[1], fingerprint=encoder.fingerprint, dimension=encoder.dimension, create=True
+)
 engine = Engine(store, encoder, Config.model_validate({"ingest": {"batch_characters": 500}}))
 print(engine.ingest(sys.argv[2], on_progress=lambda p: print(p.documents, flush=True)).added)
 """
@@ -335,7 +337,9 @@ def test_an_interrupted_ingest_is_finished_by_the_next(
     assert acknowledged < 900
 
     encoder = ToyEncoder()
-    store = MemoryStore(tmp_path / "store", fingerprint=encoder.fingerprint, dimension=16)
+    store = MemoryStore(
+        tmp_path / "store", fingerprint=encoder.fingerprint, dimension=encoder.dimension
+    )
     with Engine(store, encoder, Config()) as engine:
         stored = engine.info().documents
         assert acknowledged <= stored < 900

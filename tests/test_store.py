@@ -22,7 +22,7 @@ from tests.toy import DIMENSION, ToyEncoder, fact, passage, source
 encode = ToyEncoder().encode
 
 
-def open_store(path: Path, *, create: bool = True, fingerprint: str = "toy/16") -> MemoryStore:
+def open_store(path: Path, *, create: bool = True, fingerprint: str = "toy/64") -> MemoryStore:
     return MemoryStore(
         path, fingerprint=fingerprint, dimension=DIMENSION, create=create, lock_seconds=0.2
     )
@@ -279,7 +279,7 @@ def test_any_text_is_a_safe_query(store: MemoryStore, text: str) -> None:
 def test_another_encoder_is_refused(tmp_path: Path) -> None:
     open_store(tmp_path / "store").close()
     with pytest.raises(
-        EncoderMismatchError, match=r"made with encoder toy/16, not with other/1; open"
+        EncoderMismatchError, match=r"made with encoder toy/64, not with other/1; open"
     ):
         open_store(tmp_path / "store", fingerprint="other/1")
 

@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 
 from memnet.storage import NewSlot, NewSource
 
-DIMENSION = 16
+DIMENSION = 64
 
 
 class ToyEncoder:
     """Bag of hashed words: texts that share words are similar, the same text is always the same."""
 
-    fingerprint = "toy/16"
+    fingerprint = "toy/64"
     dimension = DIMENSION
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -27,7 +27,8 @@ def _vector(text: str) -> NDArray[np.float32]:
     for word in re.findall(r"\w+", text.casefold()):
         seed = int.from_bytes(hashlib.blake2b(word.encode(), digest_size=4).digest())
         total += np.random.default_rng(seed).normal(size=DIMENSION)
-    return (total / np.linalg.norm(total)).astype(np.float32)
+    vector: NDArray[np.float32] = (total / np.linalg.norm(total)).astype(np.float32)
+    return vector
 
 
 def passage(

@@ -55,4 +55,5 @@ class MultiHeadAttention(nn.Module):
 
     def _split(self, projected: Tensor) -> Tensor:
         """[B, T, D] -> [B, H, T, D / H]."""
-        return projected.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+        batch, tokens, _ = projected.shape
+        return projected.view(batch, tokens, self.heads, -1).transpose(1, 2)

@@ -40,7 +40,8 @@ class TransformerLayer(nn.Module):
         attended = self.attention(tokens, tokens, tokens, mask).read
         tokens = self.attention_norm(tokens + attended)
         hidden = nn.functional.gelu(self.expand(tokens))
-        return self.output_norm(tokens + self.contract(hidden))
+        output: Tensor = self.output_norm(tokens + self.contract(hidden))
+        return output
 
 
 class TransformerEncoder(nn.Module):

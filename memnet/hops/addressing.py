@@ -81,12 +81,11 @@ class Addressing:
     def _similarity(self, keys: Keys, state: QueryState) -> NDArray[np.float32]:
         """Cosine [K] of each key with the question; for facts, with its words but the names."""
         similarity: NDArray[np.float32] = keys.vectors @ state.vector.numpy()
-        if keys.is_fact.any():
-            if self._relation_query is None:
-                self._relation_query = self._encode([_without(self._question, state.named)])[0]
-            relation: NDArray[np.float32] = keys.vectors @ self._relation_query
-            similarity = np.where(keys.is_fact, relation, similarity)
-        return similarity
+        if not keys.is_fact.any():
+            return similarity
+        if self._relation_query is None:
+            self._relation_query = self._encode([_without(self._question, state.named)])
+        return np.where(keys.is_fact, keys.vectors @ self._relation_query[0], similarity)
 
 
 def _leads(

@@ -14,7 +14,7 @@ def hop_records(trace: HopTrace, store: MemoryStore, most: int) -> tuple[Hop, ..
         step.state.leads[name].slot
         for step in trace.steps
         for name in step.via[:most]
-        if name in step.state.leads
+        if name is not None and name in step.state.leads
     }
     slots = {slot.id: slot for slot in store.fetch(list(shown | senders))}
     return tuple(

@@ -159,7 +159,7 @@ def normalise(name: str) -> str:
     """One spelling for a name: no case, accents, punctuation or underscores, single spaces."""
     folded = name.casefold()
     if not folded.isascii():
-        decomposed = unicodedata.normalize("NFKD", folded)
+        decomposed = unicodedata.normalize("NFKD", folded).casefold()
         folded = "".join(letter for letter in decomposed if not unicodedata.combining(letter))
     return " ".join(_LETTERS.findall(folded))
 

@@ -22,9 +22,11 @@ def texts() -> list[str]:
     """200 texts: sentences, questions, passages, short words, numbers, code, scripts, oddities."""
     documents = [
         json.loads(line)
-        for line in (EXAMPLES / "memory" / "documents.jsonl").open(encoding="utf-8")
+        for line in (EXAMPLES / "memory" / "documents.jsonl").read_text().splitlines()
     ]
-    questions = [json.loads(line) for line in (EXAMPLES / "questions.jsonl").open(encoding="utf-8")]
+    questions = [
+        json.loads(line) for line in (EXAMPLES / "questions.jsonl").read_text().splitlines()
+    ]
     odd = [
         "", " ", "a", "?", "...", "42", "3.14159", "1,000,000", "hello", "HELLO", "Hello, World!",
         "naïve café Zürich Ærø", "Straße", "東京は日本の首都です。", "Москва — столица России.",
