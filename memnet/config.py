@@ -66,6 +66,13 @@ class AnswerConfig(Settings):
 
     passages: int = Field(default=5, ge=1)
     """Pieces of evidence whose sentences compete to be the answer."""
+    shared_words_weight: float = 0.5
+    """Of the share of the question's words that a sentence holds, its names left out."""
+    news_weight: float = 0.5
+    """Of a number, where one is asked for, or else of a name that the question does not hold."""
+    later_hop_weight: float = 0.2
+    """Of a passage that only a later hop found. More helps questions that need two passages and
+    harms those that need one."""
     support_floor: float = 0.35
     """Cosine of question and best evidence below which the memory is held not to know. Questions
     about something else rarely reach it; it can't tell a near miss from an answer."""

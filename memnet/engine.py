@@ -248,7 +248,7 @@ class Engine:
         passages = [item for item in ranked if item.slot.kind == "passage"][: settings.passages]
         if max(item.similarity for item in passages) < settings.support_floor:
             return ()
-        return read_sentences(question, passages)[: settings.passages]
+        return read_sentences(question, passages, settings)[: settings.passages]
 
 
 def _evidence(item: Ranked) -> Evidence:
@@ -274,4 +274,4 @@ def _flat(inputs: Iterable[Input | Iterable[Input]]) -> Iterator[Input]:
         elif hasattr(given, "readline"):
             yield cast(BinaryIO, given)
         else:
-            yield from cast(Iterable[Input], given)
+            yield from given

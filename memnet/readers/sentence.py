@@ -1,8 +1,10 @@
 """The sentence reader: the sentence of the evidence that answers best, judged by its words."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 
-from memnet.ingest.names import normalise
+from memnet.config import AnswerConfig
+from memnet.ingest.names import longest, mentions, normalise, title_symbols
 from memnet.ingest.windows import sentences
 from memnet.readers.ranked import Ranked
 from memnet.storage import query_terms
@@ -10,37 +12,65 @@ from memnet.types import Candidate
 
 _STEM_LETTERS = 5
 """Words are compared by their first letters: "directed" and "director" agree."""
-_SHARED_WORDS_WEIGHT = 0.5
-"""Of the share of the question's words that a sentence holds, against the passage's own score."""
+_ASKS_FOR_A_NUMBER = re.compile(r"\b(when|year|date|number|how (many|old|long|much|far|tall))\b")
+_NUMBER = re.compile(r"\d")
 
 
-def read_sentences(question: str, passages: Sequence[Ranked]) -> tuple[Candidate, ...]:
+def read_sentences(
+    question: str, passages: Sequence[Ranked], config: AnswerConfig
+) -> tuple[Candidate, ...]:
     """The sentences of some passages, best first.
 
-    A sentence is worth the score of its passage and the share of the question's words that it
-    holds; of equals the first in rank and text wins.
+    A question names where to start ("the builder of the Orre Light") and asks for something else
+    ("was born in which town"). So a sentence is worth the score of its passage, plus the share it
+    holds of the question's words other than names, plus something for bringing a number or name
+    that the question does not hold, plus something if a later hop found its passage.
 
     Args:
         question: as asked.
         passages: best first.
+        config: what each of these is worth.
 
     Returns:
-        Each sentence as it stands in its passage.
+        Each sentence as it stands in its passage; of equals the first in rank and text comes first.
     """
-    wanted = _stems(question)
-    found = [
-        Candidate(
-            text=item.slot.text[start:end],
-            score=item.score + _SHARED_WORDS_WEIGHT * _share(wanted, item.slot.text[start:end]),
-        )
-        for item in passages
-        for start, end in sentences(item.slot.text)
-    ]
+    asked = f" {normalise(question)} "
+    named = _named(asked, passages)
+    wanted = _stems(_without(asked, named))
+    found: list[Candidate] = []
+    for item in passages:
+        about = title_symbols(item.slot.title)
+        value = item.score + config.later_hop_weight * (item.hop > 1)
+        for sentence in _sentences(item):
+            share = len(wanted & _stems(sentence)) / max(1, len(wanted))
+            news = _brings_news(sentence, asked, about)
+            score = value + config.shared_words_weight * share + config.news_weight * news
+            found.append(Candidate(text=sentence, score=score))
     return tuple(sorted(found, key=lambda candidate: -candidate.score))
 
 
-def _share(wanted: frozenset[str], text: str) -> float:
-    return len(wanted & _stems(text)) / len(wanted) if wanted else 0.0
+def _named(asked: str, passages: Sequence[Ranked]) -> list[str]:
+    """Names of what the passages are about that the question holds."""
+    names = {name for item in passages for name in title_symbols(item.slot.title)}
+    return longest(name for name in names if f" {name} " in asked)
+
+
+def _without(asked: str, names: Sequence[str]) -> str:
+    for name in names:
+        asked = asked.replace(f" {name} ", " ")
+    return asked
+
+
+def _sentences(item: Ranked) -> Iterator[str]:
+    for start, end in sentences(item.slot.text):
+        yield item.slot.text[start:end]
+
+
+def _brings_news(sentence: str, asked: str, about: Sequence[str]) -> bool:
+    """Whether a sentence holds a number, or a name, of the kind and beyond what is asked."""
+    if _ASKS_FOR_A_NUMBER.search(asked):
+        return bool(_NUMBER.search(sentence))
+    return any(f" {name} " not in asked and name not in about for name in mentions(sentence))
 
 
 def _stems(text: str) -> frozenset[str]:
