@@ -274,4 +274,4 @@ def _flat(inputs: Iterable[Input | Iterable[Input]]) -> Iterator[Input]:
         elif hasattr(given, "readline"):
             yield cast(BinaryIO, given)
         else:
-            yield from given
+            yield from given  # pyright: ignore[reportReturnType]
