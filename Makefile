@@ -27,7 +27,7 @@ lint: .venv/test
 
 types: .venv/test
 	$(BIN)/mypy
-	$(BIN)/pyright
+	$(BIN)/pyright --pythonpath $(BIN)/python
 
 contracts: .venv/test
 	$(BIN)/lint-imports

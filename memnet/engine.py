@@ -243,8 +243,8 @@ class Engine:
         if not ranked:
             return ()
         if ranked[0].slot.kind != "passage":
-            known = ranked[0].similarity >= settings.relation_floor
-            return read_facts(ranked) if known else ()
+            facts = [item for item in ranked if item.slot.kind != "passage"]
+            return read_facts(question, facts, settings)
         passages = [item for item in ranked if item.slot.kind == "passage"][: settings.passages]
         if max(item.similarity for item in passages) < settings.support_floor:
             return ()

@@ -4,68 +4,11 @@ import re
 
 _WORD = re.compile(r"\w+")
 _STOP_WORDS = frozenset(
-    [
-        "a",
-        "an",
-        "and",
-        "are",
-        "as",
-        "at",
-        "be",
-        "been",
-        "being",
-        "by",
-        "did",
-        "do",
-        "does",
-        "for",
-        "from",
-        "had",
-        "has",
-        "have",
-        "he",
-        "her",
-        "his",
-        "how",
-        "i",
-        "in",
-        "into",
-        "is",
-        "it",
-        "its",
-        "not",
-        "of",
-        "on",
-        "or",
-        "our",
-        "s",
-        "than",
-        "that",
-        "the",
-        "their",
-        "them",
-        "then",
-        "there",
-        "these",
-        "they",
-        "this",
-        "those",
-        "to",
-        "was",
-        "we",
-        "were",
-        "what",
-        "when",
-        "where",
-        "which",
-        "who",
-        "whom",
-        "whose",
-        "why",
-        "with",
-        "you",
-        "your",
-    ]
+    """
+    a an and are as at be been being by did do does for from had has have he her his how i
+    in into is it its not of on or our s than that the their them then there these they this
+    those to was we were what when where which who whom whose why with you your
+    """.split()
 )
 _MOST_TERMS = 64
 """A question of 10,000 words would match everything, slowly; its first distinct words decide."""

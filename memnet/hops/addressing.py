@@ -1,6 +1,6 @@
 """Addressing: the slots a query state might be about, by vector, by words and by symbol."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 import torch
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from memnet.controllers import Candidates, Lead, QueryState
-from memnet.ingest.names import normalise
+from memnet.ingest.names import without_names
 from memnet.storage import Encode, Keys, MemoryStore
 
 _SLOTS_A_SYMBOL = 2000
@@ -84,7 +84,7 @@ class Addressing:
         if not keys.is_fact.any():
             return similarity
         if self._relation_query is None:
-            self._relation_query = self._encode([_without(self._question, state.named)])
+            self._relation_query = self._encode([without_names(self._question, state.named)])
         return np.where(keys.is_fact, keys.vectors @ self._relation_query[0], similarity)
 
 
@@ -106,11 +106,3 @@ def _leads(
         [led[slot][0].strength if slot in led else 0.0 for slot in ids],
         [led[slot][1] if slot in led else named.get(slot) for slot in ids],
     )
-
-
-def _without(question: str, names: Iterable[str]) -> str:
-    """The question's words without the names it names; the whole if nothing else is left."""
-    rest = f" {normalise(question)} "
-    for name in sorted(names, key=len, reverse=True):
-        rest = rest.replace(f" {name} ", " ")
-    return rest.strip() or question

@@ -15,139 +15,20 @@ _BRACKETS = re.compile(r"\s*\([^()]*\)")
 _QUOTED = re.compile(r'["“]\s?([^"“”\n]{2,80}?)\s?["”]')
 _BETWEEN_WORDS = " ,-–/:'’!&\u00a0"
 _CONNECTIVES = frozenset(
-    [
-        "of",
-        "the",
-        "and",
-        "de",
-        "la",
-        "le",
-        "du",
-        "des",
-        "da",
-        "di",
-        "del",
-        "van",
-        "von",
-        "der",
-        "den",
-        "for",
-        "in",
-        "on",
-        "at",
-        "to",
-        "a",
-        "an",
-        "y",
-        "e",
-        "et",
-        "al",
-        "el",
-        "ibn",
-        "bin",
-        "from",
-        "with",
-    ]
+    """
+    of the and de la le du des da di del van von der den for in on at to a an y e et al el
+    ibn bin from with
+    """.split()
 )
 _NO_NAMES = frozenset(
-    [
-        "a",
-        "an",
-        "and",
-        "are",
-        "as",
-        "at",
-        "but",
-        "by",
-        "for",
-        "from",
-        "had",
-        "has",
-        "have",
-        "he",
-        "her",
-        "hers",
-        "his",
-        "how",
-        "i",
-        "if",
-        "in",
-        "into",
-        "is",
-        "it",
-        "its",
-        "january",
-        "february",
-        "march",
-        "april",
-        "may",
-        "june",
-        "july",
-        "august",
-        "september",
-        "october",
-        "november",
-        "december",
-        "monday",
-        "tuesday",
-        "wednesday",
-        "thursday",
-        "friday",
-        "saturday",
-        "sunday",
-        "no",
-        "not",
-        "of",
-        "on",
-        "one",
-        "or",
-        "our",
-        "she",
-        "so",
-        "some",
-        "such",
-        "that",
-        "the",
-        "their",
-        "them",
-        "then",
-        "there",
-        "these",
-        "they",
-        "this",
-        "those",
-        "to",
-        "was",
-        "we",
-        "were",
-        "what",
-        "when",
-        "where",
-        "which",
-        "while",
-        "who",
-        "whom",
-        "whose",
-        "why",
-        "with",
-        "you",
-        "your",
-        "after",
-        "although",
-        "also",
-        "among",
-        "before",
-        "both",
-        "during",
-        "each",
-        "however",
-        "since",
-        "two",
-        "three",
-        "until",
-        "upon",
-        "under",
-    ]
+    """
+    a an and are as at but by for from had has have he her hers his how i if in into is it
+    its january february march april may june july august september october november
+    december monday tuesday wednesday thursday friday saturday sunday no not of on one or
+    our she so some such that the their them then there these they this those to was we were
+    what when where which while who whom whose why with you your after although also among
+    before both during each however since two three until upon under
+    """.split()
 )
 _LONGEST_NAME = 10
 """Words."""
@@ -200,6 +81,14 @@ def longest(names: Iterable[str]) -> list[str]:
         if not any(f" {name} " in f" {other} " for other in kept):
             kept.append(name)
     return kept
+
+
+def without_names(question: str, names: Iterable[str]) -> str:
+    """The normalised words of a question without some names; the question if no word is left."""
+    rest = f" {normalise(question)} "
+    for name in sorted(names, key=len, reverse=True):
+        rest = rest.replace(f" {name} ", " ")
+    return rest.strip() or question
 
 
 @dataclass(slots=True)

@@ -2,22 +2,35 @@
 
 from collections.abc import Sequence
 
+from memnet.config import AnswerConfig
+from memnet.ingest.names import normalise
 from memnet.readers.ranked import Ranked
 from memnet.types import Candidate
 
 
-def read_facts(ranked: Sequence[Ranked]) -> tuple[Candidate, ...]:
+def read_facts(
+    question: str, facts: Sequence[Ranked], config: AnswerConfig
+) -> tuple[Candidate, ...]:
     """The values of all facts that share subject, relation and direction with the best one.
 
+    What the question names is not its answer: a fact read backwards ("Orre calls, read backwards,
+    the Morning Petrel") shares its relation with the fact that is asked for.
+
     Args:
-        ranked: slots, best first; the first is a fact.
+        question: as asked.
+        facts: best first.
+        config: how close the relation of the best fact must be to the question.
 
     Returns:
-        Distinct values, best first.
+        Distinct values, best first; none when the best fact is not about the question.
     """
-    best = ranked[0].slot
+    asked = f" {normalise(question)} "
+    news = [item for item in facts if f" {normalise(item.slot.value)} " not in asked]
+    if not news or news[0].similarity < config.relation_floor:
+        return ()
+    best = news[0].slot
     values: dict[str, Candidate] = {}
-    for item in ranked:
+    for item in news:
         slot = item.slot
         if (slot.kind, slot.title, slot.relation) == (best.kind, best.title, best.relation):
             values.setdefault(slot.value, Candidate(text=slot.value, score=item.score))

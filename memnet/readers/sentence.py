@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from memnet.config import AnswerConfig
-from memnet.ingest.names import longest, mentions, normalise, title_symbols
+from memnet.ingest.names import longest, mentions, normalise, title_symbols, without_names
 from memnet.ingest.windows import sentences
 from memnet.readers.ranked import Ranked
 from memnet.storage import query_terms
@@ -36,7 +36,7 @@ def read_sentences(
     """
     asked = f" {normalise(question)} "
     named = _named(asked, passages)
-    wanted = _stems(_without(asked, named))
+    wanted = _stems(without_names(question, named))
     found: list[Candidate] = []
     for item in passages:
         about = title_symbols(item.slot.title)
@@ -53,12 +53,6 @@ def _named(asked: str, passages: Sequence[Ranked]) -> list[str]:
     """Names of what the passages are about that the question holds."""
     names = {name for item in passages for name in title_symbols(item.slot.title)}
     return longest(name for name in names if f" {name} " in asked)
-
-
-def _without(asked: str, names: Sequence[str]) -> str:
-    for name in names:
-        asked = asked.replace(f" {name} ", " ")
-    return asked
 
 
 def _sentences(item: Ranked) -> Iterator[str]:
