@@ -10,7 +10,7 @@ demo: .venv/demo
 	$(BIN)/memnet ingest examples/saltmere/memory --store $(DEMO_STORE)
 	@for question in \
 		"In which town was the builder of the Orre Light born?" \
-		"Who is the captain of the Morning Petrel?" \
+		"Which ports does the Morning Petrel call at?" \
 		"What is the capital of Portugal?"; do \
 		echo; echo "\$$ memnet ask \"$$question\" --explain"; \
 		$(BIN)/memnet ask "$$question" --explain --store $(DEMO_STORE) || exit 1; \

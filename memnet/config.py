@@ -21,7 +21,7 @@ class IngestConfig(Settings):
     """Limits and batch sizes of an ingest."""
 
     batch_characters: int = Field(default=500_000, ge=1)
-    """Text encoded and committed together. About 4 s of work on 2 cores: that much is repeated
+    """Text encoded and committed together. About 15 s of work on 2 cores: that much is repeated
     after a kill. It is also enough for windows of equal length to meet in a batch."""
     longest_document: int = Field(default=200_000_000, ge=1)
     """Characters; a longer one is refused rather than filling the memory of the machine."""
@@ -57,8 +57,11 @@ class HopConfig(Settings):
     """Slots whose mentions lead on to the next hop."""
     relation_weight: float = 0.8
     """Of the cosine of a fact's relation words and the question without its names."""
-    fact_symbol_weight: float = 0.6
-    """Of the subject of a fact, when the question names it or an attended slot gives it."""
+    question_fact_weight: float = 0.6
+    """Of the subject of a fact, when the question names it."""
+    read_fact_weight: float = 0.5
+    """Of the subject of a fact that an attended slot gives. A little less, so that of two facts
+    with one relation the one that the question is about comes first."""
 
 
 class AnswerConfig(Settings):

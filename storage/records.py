@@ -220,7 +220,10 @@ class Records:
     def put_source(
         self, source: NewSource, slots: Sequence[tuple[NewSlot, bytes, bytes]]
     ) -> tuple[list[int], list[int]]:
-        """Make a source hold exactly these slots, leaving those that are the same untouched.
+        """Give a source these slots, leaving those that it has already untouched.
+
+        Slots that it should no longer have are for the caller to delete, once every source of the
+        transaction is put: until then other sources may come to share their vectors.
 
         Args:
             source: the source.
@@ -228,7 +231,7 @@ class Records:
                 vector must be stored.
 
         Returns:
-            Ids of the slots that were added and of those that were removed.
+            Ids of the slots that were added, and of those that are to be deleted.
         """
         source_id = self._put_source_row(source)
         kept = {
@@ -238,14 +241,45 @@ class Records:
             )
         }
         wanted = {digest: (slot, key_digest) for slot, digest, key_digest in slots}
-        removed = [slot for digest, slot in kept.items() if digest not in wanted]
-        self._delete_slots(removed)
+        outdated = [slot for digest, slot in kept.items() if digest not in wanted]
         added = [
             self._add_slot(source_id, slot, digest, key_digest)
             for digest, (slot, key_digest) in wanted.items()
             if digest not in kept
         ]
-        return added, removed
+        return added, outdated
+
+    def delete_slots(self, ids: Sequence[int]) -> None:
+        """Delete slots, and the symbols and vectors that nothing else uses."""
+        if not ids:
+            return
+        listed = _json(ids)
+        symbols = _json(
+            row[0]
+            for row in self._rows(
+                f"SELECT symbol FROM slot_key WHERE slot {_LISTED} "
+                f"UNION SELECT symbol FROM mention WHERE slot {_LISTED}",
+                listed,
+                listed,
+            )
+        )
+        vectors = _json(
+            row[0]
+            for row in self._rows(f"SELECT DISTINCT vector FROM slot WHERE id {_LISTED}", listed)
+        )
+        self._connection.execute(f"DELETE FROM slot_key WHERE slot {_LISTED}", (listed,))
+        self._connection.execute(f"DELETE FROM mention WHERE slot {_LISTED}", (listed,))
+        self._connection.execute(f"DELETE FROM slot WHERE id {_LISTED}", (listed,))
+        self._connection.execute(
+            f"DELETE FROM symbol WHERE id {_LISTED} AND id NOT IN (SELECT symbol FROM slot_key) "
+            "AND NOT EXISTS (SELECT 1 FROM mention WHERE mention.symbol = symbol.id)",
+            (symbols,),
+        )
+        self._connection.execute(
+            f"DELETE FROM vector WHERE id {_LISTED} "
+            "AND NOT EXISTS (SELECT 1 FROM slot WHERE slot.vector = vector.id)",
+            (vectors,),
+        )
 
     def delete_sources(self, names: Iterable[str], namespace: str | None) -> list[int]:
         """Delete sources with everything made from them; returns the ids of their slots."""
@@ -261,7 +295,7 @@ class Records:
             row[0]
             for row in self._rows(f"SELECT id FROM slot WHERE source {_LISTED}", _json(chosen))
         ]
-        self._delete_slots(slots)
+        self.delete_slots(slots)
         self._connection.execute(f"DELETE FROM source WHERE id {_LISTED}", (_json(chosen),))
         return slots
 
@@ -425,8 +459,10 @@ class Records:
         """Whether the text search holds the words of each slot and nothing else."""
         try:
             self._connection.execute("INSERT INTO slot_text (slot_text) VALUES ('integrity-check')")
-        except sqlite3.DatabaseError:
-            return False
+        except sqlite3.DatabaseError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_READONLY:
+                return False
+            # The check counts as a write: on a read-only store the number of texts must do.
         row = self._one(
             "SELECT (SELECT count(*) FROM slot_text_docsize), "
             "(SELECT count(*) FROM slot WHERE kind <> 'reverse')"
@@ -479,38 +515,6 @@ class Records:
                 (slot_id, _json(set(names))),
             )
         return slot_id
-
-    def _delete_slots(self, ids: Sequence[int]) -> None:
-        """Delete slots, and the symbols and vectors that nothing else uses."""
-        if not ids:
-            return
-        listed = _json(ids)
-        symbols = _json(
-            row[0]
-            for row in self._rows(
-                f"SELECT symbol FROM slot_key WHERE slot {_LISTED} "
-                f"UNION SELECT symbol FROM mention WHERE slot {_LISTED}",
-                listed,
-                listed,
-            )
-        )
-        vectors = _json(
-            row[0]
-            for row in self._rows(f"SELECT DISTINCT vector FROM slot WHERE id {_LISTED}", listed)
-        )
-        self._connection.execute(f"DELETE FROM slot_key WHERE slot {_LISTED}", (listed,))
-        self._connection.execute(f"DELETE FROM mention WHERE slot {_LISTED}", (listed,))
-        self._connection.execute(f"DELETE FROM slot WHERE id {_LISTED}", (listed,))
-        self._connection.execute(
-            f"DELETE FROM symbol WHERE id {_LISTED} AND id NOT IN (SELECT symbol FROM slot_key) "
-            "AND NOT EXISTS (SELECT 1 FROM mention WHERE mention.symbol = symbol.id)",
-            (symbols,),
-        )
-        self._connection.execute(
-            f"DELETE FROM vector WHERE id {_LISTED} "
-            "AND NOT EXISTS (SELECT 1 FROM slot WHERE slot.vector = vector.id)",
-            (vectors,),
-        )
 
     def _rows(self, statement: str, *parameters: Any) -> list[tuple[Any, ...]]:
         try:

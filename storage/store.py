@@ -134,6 +134,7 @@ class MemoryStore:
                     new, old = self._records.put_source(source, _with_digests(source.slots))
                     added += new
                     removed += old
+                self._records.delete_slots(removed)
                 generation = self._records.generation() + 1
             self._update_index(generation, added, removed)
         return counts

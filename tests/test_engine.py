@@ -52,6 +52,19 @@ def test_facts_answer_with_their_set(toy_engine: Engine) -> None:
     assert answer.evidence[0].text.split("\t")[1] == "calls at"
 
 
+def test_facts_do_not_answer_with_what_the_question_says(toy_engine: Engine) -> None:
+    toy_engine.ingest(
+        [
+            Fact(subject="Orre Light", relation="built by", object="Ann Dell"),
+            Fact(subject="Gannet Light", relation="built by", object="Ann Dell"),
+        ]
+    )
+    answer = toy_engine.ask("The Orre Light was built by whom?")
+    assert [candidate.text for candidate in answer.candidates] == ["Ann Dell"]
+    answer = toy_engine.ask("Built by Ann Dell, not the Orre Light?")
+    assert [candidate.text for candidate in answer.candidates] == ["Gannet Light"]
+
+
 def test_a_question_about_something_else_is_not_answered(saltmere: Engine) -> None:
     for question in (
         "What is the boiling point of mercury?",

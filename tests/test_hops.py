@@ -102,7 +102,7 @@ def test_scores_are_the_weighted_sum_of_the_ways_of_addressing() -> None:
     expected = [
         0.5 * config.dense_weight + config.lexical_weight + config.question_symbol_weight,
         0.2 * config.dense_weight + 0.7 * config.read_symbol_weight,
-        0.4 * config.relation_weight + config.fact_symbol_weight,
+        0.4 * config.relation_weight + config.question_fact_weight,
     ]
     assert total.tolist() == pytest.approx(expected)
 

@@ -319,9 +319,20 @@ def test_a_read_only_store_is_read_and_not_written(
     monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)
     reader = open_store(tmp_path / "store", create=False)
     assert reader.search_dense(encode(["light"])[0], 1).mask.tolist() == [True]
+    assert reader.verify() == []
     with pytest.raises(StoreError, match="is read-only; make its folder writable first"):
         reader.put([source("b", passage("two"))], encode)
     reader.close()
+
+
+def test_a_changed_source_may_need_a_vector_that_only_it_used(store: MemoryStore) -> None:
+    store.put([source("a", fact("orre", "in", "hallin")), source("b", passage("one"))], encode)
+    store.put([source("a", fact("orre", "in", "kestle")), source("b", passage("two"))], encode)
+    store.put([source("a", passage("three")), source("b", fact("orre", "in", "fenna"))], encode)
+    assert {slot.value for slot in store.fetch(store.search_symbolic(["orre"], 9)["orre"])} == {
+        "fenna"
+    }
+    assert store.verify() == []
 
 
 def test_the_store_folder_is_private(store: MemoryStore) -> None:

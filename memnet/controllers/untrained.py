@@ -42,7 +42,9 @@ class UntrainedController:
             config.question_symbol_weight * candidates.named
             + config.read_symbol_weight * candidates.led
         )
-        fact_symbolic = config.fact_symbol_weight * torch.maximum(candidates.named, candidates.led)
+        fact_symbolic = torch.maximum(
+            config.question_fact_weight * candidates.named, config.read_fact_weight * candidates.led
+        )
         return Parts(
             candidates.dense * torch.where(facts, config.relation_weight, config.dense_weight),
             config.lexical_weight * candidates.lexical.masked_fill(facts, 0.0),

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from sentencex import segment  # pyright: ignore[reportAttributeAccessIssue]
 
 _BREAK = re.compile(r"\s+")
+_VISIBLE = re.compile(r"\S")
 
 
 def sentences(text: str) -> list[tuple[int, int]]:
@@ -49,9 +50,10 @@ def _pieces(text: str, start: int, end: int, longest: int) -> Iterator[tuple[int
 
 
 def _trimmed(text: str, start: int, end: int) -> tuple[int, int] | None:
-    part = text[start:end]
-    content = part.strip()
-    if not content:
+    """The span without white space at its ends, looking no further than it must; None if blank."""
+    first = _VISIBLE.search(text, start, end)
+    if first is None:
         return None
-    start += len(part) - len(part.lstrip())
-    return start, start + len(content)
+    while text[end - 1].isspace():
+        end -= 1
+    return first.start(), end
