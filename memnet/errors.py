@@ -28,5 +28,9 @@ class EncoderError(MemnetError):
     """The encoder's weights are missing, damaged or of another kind."""
 
 
+class ModelError(MemnetError):
+    """A trained model is missing, damaged, of another version, or not fit for what is asked."""
+
+
 class DependencyError(MemnetError):
     """An optional library that this call needs is not installed."""

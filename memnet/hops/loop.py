@@ -1,4 +1,4 @@
-"""The hop loop of a memory network over a store: address, attend, read, update."""
+"""Hops over a store: address, attend, read, update."""
 
 from dataclasses import dataclass
 
@@ -11,6 +11,7 @@ from memnet.attention import attend
 from memnet.config import HopConfig
 from memnet.controllers import Candidates, Parts, QueryState, UntrainedController
 from memnet.hops.addressing import Addressing
+from memnet.hops.reading import read_in_hops
 from memnet.ingest.names import longest, possible_names
 from memnet.storage import Encode, MemoryStore
 
@@ -74,15 +75,12 @@ class HopLoop:
         addressing = Addressing(
             self._store, self._encode, question, self._config.candidates, namespace
         )
-        state = self._start(question, namespace)
-        steps: list[HopStep] = []
-        for _ in range(hops):
+
+        def hop(state: QueryState, _: int) -> tuple[HopStep, QueryState]:
             step = self._hop(state, addressing.candidates(state))
-            steps.append(step)
-            following = self._controller.update(state, *self._read_symbols(step))
-            if following.leads.keys() == state.leads.keys():
-                break
-            state = following
+            return step, self._controller.update(state, *self._read_symbols(step))
+
+        steps, _ = read_in_hops(self._start(question, namespace), hop, _nothing_new, hops)
         return HopTrace(tuple(steps))
 
     def _start(self, question: str, namespace: str | None) -> QueryState:
@@ -112,3 +110,7 @@ class HopLoop:
         weights = dict(zip(top, step.weights.tolist(), strict=False))
         mentioned = self._store.value_symbols(top)
         return weights, {slot: longest(names) for slot, names in mentioned.items()}
+
+
+def _nothing_new(before: QueryState, after: QueryState) -> bool:
+    return before.leads.keys() == after.leads.keys()

@@ -1,8 +1,8 @@
-"""Parsing documents: plain text, Markdown and JSON lines."""
+"""Parsing documents: plain text, stories, Markdown and JSON lines."""
 
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,8 @@ from pydantic import ValidationError
 from memnet.errors import InputError
 from memnet.ingest.names import title_symbols
 from memnet.ingest.parsed import ParsedDocument, Section
+from memnet.ingest.reading import Problem
+from memnet.ingest.stories import looks_like_stories, read_stories
 from memnet.types import Document
 
 
@@ -29,9 +31,14 @@ def from_document(document: Document, origin: str = "") -> ParsedDocument:
     )
 
 
-def from_plain_text(text: str, name: str, title: str, origin: str = "") -> ParsedDocument:
-    """A plain text, in one section under its title."""
-    return ParsedDocument(name, title, text, (Section(title, 0, len(text)),), origin)
+def from_text(
+    text: str, name: str, title: str, origin: str = ""
+) -> Iterator[ParsedDocument | Problem]:
+    """The stories of a text that has the story format, else the text in one section."""
+    if looks_like_stories(text):
+        yield from _from_stories(text, name, title, origin)
+    else:
+        yield ParsedDocument(name, title, text, (Section(title, 0, len(text)),), origin)
 
 
 def from_markdown(text: str, name: str, title: str, origin: str = "") -> ParsedDocument:
@@ -86,6 +93,23 @@ def json_object(line: str) -> Mapping[str, Any]:
 def title_of(path: Path) -> str:
     """A title from a file's name."""
     return path.stem.replace("_", " ").replace("-", " ").strip()
+
+
+def _from_stories(
+    text: str, name: str, title: str, origin: str
+) -> Iterator[ParsedDocument | Problem]:
+    """A document for each story, with a section for each sentence, their order kept.
+
+    A single story has the name of the text, several add their numbers to it: ``name#1``.
+    """
+    stories = list(read_stories(text, origin or "standard input"))
+    for number, story in enumerate(stories, start=1):
+        if isinstance(story, Problem):
+            yield story
+        else:
+            own_name = name if len(stories) == 1 else f"{name}#{number}"
+            sections = tuple(Section("", start, end) for start, end in story.spans)
+            yield ParsedDocument(own_name, title, text, sections, origin)
 
 
 def _document(fields: Mapping[str, Any], fallback_id: str) -> Document:

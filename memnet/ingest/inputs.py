@@ -12,7 +12,7 @@ from memnet.ingest.documents import (
     from_document,
     from_json_line,
     from_markdown,
-    from_plain_text,
+    from_text,
     title_of,
 )
 from memnet.ingest.facts import from_fact, from_line, from_table
@@ -112,10 +112,10 @@ class InputReader:
         elif suffix in (".md", ".markdown"):
             yield from_markdown(text, origin, title_of(path), origin)
         else:
-            yield from_plain_text(text, origin, title_of(path), origin)
+            yield from from_text(text, origin, title_of(path), origin)
 
     def _stream(self, stream: BinaryIO) -> Iterator[Item]:
-        """A stream: JSON lines if it starts with a brace, else facts, or one plain text."""
+        """A stream: JSON lines if it starts with a brace, else facts, stories or a plain text."""
         lines = self._lines(stream, "standard input")
         head = next((line for line in lines if isinstance(line, Problem) or line[1].strip()), None)
         if head is None:
@@ -180,4 +180,4 @@ def _whole_text(lines: Iterable[tuple[int, str] | Problem]) -> Iterator[Item]:
         parts.append(line[1])
     text = "".join(parts)
     digest = hashlib.blake2b(text.encode(), digest_size=6).hexdigest()
-    yield from_plain_text(text, f"stdin-{digest}", "")
+    yield from from_text(text, f"stdin-{digest}", "")

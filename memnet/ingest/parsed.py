@@ -9,7 +9,7 @@ from memnet.types import Fact
 
 
 class Section(NamedTuple):
-    """A part of a document under one heading."""
+    """A part of a document under one heading, or one sentence of a story."""
 
     title: str
     start: int
@@ -34,6 +34,7 @@ class ParsedDocument:
     name: str
     title: str
     text: str
+    """The whole text that sections have their places in; what is in none of them is passed over."""
     sections: tuple[Section, ...]
     origin: str = ""
     metadata: Mapping[str, Any] = field(default_factory=dict)
@@ -41,12 +42,15 @@ class ParsedDocument:
     def digest(self) -> bytes:
         """Equal for equal content."""
         return _digest(
-            "document", self.title, self.text, *self.sections, *sorted(self.metadata.items())
+            "document",
+            self.title,
+            *((section, self.text[section.start : section.end]) for section in self.sections),
+            *sorted(self.metadata.items()),
         )
 
     def size(self) -> int:
         """Characters."""
-        return len(self.text)
+        return sum(section.end - section.start for section in self.sections)
 
 
 @dataclass(frozen=True)

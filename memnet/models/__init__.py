@@ -1,0 +1,1 @@
+"""Models: encoder, hops and reader joined, trained together and kept in one folder."""

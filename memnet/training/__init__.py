@@ -1,0 +1,1 @@
+"""Training: presets that learn a model from files, and the loop that they share."""

@@ -1,0 +1,239 @@
+"""The training loop: epochs, learning rate, early stopping, and going on after a kill."""
+
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+
+from memnet.config import Settings
+from memnet.errors import ModelError
+from memnet.models.checkpoint import (
+    delete_checkpoint,
+    fill,
+    load_checkpoint,
+    save_checkpoint,
+)
+
+_STATE = "training"
+"""Name of the checkpoint that a run goes on from; it is deleted when the run ends."""
+
+Batch = TypeVar("Batch")
+
+
+class TrainingConfig(Settings):
+    """How to train."""
+
+    epochs: int = Field(default=60, ge=1)
+    """Passes over the examples; the learning rate falls to nothing over them."""
+    patience: int = Field(default=15, ge=1)
+    """Epochs without a lower valid error after which training stops."""
+    learning_rate: float = Field(default=1e-3, gt=0)
+    warm_up: int = Field(default=300, ge=1)
+    """Updates over which the learning rate rises."""
+    weight_decay: float = Field(default=0.01, ge=0)
+    gradient_norm: float = Field(default=1.0, gt=0)
+    """Longer gradients are shortened to this."""
+    seed: int = Field(default=0, ge=0)
+
+
+class Task(Protocol[Batch]):
+    """What is learned: examples, a loss, and an error to stop by."""
+
+    def batches(self, epoch: int) -> Iterator[Batch]:
+        """The batches of an epoch, in an order that the epoch and a seed decide."""
+        ...
+
+    def loss(self, batch: Batch) -> Tensor:
+        """The mean loss of a batch [] float32, with a gradient."""
+        ...
+
+    def valid_errors(self) -> dict[str, float]:
+        """The share of wrong answers on each part of the valid split, 0..1."""
+        ...
+
+    def state(self) -> dict[str, Any]:
+        """What an epoch leaves for the next, beside the weights, as JSON values."""
+        ...
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on from such a state."""
+        ...
+
+
+@dataclass(frozen=True)
+class EpochReport:
+    """How an epoch went."""
+
+    epoch: int
+    """Counted from 1."""
+    loss: float
+    """Mean over its batches."""
+    errors: Mapping[str, float]
+    """Share of wrong answers on each part of the valid split, 0..1."""
+    best: float
+    """Lowest mean valid error so far."""
+    seconds: float
+
+    @property
+    def error(self) -> float:
+        """Mean over the parts of the valid split."""
+        return mean(self.errors)
+
+
+def mean(errors: Mapping[str, float]) -> float:
+    """The mean error over parts."""
+    return sum(errors.values()) / len(errors)
+
+
+class Training:
+    """One run: trains a module on a task and keeps the weights with the lowest valid error.
+
+    An epoch's randomness comes from the seed and the epoch's number alone, so that a run that was
+    killed goes on to the same result as one that was not.
+    """
+
+    def __init__(
+        self,
+        module: nn.Module,
+        task: Task[Any],
+        config: TrainingConfig,
+        folder: Path,
+        keep: Callable[[EpochReport], None],
+        identity: Mapping[str, Any],
+    ) -> None:
+        """Set up a run.
+
+        Args:
+            module: is trained in place.
+            task: what to learn.
+            config: how.
+            folder: where the state of the run is kept.
+            keep: called when an epoch had the lowest valid error yet, to save the model.
+            identity: JSON values that tell this run from others (data, settings, versions): only
+                a run of the same identity is gone on with.
+        """
+        self._module = module
+        self._task = task
+        self._config = config
+        self._folder = folder
+        self._keep = keep
+        self._identity = {**identity, "training": config.model_dump()}
+        self._optimizer = torch.optim.AdamW(
+            module.parameters(),
+            lr=config.learning_rate,
+            betas=(0.9, 0.98),
+            weight_decay=config.weight_decay,
+        )
+        self._epoch = self._updates = self._best_epoch = 0
+        self._best = math.inf
+
+    def run(self, on_epoch: Callable[[EpochReport], None] = lambda _: None) -> float:
+        """Train to the end, going on from where a run of the same identity was stopped.
+
+        Returns:
+            The lowest mean valid error, 0..1.
+
+        Raises:
+            ModelError: the folder can't be written, or holds another unfinished run.
+        """
+        self._resume()
+        while self._epoch < self._config.epochs:
+            if self._epoch - self._best_epoch >= self._config.patience:
+                break
+            on_epoch(self._one_epoch())
+        delete_checkpoint(self._folder, _STATE)
+        return self._best
+
+    def _one_epoch(self) -> EpochReport:
+        started = time.perf_counter()
+        torch.manual_seed(self._config.seed * 1_000_003 + self._epoch)
+        self._module.train()
+        losses = [
+            self._update(batch, number, batches)
+            for batches in [list(self._task.batches(self._epoch))]
+            for number, batch in enumerate(batches)
+        ]
+        self._epoch += 1
+        self._module.eval()
+        errors = self._task.valid_errors()
+        better = mean(errors) < self._best
+        if better:
+            self._best, self._best_epoch = mean(errors), self._epoch
+        report = EpochReport(
+            self._epoch,
+            sum(losses) / max(1, len(losses)),
+            errors,
+            self._best,
+            time.perf_counter() - started,
+        )
+        if better:
+            self._keep(report)
+        self._save()
+        return report
+
+    def _update(self, batch: Any, number: int, batches: list[Any]) -> float:
+        progress = (self._epoch + number / len(batches)) / self._config.epochs
+        rate = self._config.learning_rate * 0.5 * (1 + math.cos(math.pi * progress))
+        for group in self._optimizer.param_groups:
+            group["lr"] = rate * min(1.0, (self._updates + 1) / self._config.warm_up)
+        loss = self._task.loss(batch)
+        self._optimizer.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        nn.utils.clip_grad_norm_(self._module.parameters(), self._config.gradient_norm)
+        self._optimizer.step()
+        self._updates += 1
+        return float(loss.detach())
+
+    def _save(self) -> None:
+        moments = {
+            f"{name}/{moment}": state[moment]
+            for name, parameter in self._module.named_parameters()
+            if (state := self._optimizer.state.get(parameter))
+            for moment in ("exp_avg", "exp_avg_sq", "step")
+        }
+        weights = {f"module/{name}": tensor for name, tensor in self._module.state_dict().items()}
+        save_checkpoint(
+            self._folder,
+            _STATE,
+            {name: tensor.contiguous() for name, tensor in {**moments, **weights}.items()},
+            {
+                "identity": self._identity,
+                "epoch": self._epoch,
+                "updates": self._updates,
+                "best": self._best,
+                "best_epoch": self._best_epoch,
+                "task": self._task.state(),
+            },
+        )
+
+    def _resume(self) -> None:
+        if not (self._folder / f"{_STATE}.json").exists():
+            return
+        tensors, description = load_checkpoint(self._folder, _STATE)
+        if description["identity"] != self._identity:
+            raise ModelError(
+                f"{self._folder} holds an unfinished run on other data or settings; finish that "
+                "one, delete the folder, or choose another --out"
+            )
+        weights = {
+            name.removeprefix("module/"): tensor
+            for name, tensor in tensors.items()
+            if name.startswith("module/")
+        }
+        fill(self._module, weights, self._folder)
+        for name, parameter in self._module.named_parameters():
+            self._optimizer.state[parameter] = {
+                moment: tensors[f"{name}/{moment}"].to(
+                    parameter.device if moment != "step" else "cpu"
+                )
+                for moment in ("exp_avg", "exp_avg_sq", "step")
+            }
+        self._epoch, self._updates = description["epoch"], description["updates"]
+        self._best, self._best_epoch = description["best"], description["best_epoch"]
+        self._task.restore(description["task"])

@@ -1,0 +1,265 @@
+"""The story preset: learns to answer questions about stories from files in the bAbI format."""
+
+import hashlib
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from memnet.encoders.vocabulary import PADDING, UNKNOWN, Vocabulary, split_words
+from memnet.errors import InputError
+from memnet.ingest.stories import Story, parse_stories
+from memnet.models.stored import save_story_model
+from memnet.models.story import AskedStory, StoryBatch, StoryModel, StoryModelConfig, joined
+from memnet.training.loop import EpochReport, Training, TrainingConfig
+
+_BATCH_ROWS = 512
+"""Sentences and questions of a batch, padding included. Four times as many took three times as many
+epochs to learn the first tasks."""
+_KNOWN_ERROR = 0.02
+"""Training error of a task below which fewer and fewer of its stories are trained on."""
+_LEAST_SHARE = 0.15
+"""Of the stories of a task that an epoch trains on, however well the task is known."""
+_MEMORY = 0.95
+"""Of the running training error, kept at each batch."""
+_PONDER = 1e-3
+"""Loss of one more hop: of two ways to an answer the shorter is learned."""
+_UNKNOWN_SHARE = 0.001
+"""Of the words that are hidden while training, so that a word never seen does no harm."""
+
+
+class StoryFile(NamedTuple):
+    """A file of stories that are one task, such as ``qa1``."""
+
+    task: str
+    stories: list[Story]
+
+
+class _Example(NamedTuple):
+    task: str
+    numbers: StoryBatch
+
+
+@dataclass(frozen=True)
+class StoryData:
+    """Training and valid files of a folder."""
+
+    train: list[StoryFile]
+    valid: list[StoryFile]
+    digest: str
+    """sha256 over the contents of all files."""
+
+
+def read_story_data(folder: Path) -> StoryData:
+    """The files ``<task>_train.txt`` and ``<task>_valid.txt`` of a folder.
+
+    Raises:
+        InputError: there are none of a kind, or one has a mistake.
+    """
+    digest = hashlib.sha256()
+    found: dict[str, list[StoryFile]] = {}
+    for split in ("train", "valid"):
+        paths = sorted(folder.glob(f"*_{split}.txt"))
+        if not paths:
+            raise InputError(
+                f"{folder} holds no file named <task>_{split}.txt; expected bAbI stories, one "
+                "file a task and split"
+            )
+        found[split] = [_read(path, digest.update) for path in paths]
+    return StoryData(found["train"], found["valid"], digest.hexdigest())
+
+
+def train_stories(
+    data: StoryData,
+    out: Path,
+    model_config: StoryModelConfig,
+    config: TrainingConfig,
+    on_epoch: Callable[[EpochReport], None] = lambda _: None,
+    device: str = "cpu",
+    threads: int | None = None,
+) -> float:
+    """Train one model on all tasks together, and keep the best by valid error in ``out``.
+
+    Args:
+        data: stories to train on and to choose the best weights by.
+        out: folder of the model, and of the run's state until it ends.
+        model_config: sizes of the model.
+        config: how to train.
+        on_epoch: called after each epoch.
+        device: of torch, such as "cpu" or "cuda".
+        threads: processor cores to use; None for torch's own number.
+
+    Returns:
+        The lowest mean valid error over tasks, 0..1.
+
+    Raises:
+        ModelError: ``out`` can't be written, or holds another unfinished run.
+    """
+    if threads is not None:
+        torch.set_num_threads(threads)
+    torch.manual_seed(config.seed)
+    asked = [(file.task, asked_story(story)) for file in data.train for story in file.stories]
+    vocabulary = Vocabulary.of(
+        words
+        for _, story in asked
+        for texts in (story.sentences, story.questions, story.answers)
+        for words in texts
+    )
+    model = StoryModel(vocabulary, model_config).to(device)
+    identity = {
+        "preset": "babi",
+        "data": data.digest,
+        "model": model_config.model_dump(),
+        "torch": torch.__version__,
+    }
+
+    def keep(report: EpochReport) -> None:
+        notes = {**identity, "training": config.model_dump(), "epoch": report.epoch}
+        save_story_model(out, model, {**notes, "valid_errors": dict(report.errors)})
+
+    task = StoryTask(model, [(name, story) for name, story in asked], data.valid, config.seed)
+    return Training(model, task, config, out, keep, identity).run(on_epoch)
+
+
+def asked_story(story: Story) -> AskedStory:
+    """A story and its questions as words."""
+    return AskedStory(
+        [split_words(sentence) for sentence in story.sentences],
+        [split_words(question.text) for question in story.questions],
+        [question.after for question in story.questions],
+        [[word for part in question.answers for word in split_words(part)]
+         for question in story.questions],
+    )  # fmt: skip
+
+
+class StoryTask:
+    """Questions about stories, as the training loop sees them.
+
+    Tasks that are known are trained on less: each epoch takes the more of a task's stories, the
+    larger its running training error is.
+    """
+
+    def __init__(
+        self,
+        model: StoryModel,
+        train: Sequence[tuple[str, AskedStory]],
+        valid: Sequence[StoryFile],
+        seed: int,
+    ) -> None:
+        """Number all words once."""
+        self._model = model
+        self._seed = seed
+        self._train = [_Example(task, model.numbers(story)) for task, story in train]
+        self._valid = {
+            file.task: [
+                _Example(file.task, model.numbers(asked_story(story))) for story in file.stories
+            ]
+            for file in valid
+        }
+        self._errors = {example.task: 1.0 for example in self._train}
+
+    def batches(self, epoch: int) -> Iterator[list[_Example]]:
+        """Stories of about one length together, the batches in a random order."""
+        choice = random.Random(f"{self._seed}/{epoch}")  # noqa: S311
+        chosen = [
+            example
+            for example in self._train
+            if choice.random() < max(_LEAST_SHARE, self._errors[example.task] / _KNOWN_ERROR)
+        ]
+        batches = _in_batches(chosen, choice)
+        choice.shuffle(batches)
+        return iter(batches)
+
+    def loss(self, examples: list[_Example]) -> Tensor:
+        """Cross-entropy of the answers' words, and a little for each hop."""
+        batch = self._joined(examples)
+        hidden = torch.rand(batch.sentences.shape, device=batch.sentences.device) < _UNKNOWN_SHARE
+        sentences = batch.sentences.masked_fill(hidden & (batch.sentences != PADDING), UNKNOWN)
+        longest = int((batch.answers != PADDING).any(dim=0).any(dim=0).sum())
+        answers = batch.answers[..., :longest]
+        output = self._model(batch._replace(sentences=sentences, answers=answers), teach=True)
+        logits = output.decoded.logits
+        asked = batch.questions[..., 0] != PADDING
+        self._note(examples, right_answers(logits, answers), asked)
+        number = torch.arange(1, output.trace.halting.shape[1] + 1, device=logits.device)
+        hops = (output.trace.halting * number.view(1, -1, 1)).sum(dim=1)
+        wrong = nn.functional.cross_entropy(
+            logits.flatten(0, 2), answers.flatten(), ignore_index=PADDING
+        )
+        return wrong + _PONDER * hops[asked].mean()
+
+    @torch.no_grad()
+    def valid_errors(self) -> dict[str, float]:
+        """The share of questions of each valid file whose whole answer is not right."""
+        errors: dict[str, float] = {}
+        for task, examples in self._valid.items():
+            right = asked = 0
+            for chosen in _in_batches(examples):
+                batch = self._joined(chosen)
+                logits = self._model(batch).decoded.logits
+                real = batch.questions[..., 0] != PADDING
+                right += int((right_answers(logits, batch.answers) & real).sum())
+                asked += int(real.sum())
+            errors[task] = 1 - right / asked
+        return errors
+
+    def state(self) -> dict[str, Any]:
+        """The running training errors."""
+        return dict(self._errors)
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on from running training errors."""
+        self._errors = dict(state)
+
+    def _joined(self, examples: Sequence[_Example]) -> StoryBatch:
+        device = self._model.kinds.device
+        batch = joined([example.numbers for example in examples])
+        return StoryBatch(*(tensor.to(device) for tensor in batch))
+
+    def _note(self, examples: Sequence[_Example], right: Tensor, asked: Tensor) -> None:
+        """Update the running training errors."""
+        wrong = (~right & asked).sum(dim=1).tolist()
+        counts = asked.sum(dim=1).tolist()
+        for task in {example.task for example in examples}:
+            rows = [row for row, example in enumerate(examples) if example.task == task]
+            error = sum(wrong[row] for row in rows) / max(1, sum(counts[row] for row in rows))
+            self._errors[task] = _MEMORY * self._errors[task] + (1 - _MEMORY) * error
+
+
+def right_answers(logits: Tensor, answers: Tensor) -> Tensor:
+    """Whether each answer is right to its end: [B, Q] bool of [B, Q, L, V] and [B, Q, L]."""
+    return ((logits.argmax(dim=-1) == answers) | (answers == PADDING)).all(dim=-1)
+
+
+def _in_batches(
+    examples: Sequence[_Example], choice: random.Random | None = None
+) -> list[list[_Example]]:
+    """Examples of about one length together, at most ``_BATCH_ROWS`` rows a batch."""
+
+    def rows(example: _Example) -> int:
+        return example.numbers.sentences.shape[1] + example.numbers.questions.shape[1]
+
+    jitter = (choice.random() for _ in examples) if choice else (0.0 for _ in examples)
+    ordered = sorted(zip(map(rows, examples), jitter, examples, strict=True), key=lambda x: x[:2])
+    batches: list[list[_Example]] = []
+    for count, _, example in ordered:
+        if not batches or count * (len(batches[-1]) + 1) > _BATCH_ROWS:
+            batches.append([])
+        batches[-1].append(example)
+    return batches
+
+
+def _read(path: Path, digest: Callable[[bytes], None]) -> StoryFile:
+    try:
+        content = path.read_bytes()
+        stories = parse_stories(content.decode(), str(path))
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} can't be read: {error}") from error
+    digest(content)
+    if not any(story.questions for story in stories):
+        raise InputError(f"{path} holds no question; expected '<question><tab><answer>' lines")
+    return StoryFile(path.stem.rpartition("_")[0], stories)
