@@ -10,8 +10,9 @@ from torch import Tensor, nn
 from memnet.config import Settings
 from memnet.controllers.story import StoryState, reach
 from memnet.encoders.sentence import SentenceEncoder
-from memnet.encoders.vocabulary import END, PADDING, Vocabulary
+from memnet.encoders.vocabulary import END, PADDING, Vocabulary, split_words
 from memnet.hops.story import StoryHops, StoryTrace
+from memnet.ingest.stories import Story
 from memnet.readers.decoder import Decoded, SequenceDecoder
 
 
@@ -55,6 +56,7 @@ class AskedStory(NamedTuple):
     questions: Sequence[Sequence[str]]
     after: Sequence[int]
     answers: Sequence[Sequence[str]] = ()
+    """One for each question, in training."""
 
 
 class StoryOutput(NamedTuple):
@@ -131,6 +133,17 @@ class StoryModel(nn.Module):
             line = [*self.vocabulary.numbers(words[: longest - len(end)]), *end]
             rows[0, place, : len(line)] = torch.tensor(line, dtype=torch.int64)
         return rows
+
+
+def asked_story(story: Story) -> AskedStory:
+    """A story and its questions as words."""
+    return AskedStory(
+        [split_words(sentence) for sentence in story.sentences],
+        [split_words(question.text) for question in story.questions],
+        [question.after for question in story.questions],
+        [[word for part in question.answers for word in split_words(part)]
+         for question in story.questions],
+    )  # fmt: skip
 
 
 def joined(batches: Sequence[StoryBatch]) -> StoryBatch:

@@ -10,11 +10,18 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from memnet.encoders.vocabulary import PADDING, UNKNOWN, Vocabulary, split_words
+from memnet.encoders.vocabulary import PADDING, UNKNOWN, Vocabulary
 from memnet.errors import InputError
 from memnet.ingest.stories import Story, parse_stories
 from memnet.models.stored import save_story_model
-from memnet.models.story import AskedStory, StoryBatch, StoryModel, StoryModelConfig, joined
+from memnet.models.story import (
+    AskedStory,
+    StoryBatch,
+    StoryModel,
+    StoryModelConfig,
+    asked_story,
+    joined,
+)
 from memnet.training.loop import EpochReport, Training, TrainingConfig
 
 _BATCH_ROWS = 512
@@ -125,17 +132,6 @@ def train_stories(
     return Training(model, task, config, out, keep, identity).run(on_epoch)
 
 
-def asked_story(story: Story) -> AskedStory:
-    """A story and its questions as words."""
-    return AskedStory(
-        [split_words(sentence) for sentence in story.sentences],
-        [split_words(question.text) for question in story.questions],
-        [question.after for question in story.questions],
-        [[word for part in question.answers for word in split_words(part)]
-         for question in story.questions],
-    )  # fmt: skip
-
-
 class StoryTask:
     """Questions about stories, as the training loop sees them.
 
@@ -187,10 +183,11 @@ class StoryTask:
         self._note(examples, right_answers(logits, answers), asked)
         number = torch.arange(1, output.trace.halting.shape[1] + 1, device=logits.device)
         hops = (output.trace.halting * number.view(1, -1, 1)).sum(dim=1)
-        wrong = nn.functional.cross_entropy(
+        wrong: Tensor = nn.functional.cross_entropy(
             logits.flatten(0, 2), answers.flatten(), ignore_index=PADDING
         )
-        return wrong + _PONDER * hops[asked].mean()
+        loss: Tensor = wrong + _PONDER * hops[asked].mean()
+        return loss
 
     @torch.no_grad()
     def valid_errors(self) -> dict[str, float]:

@@ -1,0 +1,85 @@
+"""Answering the questions that stand in story files."""
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from memnet.encoders.vocabulary import split_words
+from memnet.errors import InputError
+from memnet.evaluation.scores import f1
+from memnet.ingest.stories import Story, looks_like_stories, parse_stories
+from memnet.models.answers import answer_stories
+from memnet.models.story import StoryModel, asked_story
+from memnet.types import Evaluation
+
+
+def read_story_questions(path: str | os.PathLike[str]) -> list[Story] | None:
+    """The stories of a file; None if it is not in the story format.
+
+    Raises:
+        InputError: it is, but has a mistake or holds no question with an answer.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"the question file {path} can't be read: {error}") from error
+    if not looks_like_stories(text):
+        return None
+    stories = parse_stories(text, str(path))
+    if not any(question.answers for story in stories for question in story.questions):
+        raise InputError(f"{path} holds no answer; expected '<question><tab><answer>' lines")
+    return stories
+
+
+def evaluate_stories(
+    model: StoryModel,
+    stories: Sequence[Story],
+    *,
+    hops: int | None = None,
+    on_answer: Callable[[], None] = lambda: None,
+) -> Evaluation:
+    """Ask a model the questions of stories, each story by itself.
+
+    Args:
+        model: in evaluation mode.
+        stories: with at least one question that has an answer.
+        hops: most hops; None for the model's own number.
+        on_answer: called after each story.
+
+    Returns:
+        hits@1 and EM: the share of questions all of whose words are right, in their order. The
+        latency is that of a story with all its questions. Recall is None: stories have no sources.
+    """
+    exact: list[float] = []
+    overlap: list[float] = []
+    elapsed: list[float] = []
+    for story in stories:
+        started = time.perf_counter()
+        answers = answer_stories(model, [asked_story(story)], hops)[0]
+        elapsed.append((time.perf_counter() - started) * 1000)
+        for question, answer in zip(story.questions, answers, strict=True):
+            if question.answers:
+                right = [word for part in question.answers for word in split_words(part)]
+                exact.append(float(right == list(answer.words)))
+                overlap.append(f1(" ".join(answer.words), [" ".join(right)]))
+        on_answer()
+    mean = float(np.mean(exact))
+    return Evaluation(
+        n=len(exact),
+        recall_at_1=None,
+        recall_at_2=None,
+        recall_at_5=None,
+        recall_at_10=None,
+        hits_at_1=mean,
+        em=mean,
+        f1=float(np.mean(overlap)),
+        answerable_auroc=None,
+        ece=None,
+        latency_ms={
+            "p50": float(np.percentile(elapsed, 50)),
+            "p95": float(np.percentile(elapsed, 95)),
+        },
+    )

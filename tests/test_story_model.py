@@ -1,0 +1,203 @@
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from safetensors.torch import load_file, save_file
+
+from memnet.controllers.story import reach
+from memnet.encoders.sentence import SentenceEncoder
+from memnet.encoders.vocabulary import END, PADDING, UNKNOWN, Vocabulary, split_words
+from memnet.errors import ModelError
+from memnet.models.answers import answer_stories, ask_story
+from memnet.models.stored import load_story_model, save_story_model
+from memnet.models.story import AskedStory, StoryModel, StoryModelConfig, joined
+
+WORDS = ["ann", "ben", "cup", "hall", "is", "kitchen", "took", "went", "where", "yard"]
+CONFIG = StoryModelConfig(width=16, heads=2, inner=24, hops=3, blocks=2, queries=3)
+
+
+@pytest.fixture(scope="module")
+def model() -> StoryModel:
+    torch.manual_seed(1)
+    return StoryModel(Vocabulary(WORDS), CONFIG).eval()
+
+
+words = st.lists(st.sampled_from(WORDS), min_size=1, max_size=6)
+
+
+@st.composite
+def stories(draw: st.DrawFn) -> AskedStory:
+    sentences = draw(st.lists(words, min_size=1, max_size=7))
+    questions = draw(st.lists(words, min_size=1, max_size=3))
+    after = [draw(st.integers(1, len(sentences))) for _ in questions]
+    return AskedStory(sentences, questions, after)
+
+
+def test_words_are_split_and_numbered() -> None:
+    assert split_words("Where is Ann's 2nd well-known cup?") == [
+        "where", "is", "ann's", "2nd", "well-known", "cup",
+    ]  # fmt: skip
+    vocabulary = Vocabulary.of([["b", "a"], ["a", "c"]])
+    numbers = vocabulary.numbers(["c", "a", "zebra"])
+    assert vocabulary.spelled([*numbers[:2], END, numbers[0]]) == ["c", "a"]
+    assert numbers[2] == UNKNOWN
+    assert vocabulary.unknown(["zebra", "a", "yak", "zebra"]) == ["zebra", "yak"]
+    assert len({PADDING, UNKNOWN, END, *numbers[:2]}) == 5
+
+
+def test_reach_is_what_came_before() -> None:
+    sentences = torch.tensor([[True, True, True], [True, True, False]])
+    after = torch.tensor([[3, 1, 0, 2], [2, 2, 1, 0]])
+    within = reach(sentences, after)
+    assert within.mask.shape == (2, 7, 3)
+    for story in range(2):
+        for row in range(7):
+            last = row if row < 3 else int(after[story, row - 3]) - 1
+            for slot in range(3):
+                permitted = slot <= last and bool(sentences[story, slot])
+                assert bool(within.mask[story, row, slot]) == permitted
+                if permitted:
+                    assert within.distance[story, row, slot] == last - slot
+
+
+def test_the_sentence_encoder_sees_order_and_not_padding() -> None:
+    torch.manual_seed(0)
+    encoder = SentenceEncoder(words=9, width=8, queries=3, longest=6).eval()
+    with torch.no_grad():
+        short = encoder(torch.tensor([[3, 4, 5], [5, 4, 3], [3, 4, 5]]))
+        padded = encoder(torch.tensor([[3, 4, 5, 0, 0, 0]]))
+        empty = encoder(torch.zeros(1, 4, dtype=torch.int64))
+    torch.testing.assert_close(short[0], short[2])
+    torch.testing.assert_close(short[:1], padded)
+    assert not torch.allclose(short[0], short[1])
+    assert empty.isfinite().all()
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(stories(), min_size=2, max_size=4))
+def test_a_batch_answers_as_each_story_alone(model: StoryModel, batch: list[AskedStory]) -> None:
+    together = answer_stories(model, batch)
+    for story, answers in zip(batch, together, strict=True):
+        for alone, answer in zip(answer_stories(model, [story])[0], answers, strict=True):
+            assert alone.words == answer.words
+            hops = min(len(alone.attention), len(answer.attention))
+            np.testing.assert_allclose(alone.attention[:hops], answer.attention[:hops], atol=1e-5)
+            assert alone.probability == pytest.approx(answer.probability, abs=1e-3)
+
+
+@settings(max_examples=30, deadline=None)
+@given(stories(), st.lists(words, min_size=1, max_size=3))
+def test_what_comes_later_changes_no_answer(
+    model: StoryModel, story: AskedStory, later: list[list[str]]
+) -> None:
+    before = answer_stories(model, [story])[0]
+    longer = story._replace(sentences=[*story.sentences, *later])
+    after = answer_stories(model, [longer])[0]
+    for first, second in zip(before, after, strict=True):
+        assert first.words == second.words
+        count = len(story.sentences)
+        np.testing.assert_allclose(first.attention, second.attention[:, :count], atol=1e-5)
+        assert not second.attention[:, count:].any()
+
+
+def test_weights_and_halting_are_shares(model: StoryModel) -> None:
+    answer = ask_story(model, ["Ann went to the hall.", "Ben took a cup."], "Where is Ann?")
+    np.testing.assert_allclose(answer.attention.sum(axis=1), 1, atol=1e-5)
+    np.testing.assert_allclose(answer.alignments.sum(axis=1), 1, atol=1e-5)
+    assert answer.halting.sum() == pytest.approx(1, abs=1e-2)
+    assert len(answer.alignments) == len(answer.words)
+    assert 0 < answer.probability <= 1
+
+
+def test_a_model_that_wants_to_halt_does(model: StoryModel) -> None:
+    eager = StoryModel(model.vocabulary, CONFIG).eval()
+    eager.load_state_dict(model.state_dict())
+    with torch.no_grad():
+        eager.hops.halting.score.bias.fill_(20.0)
+    answer = ask_story(eager, ["ann went", "ben went"], "where is ann")
+    assert answer.attention.shape == (1, 2)
+    with torch.no_grad():
+        eager.hops.halting.score.bias.fill_(-20.0)
+    assert ask_story(eager, ["ann went"], "where is ann").attention.shape == (3, 1)
+    assert ask_story(eager, ["ann went"], "where is ann", hops=2).attention.shape == (2, 1)
+
+
+def test_unknown_words_and_long_input_are_no_crash(model: StoryModel) -> None:
+    answer = ask_story(model, ["Zoe flew " + "far " * 90, ""], "Where is Zoe, Ann?")
+    assert answer.unknown == ("zoe",)
+    assert ask_story(model, [], "Where is Ann?").attention.shape == (3, 0)
+    assert ask_story(model, ["ann went"] * 3000, "where is ann").attention.shape[1] == 3000
+
+
+def test_a_model_comes_back_as_it_was_saved(model: StoryModel, tmp_path: Path) -> None:
+    asked = AskedStory([["ann", "went", "hall"], ["ben", "took", "cup"]], [["where", "is"]], [2])
+    save_story_model(tmp_path, model, {"seed": 3})
+    save_story_model(tmp_path, model, {"seed": 4})
+    loaded = load_story_model(tmp_path)
+    assert loaded.config == model.config
+    assert loaded.vocabulary.words == model.vocabulary.words
+    first, second = (answer_stories(m, [asked])[0][0] for m in (model, loaded))
+    assert (first.words, first.probability) == (second.words, second.probability)
+    assert json.loads((tmp_path / "model.json").read_text())["trained"] == {"seed": 4}
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def _edit(folder: Path, **changes: object) -> None:
+    path = folder / "model.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+
+
+def _weights(folder: Path) -> Path:
+    return next(folder.glob("*.safetensors"))
+
+
+def test_damaged_models_are_refused(model: StoryModel, tmp_path: Path) -> None:
+    def saved(name: str) -> Path:
+        save_story_model(tmp_path / name, model, {})
+        return tmp_path / name
+
+    with pytest.raises(ModelError, match="holds no whole model"):
+        load_story_model(tmp_path / "nowhere")
+    folder = saved("truncated")
+    _weights(folder).write_bytes(_weights(folder).read_bytes()[:-100])
+    with pytest.raises(ModelError, match="is damaged"):
+        load_story_model(folder)
+    folder = saved("missing")
+    _weights(folder).unlink()
+    with pytest.raises(
+        ModelError, match=r"holds no whole model \(model-.*safetensors is missing\)"
+    ):
+        load_story_model(folder)
+    folder = saved("version")
+    _edit(folder, format=99)
+    with pytest.raises(ModelError, match="has format 99, this version of memnet reads format 1"):
+        load_story_model(folder)
+    folder = saved("kind")
+    _edit(folder, kind="facts")
+    with pytest.raises(ModelError, match="holds a model of kind 'facts', expected 'story'"):
+        load_story_model(folder)
+    folder = saved("json")
+    (folder / "model.json").write_text("{")
+    with pytest.raises(ModelError, match="can't be read"):
+        load_story_model(folder)
+    folder = saved("config")
+    _edit(folder, config={"width": "wide"})
+    with pytest.raises(ModelError, match="does not describe a story model"):
+        load_story_model(folder)
+
+
+def test_a_tensor_of_the_wrong_shape_is_refused(model: StoryModel, tmp_path: Path) -> None:
+    import hashlib
+
+    save_story_model(tmp_path, model, {})
+    path = _weights(tmp_path)
+    tensors = load_file(path)
+    tensors["kinds"] = torch.zeros(3, 16)
+    save_file(tensors, path)
+    _edit(tmp_path, sha256=hashlib.sha256(path.read_bytes()).hexdigest())
+    with pytest.raises(ModelError, match=r"tensor kinds has shape \(3, 16\), expected \(2, 16\)"):
+        load_story_model(tmp_path)

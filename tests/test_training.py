@@ -1,0 +1,175 @@
+import json
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+from memnet.errors import InputError, ModelError
+from memnet.evaluation.stories import evaluate_stories, read_story_questions
+from memnet.ingest.stories import parse_stories
+from memnet.models.stored import load_story_model
+from memnet.models.story import StoryModelConfig
+from memnet.training.loop import EpochReport, TrainingConfig
+from memnet.training.stories import read_story_data, train_stories
+
+CONFIG = StoryModelConfig(width=24, heads=2, inner=32, hops=2, blocks=1, queries=4)
+
+
+def moves(stories: int, seed: int) -> str:
+    """Stories of people who walk about, asked where somebody is."""
+    choice = random.Random(seed)
+    lines: list[str] = []
+    for _ in range(stories):
+        place: dict[str, str] = {}
+        for number in range(1, 5):
+            who = choice.choice(["Ann", "Ben", "Cid"])
+            place[who] = choice.choice(["hall", "yard", "attic"])
+            lines.append(f"{number} {who} went to the {place[who]}.")
+        who = choice.choice(sorted(place))
+        lines.append(f"5 Where is {who}?\t{place[who]}\t1")
+    return "\n".join(lines) + "\n"
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    folder = tmp_path / "data"
+    folder.mkdir()
+    (folder / "walk_train.txt").write_text(moves(400, 1))
+    (folder / "walk_valid.txt").write_text(moves(60, 2))
+    (folder / "stroll_valid.txt").write_text(moves(30, 3))
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def test_it_learns_and_keeps_the_best(data: Path, tmp_path: Path) -> None:
+    reports: list[EpochReport] = []
+    config = TrainingConfig(epochs=60, patience=60, warm_up=20, learning_rate=5e-3)
+    best = train_stories(read_story_data(data), tmp_path / "out", CONFIG, config, reports.append)
+    assert best < 0.25 < reports[0].error  # guessing is wrong two times in three
+    assert best == min(report.error for report in reports) == reports[-1].best
+    assert set(reports[0].errors) == {"walk", "stroll"}
+    model = load_story_model(tmp_path / "out")
+    for name, error in min(reports, key=lambda report: report.error).errors.items():
+        stories = parse_stories((data / f"{name}_valid.txt").read_text(), name)
+        scores = evaluate_stories(model, stories)
+        assert scores.em == pytest.approx(1 - error)
+        assert scores.n == len(stories)
+    notes = json.loads((tmp_path / "out" / "model.json").read_text())["trained"]
+    assert notes["training"]["seed"] == 0
+    assert notes["data"] == read_story_data(data).digest
+    assert not list((tmp_path / "out").glob("training*"))
+
+
+def test_it_stops_when_nothing_gets_better(data: Path, tmp_path: Path) -> None:
+    reports: list[EpochReport] = []
+    config = TrainingConfig(epochs=30, patience=2, learning_rate=1e-9)
+    train_stories(read_story_data(data), tmp_path / "out", CONFIG, config, reports.append)
+    assert len(reports) < 30
+    assert all(report.error >= reports[-3].error for report in reports[-2:])
+
+
+class _Stopped(Exception):
+    pass
+
+
+def test_a_stopped_run_goes_on_to_the_same_result(data: Path, tmp_path: Path) -> None:
+    stories = read_story_data(data)
+    config = TrainingConfig(epochs=5, seed=7)
+    whole: list[EpochReport] = []
+    train_stories(stories, tmp_path / "whole", CONFIG, config, whole.append)
+
+    def stop(report: EpochReport) -> None:
+        broken.append(report)
+        if report.epoch == 2:
+            raise _Stopped
+
+    broken: list[EpochReport] = []
+    with pytest.raises(_Stopped):
+        train_stories(stories, tmp_path / "broken", CONFIG, config, stop)
+    # The report of epoch 2 came after its state was kept, so the run goes on with epoch 3.
+    train_stories(stories, tmp_path / "broken", CONFIG, config, broken.append)
+    assert [(r.epoch, r.loss, r.errors) for r in whole] == [
+        (r.epoch, r.loss, r.errors) for r in broken
+    ]
+    one, other = (load_story_model(tmp_path / name).state_dict() for name in ("whole", "broken"))
+    for name, tensor in one.items():
+        assert torch.equal(tensor, other[name])
+
+
+def test_another_run_is_not_gone_on_with(data: Path, tmp_path: Path) -> None:
+    stories = read_story_data(data)
+
+    def stop(_: EpochReport) -> None:
+        raise _Stopped
+
+    with pytest.raises(_Stopped):
+        train_stories(stories, tmp_path / "out", CONFIG, TrainingConfig(epochs=3), stop)
+    with pytest.raises(ModelError, match="holds an unfinished run on other data or settings"):
+        train_stories(stories, tmp_path / "out", CONFIG, TrainingConfig(epochs=3, seed=1))
+
+
+def test_the_command_survives_a_kill(data: Path, tmp_path: Path) -> None:
+    def command(out: str) -> list[str]:
+        return [
+            sys.executable, "-m", "memnet", "train", "babi", "--json", "--threads", "1",
+            "--data", str(data), "--out", str(tmp_path / out), "--epochs", "4",
+        ]  # fmt: skip
+
+    run = subprocess.Popen(command("killed"), stderr=subprocess.PIPE, stdout=subprocess.DEVNULL)
+    deadline = time.monotonic() + 120
+    while not (tmp_path / "killed" / "training.json").exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    run.send_signal(signal.SIGKILL)
+    run.communicate()
+    results = [
+        json.loads(subprocess.run(command(out), capture_output=True, check=True).stdout)
+        for out in ("killed", "whole")
+    ]
+    assert results[0]["valid_error"] == results[1]["valid_error"]
+    one, other = (load_story_model(tmp_path / out).state_dict() for out in ("killed", "whole"))
+    for name, tensor in one.items():
+        assert torch.equal(tensor, other[name])
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("other.txt", "", "holds no file named <task>_train.txt"),
+        ("walk_train.txt", "", "holds no story"),
+        ("walk_train.txt", "1 Ann went.\n", "holds no question"),
+        ("walk_train.txt", "Ann went.\n", "walk_train.txt, line 1: is 'Ann went.'"),
+        ("walk_train.txt", "1 Where is Ann?\thall\t1\n", "before any sentence"),
+    ],
+)
+def test_bad_data_is_refused(tmp_path: Path, name: str, text: str, message: str) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(InputError, match=message):
+        read_story_data(tmp_path)
+
+
+def test_a_folder_that_is_a_file_is_refused(data: Path, tmp_path: Path) -> None:
+    (tmp_path / "out").write_text("a file")
+    with pytest.raises(ModelError, match="can't be written"):
+        train_stories(read_story_data(data), tmp_path / "out", CONFIG, TrainingConfig(epochs=1))
+
+
+def test_question_files_of_both_kinds(tmp_path: Path) -> None:
+    lines = tmp_path / "questions.jsonl"
+    lines.write_text('{"question": "Where is Ann?", "answers": ["hall"]}\n')
+    assert read_story_questions(lines) is None
+    stories = tmp_path / "story.txt"
+    stories.write_text(moves(3, 4))
+    assert [len(story.sentences) for story in read_story_questions(stories) or []] == [4, 4, 4]
