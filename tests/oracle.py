@@ -112,3 +112,139 @@ def bm25(documents: Sequence[Sequence[str]], query: Sequence[str]) -> list[float
             length = 1 - 0.75 + 0.75 * len(document) / mean_length
             scores[place] += weight * frequency * 2.2 / (frequency + 1.2 * length)
     return scores
+
+
+def cosines(query: Array, keys: Array) -> Array:
+    """Of [Q, D] and [K, D]: [Q, K], zero for a vector of zeros."""
+    result = np.zeros((len(query), len(keys)))
+    for q, asked in enumerate(query):
+        for k, key in enumerate(keys):
+            lengths = math.sqrt(sum(a * a for a in asked)) * math.sqrt(sum(b * b for b in key))
+            if lengths:
+                result[q, k] = sum(a * b for a, b in zip(asked, key, strict=True)) / lengths
+    return result
+
+
+def multiplicative(query: Array, keys: Array, weight: Array) -> Array:
+    """Of [Q, E], [K, D] and [D, E]: s^T W h [Q, K]."""
+    result = np.zeros((len(query), len(keys)))
+    for q, asked in enumerate(query):
+        for k, key in enumerate(keys):
+            for d in range(len(key)):
+                for e in range(len(asked)):
+                    result[q, k] += asked[e] * weight[d, e] * key[d]
+    return result
+
+
+def additive(
+    query: Array, keys: Array, query_weight: Array, key_weight: Array, output: Array
+) -> Array:
+    """Of [Q, E], [K, D], [I, E], [I, D] and [I]: v^T tanh(W1 h + W2 s) [Q, K]."""
+    result = np.zeros((len(query), len(keys)))
+    for q, asked in enumerate(query):
+        for k, key in enumerate(keys):
+            for i in range(len(output)):
+                hidden = sum(key_weight[i, d] * key[d] for d in range(len(key)))
+                hidden += sum(query_weight[i, e] * asked[e] for e in range(len(asked)))
+                result[q, k] += output[i] * math.tanh(hidden)
+    return result
+
+
+def selected(
+    query: Array,
+    keys: Array,
+    values: Array,
+    ids: NDArray[np.int64],
+    mask: NDArray[np.bool_],
+) -> tuple[Array, Array]:
+    """Of [Q, D], [N, D], [N, V] over [Q, C] candidates: read [Q, V] and weights [Q, C]."""
+    read, weights = np.zeros((len(query), values.shape[1])), np.zeros(ids.shape)
+    for q in range(len(query)):
+        places = {ids[q, c]: c for c in reversed(range(ids.shape[1])) if mask[q, c]}
+        chosen = list(places)
+        every = np.ones((1, len(chosen)), dtype=bool)
+        read[q : q + 1], found = attention(query[q : q + 1], keys[chosen], values[chosen], every)
+        weights[q, list(places.values())] = found[0]
+    return read, weights
+
+
+def by_content(memory: Array, key: Array, strength: float) -> Array:
+    """Of [N, W], [W] and a number: weights [N] (Graves et al. 2016, content-based addressing)."""
+    every = np.ones(len(memory), dtype=bool)
+    return softmax(strength * cosines(key[None], memory)[0], every)
+
+
+def allocation(usage: Array) -> Array:
+    """Of [N]: weights [N] of the slots to write to, the least used first."""
+    free_list = sorted(range(len(usage)), key=lambda n: usage[n])
+    weights = np.zeros(len(usage))
+    for j, slot in enumerate(free_list):
+        weights[slot] = 1 - usage[slot]
+        for before in free_list[:j]:
+            weights[slot] *= usage[before]
+    return weights
+
+
+def memory_step(
+    before: Mapping[str, Array], asked: Mapping[str, Array]
+) -> tuple[dict[str, Array], Array]:
+    """One step of one memory, by the equations of Graves et al. 2016, Methods.
+
+    ``before`` has the names of ``MemoryState`` and ``asked`` those of ``Interface``, both without
+    the batch. Gives the new state and reads [R, W].
+    """
+    slots, width = before["memory"].shape
+    heads = len(asked["read_keys"])
+    now = {name: np.zeros_like(part) for name, part in before.items()}
+    for n in range(slots):
+        usage, written = before["usage"][n], before["write_weights"][n]
+        now["usage"][n] = usage + written - usage * written
+        for r in range(heads):
+            now["usage"][n] *= 1 - asked["free_gates"][r] * before["read_weights"][r, n]
+    free = allocation(now["usage"])
+    similar = by_content(before["memory"], asked["write_key"], float(asked["write_strength"]))
+    gate, allocate = float(asked["write_gate"]), float(asked["allocation_gate"])
+    for n in range(slots):
+        weight = gate * (allocate * free[n] + (1 - allocate) * similar[n])
+        now["write_weights"][n] = weight
+        for w in range(width):
+            kept = before["memory"][n, w] * (1 - weight * asked["erase"][w])
+            now["memory"][n, w] = kept + weight * asked["write"][w]
+    weights, precedence = now["write_weights"], before["precedence"]
+    for i in range(slots):
+        now["precedence"][i] = (1 - sum(weights)) * precedence[i] + weights[i]
+        for j in range(slots):
+            if i != j:
+                kept = (1 - weights[i] - weights[j]) * before["links"][i, j]
+                now["links"][i, j] = kept + weights[i] * precedence[j]
+    reads = np.zeros((heads, width))
+    for r in range(heads):
+        last = before["read_weights"][r]
+        strength = float(asked["read_strengths"][r])
+        similar = by_content(now["memory"], asked["read_keys"][r], strength)
+        backward, content, forward = asked["read_modes"][r]
+        for n in range(slots):
+            later = sum(now["links"][i, n] * last[i] for i in range(slots))
+            earlier = sum(now["links"][n, j] * last[j] for j in range(slots))
+            weight = backward * later + content * similar[n] + forward * earlier
+            now["read_weights"][r, n] = weight
+            reads[r] += weight * now["memory"][n]
+    return now, reads
+
+
+def lstm_step(
+    inputs: Array,
+    hidden: Array,
+    cell: Array,
+    of_inputs: tuple[Array, Array],
+    of_hidden: tuple[Array, Array],
+) -> tuple[Array, Array]:
+    """Of [I], [H] and [H]: the next hidden and cell values of an LSTM, in torch's gate order."""
+    size = len(hidden)
+    sums = linear(inputs[None], *of_inputs)[0] + linear(hidden[None], *of_hidden)[0]
+    new_hidden, new_cell = np.zeros(size), np.zeros(size)
+    for i in range(size):
+        enter, forget, leave = (1 / (1 + math.exp(-sums[gate * size + i])) for gate in (0, 1, 3))
+        new_cell[i] = forget * cell[i] + enter * math.tanh(sums[2 * size + i])
+        new_hidden[i] = leave * math.tanh(new_cell[i])
+    return new_hidden, new_cell

@@ -1,3 +1,5 @@
+import math
+
 import numpy as np
 import pytest
 import torch
@@ -32,18 +34,18 @@ def _mask() -> torch.Tensor:
     return mask
 
 
+def _memory(value_width: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Query [B, Q, D], keys [B, K, D], values [B, K, value_width] and their mask."""
+    return torch.randn(B, Q, D), torch.randn(B, K, D), torch.randn(B, K, value_width), _mask()
+
+
 def _array(tensor: torch.Tensor) -> oracle.Array:
     array: oracle.Array = tensor.detach().double().numpy()
     return array
 
 
 def test_attention_equals_float64_loops() -> None:
-    query, keys, values, mask = (
-        torch.randn(B, Q, D),
-        torch.randn(B, K, D),
-        torch.randn(B, K, V),
-        _mask(),
-    )
+    query, keys, values, mask = _memory(V)
     attended = attend(scaled_dot_product_score(query, keys), values, mask)
     for b in range(B):
         read, weights = oracle.attention(
@@ -54,12 +56,7 @@ def test_attention_equals_float64_loops() -> None:
 
 
 def test_attention_equals_torch() -> None:
-    query, keys, values, mask = (
-        torch.randn(B, Q, D),
-        torch.randn(B, K, D),
-        torch.randn(B, K, V),
-        _mask(),
-    )
+    query, keys, values, mask = _memory(V)
     mask[0, 1, 0] = True  # torch gives NaN for a row of nothing
     expected = nn.functional.scaled_dot_product_attention(query, keys, values, attn_mask=mask)
     torch.testing.assert_close(
@@ -140,14 +137,18 @@ def _projections(module: MultiHeadAttention) -> dict[str, tuple[oracle.Array, or
     }
 
 
+def _share(module: MultiHeadAttention, theirs: nn.MultiheadAttention) -> None:
+    """Give torch's module the weights of ours."""
+    parts = (module.query, module.key, module.value)
+    with torch.no_grad():
+        theirs.in_proj_weight.copy_(torch.cat([part.weight for part in parts]))
+        theirs.in_proj_bias.copy_(torch.cat([part.bias for part in parts]))
+    theirs.out_proj.load_state_dict(module.output.state_dict())
+
+
 def test_multi_head_equals_loops_and_torch() -> None:
     module = MultiHeadAttention(D, H)
-    query, keys, values, mask = (
-        torch.randn(B, Q, D),
-        torch.randn(B, K, D),
-        torch.randn(B, K, D),
-        _mask(),
-    )
+    query, keys, values, mask = _memory(D)
     mask[0, 1, 2] = True  # torch gives NaN for a row of nothing
     read, weights = module(query, keys, values, mask)
     for b in range(B):
@@ -162,18 +163,52 @@ def test_multi_head_equals_loops_and_torch() -> None:
         np.testing.assert_allclose(read[b].detach(), expected, atol=1e-6)
 
     theirs = nn.MultiheadAttention(D, H, batch_first=True)
-    with torch.no_grad():
-        parts = (module.query, module.key, module.value)
-        theirs.in_proj_weight.copy_(torch.cat([part.weight for part in parts]))
-        theirs.in_proj_bias.copy_(torch.cat([part.bias for part in parts]))
-        theirs.out_proj.weight.copy_(module.output.weight)
-        theirs.out_proj.bias.copy_(module.output.bias)
+    _share(module, theirs)
     blocked = (~mask).repeat_interleave(H, dim=0)
     expected_read, expected_weights = theirs(
         query, keys, values, attn_mask=blocked, average_attn_weights=False
     )
     torch.testing.assert_close(read, expected_read)
     torch.testing.assert_close(weights, expected_weights)
+
+
+def test_a_bias_is_added_to_the_scores() -> None:
+    module, theirs = MultiHeadAttention(D, H), nn.MultiheadAttention(D, H, batch_first=True)
+    _share(module, theirs)
+    query, keys, values, _ = _memory(D)
+    bias = torch.randn(B, H, Q, K)
+    expected_read, expected_weights = theirs(
+        query, keys, values, attn_mask=bias.flatten(0, 1), average_attn_weights=False
+    )
+    read, weights = module(query, keys, values, bias=bias)
+    torch.testing.assert_close(read, expected_read)
+    torch.testing.assert_close(weights, expected_weights)
+    by_distance = -torch.arange(K) * torch.tensor([2.0**-h for h in range(H)])[:, None, None]
+    torch.testing.assert_close(
+        module(query, keys, values, bias=by_distance),
+        module(query, keys, values, bias=by_distance.expand(B, H, Q, K)),
+    )
+
+
+@pytest.mark.parametrize("shape", [(K,), (Q, K), (1, Q, K), (B, 1, K)])
+def test_a_mask_is_broadcast(shape: tuple[int, ...]) -> None:
+    module = MultiHeadAttention(D, H)
+    query, keys, values, _ = _memory(D)
+    mask = torch.arange(math.prod(shape)).view(shape) % 3 > 0
+    torch.testing.assert_close(
+        module(query, keys, values, mask), module(query, keys, values, mask.expand(B, Q, K))
+    )
+
+
+def test_self_attention_follows_the_order_of_its_tokens() -> None:
+    module, tokens = MultiHeadAttention(D, H), torch.randn(B, K, D)
+    theirs = nn.MultiheadAttention(D, H, batch_first=True)
+    _share(module, theirs)
+    read = module(tokens, tokens, tokens).read
+    torch.testing.assert_close(read, theirs(tokens, tokens, tokens)[0])
+    order = torch.tensor([3, 0, 4, 1, 2])
+    shuffled = tokens[:, order]
+    torch.testing.assert_close(module(shuffled, shuffled, shuffled).read, read[:, order])
 
 
 def test_heads_must_divide_the_width() -> None:
@@ -206,21 +241,17 @@ def test_transformer_encoder_equals_torch() -> None:
     theirs = nn.TransformerEncoder(
         nn.TransformerEncoderLayer(D, H, 11, activation="gelu", batch_first=True), 2
     ).eval()
-    with torch.no_grad():
-        for own, other in zip(encoder.layers, theirs.layers, strict=True):
-            assert isinstance(own, TransformerLayer)
-            assert isinstance(other, nn.TransformerEncoderLayer)
-            projections = (own.attention.query, own.attention.key, own.attention.value)
-            other.self_attn.in_proj_weight.copy_(torch.cat([part.weight for part in projections]))
-            other.self_attn.in_proj_bias.copy_(torch.cat([part.bias for part in projections]))
-            for part, target in (
-                (own.attention.output, other.self_attn.out_proj),
-                (own.attention_norm, other.norm1),
-                (own.expand, other.linear1),
-                (own.contract, other.linear2),
-                (own.output_norm, other.norm2),
-            ):
-                target.load_state_dict(part.state_dict())
+    for own, other in zip(encoder.layers, theirs.layers, strict=True):
+        assert isinstance(own, TransformerLayer)
+        assert isinstance(other, nn.TransformerEncoderLayer)
+        _share(own.attention, other.self_attn)
+        for part, target in (
+            (own.attention_norm, other.norm1),
+            (own.expand, other.linear1),
+            (own.contract, other.linear2),
+            (own.output_norm, other.norm2),
+        ):
+            target.load_state_dict(part.state_dict())
     tokens = torch.randn(B, K, D)
     present = torch.tensor([[True] * 5, [True] * 3 + [False] * 2])
     expected = theirs(tokens, src_key_padding_mask=~present)

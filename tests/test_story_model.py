@@ -14,7 +14,7 @@ from memnet.encoders.vocabulary import END, PADDING, UNKNOWN, Vocabulary, split_
 from memnet.errors import ModelError
 from memnet.models.answers import answer_stories, ask_story
 from memnet.models.stored import load_story_model, save_story_model
-from memnet.models.story import AskedStory, StoryModel, StoryModelConfig, joined
+from memnet.models.story import AskedStory, StoryModel, StoryModelConfig
 
 WORDS = ["ann", "ben", "cup", "hall", "is", "kitchen", "took", "went", "where", "yard"]
 CONFIG = StoryModelConfig(width=16, heads=2, inner=24, hops=3, blocks=2, queries=3)

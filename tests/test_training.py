@@ -81,7 +81,7 @@ def test_it_stops_when_nothing_gets_better(data: Path, tmp_path: Path) -> None:
     assert all(report.error >= reports[-3].error for report in reports[-2:])
 
 
-class _Stopped(Exception):
+class _StoppedError(Exception):
     pass
 
 
@@ -94,10 +94,10 @@ def test_a_stopped_run_goes_on_to_the_same_result(data: Path, tmp_path: Path) ->
     def stop(report: EpochReport) -> None:
         broken.append(report)
         if report.epoch == 2:
-            raise _Stopped
+            raise _StoppedError
 
     broken: list[EpochReport] = []
-    with pytest.raises(_Stopped):
+    with pytest.raises(_StoppedError):
         train_stories(stories, tmp_path / "broken", CONFIG, config, stop)
     # The report of epoch 2 came after its state was kept, so the run goes on with epoch 3.
     train_stories(stories, tmp_path / "broken", CONFIG, config, broken.append)
@@ -113,9 +113,9 @@ def test_another_run_is_not_gone_on_with(data: Path, tmp_path: Path) -> None:
     stories = read_story_data(data)
 
     def stop(_: EpochReport) -> None:
-        raise _Stopped
+        raise _StoppedError
 
-    with pytest.raises(_Stopped):
+    with pytest.raises(_StoppedError):
         train_stories(stories, tmp_path / "out", CONFIG, TrainingConfig(epochs=3), stop)
     with pytest.raises(ModelError, match="holds an unfinished run on other data or settings"):
         train_stories(stories, tmp_path / "out", CONFIG, TrainingConfig(epochs=3, seed=1))

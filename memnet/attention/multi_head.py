@@ -32,7 +32,12 @@ class MultiHeadAttention(nn.Module):
         self.output = nn.Linear(width, width)
 
     def forward(
-        self, query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None
+        self,
+        query: Tensor,
+        keys: Tensor,
+        values: Tensor,
+        mask: Tensor | None = None,
+        bias: Tensor | None = None,
     ) -> Attended:
         """Attend with every head and join what the heads read.
 
@@ -41,19 +46,28 @@ class MultiHeadAttention(nn.Module):
             keys: [B, K, D] float.
             values: [B, K, D] float.
             mask: bool, broadcastable to [B, Q, K]; True where a slot may be attended to.
+            bias: float, broadcastable to [B, H, Q, K]; added to the scores, so that a head can
+                prefer slots for what the keys don't hold, such as their distance (Press et al.
+                2022, section 3).
 
         Returns:
             The read [B, Q, D] and the weights of each head [B, H, Q, K].
         """
+        scores = scaled_dot_product_score(
+            self._split(self.query(query)), self._split(self.key(keys))
+        )
+        if mask is not None:
+            mask = mask.expand(query.shape[0], query.shape[1], keys.shape[1]).unsqueeze(1)
         attended = attend(
-            scaled_dot_product_score(self._split(self.query(query)), self._split(self.key(keys))),
+            scores if bias is None else scores + bias,
             self._split(self.value(values)),
-            None if mask is None else mask.expand(mask.shape[0], -1, -1).unsqueeze(1),
+            mask,
         )
         joined = attended.read.transpose(1, 2).flatten(2)
         return Attended(self.output(joined), attended.weights)
 
     def _split(self, projected: Tensor) -> Tensor:
         """[B, T, D] -> [B, H, T, D / H]."""
-        batch, tokens, _ = projected.shape
-        return projected.view(batch, tokens, self.heads, -1).transpose(1, 2)
+        batch, tokens, width = projected.shape
+        split = projected.view(batch, tokens, self.heads, width // self.heads)
+        return split.transpose(1, 2)

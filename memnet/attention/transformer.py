@@ -37,8 +37,19 @@ class TransformerLayer(nn.Module):
         Returns:
             [B, T, D] float.
         """
-        attended = self.attention(tokens, tokens, tokens, mask).read
-        tokens = self.attention_norm(tokens + attended)
+        return self.update(tokens, self.attention(tokens, tokens, tokens, mask).read)
+
+    def update(self, tokens: Tensor, read: Tensor) -> Tensor:
+        """What tokens become once they have read.
+
+        Args:
+            tokens: [B, T, D] float.
+            read: [B, T, D] float, what each of them read.
+
+        Returns:
+            [B, T, D] float.
+        """
+        tokens = self.attention_norm(tokens + read)
         hidden = nn.functional.gelu(self.expand(tokens))
         output: Tensor = self.output_norm(tokens + self.contract(hidden))
         return output
