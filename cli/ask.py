@@ -4,7 +4,14 @@ from pathlib import Path
 
 import click
 
-from memnet.cli.options import json_option, namespace_option, open_engine, store_option
+from memnet.cli.options import (
+    json_option,
+    model_option,
+    namespace_option,
+    open_engine,
+    store_option,
+)
+from memnet.cli.plot import check_plot, draw
 
 
 @click.command()
@@ -12,6 +19,13 @@ from memnet.cli.options import json_option, namespace_option, open_engine, store
 @click.option("--hops", type=click.IntRange(1, 10), help="Most reads of the memory.")
 @click.option("--top-k", type=click.IntRange(min=1), help="Pieces of evidence to show.")
 @click.option("--explain", is_flag=True, help="Show what each hop attended to, and why.")
+@click.option(
+    "--plot",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Draw the attention of each hop as a heat map: .png, .svg or .html.",
+)
+@model_option
 @namespace_option("Look only here.")
 @store_option
 @json_option
@@ -20,6 +34,8 @@ def ask(
     hops: int | None,
     top_k: int | None,
     explain: bool,
+    plot: Path | None,
+    model: str,
     namespace: str | None,
     store: Path | None,
     as_json: bool,
@@ -32,8 +48,12 @@ def ask(
     Example:
       memnet ask "Where was the builder of the Orre Light born?" --explain
     """
-    with open_engine(store) as engine:
+    if plot is not None:
+        check_plot(plot)
+    with open_engine(store, model=model) as engine:
         answer = engine.ask(question, hops=hops, top_k=top_k, namespace=namespace)
+    if plot is not None:
+        draw(answer, plot)
     if as_json:
         click.echo(answer.model_dump_json())
         return

@@ -2,45 +2,86 @@
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from memnet.cli.options import json_option, namespace_option, open_engine, store_option
+from memnet.cli.options import (
+    json_option,
+    model_option,
+    namespace_option,
+    open_engine,
+    store_option,
+)
+
+if TYPE_CHECKING:
+    from memnet.ingest.stories import Story
+    from memnet.types import Evaluation
 
 
 @click.command("eval")
 @click.argument("questions", type=click.Path(path_type=Path))
 @click.option("--hops", type=click.IntRange(1, 10), help="Most reads of the memory.")
+@model_option
 @namespace_option("Look only here.")
 @store_option
 @json_option
 def evaluate(
-    questions: Path, hops: int | None, namespace: str | None, store: Path | None, as_json: bool
+    questions: Path,
+    hops: int | None,
+    model: str,
+    namespace: str | None,
+    store: Path | None,
+    as_json: bool,
 ) -> None:
     """Ask every question of a file and score the evidence, the answers and the time.
 
-    QUESTIONS has a JSON object a line: {"question", "answers": [...], "gold": [source ids]?}.
+    QUESTIONS has a JSON object a line: {"question", "answers": [...], "gold": [source ids]?}; or it
+    is a file of stories in the bAbI format, which are asked about without the store.
 
     \b
     Example:
       memnet eval questions.jsonl --json
+      memnet eval qa1_valid.txt --model babi
     """
-    from memnet.evaluation import evaluate as run
-    from memnet.evaluation import read_questions
+    from memnet.evaluation.stories import read_story_questions
 
-    asked = read_questions(questions)
-    with (
-        open_engine(store) as engine,
-        click.progressbar(
-            length=len(asked), label="Asking", file=sys.stderr, hidden=not sys.stderr.isatty()
-        ) as bar,
-    ):
-        result = run(engine, asked, hops=hops, namespace=namespace, on_answer=lambda: bar.update(1))
+    stories = read_story_questions(questions)
+    if stories is None:
+        result = _ask_lines(questions, hops, model, namespace, store)
+    else:
+        result = _ask_stories(stories, hops, model)
     if as_json:
         click.echo(result.model_dump_json(by_alias=True))
         return
     for name, value in result.model_dump(by_alias=True).items():
         click.echo(f"{name:<17} {_shown(value)}")
+
+
+def _ask_lines(
+    questions: Path, hops: int | None, model: str, namespace: str | None, store: Path | None
+) -> "Evaluation":
+    from memnet.evaluation import evaluate as run
+    from memnet.evaluation import read_questions
+
+    asked = read_questions(questions)
+    with open_engine(store, model=model) as engine, _progress(len(asked)) as bar:
+        return run(engine, asked, hops=hops, namespace=namespace, on_answer=lambda: bar.update(1))
+
+
+def _ask_stories(stories: "list[Story]", hops: int | None, model: str) -> "Evaluation":
+    from memnet.evaluation.stories import evaluate_stories
+    from memnet.models.stored import load_story_model, model_folder
+
+    trained = load_story_model(model_folder(model))
+    with _progress(len(stories)) as bar:
+        return evaluate_stories(trained, stories, hops=hops, on_answer=lambda: bar.update(1))
+
+
+def _progress(length: int) -> Any:
+    return click.progressbar(
+        length=length, label="Asking", file=sys.stderr, hidden=not sys.stderr.isatty()
+    )
 
 
 def _shown(value: object) -> str:

@@ -11,6 +11,8 @@ from memnet.cli.evaluate import evaluate
 from memnet.cli.forget import forget
 from memnet.cli.info import info
 from memnet.cli.ingest import ingest
+from memnet.cli.tell import tell
+from memnet.cli.train import train
 from memnet.cli.verify import verify
 from memnet.errors import MemnetError
 
@@ -29,7 +31,7 @@ def memnet() -> None:
     """
 
 
-for command in (ingest, ask, forget, info, verify, evaluate):
+for command in (ingest, tell, ask, forget, info, verify, evaluate, train):
     memnet.add_command(command)
 
 

@@ -32,13 +32,23 @@ def namespace_option(help_text: str) -> Callable[[_Command], _Command]:
     return click.option("--namespace", default=None, metavar="N", help=help_text)
 
 
-def open_engine(store: Path | None, *, create: bool = False) -> "Engine":
+def model_option(command: _Command) -> _Command:
+    """``--model MODEL``."""
+    return click.option(
+        "--model",
+        default="text",
+        show_default=True,
+        help="What answers: text, the shipped babi, or a folder that 'memnet train' made.",
+    )(command)
+
+
+def open_engine(store: Path | None, *, create: bool = False, model: str = "text") -> "Engine":
     """Open the memory that ``--store`` or its defaults name."""
     # A waiting OpenMP thread that spins makes a short query 30 times slower on a busy machine.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     from memnet.engine import Engine
 
-    return Engine.open(_store_path(store), create=create)
+    return Engine.open(_store_path(store), create=create, model=model)
 
 
 def _store_path(given: Path | None) -> Path:

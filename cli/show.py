@@ -14,7 +14,10 @@ _BAR_WIDTH = 10
 def show_answer(answer: Answer) -> None:
     """Print the answer, the further values of a set, and the best evidence."""
     console = Console(highlight=False)
-    if answer.answer is None:
+    if answer.unknown_words:
+        words = ", ".join(answer.unknown_words)
+        console.print(Text(f"The model {answer.model} does not know: {words}.", style="bold"))
+    elif answer.answer is None:
         console.print("The memory does not hold the answer.", style="bold")
         console.print("Nearest to the question:" if answer.evidence else "It is empty.")
     else:
@@ -32,25 +35,42 @@ def show_answer(answer: Answer) -> None:
 
 
 def show_hops(answer: Answer) -> None:
-    """Print a table of what each hop attended to, and why it went there."""
+    """Print a table of what each hop attended to, and why it went there where that is known."""
     console = Console(highlight=False)
+    scored = any(weight.dense for hop in answer.hops for weight in hop.weights)
     for hop in answer.hops:
-        table = Table(title=f"Hop {hop.hop}", title_justify="left", box=None, padding=(0, 1))
-        table.add_column("weight", no_wrap=True)
-        table.add_column("slot", overflow="fold")
-        for column in ("vector", "words", "name"):
-            table.add_column(column, justify="right")
-        table.add_column("led here by", overflow="fold")
+        columns = ("vector", "words", "name", "led here by") if scored else ()
+        table = _table(f"Hop {hop.hop}", *columns)
         for weight in hop.weights[:_WEIGHTS_SHOWN]:
             table.add_row(
-                f"{_bar(weight.weight)} {weight.weight:.2f}",
-                weight.title or weight.source,
-                f"{weight.dense:.2f}",
-                f"{weight.lexical:.2f}",
-                f"{weight.symbolic:.2f}",
-                _reason(weight, answer.hops[0].weights),
+                *_share(weight),
+                *(_parts(weight, answer.hops[0].weights) if scored else ()),
             )
         console.print(table)
+    for alignment in answer.alignments:
+        table = _table(f'"{alignment.word}" was read from')
+        for weight in alignment.weights[:_WEIGHTS_SHOWN]:
+            table.add_row(*_share(weight))
+        console.print(table)
+
+
+def _table(title: str, *columns: str) -> Table:
+    table = Table(title=title, title_justify="left", box=None, padding=(0, 1))
+    table.add_column("weight", no_wrap=True)
+    table.add_column("slot", overflow="fold")
+    for column in columns:
+        table.add_column(column, justify="left" if " " in column else "right", overflow="fold")
+    return table
+
+
+def _share(weight: SlotWeight) -> tuple[str, str]:
+    return f"{_bar(weight.weight)} {weight.weight:.2f}", weight.title or weight.source
+
+
+def _parts(weight: SlotWeight, known: tuple[SlotWeight, ...]) -> tuple[str, str, str, str]:
+    parts = (weight.dense, weight.lexical, weight.symbolic)
+    dense, lexical, symbolic = (f"{part:.2f}" for part in parts)
+    return dense, lexical, symbolic, _reason(weight, known)
 
 
 def _reason(weight: SlotWeight, known: tuple[SlotWeight, ...]) -> str:

@@ -83,6 +83,37 @@ class AnswerConfig(Settings):
     """Cosine of question and relation words below which a fact is not an answer."""
 
 
+class WriteConfig(Settings):
+    """What becomes of something told.
+
+    The floor was chosen on 68 pairs of statements "X is ...", where likeness has to decide, and
+    tried on others (docs/decisions/006-writing.md).
+    """
+
+    same_relation_floor: float = 0.68
+    """Cosine of two relations above which they are the same: to be ill and to be well. Lower, and
+    "is kind" ends "is clever"; a change that is missed only leaves both statements standing."""
+    same_verb_weight: float = 0.5
+    """Added to that cosine where a rule says that two verbs speak of the same, as "lives in" and
+    "moved to" do. Their cosines start at about 0.4, so the rule decides."""
+    temperature: float = Field(default=0.05, gt=0)
+    """Of the softmax. It changes no decision, only the weights that are reported: 0.1 above the
+    floor is then about nine tenths of the attention."""
+    capacity: int | None = Field(default=None, ge=1)
+    """Most told statements to keep, those valid no longer among them; None for no limit."""
+    usage_half_life: float = Field(default=30 * 86_400.0, gt=0)
+    """Seconds in which the usage of a told statement halves. A month: what a question used then
+    counts half as much as what one uses now."""
+
+
+class StoryConfig(Settings):
+    """How stored passages are read as a story."""
+
+    longest: int = Field(default=1000, ge=1)
+    """The last so many sentences are read. Every sentence attends to all before it, so the time
+    grows with the square: 1,000 take about a second on 2 cores."""
+
+
 class Config(Settings):
     """Everything that can be set about an ``Engine``."""
 
@@ -90,6 +121,8 @@ class Config(Settings):
     ingest: IngestConfig = IngestConfig()
     hop: HopConfig = HopConfig()
     answer: AnswerConfig = AnswerConfig()
+    write: WriteConfig = WriteConfig()
+    story: StoryConfig = StoryConfig()
     threads: int = Field(default=0, ge=0)
     """Processor cores to use; 0 means as many as this process may run on."""
     lock_seconds: float = Field(default=2.0, ge=0)

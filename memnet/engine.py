@@ -4,27 +4,30 @@ import logging
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from types import TracebackType
 from typing import BinaryIO, Self, cast
 
 from memnet.config import Config
-from memnet.controllers import UntrainedController
 from memnet.encoders import Encoder, MiniLMEncoder
-from memnet.errors import InputError
-from memnet.hops import HopLoop, HopTrace, hop_records
+from memnet.errors import InputError, StoreError
 from memnet.ingest import Ingest, Input, Problem, Progress
-from memnet.readers import Ranked, read_facts, read_sentences
+from memnet.ingest.statements import subject_symbol
+from memnet.models.stored import TEXT
+from memnet.models.story_answers import StoryAnswers
+from memnet.models.text_answers import TextAnswers
 from memnet.storage import MemoryStore
 from memnet.types import (
     Answer,
-    Candidate,
     Document,
-    Evidence,
     Fact,
     IngestReport,
     StoreInfo,
+    ToldStatement,
     VerifyReport,
+    WriteReport,
 )
+from memnet.writing import Usage, Write
 
 _log = logging.getLogger("memnet")
 
@@ -35,17 +38,35 @@ class Engine:
     May be shared between threads. Use it as a context manager, or call ``close``.
     """
 
-    def __init__(self, store: MemoryStore, encoder: Encoder, config: Config) -> None:
-        """Join the parts; ``Engine.open`` makes them."""
+    def __init__(
+        self,
+        store: MemoryStore,
+        encoder: Encoder,
+        config: Config,
+        model: str | os.PathLike[str] = TEXT,
+    ) -> None:
+        """Join the parts; ``Engine.open`` makes them and says what they are.
+
+        Raises:
+            ModelError: there is no such model, or it can't be loaded.
+        """
         self.config = config
         self._store = store
         self._encoder = encoder
-        self._controller = UntrainedController(config.hop)
-        self._loop = HopLoop(store, encoder.encode, self._controller, config.hop)
+        self._usage = Usage(store, config.write)
+        self._model: TextAnswers | StoryAnswers = (
+            TextAnswers(store, encoder.encode, config, self._usage.add)
+            if str(model) == TEXT
+            else StoryAnswers.load(store, model, config.story)
+        )
 
     @classmethod
     def open(
-        cls, path: str | os.PathLike[str], create: bool = False, config: Config | None = None
+        cls,
+        path: str | os.PathLike[str],
+        create: bool = False,
+        config: Config | None = None,
+        model: str | os.PathLike[str] = TEXT,
     ) -> Self:
         """Open the store in the folder ``path``.
 
@@ -53,8 +74,11 @@ class Engine:
             path: the store's folder.
             create: make the store if there is none.
             config: settings; None for the defaults.
+            model: what answers: "text", the name of a shipped model such as "babi", or a folder
+                that ``memnet train`` made.
 
         Raises:
+            ModelError: there is no such model, or it can't be loaded.
             EncoderMismatchError: the store was made with another encoder.
             StoreError: there is no store, or it can't be opened.
             DependencyError: FAISS is not installed.
@@ -68,10 +92,16 @@ class Engine:
             create=create,
             lock_seconds=config.lock_seconds,
         )
-        return cls(store, encoder, config)
+        try:
+            return cls(store, encoder, config, model)
+        except BaseException:
+            store.close()
+            raise
 
     def close(self) -> None:
-        """Close the store's files."""
+        """Close the store's files, first keeping what usage it learned if nobody is writing."""
+        with suppress(StoreError, OSError):
+            self._usage.save(wait=0)
         self._store.close()
 
     def __enter__(self) -> Self:
@@ -121,6 +151,55 @@ class Engine:
         )
         return run.run(_flat(inputs))
 
+    def write(self, text: str, *, namespace: str = "") -> WriteReport:
+        """Remember what is told, comparing each sentence with what was told before.
+
+        A sentence is added, merged with one that says the same, or put in the place of one that it
+        makes out of date, which stays as history. "Ann no longer lives in Paris" and "Ann left
+        Paris" close what they end; "Forget that Ann lives in Paris" deletes it. Everything that a
+        text changes is one transaction.
+
+        Args:
+            text: one or more sentences in plain words.
+            namespace: keeps memories apart in one store.
+
+        Returns:
+            Each decision with its reason.
+
+        Raises:
+            InputError: the text holds no words, or is to have forgotten what nobody told.
+            StoreBusyError: another writer is at work.
+            StoreError: the store can't be written.
+        """
+        started = time.perf_counter()
+        run = Write(self._store, self._encoder.encode, self.config.write, text, namespace)
+        self._usage.save()
+        decisions = run.run()
+        return WriteReport(
+            decisions=decisions,
+            slots=self._store.counts().slots,
+            elapsed_ms=(time.perf_counter() - started) * 1000,
+        )
+
+    def history(self, name: str, *, namespace: str | None = None) -> tuple[ToldStatement, ...]:
+        """What was told about someone or something, in the order of times, with its validity.
+
+        Args:
+            name: of whom it was told, in any case.
+            namespace: to look in; None for all.
+        """
+        return tuple(
+            ToldStatement(
+                id=slot.id,
+                source=slot.source,
+                text=slot.text,
+                valid_from=slot.valid_from,
+                valid_until=slot.valid_until,
+            )
+            for slot in self._store.told(subject_symbol(name), namespace)
+            if slot.valid_from is not None
+        )
+
     def ask(
         self,
         question: str,
@@ -140,29 +219,12 @@ class Engine:
         Raises:
             InputError: the question is blank, or ``hops`` or ``top_k`` is below 1.
         """
-        started = time.perf_counter()
         if not question.strip():
             raise InputError("the question is empty; ask something in plain words")
-        hops = self.config.hop.hops if hops is None else hops
         top_k = self.config.hop.evidence if top_k is None else top_k
-        if hops < 1 or top_k < 1:
+        if top_k < 1 or (hops is not None and hops < 1):
             raise InputError(f"hops is {hops} and top_k is {top_k}; both must be at least 1")
-        with self._store.reading():
-            trace = self._loop.run(question, hops, namespace)
-            ranked = self._ranked(trace, top_k)
-            records = hop_records(trace, self._store, top_k)
-        candidates = self._candidates(question, ranked)
-        return Answer(
-            question=question,
-            answer=candidates[0].text if candidates else None,
-            confidence=None,
-            abstained=not candidates,
-            candidates=candidates,
-            evidence=tuple(_evidence(item) for item in ranked[:top_k]),
-            hops=records,
-            model=self._controller.name,
-            elapsed_ms=(time.perf_counter() - started) * 1000,
-        )
+        return self._model.ask(question, hops, top_k, namespace)
 
     def forget(self, *source_ids: str) -> int:
         """Remove documents and fact files, with all that was made from them.
@@ -197,6 +259,7 @@ class Engine:
         return StoreInfo(
             path=str(self._store.path),
             slots=counts.slots,
+            superseded=counts.superseded,
             documents=counts.documents,
             facts=counts.facts,
             symbols=counts.symbols,
@@ -220,50 +283,6 @@ class Engine:
             left = self._store.verify()
             return VerifyReport(problems=tuple(left or problems), repaired=not left)
         return VerifyReport(problems=tuple(problems), repaired=False)
-
-    def _ranked(self, trace: HopTrace, top_k: int) -> list[Ranked]:
-        """The best slots of the last hop; enough of them that a set of facts is whole."""
-        last = trace.last
-        scores = last.parts.total().tolist()
-        similarity = last.similarity.tolist()
-        first_hop = {
-            slot: number
-            for number, step in reversed(list(enumerate(trace.steps, start=1)))
-            for slot in step.ids[:top_k]
-        }
-        slots = self._store.fetch(last.ids)
-        return [
-            Ranked(slot, score, cosine, first_hop.get(slot.id, len(trace.steps)))
-            for slot, score, cosine in zip(slots, scores, similarity, strict=True)
-        ]
-
-    def _candidates(self, question: str, ranked: list[Ranked]) -> tuple[Candidate, ...]:
-        """Possible answers, best first; none when the memory does not hold the answer."""
-        settings = self.config.answer
-        if not ranked:
-            return ()
-        if ranked[0].slot.kind != "passage":
-            facts = [item for item in ranked if item.slot.kind != "passage"]
-            return read_facts(question, facts, settings)
-        passages = [item for item in ranked if item.slot.kind == "passage"][: settings.passages]
-        if max(item.similarity for item in passages) < settings.support_floor:
-            return ()
-        return read_sentences(question, passages, settings)[: settings.passages]
-
-
-def _evidence(item: Ranked) -> Evidence:
-    slot = item.slot
-    return Evidence(
-        id=slot.id,
-        kind="passage" if slot.kind == "passage" else "fact",
-        source=slot.source,
-        title=slot.title,
-        start=slot.start,
-        end=slot.end,
-        text=slot.text,
-        score=item.score,
-        hop=item.hop,
-    )
 
 
 def _flat(inputs: Iterable[Input | Iterable[Input]]) -> Iterator[Input]:

@@ -79,6 +79,14 @@ class Candidate(Value):
     score: float
 
 
+class Alignment(Value):
+    """Where one word of an answer was read from."""
+
+    word: str
+    weights: tuple[SlotWeight, ...]
+    """Best first."""
+
+
 class Answer(Value):
     """What the memory says to a question."""
 
@@ -93,6 +101,10 @@ class Answer(Value):
     evidence: tuple[Evidence, ...]
     """Best first."""
     hops: tuple[Hop, ...]
+    alignments: tuple[Alignment, ...] = ()
+    """For each word of an answer that was written word by word."""
+    unknown_words: tuple[str, ...] = ()
+    """Words of the question that a trained model never saw, which is why it does not answer."""
     model: str
     elapsed_ms: float
 
@@ -111,11 +123,57 @@ class IngestReport(Value):
     seconds: float
 
 
+Action = Literal["add", "merge", "supersede", "erase", "evict"]
+
+
+class WriteDecision(Value):
+    """What a write did with one sentence, or to one statement because of it."""
+
+    action: Action
+    text: str
+    """The sentence that was told."""
+    slot: int | None
+    """The slot that holds it now; None where it is not kept."""
+    source: str | None
+    """The source id of that slot, as ``forget`` takes it."""
+    other: int | None
+    """The slot that was merged with, superseded, erased or evicted."""
+    other_text: str | None
+    weight: float | None
+    """Attention weight, 0..1, of that slot; None where attention did not choose it."""
+    reason: str
+    """One sentence."""
+
+
+class WriteReport(Value):
+    """What telling a text did."""
+
+    decisions: tuple[WriteDecision, ...]
+    """In the order of the sentences; several where one sentence affects several statements."""
+    slots: int
+    """Slots in the store afterwards."""
+    elapsed_ms: float
+
+
+class ToldStatement(Value):
+    """A statement that was told, with the time for which it was valid."""
+
+    id: int
+    source: str
+    text: str
+    valid_from: float
+    """Seconds since the epoch."""
+    valid_until: float | None
+    """Seconds since the epoch; None while it is valid."""
+
+
 class StoreInfo(Value):
     """What a store holds."""
 
     path: str
     slots: int
+    superseded: int
+    """Slots, of all, that are valid no longer and kept as history."""
     documents: int
     facts: int
     symbols: int

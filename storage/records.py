@@ -11,10 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memnet.errors import StoreError
-from memnet.storage.slots import Keys, NewSlot, NewSource, Slot, SourceState, StoreCounts
+from memnet.storage.slots import (
+    DigestedSlot,
+    Keys,
+    NewSource,
+    Slot,
+    SourceState,
+    StoreCounts,
+    Usage,
+)
 from memnet.storage.terms import query_terms
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 _MIGRATIONS = {
     1: """
@@ -78,10 +86,34 @@ _MIGRATIONS = {
         VALUES ('delete', old.id, old.title, old.text);
     END;
     """,
+    2: """
+    ALTER TABLE slot ADD COLUMN valid_from REAL;
+    ALTER TABLE slot ADD COLUMN valid_until REAL;
+    ALTER TABLE slot ADD COLUMN usage REAL NOT NULL DEFAULT 0;
+    ALTER TABLE slot ADD COLUMN used REAL NOT NULL DEFAULT 0;
+    ALTER TABLE slot ADD COLUMN relation_vector INTEGER REFERENCES vector (id);
+    CREATE INDEX slot_by_start ON slot (valid_from) WHERE valid_from IS NOT NULL;
+    CREATE INDEX slot_by_end ON slot (valid_until) WHERE valid_until IS NOT NULL;
+    CREATE INDEX slot_by_relation_vector ON slot (relation_vector)
+        WHERE relation_vector IS NOT NULL;
+
+    DROP TRIGGER slot_text_delete;
+    CREATE TRIGGER slot_text_delete AFTER DELETE ON slot
+    WHEN old.kind <> 'reverse' AND old.valid_until IS NULL BEGIN
+        INSERT INTO slot_text (slot_text, rowid, title, text)
+        VALUES ('delete', old.id, old.title, old.text);
+    END;
+    CREATE TRIGGER slot_text_end AFTER UPDATE OF valid_until ON slot
+    WHEN old.kind <> 'reverse' AND old.valid_until IS NULL AND new.valid_until IS NOT NULL BEGIN
+        INSERT INTO slot_text (slot_text, rowid, title, text)
+        VALUES ('delete', old.id, old.title, old.text);
+    END;
+    """,
 }
 
 _SLOT_COLUMNS = """slot.id, slot.kind, source.name, source.namespace, slot.title, slot.text,
-    slot.start, slot.end, slot.relation, slot.value"""
+    slot.start, slot.end, slot.relation, slot.value, slot.valid_from, slot.valid_until"""
+_SEARCHED_TEXTS = "FROM slot WHERE kind <> 'reverse' AND valid_until IS NULL"
 _LISTED = "IN (SELECT value FROM json_each(?))"
 
 
@@ -124,6 +156,8 @@ class Records:
 
     def migrate(self) -> None:
         """Bring the schema up to date; the caller holds the store's writer lock."""
+        # Another process may have done so while this one waited for the lock.
+        self.schema_version = int(self._only("PRAGMA user_version")[0])
         for number in range(self.schema_version + 1, SCHEMA_VERSION + 1):
             self._connection.executescript(
                 f"BEGIN IMMEDIATE; {_MIGRATIONS[number]} PRAGMA user_version = {number}; COMMIT;"
@@ -131,8 +165,11 @@ class Records:
             self.schema_version = number
 
     @contextmanager
-    def transaction(self) -> Iterator[None]:
+    def transaction(self, advance: bool = True) -> Iterator[None]:
         """Everything inside happens, or nothing does; a commit advances the generation.
+
+        Args:
+            advance: False where no slot comes, ends or goes, and the vector index stays as it is.
 
         Raises:
             StoreError: the database can't be written (read-only, full, damaged).
@@ -140,9 +177,10 @@ class Records:
         try:
             self._connection.execute("BEGIN IMMEDIATE")
             yield
-            self._connection.execute(
-                "UPDATE property SET value = value + 1 WHERE name = 'generation'"
-            )
+            if advance:
+                self._connection.execute(
+                    "UPDATE property SET value = value + 1 WHERE name = 'generation'"
+                )
             self._connection.execute("COMMIT")
         except sqlite3.DatabaseError as error:
             self._roll_back()
@@ -218,7 +256,7 @@ class Records:
         )
 
     def put_source(
-        self, source: NewSource, slots: Sequence[tuple[NewSlot, bytes, bytes]]
+        self, source: NewSource, slots: Sequence[DigestedSlot]
     ) -> tuple[list[int], list[int]]:
         """Give a source these slots, leaving those that it has already untouched.
 
@@ -227,8 +265,7 @@ class Records:
 
         Args:
             source: the source.
-            slots: its slots, each with its content digest and the digest of its key text, whose
-                vector must be stored.
+            slots: its slots with their digests; the vectors they name must be stored.
 
         Returns:
             Ids of the slots that were added, and of those that are to be deleted.
@@ -240,12 +277,10 @@ class Records:
                 "SELECT id, digest FROM slot WHERE source = ?", source_id
             )
         }
-        wanted = {digest: (slot, key_digest) for slot, digest, key_digest in slots}
+        wanted = {item.digest: item for item in slots}
         outdated = [slot for digest, slot in kept.items() if digest not in wanted]
         added = [
-            self._add_slot(source_id, slot, digest, key_digest)
-            for digest, (slot, key_digest) in wanted.items()
-            if digest not in kept
+            self._add_slot(source_id, item) for digest, item in wanted.items() if digest not in kept
         ]
         return added, outdated
 
@@ -265,7 +300,13 @@ class Records:
         )
         vectors = _json(
             row[0]
-            for row in self._rows(f"SELECT DISTINCT vector FROM slot WHERE id {_LISTED}", listed)
+            for row in self._rows(
+                f"SELECT vector FROM slot WHERE id {_LISTED} "
+                "UNION SELECT relation_vector FROM slot "
+                f"WHERE id {_LISTED} AND relation_vector IS NOT NULL",
+                listed,
+                listed,
+            )
         )
         self._connection.execute(f"DELETE FROM slot_key WHERE slot {_LISTED}", (listed,))
         self._connection.execute(f"DELETE FROM mention WHERE slot {_LISTED}", (listed,))
@@ -277,7 +318,8 @@ class Records:
         )
         self._connection.execute(
             f"DELETE FROM vector WHERE id {_LISTED} "
-            "AND NOT EXISTS (SELECT 1 FROM slot WHERE slot.vector = vector.id)",
+            "AND NOT EXISTS (SELECT 1 FROM slot WHERE slot.vector = vector.id) "
+            "AND NOT EXISTS (SELECT 1 FROM slot WHERE slot.relation_vector = vector.id)",
             (vectors,),
         )
 
@@ -303,8 +345,73 @@ class Records:
         """Make the text search anew from the slots."""
         self._connection.execute("INSERT INTO slot_text (slot_text) VALUES ('delete-all')")
         self._connection.execute(
-            "INSERT INTO slot_text (rowid, title, text) "
-            "SELECT id, title, text FROM slot WHERE kind <> 'reverse'"
+            f"INSERT INTO slot_text (rowid, title, text) SELECT id, title, text {_SEARCHED_TEXTS}"
+        )
+
+    # Told statements ------------------------------------------------------------------------
+
+    def new_told_name(self) -> str:
+        """A source name for something told that no source has, or had for something told."""
+        number = int(self.property("told") or 0) + 1
+        while self.existing_names([f"told/{number}"]):
+            number += 1
+        self.set_property("told", str(number))
+        return f"told/{number}"
+
+    def told(self, symbol: str, namespace: str | None) -> list[Slot]:
+        """Told statements about a symbol, those that ended as well, in the order of their times."""
+        rows = self._rows(
+            f"""SELECT {_SLOT_COLUMNS} FROM symbol JOIN slot_key ON slot_key.symbol = symbol.id
+            JOIN slot ON slot.id = slot_key.slot JOIN source ON source.id = slot.source
+            WHERE symbol.name = ?1 AND slot.valid_from IS NOT NULL
+            AND (?2 IS NULL OR source.namespace = ?2) ORDER BY slot.valid_from, slot.id""",
+            symbol,
+            namespace,
+        )
+        return [Slot(*row) for row in rows]
+
+    def latest_time(self) -> float:
+        """The latest time at which a told statement began or ended; 0 without any."""
+        row = self._only(
+            "SELECT (SELECT max(valid_from) FROM slot WHERE valid_from IS NOT NULL), "
+            "(SELECT max(valid_until) FROM slot WHERE valid_until IS NOT NULL)"
+        )
+        return max(float(value or 0) for value in row)
+
+    def end_slots(self, ids: Iterable[int], at: float) -> list[int]:
+        """Close the validity of those of the slots that were told and are valid; returns them."""
+        rows = self._rows(
+            f"UPDATE slot SET valid_until = ? WHERE id {_LISTED} "
+            "AND valid_from IS NOT NULL AND valid_until IS NULL RETURNING id",
+            at,
+            _json(ids),
+        )
+        return [row[0] for row in rows]
+
+    def erase_slots(self, ids: Sequence[int]) -> None:
+        """Delete slots, and told sources that have no slot left."""
+        sources = self._rows(f"SELECT DISTINCT source FROM slot WHERE id {_LISTED}", _json(ids))
+        self.delete_slots(ids)
+        self._connection.execute(
+            f"DELETE FROM source WHERE id {_LISTED} AND kind = 'told' "
+            "AND NOT EXISTS (SELECT 1 FROM slot WHERE slot.source = source.id)",
+            (_json(row[0] for row in sources),),
+        )
+
+    def usage(self, ids: Iterable[int] | None = None) -> list[Usage]:
+        """What is known of the use of told slots, by rising id; None for all of them."""
+        rows = self._rows(
+            "SELECT id, usage, used, valid_until FROM slot WHERE valid_from IS NOT NULL "
+            "AND (?1 IS NULL OR id IN (SELECT value FROM json_each(?1))) ORDER BY id",
+            None if ids is None else _json(ids),
+        )
+        return [Usage(slot, usage, used, until is None) for slot, usage, used, until in rows]
+
+    def set_usage(self, usages: Iterable[tuple[int, float]], at: float) -> None:
+        """Set the usage of slots, as (id, usage), at this time."""
+        self._connection.executemany(
+            "UPDATE slot SET usage = ?, used = ? WHERE id = ?",
+            ((usage, at, slot) for slot, usage in usages),
         )
 
     # Reading --------------------------------------------------------------------------------
@@ -316,7 +423,8 @@ class Records:
                 (SELECT count(*) FROM source WHERE kind = 'document'),
                 (SELECT count(*) FROM slot WHERE kind = 'fact'),
                 (SELECT count(*) FROM symbol WHERE id IN (SELECT symbol FROM slot_key)),
-                (SELECT value FROM property WHERE name = 'generation')"""
+                (SELECT value FROM property WHERE name = 'generation'),
+                (SELECT count(*) FROM slot WHERE valid_until IS NOT NULL)"""
         )
         return StoreCounts(*(int(value) for value in row))
 
@@ -337,6 +445,18 @@ class Records:
         found = {row[0]: Slot(*row) for row in rows}
         return [found[slot] for slot in ids if slot in found]
 
+    def last_passages(self, namespace: str | None, limit: int) -> list[Slot]:
+        """The last ``limit`` valid passages in the order of their sources and texts."""
+        rows = self._rows(
+            f"""SELECT {_SLOT_COLUMNS} FROM slot JOIN source ON source.id = slot.source
+            WHERE slot.kind = 'passage' AND slot.valid_until IS NULL
+                AND (?1 IS NULL OR source.namespace = ?1)
+            ORDER BY source.id DESC, slot.start DESC LIMIT ?2""",
+            namespace,
+            limit,
+        )
+        return [Slot(*row) for row in reversed(rows)]
+
     def keys(self, ids: Sequence[int], dimension: int) -> Keys:
         """Key vectors, ``dimension`` wide, of those slots that are stored, in their order."""
         rows = self._rows(
@@ -353,12 +473,26 @@ class Records:
             np.array([row[1] for row in present], np.bool_),
         )
 
+    def relation_vectors(self, ids: Sequence[int], dimension: int) -> NDArray[np.float32]:
+        """Relation vectors of told slots, [K, D] float32 in the order of the ids."""
+        rows = self._rows(
+            "SELECT slot.id, vector.data FROM slot JOIN vector ON vector.id = slot.relation_vector "
+            f"WHERE slot.id {_LISTED}",
+            _json(ids),
+        )
+        found = dict(rows)
+        data = np.frombuffer(b"".join(found[slot] for slot in ids), "<f4")
+        return data.reshape(len(ids), dimension).astype(np.float32)
+
     def dense_ids(self) -> NDArray[np.int64]:
         """Ids of the slots that vector search covers, in rising order: [N] int64.
 
-        Facts are left out: they share the vectors of their relations, and are found by symbol.
+        Facts are left out: they share the vectors of their relations, and are found by symbol. So
+        is what is valid no longer.
         """
-        rows = self._rows("SELECT id FROM slot WHERE kind = 'passage' ORDER BY id")
+        rows = self._rows(
+            "SELECT id FROM slot WHERE kind = 'passage' AND valid_until IS NULL ORDER BY id"
+        )
         return np.fromiter((row[0] for row in rows), np.int64)
 
     def lexical(self, text: str, limit: int, namespace: str | None) -> list[tuple[int, float]]:
@@ -384,7 +518,7 @@ class Records:
     def keyed(
         self, names: Iterable[str], limit: int, namespace: str | None
     ) -> dict[str, list[int]]:
-        """Slots about each named symbol, at most ``limit`` a name; unknown names are left out."""
+        """Valid slots about each named symbol, at most ``limit`` a name."""
         found: dict[str, list[int]] = {}
         rows = self._rows(
             """SELECT name, slot FROM (
@@ -393,7 +527,7 @@ class Records:
                 FROM symbol JOIN slot_key ON slot_key.symbol = symbol.id
                 JOIN slot ON slot.id = slot_key.slot JOIN source ON source.id = slot.source
                 WHERE symbol.name IN (SELECT value FROM json_each(?1))
-                AND (?3 IS NULL OR source.namespace = ?3)
+                AND slot.valid_until IS NULL AND (?3 IS NULL OR source.namespace = ?3)
             ) WHERE place <= ?2 ORDER BY slot""",
             _json(names),
             limit,
@@ -404,14 +538,15 @@ class Records:
         return found
 
     def mentioned(self, ids: Iterable[int]) -> dict[int, list[str]]:
-        """For each slot the symbols it mentions that some other slot is about."""
+        """For each slot the symbols it mentions that some other valid slot is about."""
         found: dict[int, list[str]] = {}
         rows = self._rows(
             f"""SELECT mention.slot, symbol.name FROM mention
             JOIN symbol ON symbol.id = mention.symbol
             WHERE mention.slot {_LISTED} AND EXISTS (
-                SELECT 1 FROM slot_key
+                SELECT 1 FROM slot_key JOIN slot ON slot.id = slot_key.slot
                 WHERE slot_key.symbol = mention.symbol AND slot_key.slot <> mention.slot
+                AND slot.valid_until IS NULL
             ) AND NOT EXISTS (
                 SELECT 1 FROM slot_key
                 WHERE slot_key.symbol = mention.symbol AND slot_key.slot = mention.slot
@@ -423,10 +558,11 @@ class Records:
         return found
 
     def namespace_ids(self, namespace: str) -> NDArray[np.int64]:
-        """Ids of the passages of a namespace: [N] int64."""
+        """Ids of the valid passages of a namespace: [N] int64."""
         rows = self._rows(
             "SELECT slot.id FROM slot JOIN source ON source.id = slot.source "
-            "WHERE source.namespace = ? AND slot.kind = 'passage' ORDER BY slot.id",
+            "WHERE source.namespace = ? AND slot.kind = 'passage' AND slot.valid_until IS NULL "
+            "ORDER BY slot.id",
             namespace,
         )
         return np.fromiter((row[0] for row in rows), np.int64)
@@ -445,6 +581,9 @@ class Records:
         wrong = self._one("SELECT count(*) FROM vector WHERE length(data) <> ?", 4 * dimension)
         if wrong is not None and wrong[0]:
             found.append(f"database: {wrong[0]} vectors have another width than {dimension}")
+        wrong = self._one("SELECT count(*) FROM slot WHERE valid_until < valid_from")
+        if wrong is not None and wrong[0]:
+            found.append(f"database: {wrong[0]} statements ended before they began")
         if not self._text_agrees():
             found.append("text search: does not agree with the slots")
         return found
@@ -464,8 +603,7 @@ class Records:
                 return False
             # The check counts as a write: on a read-only store the number of texts must do.
         row = self._one(
-            "SELECT (SELECT count(*) FROM slot_text_docsize), "
-            "(SELECT count(*) FROM slot WHERE kind <> 'reverse')"
+            f"SELECT (SELECT count(*) FROM slot_text_docsize), (SELECT count(*) {_SEARCHED_TEXTS})"
         )
         return row is not None and row[0] == row[1]
 
@@ -487,11 +625,13 @@ class Records:
         )
         return int(row[0])
 
-    def _add_slot(self, source_id: int, slot: NewSlot, digest: bytes, key_digest: bytes) -> int:
+    def _add_slot(self, source_id: int, item: DigestedSlot) -> int:
+        slot = item.slot
         row = self._only(
-            """INSERT INTO slot
-                (source, kind, title, text, start, end, relation, value, vector, digest)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, (SELECT id FROM vector WHERE digest = ?), ?)
+            """INSERT INTO slot (source, kind, title, text, start, end, relation, value, vector,
+                relation_vector, digest, valid_from, usage, used)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, (SELECT id FROM vector WHERE digest = ?),
+                (SELECT id FROM vector WHERE digest = ?), ?, ?, ?, ?)
             RETURNING id""",
             source_id,
             slot.kind,
@@ -501,8 +641,12 @@ class Records:
             slot.end,
             slot.relation,
             slot.value,
-            key_digest,
-            digest,
+            item.key_digest,
+            item.relation_digest,
+            item.digest,
+            slot.valid_from,
+            0.0 if slot.valid_from is None else 1.0,
+            slot.valid_from or 0.0,
         )
         slot_id = int(row[0])
         self._connection.executemany(

@@ -1,5 +1,6 @@
 """What goes into a store and what comes out of it, as plain values and NumPy arrays."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
@@ -27,20 +28,23 @@ class NewSlot:
     value_symbols: tuple[str, ...] = ()
     """Normalised names that the slot mentions, or, for a fact, leads to."""
     relation: str = ""
+    """Words of the relation of a fact or a told statement; the latter's have a vector as well."""
     value: str = ""
     """The object of a fact as written; empty for a passage."""
+    valid_from: float | None = None
+    """For a told statement the time it was told, in seconds since the epoch; else None: always."""
 
 
 @dataclass(frozen=True, slots=True)
 class NewSource:
-    """A document, or a file of facts, with the slots made from it."""
+    """A document, a file of facts or something told, with the slots made from it."""
 
     name: str
     digest: bytes
     """Of everything the slots were made from: an equal digest means nothing to do."""
     slots: Sequence[NewSlot]
     namespace: str = ""
-    kind: Literal["document", "facts"] = "document"
+    kind: Literal["document", "facts", "told"] = "document"
     origin: str = ""
     """The file this came from, absolute; empty when it came from no file."""
     title: str = ""
@@ -61,6 +65,10 @@ class Slot:
     end: int
     relation: str
     value: str
+    valid_from: float | None = None
+    """Seconds since the epoch; None where nobody told it: it is valid as long as its source is."""
+    valid_until: float | None = None
+    """Seconds since the epoch; None while it is valid."""
 
 
 class Hits(NamedTuple):
@@ -85,6 +93,33 @@ class Keys(NamedTuple):
     """[K] bool: True for facts, forward and reverse."""
 
 
+class DigestedSlot(NamedTuple):
+    """A slot to store, with what its rows are found by."""
+
+    slot: NewSlot
+    digest: bytes
+    """Of its content."""
+    key_digest: bytes
+    """Of its key text."""
+    relation_digest: bytes | None
+    """Of its relation, where that has a vector of its own."""
+
+
+class Usage(NamedTuple):
+    """How much a told slot is used."""
+
+    id: int
+    usage: float
+    """Attention that writes and reads gave it, as of the time ``used``; it has decayed since."""
+    used: float
+    """Seconds since the epoch."""
+    valid: bool
+
+    def decayed(self, at: float, half_life: float) -> float:
+        """The usage at a later time, if it halves every ``half_life`` seconds."""
+        return self.usage * math.pow(0.5, max(0.0, at - self.used) / half_life)
+
+
 class PutCounts(NamedTuple):
     """What a ``put`` did, in sources."""
 
@@ -101,6 +136,8 @@ class StoreCounts(NamedTuple):
     facts: int
     symbols: int
     generation: int
+    superseded: int
+    """Slots that are valid no longer; ``slots`` counts them too."""
 
 
 class SourceState(NamedTuple):

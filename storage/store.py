@@ -3,9 +3,10 @@
 import hashlib
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from filelock import FileLock, Timeout
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from memnet.errors import EncoderMismatchError, StoreBusyError, StoreError
 from memnet.storage.records import SCHEMA_VERSION, Records
 from memnet.storage.slots import (
+    DigestedSlot,
     Hits,
     Keys,
     NewSlot,
@@ -33,6 +35,13 @@ _INDEX = "vectors.faiss"
 _LOCK = "writer.lock"
 _NEVER = -1
 """Generation of an index that was not made or not saved yet."""
+
+
+class _Change(NamedTuple):
+    """Ids of slots that a commit adds to the searched ones, and of those it takes from them."""
+
+    added: list[int]
+    removed: list[int]
 
 
 class MemoryStore:
@@ -77,6 +86,7 @@ class MemoryStore:
         self._index_guard = threading.RLock()
         self._writer_depth = 0
         self._write_guard = threading.RLock()
+        self._change: _Change | None = None
         _check_folder(self.path, create)
         self._read_only = not os.access(self.path, os.W_OK)
         self._file_lock = FileLock(self.path / _LOCK)
@@ -92,14 +102,17 @@ class MemoryStore:
     # Writing --------------------------------------------------------------------------------
 
     @contextmanager
-    def writing(self) -> Iterator[None]:
+    def writing(self, wait: float | None = None) -> Iterator[None]:
         """Be the one writer of the store until the block ends; the index is saved at its end.
+
+        Args:
+            wait: seconds to wait for another writer; None for as long as the store was told.
 
         Raises:
             StoreBusyError: another thread or process is writing.
             StoreError: the store is read-only.
         """
-        self._acquire_writer()
+        self._acquire_writer(self._lock_seconds if wait is None else wait)
         try:
             self._writer_depth += 1
             yield
@@ -111,6 +124,16 @@ class MemoryStore:
             finally:
                 self._file_lock.release()
                 self._write_guard.release()
+
+    @contextmanager
+    def changing(self) -> Iterator[None]:
+        """Let every change inside the block be one commit; such blocks may be nested.
+
+        Raises:
+            StoreBusyError, StoreError: as ``writing``.
+        """
+        with self._changes():
+            yield
 
     def put(self, sources: Sequence[NewSource], encode: Encode) -> PutCounts:
         """Add sources, or replace those of the same name and namespace, in one transaction.
@@ -126,17 +149,15 @@ class MemoryStore:
             if not changed:
                 return counts
             vectors = self._new_vectors(changed, encode)
-            added: list[int] = []
-            removed: list[int] = []
-            with self._records.transaction():
+            with self._changes() as change:
+                removed: list[int] = []
                 self._records.add_vectors(vectors)
                 for source in changed:
                     new, old = self._records.put_source(source, _with_digests(source.slots))
-                    added += new
+                    change.added.extend(new)
                     removed += old
                 self._records.delete_slots(removed)
-                generation = self._records.generation() + 1
-            self._update_index(generation, added, removed)
+                change.removed.extend(removed)
         return counts
 
     def delete(self, names: Iterable[str], namespace: str | None = None) -> int:
@@ -146,12 +167,84 @@ class MemoryStore:
             names: source names; unknown ones are passed over.
             namespace: where to look for them; None for everywhere.
         """
-        with self.writing():
-            with self._records.transaction():
-                removed = self._records.delete_sources(names, namespace)
-                generation = self._records.generation() + 1
-            self._update_index(generation, [], removed)
+        with self._changes() as change:
+            removed = self._records.delete_sources(names, namespace)
+            change.removed.extend(removed)
         return len(removed)
+
+    # Told statements ------------------------------------------------------------------------
+
+    def new_told_name(self) -> str:
+        """A source name for something told that no source has, or had for something told."""
+        with self.changing():
+            return self._records.new_told_name()
+
+    def append(self, source: NewSource, encode: Encode) -> list[int]:
+        """Add slots to a source, new or stored, leaving those it has; returns their ids."""
+        with self._changes() as change:
+            self._records.add_vectors(self._new_vectors([source], encode))
+            added, _ = self._records.put_source(source, _with_digests(source.slots))
+            change.added.extend(added)
+        return added
+
+    def end(self, ids: Sequence[int], at: float) -> None:
+        """Close the validity of told slots: they can be fetched, and are found no more."""
+        with self._changes() as change:
+            change.removed.extend(self._records.end_slots(ids, at))
+
+    def erase(self, ids: Sequence[int]) -> None:
+        """Delete slots for good, and told sources that have none left."""
+        with self._changes() as change:
+            self._records.erase_slots(ids)
+            change.removed.extend(ids)
+
+    def told(self, symbol: str, namespace: str | None = None) -> list[Slot]:
+        """Told statements about a symbol, those that ended as well, in the order of their times."""
+        return self._records.told(symbol, namespace)
+
+    def relation_vectors(self, ids: Sequence[int]) -> NDArray[np.float32]:
+        """Relation vectors of told slots, [K, D] float32 in the order of the ids."""
+        return self._records.relation_vectors(ids, self.dimension)
+
+    def latest_time(self) -> float:
+        """The latest time at which a told statement began or ended; 0 without any."""
+        return self._records.latest_time()
+
+    def use(self, weights: Mapping[int, float], at: float, half_life: float) -> None:
+        """Raise the usage of told slots; ids of other slots are passed over.
+
+        Args:
+            weights: attention weight that each slot got, summed over reads.
+            at: now, in seconds since the epoch.
+            half_life: seconds in which usage halves.
+
+        Source: Graves et al. 2016, Methods, "Dynamic memory allocation": what is written or read
+        with a weight is used by so much. Reads free nothing here, and usage decays with time.
+        """
+        with self.writing(), self._usage_transaction():
+            self._records.set_usage(
+                [
+                    (used.id, used.decayed(at, half_life) + weights[used.id])
+                    for used in self._records.usage(weights)
+                ],
+                at,
+            )
+
+    def surplus(
+        self, capacity: int, at: float, half_life: float, keep: Collection[int] = ()
+    ) -> list[int]:
+        """Told slots beyond ``capacity``: first what ended, then the least used, then the oldest.
+
+        Args:
+            capacity: most told slots that should stay.
+            at: now, in seconds since the epoch.
+            half_life: seconds in which usage halves.
+            keep: ids of slots that stay in any case.
+        """
+        told = self._records.usage()
+        free = [used for used in told if used.id not in keep]
+        free.sort(key=lambda used: (used.valid, used.decayed(at, half_life), used.id))
+        return [used.id for used in free[: max(0, len(told) - capacity)]]
 
     # Reading --------------------------------------------------------------------------------
 
@@ -164,32 +257,39 @@ class MemoryStore:
     def search_dense(
         self, vector: NDArray[np.float32], limit: int, namespace: str | None = None
     ) -> Hits:
-        """Slots whose key vectors have the largest inner product with ``vector`` [D] float32."""
+        """Valid slots whose keys have the largest inner product with ``vector`` [D] float32."""
         within = None if namespace is None else self._records.namespace_ids(namespace)
         with self._index_guard:
             return self._current_index().search(vector, limit, within)
 
     def search_lexical(self, text: str, limit: int, namespace: str | None = None) -> Hits:
-        """Slots that share words with ``text``, scored by BM25; any text is a safe query."""
+        """Valid slots that share words with ``text``, scored by BM25; any text is a safe query."""
         found = self._records.lexical(text, limit, namespace)
         return _hits([slot for slot, _ in found], [score for _, score in found], limit)
 
     def search_symbolic(
         self, names: Iterable[str], limit: int, namespace: str | None = None
     ) -> dict[str, list[int]]:
-        """Ids of the slots about each of the named symbols, at most ``limit`` a name."""
+        """Ids of the valid slots about each of the named symbols, at most ``limit`` a name."""
         return self._records.keyed(names, limit, namespace)
 
     def fetch(self, ids: Sequence[int]) -> list[Slot]:
-        """The slots with these ids, in their order; ids that are not stored are left out."""
+        """The slots with these ids, in their order, valid or not; others are left out."""
         return self._records.slots([int(slot) for slot in ids])
+
+    def last_passages(self, limit: int, namespace: str | None = None) -> list[Slot]:
+        """The last ``limit`` passages that are valid now, in the order in which they were told.
+
+        Sources follow each other as they first came, and passages as they stand in their source.
+        """
+        return self._records.last_passages(namespace, limit)
 
     def keys(self, ids: Sequence[int]) -> Keys:
         """Key vectors of those of the slots that are stored, in their order."""
         return self._records.keys([int(slot) for slot in ids], self.dimension)
 
     def value_symbols(self, ids: Iterable[int]) -> dict[int, list[str]]:
-        """For each slot the symbols it mentions that some other slot is about."""
+        """For each slot the symbols it mentions that some other valid slot is about."""
         return self._records.mentioned(int(slot) for slot in ids)
 
     def source_states(self, names: Iterable[str], namespace: str = "") -> dict[str, SourceState]:
@@ -280,15 +380,35 @@ class MemoryStore:
                 f"{self.fingerprint}; open it with that encoder, or ingest into a new store"
             )
 
-    def _acquire_writer(self) -> None:
+    @contextmanager
+    def _changes(self) -> Iterator[_Change]:
+        """As ``changing``; gives what the commit has changed so far, to be added to."""
+        with self.writing():
+            if self._change is not None:
+                yield self._change
+                return
+            change = self._change = _Change([], [])
+            try:
+                with self._records.transaction():
+                    yield change
+                    generation = self._records.generation() + 1
+            finally:
+                self._change = None
+            self._update_index(generation, change)
+
+    def _usage_transaction(self) -> AbstractContextManager[None]:
+        """The transaction under way, or one that leaves the vector index as it is."""
+        return nullcontext() if self._change else self._records.transaction(advance=False)
+
+    def _acquire_writer(self, wait: float) -> None:
         if self._read_only:
             raise StoreError(f"the store {self.path} is read-only; make its folder writable first")
-        if not self._write_guard.acquire(timeout=self._lock_seconds):
+        if not self._write_guard.acquire(timeout=wait):
             raise StoreBusyError(
                 "another thread is writing to this store; try again when it is done"
             )
         try:
-            self._file_lock.acquire(timeout=self._lock_seconds)
+            self._file_lock.acquire(timeout=wait)
         except Timeout as error:
             self._write_guard.release()
             raise StoreBusyError(
@@ -318,22 +438,23 @@ class MemoryStore:
     def _new_vectors(
         self, sources: Sequence[NewSource], encode: Encode
     ) -> list[tuple[bytes, NDArray[np.float32]]]:
-        texts = {
-            _digest(slot.key_text): slot.key_text for source in sources for slot in source.slots
-        }
+        slots = [slot for source in sources for slot in source.slots]
+        told = [slot.relation for slot in slots if slot.valid_from is not None]
+        texts = {_digest(text): text for text in (*(slot.key_text for slot in slots), *told)}
         missing = self._records.missing_vectors(texts)
         digests = [digest for digest in texts if digest in missing]
         if not digests:
             return []
         return list(zip(digests, encode([texts[digest] for digest in digests]), strict=True))
 
-    def _update_index(self, generation: int, added: list[int], removed: list[int]) -> None:
+    def _update_index(self, generation: int, change: _Change) -> None:
         """Take a committed change into the index in memory, if there is one and it was current."""
         with self._index_guard:
             if self._index is None or self._index_generation != generation - 1:
                 return
-            self._index.remove(np.array(removed, np.int64))
-            keys = self.keys(added)
+            self._index.remove(np.array(change.removed, np.int64))
+            removed = set(change.removed)
+            keys = self.keys([slot for slot in change.added if slot not in removed])
             self._index.add(keys.ids[~keys.is_fact], keys.vectors[~keys.is_fact])
             self._index_generation = generation
 
@@ -414,15 +535,16 @@ def _hits(ids: Sequence[int], scores: Sequence[float], width: int) -> Hits:
     return result
 
 
-def _with_digests(slots: Sequence[NewSlot]) -> list[tuple[NewSlot, bytes, bytes]]:
+def _with_digests(slots: Sequence[NewSlot]) -> list[DigestedSlot]:
     return [
-        (
+        DigestedSlot(
             slot,
             _digest(
                 slot.kind, slot.title, slot.text, slot.start, slot.end, slot.relation, slot.value,
                 slot.key_text, *slot.key_symbols, "", *slot.value_symbols,
             ),
             _digest(slot.key_text),
+            None if slot.valid_from is None else _digest(slot.relation),
         )
         for slot in slots
     ]  # fmt: skip

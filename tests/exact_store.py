@@ -1,7 +1,8 @@
 """The exact twin of the memory store: the same interface over plain lists and NumPy."""
 
+import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,8 @@ class ExactStore:
         self.dimension = dimension
         self._sources: dict[tuple[str, str], NewSource] = {}
         self._slots: dict[int, tuple[NewSource, NewSlot, NDArray[np.float32]]] = {}
+        self._until: dict[int, float] = {}
+        self._usage: dict[int, tuple[float, float]] = {}
         self._last_id = 0
 
     def put(self, sources: Sequence[NewSource], encode: Encode) -> PutCounts:
@@ -42,8 +45,7 @@ class ExactStore:
                     del self._slots[slot_id]
             for slot in wanted:
                 if slot not in held:
-                    self._last_id += 1
-                    self._slots[self._last_id] = source, slot, encode([slot.key_text])[0]
+                    self._add(source, slot, encode)
             self._sources[place] = source
         return PutCounts(added, updated, len(sources) - added - updated)
 
@@ -64,18 +66,81 @@ class ExactStore:
             del self._sources[place]
         return len(slots)
 
+    def append(self, source: NewSource, encode: Encode) -> list[int]:
+        held = [slot for owner, slot, _ in self._slots.values() if owner.name == source.name]
+        self._sources[source.namespace, source.name] = source
+        return [self._add(source, slot, encode) for slot in source.slots if slot not in held]
+
+    def end(self, ids: Sequence[int], at: float) -> None:
+        for slot_id in ids:
+            if slot_id in self._usage and slot_id in self._slots:
+                self._until.setdefault(slot_id, at)
+
+    def erase(self, ids: Sequence[int]) -> None:
+        for slot_id in ids:
+            source, _, _ = self._slots.pop(slot_id, (None, None, None))
+            if source is None or source.kind != "told":
+                continue
+            if not any(owner.name == source.name for owner, _, _ in self._slots.values()):
+                del self._sources[source.namespace, source.name]
+
+    def told(self, symbol: str, namespace: str | None = None) -> list[Slot]:
+        found = [
+            slot_id
+            for slot_id, (source, slot, _) in self._slots.items()
+            if symbol in slot.key_symbols
+            and slot.valid_from is not None
+            and namespace in (None, source.namespace)
+        ]
+        return sorted(self.fetch(found), key=lambda slot: (slot.valid_from or 0.0, slot.id))
+
+    def latest_time(self) -> float:
+        told = [slot.valid_from or 0.0 for _, slot, _ in self._slots.values()]
+        ends = [until for slot_id, until in self._until.items() if slot_id in self._slots]
+        return max([0.0, *told, *ends])
+
+    def use(self, weights: Mapping[int, float], at: float, half_life: float) -> None:
+        for slot_id, weight in weights.items():
+            if slot_id in self._usage and slot_id in self._slots:
+                usage = self._decayed(slot_id, at, half_life)
+                self._usage[slot_id] = usage + weight, at
+
+    def surplus(
+        self, capacity: int, at: float, half_life: float, keep: Collection[int] = ()
+    ) -> list[int]:
+        told = sorted(slot_id for slot_id in self._usage if slot_id in self._slots)
+        leaving: list[int] = []
+        while len(told) - len(leaving) > capacity:
+            rest = [slot_id for slot_id in told if slot_id not in {*leaving, *keep}]
+            ended = [slot_id for slot_id in rest if slot_id in self._until]
+            least = min(self._decayed(slot_id, at, half_life) for slot_id in ended or rest)
+            leaving.append(
+                next(
+                    slot_id
+                    for slot_id in ended or rest
+                    if self._decayed(slot_id, at, half_life) == least
+                )
+            )
+        return leaving
+
     def search_dense(
         self, vector: NDArray[np.float32], limit: int, namespace: str | None = None
     ) -> Hits:
         scores = {
             slot_id: float(np.dot(vector.astype(np.float64), key.astype(np.float64)))
             for slot_id, (source, slot, key) in self._slots.items()
-            if slot.kind == "passage" and namespace in (None, source.namespace)
+            if slot.kind == "passage"
+            and slot_id not in self._until
+            and namespace in (None, source.namespace)
         }
         return _best(scores, limit)
 
     def search_lexical(self, text: str, limit: int, namespace: str | None = None) -> Hits:
-        listed = [item for item in self._slots.items() if item[1][1].kind != "reverse"]
+        listed = [
+            (slot_id, held)
+            for slot_id, held in self._slots.items()
+            if held[1].kind != "reverse" and slot_id not in self._until
+        ]
         if not listed:
             return _best({}, limit)
         documents = [_words(f"{slot.title} {slot.text}") for _, (_, slot, _) in listed]
@@ -96,7 +161,9 @@ class ExactStore:
             name: [
                 slot_id
                 for slot_id, (source, slot, _) in sorted(self._slots.items())
-                if name in slot.key_symbols and namespace in (None, source.namespace)
+                if name in slot.key_symbols
+                and slot_id not in self._until
+                and namespace in (None, source.namespace)
             ][:limit]
             for name in names
         }
@@ -106,7 +173,8 @@ class ExactStore:
         return [
             Slot(
                 slot_id, slot.kind, source.name, source.namespace, slot.title, slot.text,
-                slot.start, slot.end, slot.relation, slot.value,
+                slot.start, slot.end, slot.relation, slot.value, slot.valid_from,
+                self._until.get(slot_id),
             )
             for slot_id in ids
             if slot_id in self._slots
@@ -124,7 +192,12 @@ class ExactStore:
         )
 
     def value_symbols(self, ids: Iterable[int]) -> dict[int, list[str]]:
-        keyed = {name for _, slot, _ in self._slots.values() for name in slot.key_symbols}
+        keyed = {
+            name
+            for slot_id, (_, slot, _) in self._slots.items()
+            if slot_id not in self._until
+            for name in slot.key_symbols
+        }
         found = {
             slot_id: sorted(
                 name
@@ -135,6 +208,17 @@ class ExactStore:
             if slot_id in self._slots
         }
         return {slot_id: names for slot_id, names in found.items() if names}
+
+    def _add(self, source: NewSource, slot: NewSlot, encode: Encode) -> int:
+        self._last_id += 1
+        self._slots[self._last_id] = source, slot, encode([slot.key_text])[0]
+        if slot.valid_from is not None:
+            self._usage[self._last_id] = 1.0, slot.valid_from
+        return self._last_id
+
+    def _decayed(self, slot_id: int, at: float, half_life: float) -> float:
+        usage, used = self._usage[slot_id]
+        return usage * math.pow(0.5, max(0.0, at - used) / half_life)
 
 
 def _words(text: str) -> list[str]:

@@ -15,7 +15,7 @@ from tests.conftest import EXAMPLES
 
 ANSWER_FIELDS = {
     "question", "answer", "confidence", "abstained", "candidates", "evidence", "hops", "model",
-    "elapsed_ms",
+    "alignments", "unknown_words", "elapsed_ms",
 }  # fmt: skip
 
 
@@ -113,6 +113,34 @@ def test_a_life_of_a_store(tmp_path: Path) -> None:
     assert (answer["answer"], answer["abstained"], answer["evidence"]) == (None, True, [])
 
 
+def test_telling_changes_the_answer_and_keeps_the_history(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    told = run("tell", "Ann moved to Paris.", store=store)
+    assert told.stdout == (
+        'add        "Ann moved to Paris." as told/1: Nothing was told about its subject before.\n'
+    )
+    report = _result(run("tell", "Ann moved to Rome.", "--json", store=store))
+    assert report.keys() == {"decisions", "slots", "elapsed_ms"}
+    (decision,) = report["decisions"]
+    assert decision.keys() == {
+        "action", "text", "slot", "source", "other", "other_text", "weight", "reason",
+    }  # fmt: skip
+    assert (decision["action"], decision["other_text"]) == ("supersede", "Ann moved to Paris.")
+    assert report["slots"] == 2
+    answer = _result(run("ask", "Where is Ann?", "--json", store=store))
+    assert (answer["answer"], len(answer["evidence"])) == ("Ann moved to Rome.", 1)
+    paris, rome = _result(run("tell", "--history", "Ann", "--json", store=store))["history"]
+    assert paris["valid_until"] == rome["valid_from"]
+    assert rome["valid_until"] is None
+    shown = run("tell", "--history", "Ann", store=store).stdout.splitlines()
+    assert [line.partition("  Ann ")[2] for line in shown] == [
+        "moved to Paris.  (told/1)", "moved to Rome.  (told/2)",
+    ]  # fmt: skip
+    assert _result(run("info", "--json", store=store))["superseded"] == 1
+    assert run("forget", "told/1", store=store).stdout == "1 forgotten, 1 slots removed.\n"
+    assert run("verify", store=store).stdout == "All is well.\n"
+
+
 def test_eval_in_json(store: Path, tmp_path: Path) -> None:
     scores = _result(run("eval", EXAMPLES / "questions.jsonl", "--json", store=store))
     assert scores.keys() == {
@@ -134,6 +162,8 @@ def test_eval_in_json(store: Path, tmp_path: Path) -> None:
     [
         (["ask", ""], "the question is empty"),
         (["ingest", "nowhere"], "nowhere: no such file or folder"),
+        (["tell", " "], "the text holds no words"),
+        (["tell", "Forget that Ann left."], "nothing that was told matches"),
         (["eval", "nowhere.jsonl"], "nowhere.jsonl can't be read"),
     ],
 )
@@ -152,7 +182,8 @@ def test_store_errors_are_one_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [["ask"], ["ask", "who?", "--hops", "0"], ["nothing"], ["ingest", "--wrong"]]
+    "arguments",
+    [["ask"], ["ask", "who?", "--hops", "0"], ["nothing"], ["ingest", "--wrong"], ["tell"]],
 )
 def test_wrong_usage_exits_with_two(tmp_path: Path, arguments: list[str]) -> None:
     assert run(*arguments, store=tmp_path).returncode == 2

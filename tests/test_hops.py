@@ -5,7 +5,7 @@ import torch
 from memnet import Document, Engine
 from memnet.config import HopConfig
 from memnet.controllers import Candidates, Lead, QueryState, UntrainedController
-from memnet.hops import HopTrace
+from memnet.hops import HopLoop, HopTrace
 from tests import oracle
 
 CHAIN = [
@@ -20,7 +20,9 @@ CHAIN = [
 
 
 def _trace(engine: Engine, question: str, hops: int) -> HopTrace:
-    return engine._loop.run(question, hops)
+    settings = engine.config.hop
+    controller = UntrainedController(settings)
+    return HopLoop(engine._store, engine._encoder.encode, controller, settings).run(question, hops)
 
 
 def _sources(engine: Engine, trace: HopTrace) -> list[str]:

@@ -16,8 +16,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 from memnet.errors import EncoderMismatchError, StoreBusyError, StoreError
 from memnet.storage import MemoryStore, NewSource
+from memnet.storage.records import _MIGRATIONS, Records
 from tests.exact_store import ExactStore
-from tests.toy import DIMENSION, ToyEncoder, fact, passage, source
+from tests.toy import DIMENSION, ToyEncoder, fact, passage, source, told
 
 encode = ToyEncoder().encode
 
@@ -56,6 +57,10 @@ _facts = st.builds(
 )
 
 
+_SOURCES = [*"abcde", *(f"told/{number}" for number in range(1, 6))]
+_HALF_LIFE = 50.0
+
+
 class AgainstTheTwin(RuleBasedStateMachine):
     """Whatever is done to a store, it agrees with brute force over lists."""
 
@@ -66,7 +71,8 @@ class AgainstTheTwin(RuleBasedStateMachine):
         self.folder = Path(tempfile.mkdtemp())
         self.store = open_store(self.folder / "store")
         self.twin = ExactStore(DIMENSION)
-        self.ids: dict[int, int] = {}
+        self.told: list[str] = []
+        self.now = 1.0
 
     def teardown(self) -> None:
         if hasattr(self, "store"):
@@ -86,7 +92,65 @@ class AgainstTheTwin(RuleBasedStateMachine):
         ]
         assert self.store.put(sources, encode) == self.twin.put(sources, encode)
 
-    @rule(names=st.sets(st.sampled_from("abcde")), namespace=st.sampled_from([None, "", "other"]))
+    @rule(
+        text=_texts,
+        about=st.sampled_from(_NAMES),
+        seconds=st.integers(0, 5),
+        namespace=st.sampled_from(["", "other"]),
+    )
+    def tell(self, text: str, about: str, seconds: int, namespace: str) -> None:
+        self.now += seconds
+        name = self.store.new_told_name()
+        assert name not in self.told
+        self.told.append(name)
+        slots = [told(text, about, self.now), told(f"{text} again", about, self.now)]
+        for sent in ([slots[0]], slots):
+            new = NewSource(name, b"digest", sent, namespace, "told")
+            own, exact = (store.append(new, encode) for store in (self.store, self.twin))
+            assert len(own) == len(exact) == 1
+
+    @rule(
+        place=st.integers(0, 9),
+        action=st.sampled_from(["end", "erase", "use"]),
+        weight=st.sampled_from([0.2, 0.5, 1.0]),
+        seconds=st.integers(0, 100),
+    )
+    def change(self, place: int, action: str, weight: float, seconds: int) -> None:
+        self.now += seconds
+        stores: list[MemoryStore | ExactStore] = [self.store, self.twin]
+        for store in stores:
+            told = sorted(slot.id for name in _NAMES for slot in store.told(name))
+            chosen = told[place : place + 1]
+            if action == "use":
+                store.use(dict.fromkeys(chosen, weight), self.now, _HALF_LIFE)
+            elif action == "end":
+                store.end(chosen, self.now)
+            else:
+                store.erase(chosen)
+        assert self.store.latest_time() == self.twin.latest_time()
+
+    @rule(capacity=st.integers(1, 6))
+    def evict(self, capacity: int) -> None:
+        stores: list[MemoryStore | ExactStore] = [self.store, self.twin]
+        own, exact = (
+            store.fetch(store.surplus(capacity, self.now, _HALF_LIFE, newest[-1:]))
+            for store in stores
+            for newest in [sorted(slot.id for name in _NAMES for slot in store.told(name))]
+        )
+        assert list(map(_content, own)) == list(map(_content, exact))
+        self.store.erase([slot.id for slot in own])
+        self.twin.erase([slot.id for slot in exact])
+
+    @rule(name=st.sampled_from(_NAMES), namespace=st.sampled_from([None, "", "other"]))
+    def look_back(self, name: str, namespace: str | None) -> None:
+        own, exact = (store.told(name, namespace) for store in (self.store, self.twin))
+        assert list(map(_content, own)) == list(map(_content, exact))
+        ended = [slot.id for slot in own if slot.valid_until is not None]
+        assert not set(ended) & set(self.store.search_symbolic([name], 100).get(name, []))
+        vectors = self.store.relation_vectors([slot.id for slot in own])
+        np.testing.assert_array_equal(vectors, encode([slot.relation for slot in own]))
+
+    @rule(names=st.sets(st.sampled_from(_SOURCES)), namespace=st.sampled_from([None, "", "other"]))
     def delete(self, names: set[str], namespace: str | None) -> None:
         assert self.store.delete(names, namespace) == self.twin.delete(names, namespace)
 
@@ -140,11 +204,13 @@ class AgainstTheTwin(RuleBasedStateMachine):
             )
 
 
+_CONTENT = """
+    kind source namespace title text relation value valid_from valid_until
+""".split()
+
+
 def _content(slot: object) -> tuple[object, ...]:
-    return tuple(
-        getattr(slot, name)
-        for name in ("kind", "source", "namespace", "title", "text", "relation", "value")
-    )
+    return tuple(getattr(slot, name) for name in _CONTENT)
 
 
 TestAgainstTheTwin = AgainstTheTwin.TestCase
@@ -305,9 +371,91 @@ def test_a_newer_schema_is_refused(tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "store" / "memory.sqlite3") as database:
         database.execute("PRAGMA user_version = 99")
     with pytest.raises(
-        StoreError, match="has schema 99, this version of memnet knows schemas up to 1"
+        StoreError, match="has schema 99, this version of memnet knows schemas up to 2"
     ):
         open_store(tmp_path / "store")
+
+
+def _make_schema_1(path: Path) -> None:
+    """A store as the first release made it, with one document."""
+    path.mkdir()
+    database = sqlite3.connect(path / "memory.sqlite3")
+    database.executescript(f"{_MIGRATIONS[1]} PRAGMA user_version = 1;")
+    vector = encode(["\na light"])[0].astype("<f4").tobytes()
+    for statement, values in (
+        ("property VALUES ('encoder', ?)", ("toy/64",)),
+        ("property VALUES ('dimension', ?)", (str(DIMENSION),)),
+        ("source VALUES (1, '', 'a', 'document', '', '', '{}', ?)", (b"digest",)),
+        ("vector VALUES (1, ?, ?)", (b"key", vector)),
+        ("slot VALUES (1, 1, 'passage', '', 'a light', 0, 7, '', '', 1, ?)", (b"slot",)),
+        ("symbol VALUES (1, ?)", ("light",)),
+        ("slot_key VALUES (1, ?)", (1,)),
+    ):
+        database.execute(f"INSERT INTO {statement}", values)
+    database.commit()
+    database.close()
+
+
+def test_a_store_of_an_older_schema_is_brought_up_to_date(tmp_path: Path) -> None:
+    _make_schema_1(tmp_path / "store")
+    store = open_store(tmp_path / "store", create=False)
+    assert store.schema_version == 2
+    assert store.search_symbolic(["light"], 5) == {"light": [1]}
+    assert store.search_lexical("light", 1).mask.tolist() == [True]
+    assert store.search_dense(encode(["light"])[0], 1).mask.tolist() == [True]
+    (slot,) = store.fetch([1])
+    assert (slot.text, slot.valid_from, slot.valid_until) == ("a light", None, None)
+    new = NewSource("told/1", b"", [told("moved", "light", 5.0)], kind="told")
+    (added,) = store.append(new, encode)
+    store.end([1, added], 6.0)
+    assert store.search_symbolic(["light"], 5) == {"light": [1]}
+    assert store.verify() == []
+    assert store.counts() == (2, 1, 0, 1, 2, 1)
+    assert store.delete(["a"]) == 1
+    assert store.verify() == []
+    store.close()
+
+
+def test_two_openers_bring_a_store_up_to_date_once(tmp_path: Path) -> None:
+    _make_schema_1(tmp_path / "store")
+    first, second = (Records(tmp_path / "store" / "memory.sqlite3") for _ in range(2))
+    for records in (first, second):
+        records.migrate()
+        assert records.schema_version == 2
+        records.close()
+
+
+def test_changes_are_one_commit_or_none(store: MemoryStore) -> None:
+    new = NewSource("told/1", b"", [told("moved", "ann", 5.0)], kind="told")
+
+    def change() -> None:
+        with store.changing():
+            (added,) = store.append(new, encode)
+            store.put([source("a", passage("one"))], encode)
+            store.end([added], 6.0)
+            assert store.fetch([added])[0].valid_until == 6.0
+            if failing:
+                raise KeyboardInterrupt
+
+    failing = True
+    with pytest.raises(KeyboardInterrupt):
+        change()
+    assert store.counts().slots == 0
+    assert store.verify() == []
+    failing = False
+    change()
+    assert store.counts()[:2] == (2, 1)
+    assert store.search_dense(encode(["one"])[0], 9).mask.sum() == 1
+    assert store.verify() == []
+
+
+def test_usage_leaves_the_index_alone(store: MemoryStore) -> None:
+    new = NewSource("told/1", b"", [told("moved", "ann", 5.0)], kind="told")
+    (added,) = store.append(new, encode)
+    before = store.counts().generation
+    store.use({added: 0.5, 99: 1.0}, 6.0, 10.0)
+    assert store.counts().generation == before
+    assert store.verify() == []
 
 
 def test_a_read_only_store_is_read_and_not_written(

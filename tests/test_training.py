@@ -40,7 +40,7 @@ def moves(stories: int, seed: int) -> str:
 def data(tmp_path: Path) -> Path:
     folder = tmp_path / "data"
     folder.mkdir()
-    (folder / "walk_train.txt").write_text(moves(400, 1))
+    (folder / "walk_train.txt").write_text(moves(800, 1))
     (folder / "walk_valid.txt").write_text(moves(60, 2))
     (folder / "stroll_valid.txt").write_text(moves(30, 3))
     return folder
@@ -56,7 +56,7 @@ def one_thread() -> Iterator[None]:
 
 def test_it_learns_and_keeps_the_best(data: Path, tmp_path: Path) -> None:
     reports: list[EpochReport] = []
-    config = TrainingConfig(epochs=60, patience=60, warm_up=20, learning_rate=5e-3)
+    config = TrainingConfig(epochs=40, patience=40, warm_up=20, learning_rate=5e-3)
     best = train_stories(read_story_data(data), tmp_path / "out", CONFIG, config, reports.append)
     assert best < 0.25 < reports[0].error  # guessing is wrong two times in three
     assert best == min(report.error for report in reports) == reports[-1].best

@@ -44,6 +44,12 @@ def passage(
     )  # fmt: skip
 
 
+def told(text: str, about: str, at: float) -> NewSlot:
+    return NewSlot(
+        "passage", about, text, 0, len(text), text, (about,), relation=f"X {text}", valid_from=at
+    )
+
+
 def fact(subject: str, relation: str, value: str) -> NewSlot:
     text = f"{subject}\t{relation}\t{value}"
     return NewSlot(

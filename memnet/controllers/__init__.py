@@ -2,5 +2,15 @@
 
 from memnet.controllers.state import Candidates, Lead, Parts, QueryState
 from memnet.controllers.untrained import UntrainedController
+from memnet.controllers.write import ToldBefore, WriteChoice, WriteController
 
-__all__ = ["Candidates", "Lead", "Parts", "QueryState", "UntrainedController"]
+__all__ = [
+    "Candidates",
+    "Lead",
+    "Parts",
+    "QueryState",
+    "ToldBefore",
+    "UntrainedController",
+    "WriteChoice",
+    "WriteController",
+]

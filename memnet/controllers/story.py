@@ -88,10 +88,10 @@ class Halting(nn.Module):
     """
 
     def __init__(self, width: int) -> None:
-        """Make the unit; untrained, it halts at a hop with probability 0.12."""
+        """Make the unit; untrained, it halts at a hop with probability 0.007."""
         super().__init__()
         self.score = nn.Linear(width, 1)
-        nn.init.constant_(self.score.bias, -2.0)
+        nn.init.constant_(self.score.bias, -5.0)
 
     def forward(self, questions: Tensor) -> Tensor:
         """Probability [B, Q] float32 of halting now, for query states [B, Q, D]."""

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 
-from memnet.encoders.vocabulary import split_words
 from memnet.errors import InputError
 from memnet.evaluation.scores import f1
 from memnet.ingest.stories import Story, looks_like_stories, parse_stories
@@ -62,7 +61,7 @@ def evaluate_stories(
         elapsed.append((time.perf_counter() - started) * 1000)
         for question, answer in zip(story.questions, answers, strict=True):
             if question.answers:
-                right = [word for part in question.answers for word in split_words(part)]
+                right = [part.casefold() for part in question.answers]
                 exact.append(float(right == list(answer.words)))
                 overlap.append(f1(" ".join(answer.words), [" ".join(right)]))
         on_answer()

@@ -18,7 +18,8 @@ class StoryTrace(NamedTuple):
     questions: Tensor
     """[B, Q, D] float32: the mean of the query states, by the probability of halting at each."""
     slots: Tensor
-    """[B, N, D] float32: the sentences after the last hop."""
+    """[B, N, D] float32: the sentences after the first hop, which is the one that all questions
+    make."""
     weights: Tensor
     """[B, H, Q, N] float32: what each hop attended to, the mean over heads."""
     halting: Tensor
@@ -48,13 +49,20 @@ class StoryHops(nn.Module):
         self.norm = nn.LayerNorm(width)
         self.halting = Halting(width)
 
-    def forward(self, state: StoryState, within: Reach, most: int | None = None) -> StoryTrace:
+    def forward(
+        self,
+        state: StoryState,
+        within: Reach,
+        most: int | None = None,
+        halting: bool = True,
+    ) -> StoryTrace:
         """Hop until every question has halted, while training always to the end.
 
         Args:
             state: sentences and questions as encoded.
             within: what may be attended to.
             most: most hops; None for as many as there are.
+            halting: whether questions may halt before the last hop.
         """
         reading = _Reading(
             state, torch.zeros_like(state.questions), torch.ones_like(state.questions[..., 0])
@@ -62,26 +70,32 @@ class StoryHops(nn.Module):
         most = len(self.steps) if most is None else min(most, len(self.steps))
 
         def hop(reading: _Reading, number: int) -> tuple[_Step, _Reading]:
-            return self._hop(reading, within, number, last=number == most - 1)
+            last = number == most - 1
+            return self._hop(reading, within, number, halting, last)
 
         steps, reading = read_in_hops(reading, hop, self._halted, most)
         return StoryTrace(
             reading.answers,
-            self.norm(reading.state.slots),
+            self.norm(steps[0].slots),
             torch.stack([step.weights for step in steps], dim=1),
             torch.stack([step.halting for step in steps], dim=1),
         )
 
     def _hop(
-        self, reading: "_Reading", within: Reach, number: int, last: bool
+        self, reading: "_Reading", within: Reach, number: int, halting: bool, last: bool
     ) -> tuple["_Step", "_Reading"]:
         before = StoryState(*(rows + self.steps[number] for rows in reading.state))
         state, weights = self.hops[number % len(self.hops)](before, within)
         questions = self.norm(state.questions)
-        halting = reading.going_on if last else reading.going_on * self.halting(questions)
-        answers = reading.answers + halting.unsqueeze(-1) * questions
-        step = _Step(weights.mean(dim=1), halting)
-        return step, _Reading(state, answers, reading.going_on - halting)
+        if last:
+            halts = reading.going_on
+        elif halting:
+            halts = reading.going_on * self.halting(questions)
+        else:
+            halts = torch.zeros_like(reading.going_on)
+        answers = reading.answers + halts.unsqueeze(-1) * questions
+        step = _Step(state.slots, weights.mean(dim=1), halts)
+        return step, _Reading(state, answers, reading.going_on - halts)
 
     def _halted(self, _: "_Reading", after: "_Reading") -> bool:
         return not self.training and bool((after.going_on < _HALTED).all())
@@ -98,7 +112,11 @@ class _Reading(NamedTuple):
 
 
 class _Step(NamedTuple):
-    """What one hop gave: its weights [B, Q, N] and the probability of halting after it [B, Q]."""
+    """What one hop gave."""
 
+    slots: Tensor
+    """[B, N, D] float32."""
     weights: Tensor
+    """[B, Q, N] float32."""
     halting: Tensor
+    """[B, Q] float32: the probability of halting after it."""

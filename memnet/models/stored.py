@@ -1,5 +1,6 @@
 """Story models as folders."""
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,29 @@ from memnet.errors import ModelError
 from memnet.models.checkpoint import fill, load_checkpoint, save_checkpoint
 from memnet.models.story import StoryModel, StoryModelConfig
 
+TEXT = "text"
+"""Name of the untrained controller for documents and facts, which is no folder."""
+
+_SHIPPED = Path(__file__).with_name("shipped")
 _NAME = "model"
 _KIND = "story"
+
+
+def model_folder(name: str | os.PathLike[str]) -> Path:
+    """The folder of a model that ships with memnet, or else the one that ``name`` is the path of.
+
+    Raises:
+        ModelError: there is neither.
+    """
+    shipped = {folder.name: folder for folder in _SHIPPED.iterdir() if folder.is_dir()}
+    folder = shipped.get(str(name), Path(name))
+    if not folder.is_dir():
+        names = ", ".join(sorted([TEXT, *shipped]))
+        raise ModelError(
+            f"there is no model {str(name)!r}; expected the name of a shipped one ({names}) or a "
+            "folder that 'memnet train' made"
+        )
+    return folder
 
 
 def save_story_model(folder: Path, model: StoryModel, notes: Mapping[str, Any]) -> None:

@@ -88,7 +88,11 @@ class StoryModel(nn.Module):
         self.decoder = SequenceDecoder(len(vocabulary), width)
 
     def forward(
-        self, batch: StoryBatch, teach: bool = False, hops: int | None = None
+        self,
+        batch: StoryBatch,
+        teach: bool = False,
+        hops: int | None = None,
+        halting: bool = True,
     ) -> StoryOutput:
         """Answer all questions of a batch.
 
@@ -96,6 +100,7 @@ class StoryModel(nn.Module):
             batch: stories and questions.
             teach: give the decoder the right words of ``batch.answers`` as it goes.
             hops: most hops; None for the model's own number.
+            halting: whether questions may halt before the last hop.
         """
         asked = torch.cat([batch.sentences, batch.questions], dim=1)
         encoded = self.encoder(asked.flatten(0, 1)).view(*asked.shape[:2], -1)
@@ -105,7 +110,7 @@ class StoryModel(nn.Module):
             self.dropout(encoded[:, count:] + self.kinds[1]),
         )
         within = reach(batch.sentences[:, :, 0] != PADDING, batch.after)
-        trace = self.hops(state, within, hops)
+        trace = self.hops(state, within, hops, halting)
         decoded = self.decoder(
             trace.questions,
             trace.slots,
@@ -136,14 +141,13 @@ class StoryModel(nn.Module):
 
 
 def asked_story(story: Story) -> AskedStory:
-    """A story and its questions as words."""
+    """A story and its questions as words; each part of an answer is one word of it."""
     return AskedStory(
         [split_words(sentence) for sentence in story.sentences],
         [split_words(question.text) for question in story.questions],
         [question.after for question in story.questions],
-        [[word for part in question.answers for word in split_words(part)]
-         for question in story.questions],
-    )  # fmt: skip
+        [[part.casefold() for part in question.answers] for question in story.questions],
+    )
 
 
 def joined(batches: Sequence[StoryBatch]) -> StoryBatch:

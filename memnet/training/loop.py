@@ -49,8 +49,8 @@ class Task(Protocol[Batch]):
         """The batches of an epoch, in an order that the epoch and a seed decide."""
         ...
 
-    def loss(self, batch: Batch) -> Tensor:
-        """The mean loss of a batch [] float32, with a gradient."""
+    def loss(self, batch: Batch, progress: float, /) -> Tensor:
+        """The mean loss of a batch [] float32, with a gradient; ``progress`` of the run is 0..1."""
         ...
 
     def valid_errors(self) -> dict[str, float]:
@@ -182,7 +182,7 @@ class Training:
         rate = self._config.learning_rate * 0.5 * (1 + math.cos(math.pi * progress))
         for group in self._optimizer.param_groups:
             group["lr"] = rate * min(1.0, (self._updates + 1) / self._config.warm_up)
-        loss = self._task.loss(batch)
+        loss = self._task.loss(batch, progress)
         self._optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         nn.utils.clip_grad_norm_(self._module.parameters(), self._config.gradient_norm)
@@ -228,12 +228,13 @@ class Training:
         }
         fill(self._module, weights, self._folder)
         for name, parameter in self._module.named_parameters():
-            self._optimizer.state[parameter] = {
-                moment: tensors[f"{name}/{moment}"].to(
-                    parameter.device if moment != "step" else "cpu"
-                )
-                for moment in ("exp_avg", "exp_avg_sq", "step")
-            }
+            if f"{name}/step" in tensors:  # a parameter that had no gradient yet has no moments
+                self._optimizer.state[parameter] = {
+                    moment: tensors[f"{name}/{moment}"].to(
+                        parameter.device if moment != "step" else "cpu"
+                    )
+                    for moment in ("exp_avg", "exp_avg_sq", "step")
+                }
         self._epoch, self._updates = description["epoch"], description["updates"]
         self._best, self._best_epoch = description["best"], description["best_epoch"]
         self._task.restore(description["task"])

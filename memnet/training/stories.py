@@ -33,8 +33,11 @@ _LEAST_SHARE = 0.15
 """Of the stories of a task that an epoch trains on, however well the task is known."""
 _MEMORY = 0.95
 """Of the running training error, kept at each batch."""
+_HALTING_FROM = 0.6
+"""Of the run: before it every question makes all hops. Learned from the start, halting after the
+first hop won everywhere, and the later hops were never learned."""
 _PONDER = 1e-3
-"""Loss of one more hop: of two ways to an answer the shorter is learned."""
+"""Loss of one more hop, once halting is learned: of two ways to an answer the shorter wins."""
 _UNKNOWN_SHARE = 0.001
 """Of the words that are hidden while training, so that a word never seen does no harm."""
 
@@ -160,7 +163,7 @@ class StoryTask:
 
     def batches(self, epoch: int) -> Iterator[list[_Example]]:
         """Stories of about one length together, the batches in a random order."""
-        choice = random.Random(f"{self._seed}/{epoch}")  # noqa: S311
+        choice = random.Random(f"{self._seed}/{epoch}")
         chosen = [
             example
             for example in self._train
@@ -170,14 +173,17 @@ class StoryTask:
         choice.shuffle(batches)
         return iter(batches)
 
-    def loss(self, examples: list[_Example]) -> Tensor:
+    def loss(self, examples: list[_Example], progress: float) -> Tensor:
         """Cross-entropy of the answers' words, and a little for each hop."""
+        halting = progress >= _HALTING_FROM
         batch = self._joined(examples)
         hidden = torch.rand(batch.sentences.shape, device=batch.sentences.device) < _UNKNOWN_SHARE
         sentences = batch.sentences.masked_fill(hidden & (batch.sentences != PADDING), UNKNOWN)
         longest = int((batch.answers != PADDING).any(dim=0).any(dim=0).sum())
         answers = batch.answers[..., :longest]
-        output = self._model(batch._replace(sentences=sentences, answers=answers), teach=True)
+        output = self._model(
+            batch._replace(sentences=sentences, answers=answers), teach=True, halting=halting
+        )
         logits = output.decoded.logits
         asked = batch.questions[..., 0] != PADDING
         self._note(examples, right_answers(logits, answers), asked)

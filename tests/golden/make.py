@@ -38,7 +38,7 @@ def texts() -> list[str]:
         "Mr. O'Neill-Smith Jr.", "1998-07-12T10:00:00Z", "$5.99 (15% off)", "[CLS] [SEP] [MASK]",
         "the", "of the and to", "No.",
     ]  # fmt: skip
-    generator = random.Random(7)  # noqa: S311
+    generator = random.Random(7)
     words = " ".join(document["text"] for document in documents).split()
     shuffled = [
         " ".join(generator.choices(words, k=generator.randint(1, 150)))

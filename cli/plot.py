@@ -1,0 +1,105 @@
+"""Attention as a heat map in a file."""
+
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from memnet.errors import DependencyError, InputError
+
+if TYPE_CHECKING:
+    from memnet.types import Answer, SlotWeight
+
+_ENDINGS = (".png", ".svg", ".html")
+_MOST_SLOTS = 30
+_LONGEST_LABEL = 48
+
+
+def check_plot(path: Path) -> None:
+    """Find out before the work whether a plot can be drawn to a path.
+
+    Raises:
+        InputError: its ending is none of the known ones, or its folder is not there.
+        DependencyError: the plotting library is not installed.
+    """
+    if path.suffix.lower() not in _ENDINGS:
+        raise InputError(f"{path}: can't draw {path.suffix or 'this'}; use {', '.join(_ENDINGS)}")
+    if not path.parent.is_dir():
+        raise InputError(f"{path.parent}: no such folder; make it first")
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError as error:
+        raise DependencyError(
+            "--plot needs matplotlib; install it with: pip install 'memnet[plot]'"
+        ) from error
+
+
+def draw(answer: "Answer", path: Path) -> None:
+    """Draw hops by slots and, where an answer was written word by word, its words by slots.
+
+    Args:
+        answer: with its hops.
+        path: checked by ``check_plot``.
+
+    Raises:
+        InputError: the file can't be written.
+    """
+    suffix = path.suffix.lower()
+    image = _drawn(answer, "png" if suffix == ".png" else "svg")
+    if suffix == ".html":
+        svg = image.decode()
+        image = f"<!doctype html>\n<title>memnet</title>\n{svg[svg.index('<svg') :]}".encode()
+    try:
+        path.write_bytes(image)
+    except OSError as error:
+        raise InputError(f"{path} can't be written: {error.strerror}") from error
+
+
+def _drawn(answer: "Answer", kind: str) -> bytes:
+    from matplotlib.figure import Figure
+
+    panels = [
+        ("Hops", [f"hop {hop.hop}" for hop in answer.hops], [hop.weights for hop in answer.hops])
+    ]
+    if answer.alignments:
+        panels.append(
+            (
+                "Words of the answer",
+                [alignment.word for alignment in answer.alignments],
+                [alignment.weights for alignment in answer.alignments],
+            )
+        )
+    slots = _slots([weights for _, _, rows in panels for weights in rows])
+    columns = sum(len(rows) for _, rows, _ in panels)
+    figure = Figure(figsize=(4 + 0.7 * columns, 1.6 + 0.28 * len(slots)), layout="constrained")
+    figure.suptitle(f"{answer.question}  {answer.answer or 'not known'}", wrap=True)
+    axes = figure.subplots(
+        1, len(panels), sharey=True, squeeze=False, width_ratios=[len(p[1]) or 1 for p in panels]
+    )[0]
+    for axis, (title, names, rows) in zip(axes, panels, strict=True):
+        shares = [{_slot(weight): weight.weight for weight in row} for row in rows]
+        grid = [[share.get(slot, 0.0) for share in shares] for slot in slots]
+        axis.imshow(grid or [[0.0]], aspect="auto", cmap="Blues", vmin=0, vmax=1)
+        axis.set_title(title, fontsize="small")
+        axis.set_xticks(range(len(names)), names, rotation=45, ha="right", fontsize="small")
+        axis.set_yticks(range(len(slots)), [label for _, label in slots], fontsize="small")
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format=kind, dpi=150)
+    return buffer.getvalue()
+
+
+def _slot(weight: "SlotWeight") -> tuple[int, str]:
+    """What tells a slot, or a sentence of one, from others: its id and its label."""
+    label = weight.title or weight.source
+    if len(label) > _LONGEST_LABEL:
+        label = label[: _LONGEST_LABEL - 1] + "…"
+    return weight.id, label
+
+
+def _slots(rows: "Sequence[Sequence[SlotWeight]]") -> list[tuple[int, str]]:
+    """The slots that were attended to most, in the order of their ids."""
+    best: dict[tuple[int, str], float] = {}
+    for row in rows:
+        for weight in row:
+            best[_slot(weight)] = max(weight.weight, best.get(_slot(weight), 0.0))
+    return sorted(sorted(best, key=lambda slot: -best[slot])[:_MOST_SLOTS])

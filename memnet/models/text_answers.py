@@ -1,0 +1,112 @@
+"""Answers about documents and facts: hops over the store, then a reader of what they found."""
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+
+from memnet.config import Config
+from memnet.controllers import UntrainedController
+from memnet.hops import HopLoop, HopTrace, hop_records
+from memnet.readers import Ranked, read_facts, read_sentences
+from memnet.storage import Encode, MemoryStore
+from memnet.types import Answer, Candidate, Evidence
+
+
+class TextAnswers:
+    """Answers from documents, facts and what was told, with the untrained controller."""
+
+    def __init__(
+        self,
+        store: MemoryStore,
+        encode: Encode,
+        config: Config,
+        on_read: Callable[[Mapping[int, float]], None],
+    ) -> None:
+        """Join a memory and a controller.
+
+        Args:
+            store: the memory.
+            encode: of its keys.
+            config: settings.
+            on_read: given the attention weights of told slots after each read.
+        """
+        self._store = store
+        self._config = config
+        self._on_read = on_read
+        self._controller = UntrainedController(config.hop)
+        self._loop = HopLoop(store, encode, self._controller, config.hop)
+
+    def ask(self, question: str, hops: int | None, top_k: int, namespace: str | None) -> Answer:
+        """Answer a question; arguments as for ``Engine.ask``."""
+        started = time.perf_counter()
+        with self._store.reading():
+            trace = self._loop.run(question, hops or self._config.hop.hops, namespace)
+            ranked = self._ranked(trace, top_k)
+            records = hop_records(trace, self._store, top_k)
+        self._on_read(_told_weights(trace, ranked))
+        candidates = self._candidates(question, ranked)
+        return Answer(
+            question=question,
+            answer=candidates[0].text if candidates else None,
+            confidence=None,
+            abstained=not candidates,
+            candidates=candidates,
+            evidence=tuple(_evidence(item) for item in ranked[:top_k]),
+            hops=records,
+            model=self._controller.name,
+            elapsed_ms=(time.perf_counter() - started) * 1000,
+        )
+
+    def _ranked(self, trace: HopTrace, top_k: int) -> list[Ranked]:
+        """The best slots of the last hop; enough of them that a set of facts is whole."""
+        last = trace.last
+        scores = last.parts.total().tolist()
+        similarity = last.similarity.tolist()
+        first_hop = {
+            slot: number
+            for number, step in reversed(list(enumerate(trace.steps, start=1)))
+            for slot in step.ids[:top_k]
+        }
+        slots = self._store.fetch(last.ids)
+        return [
+            Ranked(slot, score, cosine, first_hop.get(slot.id, len(trace.steps)))
+            for slot, score, cosine in zip(slots, scores, similarity, strict=True)
+        ]
+
+    def _candidates(self, question: str, ranked: list[Ranked]) -> tuple[Candidate, ...]:
+        """Possible answers, best first; none when the memory does not hold the answer."""
+        settings = self._config.answer
+        if not ranked:
+            return ()
+        if ranked[0].slot.kind != "passage":
+            facts = [item for item in ranked if item.slot.kind != "passage"]
+            return read_facts(question, facts, settings)
+        passages = [item for item in ranked if item.slot.kind == "passage"][: settings.passages]
+        if max(item.similarity for item in passages) < settings.support_floor:
+            return ()
+        return read_sentences(question, passages, settings)[: settings.passages]
+
+
+def _told_weights(trace: HopTrace, ranked: Iterable[Ranked]) -> dict[int, float]:
+    """For each told slot the most that a hop attended to it."""
+    told = {item.slot.id for item in ranked if item.slot.valid_from is not None}
+    weights: dict[int, float] = {}
+    for step in trace.steps:
+        for slot, weight in zip(step.ids, step.weights.tolist(), strict=True):
+            if slot in told:
+                weights[slot] = max(weight, weights.get(slot, 0.0))
+    return weights
+
+
+def _evidence(item: Ranked) -> Evidence:
+    slot = item.slot
+    return Evidence(
+        id=slot.id,
+        kind="passage" if slot.kind == "passage" else "fact",
+        source=slot.source,
+        title=slot.title,
+        start=slot.start,
+        end=slot.end,
+        text=slot.text,
+        score=item.score,
+        hop=item.hop,
+    )

@@ -1,0 +1,211 @@
+"""Writing: what is told is compared with what was told before, and becomes one commit."""
+
+import hashlib
+import threading
+import time
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+import torch
+
+from memnet.config import WriteConfig
+from memnet.controllers import ToldBefore, WriteController
+from memnet.errors import InputError
+from memnet.ingest.statements import Statement, statement, statements, told_slot
+from memnet.storage import Encode, MemoryStore, NewSource, Slot
+from memnet.types import Action, WriteDecision
+
+
+class Usage:
+    """The attention that told slots got from reads, kept here until it can be stored.
+
+    So that a read never waits for a writer. May be shared between threads.
+    """
+
+    def __init__(self, store: MemoryStore, config: WriteConfig) -> None:
+        """Start with nothing."""
+        self._store = store
+        self._half_life = config.usage_half_life
+        self._guard = threading.Lock()
+        self._weights: dict[int, float] = {}
+
+    def add(self, weights: Mapping[int, float]) -> None:
+        """Take in the attention weights, 0..1, of one read."""
+        with self._guard:
+            for slot, weight in weights.items():
+                self._weights[slot] = self._weights.get(slot, 0.0) + weight
+
+    def save(self, wait: float | None = None) -> None:
+        """Store what was taken in.
+
+        Args:
+            wait: seconds to wait for another writer; None for the configured time.
+
+        Raises:
+            StoreBusyError, StoreError: it can't be stored now, and is kept for later.
+        """
+        if not self._weights:
+            return
+        with self._store.writing(wait):
+            with self._guard:
+                weights, self._weights = self._weights, {}
+            self._store.use(weights, time.time(), self._half_life)
+
+
+class Write:
+    """One text that is told: one transaction, however many sentences it has."""
+
+    def __init__(
+        self, store: MemoryStore, encode: Encode, config: WriteConfig, text: str, namespace: str
+    ) -> None:
+        """Take the text apart.
+
+        Raises:
+            InputError: it holds no words.
+        """
+        self._store = store
+        self._encode = encode
+        self._config = config
+        self._controller = WriteController(config)
+        self._digest = _digest(text)
+        self._namespace = namespace
+        self._statements = [told for told in statements(text) if told.about]
+        if not self._statements:
+            raise InputError("the text holds no words; tell something in plain words")
+        self._source: str | None = None
+        self._time = 0.0
+        self._decisions: list[WriteDecision] = []
+
+    def run(self) -> tuple[WriteDecision, ...]:
+        """Decide about each sentence in turn, and do it.
+
+        Raises:
+            InputError: something is to be forgotten that was not told; nothing is written then.
+            StoreBusyError, StoreError: the store can't be written.
+        """
+        # Encoded before the lock is taken: another writer need not wait for the encoder.
+        slots = [told_slot(told, 0.0) for told in self._statements]
+        texts = list(dict.fromkeys(text for one in slots for text in (one.key_text, one.relation)))
+        vectors = dict(zip(texts, self._encode(texts), strict=True))
+        self._encode = lambda texts: np.stack([vectors[text] for text in texts])
+        with self._store.changing():
+            # A clock that was set back must not let a statement end before it began.
+            self._time = max(time.time(), self._store.latest_time())
+            for told in self._statements:
+                self._evict(told, self._write(told))
+        return tuple(self._decisions)
+
+    def _write(self, told: Statement) -> int | None:
+        """Decide about a sentence and do it; returns the slot that holds it, if one does."""
+        before = self._told_before(told)
+        relation = torch.from_numpy(self._encode([told.relation.words])[0])
+        choice = self._controller.choose(
+            relation, self._compared(told, before), told.act, told.negative
+        )
+        affected = [(before[place][0], weight) for place, weight in choice.affected]
+        ids = [slot.id for slot, _ in affected]
+        holder: int | None = None
+        if choice.action == "erase":
+            if not ids:
+                raise InputError(
+                    f"nothing that was told matches {told.text!r}, so nothing was done; "
+                    "say it as it was told"
+                )
+            self._store.erase(ids)
+        elif choice.action == "merge":
+            holder = ids[0]
+            self._store.use({holder: 1.0}, self._time, self._config.usage_half_life)
+        else:
+            self._store.end(ids, self._time)
+            holder = None if choice.action == "end" else self._add(told)
+        action: Action = "erase" if choice.action == "end" else choice.action
+        for slot, weight in affected:
+            self._report(action, told, choice.reason, holder, slot, weight)
+        if not affected:
+            self._report(action, told, choice.reason, holder)
+        return holder
+
+    def _told_before(self, told: Statement) -> list[tuple[Slot, Statement]]:
+        """What was told about the same subject, in the order of times."""
+        found = [
+            (slot, statement(slot.text, subject=slot.title))
+            for slot in self._store.told(told.about, self._namespace)
+        ]
+        return [(slot, stored) for slot, stored in found if stored.about == told.about]
+
+    def _compared(self, told: Statement, before: Sequence[tuple[Slot, Statement]]) -> ToldBefore:
+        ids = [slot.id for slot, _ in before]
+        return ToldBefore(
+            relations=torch.from_numpy(self._store.relation_vectors(ids)),
+            permitted=_mask(told.act == "forget" or slot.valid_until is None for slot, _ in before),
+            exclusive=_mask(told.shares_aspect(stored) for _, stored in before),
+            same_verb=_mask(told.shares_aspect(stored, named=True) for _, stored in before),
+            same_value=_mask(told.same_value(stored) for _, stored in before),
+            same_words=_mask(told.words == stored.words for _, stored in before),
+            same_aspects=_mask(
+                told.relation.aspects == stored.relation.aspects for _, stored in before
+            ),
+            opposite=_mask(told.negative != stored.negative for _, stored in before),
+        )
+
+    def _add(self, told: Statement) -> int:
+        """Store a statement; returns the id of its slot."""
+        self._source = self._source or self._store.new_told_name()
+        slot = told_slot(told, self._time)
+        source = NewSource(self._source, self._digest, [slot], self._namespace, "told")
+        (added,) = self._store.append(source, self._encode)
+        return added
+
+    def _evict(self, told: Statement, holder: int | None) -> None:
+        """Delete what is beyond the capacity, but not what was told just now."""
+        capacity, half_life = self._config.capacity, self._config.usage_half_life
+        if capacity is None:
+            return
+        keep = () if holder is None else (holder,)
+        surplus = self._store.surplus(capacity, self._time, half_life, keep)
+        for slot in self._store.fetch(surplus):
+            why = "was used least" if slot.valid_until is None else "was valid no longer"
+            self._store.erase([slot.id])
+            reason = f"Room is for {capacity} told statements, and this one {why}."
+            self._report("evict", told, reason, None, slot)
+
+    def _report(
+        self,
+        action: Action,
+        told: Statement,
+        reason: str,
+        holder: int | None,
+        affected: Slot | None = None,
+        weight: float | None = None,
+    ) -> None:
+        holding = [] if holder is None else self._store.fetch([holder])
+        self._decisions.append(
+            WriteDecision(
+                action=action,
+                text=told.text,
+                slot=holder,
+                source=holding[0].source if holding else None,
+                other=None if affected is None else affected.id,
+                other_text=None if affected is None else affected.text,
+                weight=weight,
+                reason=reason,
+            )
+        )
+
+
+def _mask(values: Iterable[bool]) -> torch.Tensor:
+    return torch.tensor(list(values), dtype=torch.bool)
+
+
+def _digest(text: str) -> bytes:
+    """Of the told text.
+
+    Raises:
+        InputError: the text is not valid Unicode.
+    """
+    try:
+        return hashlib.blake2b(text.encode(), digest_size=16).digest()
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"the text holds a broken character at offset {error.start}; give it as UTF-8"
+        ) from error

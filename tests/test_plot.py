@@ -1,0 +1,88 @@
+import struct
+import zlib
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from memnet.cli.plot import check_plot, draw
+from memnet.errors import DependencyError, InputError
+from memnet.types import Alignment, Answer, Hop, SlotWeight
+
+
+def _weights(*shares: float) -> tuple[SlotWeight, ...]:
+    return tuple(
+        SlotWeight(id=place, source=f"s{place}", weight=share, title=f"Sentence <{place}> & more")
+        for place, share in enumerate(shares)
+    )
+
+
+ANSWER = Answer(
+    question="What does Ann carry?",
+    answer="cup,hat",
+    confidence=None,
+    abstained=False,
+    candidates=(),
+    evidence=(),
+    hops=(Hop(hop=1, weights=_weights(0.9, 0.1)), Hop(hop=2, weights=_weights(0.2, 0.5, 0.3))),
+    alignments=(
+        Alignment(word="cup", weights=_weights(1.0)),
+        Alignment(word="hat", weights=_weights(0.0, 1.0)),
+    ),
+    model="babi",
+    elapsed_ms=1,
+)
+LABELS = {
+    "hop 1", "hop 2", "cup", "hat", "Sentence <0> & more", "Sentence <1> & more",
+    "Sentence <2> & more",
+}  # fmt: skip
+
+
+def test_a_picture_has_rows_for_slots_and_columns_for_hops_and_words(tmp_path: Path) -> None:
+    draw(ANSWER, tmp_path / "plot.svg")
+    text = (tmp_path / "plot.svg").read_text()
+    ElementTree.fromstring(text)  # noqa: S314
+    # Letters are drawn as shapes; their text stands in comments.
+    for label in LABELS:
+        assert (
+            f"<!-- {label.replace('&', '&amp;').replace('<', '&lt;').replace('>', '&gt;')} -->"
+            in text
+        )
+
+
+def test_a_page_holds_the_picture(tmp_path: Path) -> None:
+    draw(ANSWER, tmp_path / "plot.html")
+    text = (tmp_path / "plot.html").read_text()
+    assert text.startswith("<!doctype html>")
+    ElementTree.fromstring(text[text.index("<svg") :])  # noqa: S314
+
+
+def test_a_png_is_whole(tmp_path: Path) -> None:
+    draw(ANSWER, tmp_path / "plot.png")
+    data = (tmp_path / "plot.png").read_bytes()
+    assert data.startswith(b"\x89PNG\r\n\x1a\n")
+    width, height = struct.unpack(">II", data[16:24])
+    place, pixels = 8, b""
+    while place < len(data):
+        length = int.from_bytes(data[place : place + 4], "big")
+        if data[place + 4 : place + 8] == b"IDAT":
+            pixels += data[place + 8 : place + 8 + length]
+        place += 12 + length
+    assert len(zlib.decompress(pixels)) == height * (1 + 4 * width)
+
+
+def test_nothing_attended_is_still_a_picture(tmp_path: Path) -> None:
+    draw(ANSWER.model_copy(update={"hops": (), "alignments": ()}), tmp_path / "plot.svg")
+    assert (tmp_path / "plot.svg").read_text().rstrip().endswith("</svg>")
+
+
+def test_what_can_not_be_drawn_is_refused_before_the_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(InputError, match=r"can't draw \.gif; use \.png, \.svg, \.html"):
+        check_plot(tmp_path / "plot.gif")
+    with pytest.raises(InputError, match="no such folder"):
+        check_plot(tmp_path / "nowhere" / "plot.png")
+    monkeypatch.setitem(__import__("sys").modules, "matplotlib", None)
+    with pytest.raises(DependencyError, match=r"pip install 'memnet\[plot\]'"):
+        check_plot(tmp_path / "plot.png")
