@@ -27,7 +27,7 @@ def model_folder(name: str | os.PathLike[str]) -> Path:
     Raises:
         ModelError: there is neither.
     """
-    shipped = {folder.name: folder for folder in _SHIPPED.iterdir() if folder.is_dir()}
+    shipped = {path.parent.name: path.parent for path in _SHIPPED.glob(f"*/{_NAME}.json")}
     folder = shipped.get(str(name), Path(name))
     if not folder.is_dir():
         names = ", ".join(sorted([TEXT, *shipped]))
