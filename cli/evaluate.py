@@ -50,7 +50,7 @@ def evaluate(
     if stories is None:
         result = _ask_lines(questions, hops, model, namespace, store)
     else:
-        result = _ask_stories(stories, hops, model)
+        result = _ask_stories(questions, stories, hops, model)
     if as_json:
         click.echo(result.model_dump_json(by_alias=True))
         return
@@ -69,10 +69,18 @@ def _ask_lines(
         return run(engine, asked, hops=hops, namespace=namespace, on_answer=lambda: bar.update(1))
 
 
-def _ask_stories(stories: "list[Story]", hops: int | None, model: str) -> "Evaluation":
+def _ask_stories(
+    questions: Path, stories: "list[Story]", hops: int | None, model: str
+) -> "Evaluation":
+    from memnet.errors import ModelError
     from memnet.evaluation.stories import evaluate_stories
-    from memnet.models.stored import load_story_model, model_folder
+    from memnet.models.stored import TEXT, load_story_model, model_folder
 
+    if model == TEXT:
+        raise ModelError(
+            f"{questions} is a file of stories, which the model '{TEXT}' can't answer; "
+            "give --model babi, or one that 'memnet train babi' made"
+        )
     trained = load_story_model(model_folder(model))
     with _progress(len(stories)) as bar:
         return evaluate_stories(trained, stories, hops=hops, on_answer=lambda: bar.update(1))

@@ -1,5 +1,6 @@
 """Answers of a story model, as plain values."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -7,8 +8,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from memnet.encoders.vocabulary import END, split_words
-from memnet.models.story import AskedStory, StoryModel, StoryOutput, joined
+from memnet.encoders.threads import one_thread_each
+from memnet.encoders.vocabulary import split_words
+from memnet.models.story import AskedStory, StoryModel, joined
 
 
 @dataclass(frozen=True)
@@ -43,29 +45,31 @@ def answer_stories(
         For each story the answers to its questions.
     """
     blank = [story._replace(answers=[()] * len(story.questions)) for story in stories]
-    output = model(joined([model.numbers(story) for story in blank]), hops=hops)
-    return [
-        [_answer(model, output, story, row, place) for place in range(len(story.questions))]
-        for row, story in enumerate(stories)
-    ]
-
-
-def _answer(
-    model: StoryModel, output: StoryOutput, story: AskedStory, row: int, place: int
-) -> StoryAnswer:
-    scores = output.decoded.logits[row, place].log_softmax(dim=-1)
-    best, numbers = scores.max(dim=-1)
-    listed = numbers.tolist()
-    length = listed.index(END) if END in listed else len(listed)
-    count = len(story.sentences)
-    return StoryAnswer(
-        words=tuple(model.vocabulary.spelled(listed)),
-        probability=float(best[: length + 1].sum().exp()),
-        attention=output.trace.weights[row, :, place, :count].numpy(),
-        halting=output.trace.halting[row, :, place].numpy(),
-        alignments=output.decoded.alignments[row, place, :length, :count].numpy(),
-        unknown=tuple(model.vocabulary.unknown(story.questions[place])),
-    )
+    with one_thread_each:
+        output = model(joined([model.numbers(story) for story in blank]), hops=hops)
+    best, numbers = output.decoded.logits.log_softmax(dim=-1).max(dim=-1)
+    attention = output.trace.weights.transpose(1, 2).numpy()
+    halting = output.trace.halting.transpose(1, 2).numpy()
+    alignments = output.decoded.alignments.numpy()
+    answers: list[list[StoryAnswer]] = []
+    for row, (story, logs, words) in enumerate(
+        zip(stories, best.tolist(), numbers.tolist(), strict=True)
+    ):
+        count = len(story.sentences)
+        answers.append([])
+        for place, question in enumerate(story.questions):
+            spelled = model.vocabulary.spelled(words[place])
+            answers[-1].append(
+                StoryAnswer(
+                    words=tuple(spelled),
+                    probability=math.exp(sum(logs[place][: len(spelled) + 1])),
+                    attention=attention[row, place, :, :count],
+                    halting=halting[row, place],
+                    alignments=alignments[row, place, : len(spelled), :count],
+                    unknown=tuple(model.vocabulary.unknown(question)),
+                )
+            )
+    return answers
 
 
 def ask_story(

@@ -133,11 +133,9 @@ class StoryModel(nn.Module):
 
     def _numbers(self, texts: Sequence[Sequence[str]], longest: int, *end: int) -> Tensor:
         """Lists of words as [1, len(texts), longest] int64, each closed by ``end``."""
-        rows = torch.full((1, len(texts), longest), PADDING)
-        for place, words in enumerate(texts):
-            line = [*self.vocabulary.numbers(words[: longest - len(end)]), *end]
-            rows[0, place, : len(line)] = torch.tensor(line, dtype=torch.int64)
-        return rows
+        lines = [[*self.vocabulary.numbers(words[: longest - len(end)]), *end] for words in texts]
+        padded = [[*line, *[PADDING] * (longest - len(line))] for line in lines]
+        return torch.tensor(padded, dtype=torch.int64).view(1, len(texts), longest)
 
 
 def asked_story(story: Story) -> AskedStory:
