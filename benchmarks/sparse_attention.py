@@ -1,22 +1,28 @@
 """Sparse attention: how much of the softmax over a whole memory the slots that FAISS picks keep.
 
-    python -m benchmarks.sparse_attention --train DIR --memory DIR
+    python -m benchmarks.sparse_attention --passages DIR --corpus DIR --facts DIR
 
-Trained queries: a multiplicative score is trained to attend to the passages that answer the
-questions in the files of ``--train`` ({"question", "supporting": titles, "passages": [{"title",
-"text"}]} a line). The memory is the first 10,000 passages of ``corpus.jsonl`` in ``--memory``, and
-its queries are the questions of the other files there, none of them trained on.
+Trained queries over two memories of 10,000 slots. In both a multiplicative score is trained to attend
+to the right slots and then asked questions that it was not trained on.
+
+Passages: trained on the question files of ``--passages`` ({"question", "supporting": titles,
+"passages": [{"title", "text"}]} a line) over their own passages; the memory is the first 10,000
+passages of ``corpus.jsonl`` in ``--corpus``, asked the questions of the other files there. Many
+passages are about right for such a question.
+
+Facts: ``facts.tsv`` and the ``1hop`` questions ({"question", "answers"} a line) of ``--facts``; keys
+are subject and relation, and the facts that answer are known.
 """
 
 import argparse
 import json
+from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import faiss
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from benchmarks.environment import environment
@@ -34,43 +40,40 @@ _RESULTS = Path(__file__).parent / "results" / "sparse_attention.json"
 def main() -> None:
     """Train, measure, and write the results."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--train", type=Path, required=True)
-    parser.add_argument("--memory", type=Path, required=True)
+    parser.add_argument("--passages", type=Path, required=True)
+    parser.add_argument("--corpus", type=Path, required=True)
+    parser.add_argument("--facts", type=Path, required=True)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=_RESULTS)
     options = parser.parse_args()
-    torch.manual_seed(options.seed)
     encoder = MiniLMEncoder(threads=2)
-    score, loss = _trained(encoder, options.train)
-    corpus = options.memory / "corpus.jsonl"
-    passages = _lines(corpus)[:_SLOTS]
-    asked = [
-        line["question"]
-        for file in sorted(options.memory.glob("*.jsonl"))
-        if file != corpus
-        for line in _lines(file)
-    ]
-    keys = encoder.encode([f"{line['title']}\n{line['text']}" for line in passages])
-    results = {
-        "environment": environment(),
-        "slots": len(passages),
-        "questions": len(asked),
-        "loss": loss,
-        "kept": _kept(score, encoder.encode(asked), keys),
-    }
+    results: dict[str, Any] = {"environment": environment(), "seed": options.seed}
+    for name, memory in (
+        ("facts", _facts(encoder, options.facts)),
+        ("passages", _passages(encoder, options.passages, options.corpus)),
+    ):
+        torch.manual_seed(options.seed)
+        score = MultiplicativeScore(encoder.dimension, encoder.dimension)
+        with torch.no_grad():
+            score.query.weight.copy_(_SCALE * torch.eye(encoder.dimension))
+        loss = _fit(score, memory.train_queries, memory.train_keys, memory.targets)
+        results[name] = {
+            "slots": len(memory.keys),
+            "questions": len(memory.queries),
+            "loss": loss,
+            "kept": _kept(score, memory.queries, memory.keys),
+        }
     options.out.write_text(json.dumps(results, indent=1) + "\n")
     print(json.dumps(results, indent=1))
 
 
 @torch.no_grad()
-def _kept(
-    score: MultiplicativeScore, queries: NDArray[np.float32], keys: NDArray[np.float32]
-) -> dict[str, dict[str, float]]:
+def _kept(score: MultiplicativeScore, queries: Tensor, keys: Tensor) -> dict[str, dict[str, float]]:
     """For each number of candidates: mean and lowest mass kept, and where it is at least 0.99."""
     index = faiss.IndexFlatIP(keys.shape[1])
-    index.add(keys)
-    projected = score.query(torch.from_numpy(queries)).numpy()
-    full = score(torch.from_numpy(queries), torch.from_numpy(keys))
+    index.add(keys.numpy())
+    projected = score.query(queries).numpy()
+    full = score(queries, keys)
     kept: dict[str, dict[str, float]] = {}
     for candidates in _CANDIDATES:
         ids = torch.from_numpy(index.search(projected, candidates)[1])
@@ -83,29 +86,92 @@ def _kept(
     return kept
 
 
-def _trained(encoder: MiniLMEncoder, folder: Path) -> tuple[MultiplicativeScore, dict[str, float]]:
-    """A score trained to attend to supporting passages among all passages of the files."""
+class _Memory(NamedTuple):
+    """Vectors [., D] float32 to train on and to measure with."""
+
+    train_queries: Tensor
+    train_keys: Tensor
+    targets: Tensor
+    """[training questions, training slots] float32: rows sum to one."""
+    queries: Tensor
+    keys: Tensor
+
+
+def _facts(encoder: MiniLMEncoder, folder: Path) -> _Memory:
+    """The facts that the first questions are about, filled up with others to 10,000."""
+    triples = [line.split("\t") for line in (folder / "facts.tsv").read_text().splitlines()]
+    about: dict[str, list[tuple[str, str, str]]] = {}
+    for subject, relation, value in triples:
+        about.setdefault(subject, []).append((subject, relation.replace("_", " "), value))
+    asked = {
+        split: _lines(folder / "1hop" / f"{split}.jsonl")[:count]
+        for split, count in (("train", 2000), ("dev", 400))
+    }
+    answering = {
+        split: [_answering(about, line) for line in lines] for split, lines in asked.items()
+    }
+    needed = [fact for lists in answering.values() for facts in lists for fact in facts]
+    rest = (fact for facts in about.values() for fact in facts)
+    slots = list(islice(dict.fromkeys(chain(needed, rest)), _SLOTS))
+    places = {fact: place for place, fact in enumerate(slots)}
+    keys = torch.from_numpy(encoder.encode([f"{fact[0]} {fact[1]}" for fact in slots]))
+    queries: dict[str, Tensor] = {}
+    targets = torch.zeros(0)
+    for split, lines in asked.items():
+        kept = [row for row, facts in enumerate(answering[split]) if facts]
+        queries[split] = torch.from_numpy(encoder.encode([lines[row]["question"] for row in kept]))
+        if split == "train":
+            targets = torch.zeros(len(kept), len(slots))
+            for number, row in enumerate(kept):
+                targets[number, [places[fact] for fact in answering[split][row]]] = 1.0
+    return _Memory(queries["train"], keys, _shares(targets), queries["dev"], keys)
+
+
+def _answering(
+    about: dict[str, list[tuple[str, str, str]]], line: dict[str, Any]
+) -> list[tuple[str, str, str]]:
+    """The facts of a subject that the question names whose values are its answers."""
+    question, answers = line["question"], set(line["answers"])
+    named = [subject for subject in about if subject in question]
+    if not named:
+        return []
+    facts = about[max(named, key=len)]
+    relations = {fact[1] for fact in facts if fact[2] in answers}
+    return [fact for fact in facts if fact[1] in relations] if len(relations) == 1 else []
+
+
+def _passages(encoder: MiniLMEncoder, folder: Path, corpus_folder: Path) -> _Memory:
+    """Training questions over all their passages, and others over the head of a corpus."""
     lines = [line for file in sorted(folder.glob("*.jsonl")) for line in _lines(file)]
     texts = {
         f"{passage['title']}\n{passage['text']}": passage["title"]
         for line in lines
         for passage in line["passages"]
     }
-    titles = list(texts.values())
     places: dict[str, list[int]] = {}
-    for place, title in enumerate(titles):
+    for place, title in enumerate(texts.values()):
         places.setdefault(title, []).append(place)
-    target = torch.zeros(len(lines), len(titles))
+    targets = torch.zeros(len(lines), len(texts))
     for row, line in enumerate(lines):
         for title in line["supporting"]:
-            target[row, places.get(title, [])] = 1.0
-    target /= target.sum(dim=1, keepdim=True).clamp(min=1.0)
-    keys = torch.from_numpy(encoder.encode(list(texts)))
-    queries = torch.from_numpy(encoder.encode([line["question"] for line in lines]))
-    score = MultiplicativeScore(queries.shape[1], keys.shape[1])
-    with torch.no_grad():
-        score.query.weight.copy_(_SCALE * torch.eye(queries.shape[1]))
-    return score, _fit(score, queries, keys, target)
+            targets[row, places.get(title, [])] = 1.0
+    corpus = corpus_folder / "corpus.jsonl"
+    slots = [f"{line['title']}\n{line['text']}" for line in _lines(corpus)[:_SLOTS]]
+    asked = [
+        line["question"]
+        for file in sorted(corpus_folder.glob("*.jsonl"))
+        if file != corpus
+        for line in _lines(file)
+    ]
+    train, keys, queries, memory = (
+        torch.from_numpy(encoder.encode(given))
+        for given in ([line["question"] for line in lines], list(texts), asked, slots)
+    )
+    return _Memory(train, keys, _shares(targets), queries, memory)
+
+
+def _shares(targets: Tensor) -> Tensor:
+    return targets / targets.sum(dim=1, keepdim=True).clamp(min=1.0)
 
 
 def _fit(

@@ -38,6 +38,12 @@ def train() -> None:
 @click.option(
     "--threads", type=click.IntRange(min=1), help="Processor cores.  [default: all that are free]"
 )
+@click.option(
+    "--supports/--answers-only",
+    default=True,
+    show_default=True,
+    help="Learn also from the numbers of supporting sentences, or from answers alone.",
+)
 @click.option("--device", default="cpu", show_default=True, help="cpu, cuda or cuda:N.")
 @json_option
 def babi(
@@ -46,6 +52,7 @@ def babi(
     epochs: int | None,
     seed: int,
     threads: int | None,
+    supports: bool,
     device: str,
     as_json: bool,
 ) -> None:
@@ -70,7 +77,14 @@ def babi(
     if epochs is not None:
         config = config.model_copy(update={"epochs": epochs})
     best = train_stories(
-        read_story_data(data), out, StoryModelConfig(), config, _show, device, threads
+        read_story_data(data),
+        out,
+        StoryModelConfig(),
+        config,
+        _show,
+        supports=supports,
+        device=device,
+        threads=threads,
     )
     if as_json:
         click.echo(json.dumps({"valid_error": best, "model": str(out)}))

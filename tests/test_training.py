@@ -1,4 +1,5 @@
 import json
+import math
 import random
 import signal
 import subprocess
@@ -14,9 +15,9 @@ from memnet.errors import InputError, ModelError
 from memnet.evaluation.stories import evaluate_stories, read_story_questions
 from memnet.ingest.stories import parse_stories
 from memnet.models.stored import load_story_model
-from memnet.models.story import StoryModelConfig
+from memnet.models.story import StoryBatch, StoryModelConfig
 from memnet.training.loop import EpochReport, TrainingConfig
-from memnet.training.stories import read_story_data, train_stories
+from memnet.training.stories import _Example, _missed, read_story_data, train_stories
 
 CONFIG = StoryModelConfig(width=24, heads=2, inner=32, hops=2, blocks=2, queries=4)
 
@@ -173,3 +174,40 @@ def test_question_files_of_both_kinds(tmp_path: Path) -> None:
     stories = tmp_path / "story.txt"
     stories.write_text(moves(3, 4))
     assert [len(story.sentences) for story in read_story_questions(stories) or []] == [4, 4, 4]
+
+
+def test_the_loss_of_supports_is_the_likelihood_that_no_hop_saw_them() -> None:
+    weights = torch.rand(2, 3, 2, 4, generator=torch.Generator().manual_seed(5))
+    stories = parse_stories(
+        "1 Ann ran.\n2 Ben sat.\n3 Who ran?\tAnn\t1\n4 Who sat?\tBen\t2 1\n"
+        "1 Cid ran.\n2 Who sat?\tnobody\n",
+        "story",
+    )
+    examples = [
+        _Example("walk", StoryBatch(*[torch.zeros(1)] * 4), [q.supports for q in story.questions])
+        for story in stories
+    ]
+    losses: list[float] = []
+    for row, story in enumerate(stories):
+        for place, question in enumerate(story.questions):
+            for sentence in question.supports:
+                missed = 1.0
+                for hop in range(3):
+                    missed *= 1 - float(weights[row, hop, place, sentence])
+                losses.append(-math.log(1 - missed))
+    assert len(losses) == 3
+    assert float(_missed(weights, examples)) == pytest.approx(sum(losses) / 3, abs=1e-4)
+    assert float(_missed(weights, [e._replace(supports=[]) for e in examples])) == 0
+
+
+def test_learning_from_answers_alone_is_another_run(data: Path, tmp_path: Path) -> None:
+    stories, config = read_story_data(data), TrainingConfig(epochs=2)
+    losses: dict[bool, list[float]] = {}
+    for supports in (True, False):
+        reports: list[EpochReport] = []
+        out = tmp_path / str(supports)
+        train_stories(stories, out, CONFIG, config, reports.append, supports=supports)
+        losses[supports] = [report.loss for report in reports]
+        notes = json.loads((out / "model.json").read_text())["trained"]
+        assert notes["supports"] is supports
+    assert losses[True][0] > losses[False][0]
