@@ -17,7 +17,7 @@ demo: .venv/demo
 	done
 
 test: .venv/test
-	$(BIN)/python -m pytest -q
+	$(BIN)/python -m pytest -q -n auto
 
 check: lint types contracts docs test
 

@@ -2,7 +2,6 @@ import struct
 import zlib
 from pathlib import Path
 from xml.etree import ElementTree
-from xml.sax.saxutils import escape
 
 import pytest
 
