@@ -2,16 +2,16 @@
 
     python -m benchmarks.sparse_attention --passages DIR --corpus DIR --facts DIR
 
-Trained queries over two memories of 10,000 slots. In both a multiplicative score is trained to attend
-to the right slots and then asked questions that it was not trained on.
+Trained queries over two memories of 10,000 slots. In both a multiplicative score is trained to
+attend to the right slots and then asked questions that it was not trained on.
 
 Passages: trained on the question files of ``--passages`` ({"question", "supporting": titles,
 "passages": [{"title", "text"}]} a line) over their own passages; the memory is the first 10,000
 passages of ``corpus.jsonl`` in ``--corpus``, asked the questions of the other files there. Many
 passages are about right for such a question.
 
-Facts: ``facts.tsv`` and the ``1hop`` questions ({"question", "answers"} a line) of ``--facts``; keys
-are subject and relation, and the facts that answer are known.
+Facts: ``facts.tsv`` and the ``1hop`` questions ({"question", "answers"} a line) of ``--facts``;
+keys are subject and relation, and the facts that answer are known.
 """
 
 import argparse
