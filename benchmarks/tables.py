@@ -46,6 +46,30 @@ def multihop(results: dict[str, Any]) -> str:
     return "\n".join(rows)
 
 
+def stories(results: dict[str, Any]) -> str:
+    """The tables of the benchmark over stories."""
+    tasks = list(results["errors"])
+    rows: list[str] = []
+    for half in (tasks[: len(tasks) // 2], tasks[len(tasks) // 2 :]):
+        wrong = " | ".join(f"{100 * results['errors'][task]:.1f}" for task in half)
+        rows += [
+            f"| task | {' | '.join(half)} |",
+            "|---" * (len(half) + 1) + "|",
+            f"| wrong, % | {wrong} |",
+            "",
+        ]
+    ask = results["ask_ms"]
+    rows += [
+        f"Mean {100 * results['mean_error']:.2f} % wrong, {results['failed']} tasks over 5 %; "
+        f"{results['parameters']:,} parameters, epoch {results['trained']['epoch']}. "
+        f"{results['questions_per_second']:,.0f} questions/s in batches on one core; `Engine.ask` "
+        f"about a stored story p50 {ask['p50']:.1f} ms, p95 {ask['p95']:.1f} ms (n = {ask['n']}).",
+        "",
+        _source(results["environment"]),
+    ]
+    return "\n".join(rows)
+
+
 def _source(environment: dict[str, Any]) -> str:
     machine = environment["machine"]
     versions = ", ".join(f"{name} {version}" for name, version in environment["versions"].items())
@@ -58,7 +82,7 @@ def _source(environment: dict[str, Any]) -> str:
 def page() -> str:
     """The page with its tables as they should be."""
     text = _PAGE.read_text(encoding="utf-8")
-    for name, table in (("multihop", multihop),):
+    for name, table in (("multihop", multihop), ("stories", stories)):
         results = json.loads((_FOLDER / "results" / f"{name}.json").read_text(encoding="utf-8"))
         start, end = f"<!-- {name} -->\n", f"\n<!-- /{name} -->"
         before, _, rest = text.partition(start)
