@@ -44,6 +44,12 @@ def train() -> None:
     show_default=True,
     help="Learn also from the numbers of supporting sentences, or from answers alone.",
 )
+@click.option(
+    "--renaming/--as-written",
+    default=True,
+    show_default=True,
+    help="In bAbI's tasks, let names change places within a story, or leave stories as they are.",
+)
 @click.option("--device", default="cpu", show_default=True, help="cpu, cuda or cuda:N.")
 @json_option
 def babi(
@@ -53,6 +59,7 @@ def babi(
     seed: int,
     threads: int | None,
     supports: bool,
+    renaming: bool,
     device: str,
     as_json: bool,
 ) -> None:
@@ -83,6 +90,7 @@ def babi(
         config,
         _show,
         supports=supports,
+        renaming=renaming,
         device=device,
         threads=threads,
     )

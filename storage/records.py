@@ -22,7 +22,7 @@ from memnet.storage.slots import (
 )
 from memnet.storage.terms import query_terms
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 _MIGRATIONS = {
     1: """
@@ -108,6 +108,20 @@ _MIGRATIONS = {
         INSERT INTO slot_text (slot_text, rowid, title, text)
         VALUES ('delete', old.id, old.title, old.text);
     END;
+    """,
+    3: """
+    CREATE TABLE link (
+        subject INTEGER NOT NULL REFERENCES symbol (id),
+        relation INTEGER NOT NULL REFERENCES vector (id),
+        object INTEGER NOT NULL REFERENCES symbol (id),
+        slot INTEGER NOT NULL REFERENCES slot (id),
+        PRIMARY KEY (subject, relation, object, slot)
+    ) WITHOUT ROWID;
+    CREATE INDEX link_by_slot ON link (slot);
+    INSERT INTO link
+        SELECT slot_key.symbol, slot.vector, mention.symbol, slot.id FROM slot
+        JOIN slot_key ON slot_key.slot = slot.id JOIN mention ON mention.slot = slot.id
+        WHERE slot.kind <> 'passage';
     """,
 }
 
@@ -308,7 +322,8 @@ class Records:
                 listed,
             )
         )
-        self._connection.execute(f"DELETE FROM slot_key WHERE slot {_LISTED}", (listed,))
+        for table in ("link", "slot_key"):
+            self._connection.execute(f"DELETE FROM {table} WHERE slot {_LISTED}", (listed,))
         self._connection.execute(f"DELETE FROM mention WHERE slot {_LISTED}", (listed,))
         self._connection.execute(f"DELETE FROM slot WHERE id {_LISTED}", (listed,))
         self._connection.execute(
@@ -557,6 +572,58 @@ class Records:
             found.setdefault(slot, []).append(name)
         return found
 
+    def linked(self, names: Iterable[str]) -> dict[str, int]:
+        """Those of the named symbols that some fact is about, with their ids."""
+        rows = self._rows(
+            f"SELECT name, id FROM symbol WHERE name {_LISTED} "
+            "AND EXISTS (SELECT 1 FROM link WHERE link.subject = symbol.id)",
+            _json(names),
+        )
+        return dict(rows)
+
+    def outgoing(self, subjects: Iterable[int], namespace: str | None) -> NDArray[np.int64]:
+        """Symbol, relation and number of facts [G, 3] int64 of each relation of some symbols."""
+        chosen, parameters = _in_namespace(namespace)
+        rows = self._rows(
+            f"SELECT subject, relation, count(*) FROM link WHERE subject {_LISTED} {chosen}"
+            "GROUP BY subject, relation",
+            _json(subjects),
+            *parameters,
+        )
+        return np.array(rows, np.int64).reshape(-1, 3)
+
+    def followed(
+        self, pairs: Iterable[tuple[int, int]], namespace: str | None
+    ) -> NDArray[np.int64]:
+        """Place of the pair, object and slot [M, 3] int64 of the facts of (symbol, relation)."""
+        chosen, parameters = _in_namespace(namespace)
+        rows = self._rows(
+            "SELECT pair.key, link.object, link.slot FROM json_each(?) AS pair "
+            "CROSS JOIN link ON link.subject = json_extract(pair.value, '$[0]') "
+            f"AND link.relation = json_extract(pair.value, '$[1]') WHERE true {chosen}",
+            _json(pairs),
+            *parameters,
+        )
+        return np.array(rows, np.int64).reshape(-1, 3)
+
+    def all_links(self) -> NDArray[np.int64]:
+        """Subject, relation and object [M, 3] int64 of all facts, in this order, each once."""
+        rows = self._rows("SELECT DISTINCT subject, relation, object FROM link ORDER BY 1, 2, 3")
+        return np.array(rows, np.int64).reshape(-1, 3)
+
+    def symbol_names(self, ids: Iterable[int]) -> dict[int, str]:
+        """The names of symbols."""
+        return dict(self._rows(f"SELECT id, name FROM symbol WHERE id {_LISTED}", _json(ids)))
+
+    def vectors(
+        self, ids: Sequence[int], dimension: int
+    ) -> tuple[list[bytes], NDArray[np.float32]]:
+        """Digests and vectors [K, D] float32 by their ids, in this order."""
+        rows = self._rows(f"SELECT id, digest, data FROM vector WHERE id {_LISTED}", _json(ids))
+        found = {row[0]: row[1:] for row in rows}
+        data = np.frombuffer(b"".join(found[vector][1] for vector in ids), "<f4")
+        return [found[vector][0] for vector in ids], data.reshape(-1, dimension).astype(np.float32)
+
     def namespace_ids(self, namespace: str) -> NDArray[np.int64]:
         """Ids of the valid passages of a namespace: [N] int64."""
         rows = self._rows(
@@ -584,6 +651,13 @@ class Records:
         wrong = self._one("SELECT count(*) FROM slot WHERE valid_until < valid_from")
         if wrong is not None and wrong[0]:
             found.append(f"database: {wrong[0]} statements ended before they began")
+        wrong = self._one(
+            "SELECT count(*) FROM slot WHERE kind <> 'passage' "
+            "AND NOT EXISTS (SELECT 1 FROM link WHERE link.slot = slot.id "
+            "AND link.relation = slot.vector)"
+        )
+        if wrong is not None and wrong[0]:
+            found.append(f"database: {wrong[0]} facts can't be followed")
         if not self._text_agrees():
             found.append("text search: does not agree with the slots")
         return found
@@ -658,6 +732,13 @@ class Records:
                 f"INSERT INTO {table} (slot, symbol) SELECT ?, id FROM symbol WHERE name {_LISTED}",
                 (slot_id, _json(set(names))),
             )
+        if slot.kind != "passage":
+            self._connection.execute(
+                "INSERT INTO link SELECT slot_key.symbol, slot.vector, mention.symbol, slot.id "
+                "FROM slot JOIN slot_key ON slot_key.slot = slot.id "
+                "JOIN mention ON mention.slot = slot.id WHERE slot.id = ?",
+                (slot_id,),
+            )
         return slot_id
 
     def _rows(self, statement: str, *parameters: Any) -> list[tuple[Any, ...]]:
@@ -677,6 +758,17 @@ class Records:
     def _only(self, statement: str, *parameters: Any) -> tuple[Any, ...]:
         """The row of a statement that always gives one."""
         return self._rows(statement, *parameters)[0]
+
+
+def _in_namespace(namespace: str | None) -> tuple[str, list[str]]:
+    """A condition on ``link.slot``, and its parameters."""
+    if namespace is None:
+        return "", []
+    return (
+        "AND EXISTS (SELECT 1 FROM slot JOIN source ON source.id = slot.source "
+        "WHERE slot.id = link.slot AND source.namespace = ?) ",
+        [namespace],
+    )
 
 
 def _json(values: Iterable[Any]) -> str:

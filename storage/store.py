@@ -292,6 +292,56 @@ class MemoryStore:
         """For each slot the symbols it mentions that some other valid slot is about."""
         return self._records.mentioned(int(slot) for slot in ids)
 
+    def linked(self, names: Iterable[str]) -> dict[str, int]:
+        """Those of the named symbols that some fact is about, with their ids."""
+        return self._records.linked(names)
+
+    def outgoing(
+        self, symbols: Iterable[int], namespace: str | None = None
+    ) -> NDArray[np.int64]:
+        """The relations of the facts about some symbols.
+
+        Args:
+            symbols: ids.
+            namespace: to look in; None for all.
+
+        Returns:
+            [G, 3] int64: symbol, relation, and how many facts about the one have the other. A
+            relation's number is that of its key vector.
+        """
+        return self._records.outgoing(symbols, namespace)
+
+    def followed(
+        self, pairs: Iterable[tuple[int, int]], namespace: str | None = None
+    ) -> NDArray[np.int64]:
+        """Where facts lead.
+
+        Args:
+            pairs: (symbol, relation).
+            namespace: to look in; None for all.
+
+        Returns:
+            [M, 3] int64: place of the pair, the symbol of the fact's value, and its slot.
+        """
+        return self._records.followed(pairs, namespace)
+
+    def all_links(self) -> NDArray[np.int64]:
+        """Every fact once, forward and reverse: [M, 3] int64 symbol, relation, symbol; sorted."""
+        return self._records.all_links()
+
+    def symbol_names(self, symbols: Iterable[int]) -> dict[int, str]:
+        """The names of symbols by their ids."""
+        return self._records.symbol_names(symbols)
+
+    def relation_keys(self, relations: Sequence[int]) -> tuple[list[str], NDArray[np.float32]]:
+        """For each relation what names it in any store (32 hex digits), and its key vector.
+
+        Returns:
+            R names, and [R, D] float32.
+        """
+        digests, vectors = self._records.vectors(relations, self.dimension)
+        return [digest.hex() for digest in digests], vectors
+
     def source_states(self, names: Iterable[str], namespace: str = "") -> dict[str, SourceState]:
         """Digest and origin of those of the named sources that are stored."""
         return self._records.source_states(names, namespace)

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,19 @@ _WINDOW_TOKENS = 256
 """Tokens the encoder was trained to see at once, with the two that mark start and end."""
 _BATCH_TOKENS = 1024
 """Tokens of a batch: enough for full speed, small enough for the cache of one core."""
+
+
+MENTION = "[MASK]"
+"""Stands in a text for a name that is to play no part in its encoding."""
+
+
+class TokenStates(NamedTuple):
+    """A text, token by token."""
+
+    states: NDArray[np.float32]
+    """[T, D] float32, rows of length one."""
+    mentions: tuple[int, ...]
+    """Places of the tokens that are ``MENTION``."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +101,29 @@ class MiniLMEncoder:
                 vectors[window.text] += vector * len(window.tokens)
         lengths: NDArray[np.float32] = np.linalg.norm(vectors, axis=1, keepdims=True)
         return vectors / lengths
+
+    def encode_tokens(self, texts: Sequence[str]) -> list[TokenStates]:
+        """Encode each token of texts; what lies beyond a text's first 256 tokens is left out.
+
+        Args:
+            texts: N strings; ``MENTION`` in them is one token of its own.
+
+        Raises:
+            EncoderError: the weights are missing or damaged.
+        """
+        tokenizer, network = self._parts()
+        mention = tokenizer.token_to_id(MENTION)
+        windows = [
+            _Window(text, next(_token_windows(encoding.ids)))
+            for text, encoding in enumerate(tokenizer.encode_batch(list(texts)))
+        ]
+        found: dict[int, TokenStates] = {}
+        for batch in _batches(windows):
+            tokens = np.array([window.tokens for window in batch], np.int64)
+            for window, states in zip(batch, network.embed_tokens(tokens), strict=True):
+                places = [place for place, token in enumerate(window.tokens) if token == mention]
+                found[window.text] = TokenStates(states, tuple(places))
+        return [found[text] for text in range(len(texts))]
 
     def _embedded(
         self, network: "SentenceNetwork", batches: list[list[_Window]]

@@ -56,14 +56,25 @@ class SentenceNetwork(nn.Module):
         Returns:
             [B, D] float32, rows of length one.
         """
+        return nn.functional.normalize(self.tokens(token_ids).mean(dim=1), dim=-1)
+
+    def tokens(self, token_ids: Tensor) -> Tensor:
+        """Token states [B, T, D] float32 of texts of equal length; arguments as ``forward``."""
         places = self.positions.weight[: token_ids.shape[1]] + self.segments.weight[0]
-        tokens = self.encoder(self.norm(self.words(token_ids) + places))
-        return nn.functional.normalize(tokens.mean(dim=1), dim=-1)
+        states: Tensor = self.encoder(self.norm(self.words(token_ids) + places))
+        return states
 
     def embed(self, token_ids: NDArray[np.int64]) -> NDArray[np.float32]:
         """``forward`` from and to NumPy, without gradients: [B, T] int64 -> [B, D] float32."""
         with one_thread_each, torch.inference_mode():
             vectors: NDArray[np.float32] = self(torch.from_numpy(token_ids)).numpy()
+        return vectors
+
+    def embed_tokens(self, token_ids: NDArray[np.int64]) -> NDArray[np.float32]:
+        """``tokens`` from and to NumPy, of length one: [B, T] int64 -> [B, T, D] float32."""
+        with one_thread_each, torch.inference_mode():
+            states = nn.functional.normalize(self.tokens(torch.from_numpy(token_ids)), dim=-1)
+            vectors: NDArray[np.float32] = states.numpy()
         return vectors
 
     @classmethod

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 
 from memnet.engine import Engine
-from memnet.evaluation.questions import Question
+from memnet.ingest.questions import Question
 from memnet.evaluation.scores import exact_match, f1, recall
 from memnet.types import Answer, Evaluation
 

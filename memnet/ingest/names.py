@@ -45,6 +45,11 @@ def normalise(name: str) -> str:
     return " ".join(_LETTERS.findall(folded))
 
 
+def symbol(name: str) -> str:
+    """The symbol of a name: its one spelling, or the name itself where that has no letter left."""
+    return normalise(name) or name.strip().casefold()
+
+
 def title_symbols(title: str) -> tuple[str, ...]:
     """The names under which something of this title is known: in full, and without brackets."""
     names = (normalise(title), normalise(_BRACKETS.sub("", title)))
@@ -60,7 +65,7 @@ def mentions(text: str) -> tuple[str, ...]:
     """
     spans = [span for run in _runs(text) for span in _readings(run)]
     found = [text[start:end] for start, end in sorted(spans)] + _QUOTED.findall(text)
-    return tuple(dict.fromkeys(name for name in map(normalise, found) if _is_name(name)))
+    return tuple(dict.fromkeys(name for name in map(normalise, found) if is_name(name)))
 
 
 def possible_names(question: str) -> list[str]:
@@ -71,7 +76,7 @@ def possible_names(question: str) -> list[str]:
         for length in range(min(_LONGEST_NAME, len(words)), 0, -1)
         for start in range(len(words) - length + 1)
     ]
-    return list(dict.fromkeys(run for run in runs if _is_name(run)))
+    return list(dict.fromkeys(run for run in runs if is_name(run)))
 
 
 def longest(names: Iterable[str]) -> list[str]:
@@ -144,5 +149,6 @@ def _readings(run: list[_Atom]) -> list[tuple[int, int]]:
     return spans
 
 
-def _is_name(name: str) -> bool:
+def is_name(name: str) -> bool:
+    """Whether normalised words may be a name: not a number, and not only a word like "who"."""
     return bool(name) and name not in _NO_NAMES and not name.isdigit() and len(name) > 1

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 
-from memnet.ingest.names import mentions, normalise, title_symbols
+from memnet.ingest.names import mentions, normalise, symbol, title_symbols
 from memnet.ingest.parsed import ParsedDocument, ParsedFacts
 from memnet.ingest.windows import windows
 from memnet.storage import NewSlot, NewSource
@@ -59,8 +59,8 @@ def facts_source(facts: ParsedFacts, digest: bytes, namespace: str) -> NewSource
                     start=start,
                     end=end,
                     key_text=key_text,
-                    key_symbols=_symbol(key),
-                    value_symbols=_symbol(value),
+                    key_symbols=(symbol(key),),
+                    value_symbols=(symbol(value),),
                     relation=relation,
                     value=value,
                 )
@@ -72,6 +72,3 @@ def relation_words(relation: str) -> str:
     """A relation's name as words: ``starred_actors`` and ``starred.actors`` as "starred actors"."""
     return normalise(relation) or relation
 
-
-def _symbol(name: str) -> tuple[str, ...]:
-    return (normalise(name) or name.strip().casefold(),)

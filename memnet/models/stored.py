@@ -1,4 +1,4 @@
-"""Story models as folders."""
+"""Trained models as folders."""
 
 import os
 from collections.abc import Mapping
@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from memnet.encoders.vocabulary import Vocabulary
 from memnet.errors import ModelError
 from memnet.models.checkpoint import fill, load_checkpoint, save_checkpoint
+from memnet.models.facts import FactModel, FactModelConfig
 from memnet.models.story import StoryModel, StoryModelConfig
 
 TEXT = "text"
@@ -18,7 +19,8 @@ TEXT = "text"
 
 _SHIPPED = Path(__file__).with_name("shipped")
 _NAME = "model"
-_KIND = "story"
+_STORY = "story"
+_FACTS = "facts"
 
 
 def model_folder(name: str | os.PathLike[str]) -> Path:
@@ -51,7 +53,7 @@ def save_story_model(folder: Path, model: StoryModel, notes: Mapping[str, Any]) 
     """
     tensors = {name: tensor.cpu().contiguous() for name, tensor in model.state_dict().items()}
     description = {
-        "kind": _KIND,
+        "kind": _STORY,
         "config": model.config.model_dump(),
         "vocabulary": list(model.vocabulary.words),
         "trained": dict(notes),
@@ -59,26 +61,72 @@ def save_story_model(folder: Path, model: StoryModel, notes: Mapping[str, Any]) 
     save_checkpoint(folder, _NAME, tensors, description)
 
 
+def save_fact_model(
+    folder: Path, model: FactModel, threshold: float, notes: Mapping[str, Any]
+) -> None:
+    """As ``save_story_model``, for a fact model and the threshold of its answers."""
+    description = {
+        "kind": _FACTS,
+        "config": model.config.model_dump(),
+        "encoded": model.controller.input.in_features,
+        "relations": model.relations,
+        "familiar": sorted(model.familiar),
+        "threshold": threshold,
+        "trained": dict(notes),
+    }
+    tensors = {name: tensor.cpu().contiguous() for name, tensor in model.state_dict().items()}
+    save_checkpoint(folder, _NAME, tensors, description)
+
+
+def load_model(folder: Path) -> StoryModel | tuple[FactModel, float]:
+    """A model as it was saved, ready to answer; a fact model with the threshold of its answers.
+
+    Raises:
+        ModelError: the folder holds no whole model.
+    """
+    tensors, description = load_checkpoint(folder, _NAME)
+    makers = {_STORY: _story_model, _FACTS: _fact_model}
+    kind = description.get("kind")
+    if kind not in makers:
+        raise ModelError(
+            f"{folder} holds a model of kind {kind!r}, expected {_STORY!r} or {_FACTS!r}; give a "
+            "model that 'memnet train' made"
+        )
+    try:
+        with torch.random.fork_rng():
+            model = makers[kind](description)
+    except (KeyError, TypeError, ValidationError) as error:
+        raise ModelError(
+            f"{folder / _NAME}.json does not describe a model ({error!r}); train it again"
+        ) from error
+    fill(model, tensors, folder)
+    model.eval()
+    if isinstance(model, FactModel):
+        return model, float(description["threshold"])
+    return model
+
+
 def load_story_model(folder: Path) -> StoryModel:
-    """A model as it was saved, ready to answer.
+    """A story model as it was saved, ready to answer.
 
     Raises:
         ModelError: the folder holds no whole story model.
     """
-    tensors, description = load_checkpoint(folder, _NAME)
-    if description.get("kind") != _KIND:
+    model = load_model(folder)
+    if not isinstance(model, StoryModel):
         raise ModelError(
-            f"{folder} holds a model of kind {description.get('kind')!r}, expected {_KIND!r}; "
-            "give a model that 'memnet train babi' made"
+            f"{folder} holds a model for facts, expected one for stories; give a model that "
+            "'memnet train babi' made"
         )
-    try:
-        config = StoryModelConfig.model_validate(description["config"])
-        vocabulary = Vocabulary(description["vocabulary"])
-    except (KeyError, TypeError, ValidationError) as error:
-        raise ModelError(
-            f"{folder / _NAME}.json does not describe a story model ({error!r}); train it again"
-        ) from error
-    with torch.random.fork_rng():
-        model = StoryModel(vocabulary, config)
-    fill(model, tensors, folder)
-    return model.eval()
+    return model
+
+
+def _story_model(description: Mapping[str, Any]) -> StoryModel:
+    config = StoryModelConfig.model_validate(description["config"])
+    return StoryModel(Vocabulary(description["vocabulary"]), config)
+
+
+def _fact_model(description: Mapping[str, Any]) -> FactModel:
+    config = FactModelConfig.model_validate(description["config"])
+    familiar = frozenset(description["familiar"])
+    return FactModel(config, description["encoded"], description["relations"], familiar)

@@ -129,6 +129,7 @@ class Training:
             lr=config.learning_rate,
             betas=(0.9, 0.98),
             weight_decay=config.weight_decay,
+            fused=True,
         )
         self._epoch = self._updates = self._best_epoch = 0
         self._best = math.inf
@@ -230,9 +231,7 @@ class Training:
         for name, parameter in self._module.named_parameters():
             if f"{name}/step" in tensors:  # a parameter that had no gradient yet has no moments
                 self._optimizer.state[parameter] = {
-                    moment: tensors[f"{name}/{moment}"].to(
-                        parameter.device if moment != "step" else "cpu"
-                    )
+                    moment: tensors[f"{name}/{moment}"].to(parameter.device)
                     for moment in ("exp_avg", "exp_avg_sq", "step")
                 }
         self._epoch, self._updates = description["epoch"], description["updates"]

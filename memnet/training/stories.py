@@ -2,6 +2,7 @@
 
 import hashlib
 import random
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,16 +23,12 @@ from memnet.models.story import (
     joined,
 )
 from memnet.training.loop import EpochReport, Training, TrainingConfig
+from memnet.training.renaming import BABI_NAMES, Renaming, read_names
+from memnet.training.sampling import TaskSampler
 
 _BATCH_ROWS = 256
 """Sentences and questions of a batch, padding included. It is the number of updates that counts:
 path finding (task 19) stayed at chance for ten epochs of 512 and was learned in ten of 256."""
-_KNOWN_ERROR = 0.02
-"""Training error of a task below which fewer and fewer of its stories are trained on."""
-_LEAST_SHARE = 0.15
-"""Of the stories of a task that an epoch trains on, however well the task is known."""
-_MEMORY = 0.95
-"""Of the running training error, kept at each batch."""
 _HALTING_FROM = 0.6
 """Of the run: before it every question makes all hops. Learned from the start, halting after the
 first hop won everywhere, and the later hops were never learned."""
@@ -43,7 +40,7 @@ chance for nine epochs of its own; with it five were enough for 0.9 % wrong."""
 _CERTAIN = 0.9999
 _NEARLY_NONE = 1e-6
 """They keep logarithms finite."""
-_UNKNOWN_SHARE = 0.001
+_UNKNOWN_SHARE = 0.0003
 """Of the words that are hidden while training, so that a word never seen does no harm."""
 
 
@@ -59,6 +56,11 @@ class _Example(NamedTuple):
     numbers: StoryBatch
     supports: Sequence[Sequence[int]]
     """For each question the sentences that support its answer, where the file names them."""
+
+    @property
+    def rows(self) -> int:
+        """Sentences and questions."""
+        return self.numbers.sentences.shape[1] + self.numbers.questions.shape[1]
 
 
 @dataclass(frozen=True)
@@ -97,6 +99,7 @@ def train_stories(
     config: TrainingConfig,
     on_epoch: Callable[[EpochReport], None] = lambda _: None,
     supports: bool = True,
+    renaming: bool = True,
     device: str = "cpu",
     threads: int | None = None,
 ) -> float:
@@ -110,6 +113,8 @@ def train_stories(
         on_epoch: called after each epoch.
         supports: learn also to attend to the sentences that the files name as supporting an
             answer; else from answers alone.
+        renaming: let names that mean nothing by themselves change places in each story anew,
+            where the tasks are those of bAbI.
         device: of torch, such as "cpu" or "cuda".
         threads: processor cores to use; None for torch's own number.
 
@@ -134,6 +139,7 @@ def train_stories(
         "preset": "babi",
         "data": data.digest,
         "supports": supports,
+        "renaming": renaming,
         "model": model_config.model_dump(),
         "torch": torch.__version__,
     }
@@ -142,21 +148,25 @@ def train_stories(
         notes = {**identity, "training": config.model_dump(), "epoch": report.epoch}
         save_story_model(out, model, {**notes, "valid_errors": dict(report.errors)})
 
-    task = StoryTask(model, data, config.seed, supports)
+    task = StoryTask(model, data, config.seed, supports, renaming)
     return Training(model, task, config, out, keep, identity).run(on_epoch)
 
 
 class StoryTask:
     """Questions about stories, as the training loop sees them.
 
-    Tasks that are known are trained on less: each epoch takes the more of a task's stories, the
-    larger its running training error is.
+    Each epoch trains more on the tasks whose running training error is large.
     """
 
     def __init__(
-        self, model: StoryModel, data: StoryData, seed: int, supports: bool = True
+        self,
+        model: StoryModel,
+        data: StoryData,
+        seed: int,
+        supports: bool = True,
+        renaming: bool = True,
     ) -> None:
-        """Number all words once; ``supports`` as for ``train_stories``."""
+        """Number all words once; ``supports`` and ``renaming`` as for ``train_stories``."""
         self._model = model
         self._seed = seed
         self._supports = supports
@@ -167,16 +177,18 @@ class StoryTask:
             file.task: [self._example(file.task, story) for story in file.stories]
             for file in data.valid
         }
-        self._errors = {example.task: 1.0 for example in self._train}
+        rows = Counter[str]()
+        for example in self._train:
+            rows[example.task] += example.rows
+        self._sampler = TaskSampler(rows)
+        self._renaming = _renaming(model.vocabulary, data) if renaming else None
 
     def batches(self, epoch: int) -> Iterator[list[_Example]]:
         """Stories of about one length together, the batches in a random order."""
         choice = random.Random(f"{self._seed}/{epoch}")
-        chosen = [
-            example
-            for example in self._train
-            if choice.random() < max(_LEAST_SHARE, self._errors[example.task] / _KNOWN_ERROR)
-        ]
+        chosen = self._sampler.chosen(self._train, choice)
+        if self._renaming is not None:
+            chosen = [_renamed(example, self._renaming, choice) for example in chosen]
         batches = _in_batches(chosen, choice)
         choice.shuffle(batches)
         return iter(batches)
@@ -222,11 +234,11 @@ class StoryTask:
 
     def state(self) -> dict[str, Any]:
         """The running training errors."""
-        return dict(self._errors)
+        return dict(self._sampler.errors)
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go on from running training errors."""
-        self._errors = dict(state)
+        self._sampler.errors = dict(state)
 
     def _example(self, task: str, story: Story) -> _Example:
         supports = [question.supports for question in story.questions]
@@ -244,12 +256,38 @@ class StoryTask:
         for task in {example.task for example in examples}:
             rows = [row for row, example in enumerate(examples) if example.task == task]
             error = sum(wrong[row] for row in rows) / max(1, sum(counts[row] for row in rows))
-            self._errors[task] = _MEMORY * self._errors[task] + (1 - _MEMORY) * error
+            self._sampler.note(task, error)
 
 
 def right_answers(logits: Tensor, answers: Tensor) -> Tensor:
     """Whether each answer is right to its end: [B, Q] bool of [B, Q, L, V] and [B, Q, L]."""
     return ((logits.argmax(dim=-1) == answers) | (answers == PADDING)).all(dim=-1)
+
+
+def _renaming(vocabulary: Vocabulary, data: StoryData) -> Renaming:
+    words = {
+        file.task: {
+            word
+            for story in map(asked_story, file.stories)
+            for texts in (story.sentences, story.questions, story.answers)
+            for text in texts
+            for word in text
+        }
+        for file in data.train
+    }
+    return Renaming(read_names(BABI_NAMES), words, vocabulary)
+
+
+def _renamed(example: _Example, renaming: Renaming, choice: random.Random) -> _Example:
+    words = renaming.draw(example.task, choice)
+    numbers = example.numbers
+    return example._replace(
+        numbers=numbers._replace(
+            sentences=words[numbers.sentences],
+            questions=words[numbers.questions],
+            answers=words[numbers.answers],
+        )
+    )
 
 
 def _missed(weights: Tensor, examples: Sequence[_Example]) -> Tensor:
@@ -271,12 +309,9 @@ def _in_batches(
     examples: Sequence[_Example], choice: random.Random | None = None
 ) -> list[list[_Example]]:
     """Examples of about one length together, at most ``_BATCH_ROWS`` rows a batch."""
-
-    def rows(example: _Example) -> int:
-        return example.numbers.sentences.shape[1] + example.numbers.questions.shape[1]
-
     jitter = (choice.random() for _ in examples) if choice else (0.0 for _ in examples)
-    ordered = sorted(zip(map(rows, examples), jitter, examples, strict=True), key=lambda x: x[:2])
+    rows = (example.rows for example in examples)
+    ordered = sorted(zip(rows, jitter, examples, strict=True), key=lambda x: x[:2])
     batches: list[list[_Example]] = []
     for count, _, example in ordered:
         if not batches or count * (len(batches[-1]) + 1) > _BATCH_ROWS:

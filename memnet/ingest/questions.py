@@ -19,6 +19,8 @@ class Question(BaseModel):
     """Right answers; none means that the memory does not hold one."""
     gold: tuple[str, ...] = ()
     """Source ids of the documents that hold the answer; none means not known."""
+    hops: int | None = None
+    """How many facts in a row lead to the answer, where that is known."""
 
 
 def read_questions(path: str | os.PathLike[str]) -> list[Question]:

@@ -1,0 +1,264 @@
+"""The facts preset: learns to follow one's own facts from questions with their answers."""
+
+import hashlib
+import math
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from memnet.encoders.minilm import MiniLMEncoder, TokenStates
+from memnet.errors import InputError
+from memnet.hops.fact_memory import FactGraph
+from memnet.ingest.linking import LinkedQuestion, link
+from memnet.ingest.names import symbol
+from memnet.ingest.questions import Question
+from memnet.models.facts import Chain, FactModel, FactModelConfig, FactScores, fact_batch
+from memnet.models.stored import save_fact_model
+from memnet.storage import MemoryStore
+from memnet.training.loop import EpochReport, Training, TrainingConfig
+
+_BATCH = 64
+"""Questions."""
+_BUDGET = 4000
+"""Facts that a hop follows in one chain while training; an untrained controller follows all."""
+_MISSED = 1e-3
+"""Weight that an answer which no hop reaches is held to have: it keeps logarithms finite."""
+_FAMILIAR_SHARE = 0.002
+_FAMILIAR_COUNT = 5
+"""A name is familiar when this share of the questions and this many of them hold it."""
+_UPDATES = 3000
+_FEWEST_EPOCHS, _MOST_EPOCHS = 6, 40
+"""Epochs are as many as make so many updates, within these bounds."""
+_THRESHOLDS = tuple(step / 20 for step in range(1, 20))
+
+
+class _Example(NamedTuple):
+    chains: list[Chain]
+    answers: list[int]
+    """The entities that are right answers; those that are not in the facts are left out."""
+    asked: Question
+
+
+class FactData(NamedTuple):
+    """Questions over the facts of a store."""
+
+    train: Sequence[Question]
+    dev: Sequence[Question]
+
+
+class FactReport(NamedTuple):
+    """What came of a training."""
+
+    questions: int
+    """Training questions."""
+    no_name: int
+    """Training questions that name nothing in the facts: nothing is learned from them."""
+    no_answer: int
+    """Others none of whose answers is in the facts: nothing is learned from them either."""
+    hits_at_1: float
+    """Share of dev questions whose best answer is right, 0..1."""
+    f1: float
+    """Mean F1 of the sets of answers to dev questions, 0..1."""
+    hop_accuracy: float | None
+    """Share of dev questions answered after as many hops as their file says; None if none says."""
+
+
+def train_facts(
+    store: MemoryStore,
+    encoder: MiniLMEncoder,
+    data: FactData,
+    out: Path,
+    config: TrainingConfig | None = None,
+    on_epoch: Callable[[EpochReport], None] = lambda _: None,
+    threads: int | None = None,
+) -> FactReport:
+    """Train a controller to hop over the facts of a store, and keep the best in ``out``.
+
+    Only questions and answers are learned from; which facts lead from the one to the other, the
+    controller has to find.
+
+    Args:
+        store: with the facts.
+        encoder: the one that the store was made with.
+        data: questions with answers, to train on and to choose the best weights by.
+        out: folder of the model, and of the run's state until it ends.
+        config: how to train; None chooses the number of epochs by that of the questions.
+        on_epoch: called after each epoch.
+        threads: processor cores to use; None for torch's own number.
+
+    Raises:
+        InputError: the store holds no facts, or no question can be learned from.
+        ModelError: ``out`` can't be written, or holds another unfinished run.
+    """
+    if threads is not None:
+        torch.set_num_threads(threads)
+    graph, relations = FactGraph.of(store)
+    task = FactTask(store, encoder, graph, relations, data, 0 if config is None else config.seed)
+    config = config or TrainingConfig(epochs=task.epochs(), warm_up=100)
+    task.seed = config.seed
+    identity = {"preset": "facts", "data": _digest(data, relations), "torch": torch.__version__}
+    best = FactReport(len(data.train), task.no_name, task.no_answer, 0.0, 0.0, None)
+
+    def keep(report: EpochReport) -> None:
+        nonlocal best
+        best = best._replace(
+            hits_at_1=1 - report.error, f1=task.f1, hop_accuracy=task.hop_accuracy
+        )
+        notes = {**identity, "training": config.model_dump(), "epoch": report.epoch}
+        save_fact_model(out, task.model, task.threshold, {**notes, **best._asdict()})
+
+    Training(task.model, task, config, out, keep, identity).run(on_epoch)
+    return best
+
+
+class FactTask:
+    """Questions over facts, as the training loop sees them."""
+
+    def __init__(
+        self, store: MemoryStore, encoder: MiniLMEncoder, graph: FactGraph,
+        relations: Sequence[str], data: FactData, seed: int,
+    ) -> None:  # fmt: skip
+        """Link and encode all questions once; the arguments are those of ``train_facts``."""
+        self.seed = seed
+        self._store = store
+        self._graph = graph
+        linked = [link(question.question, store.linked) for question in data.train]
+        torch.manual_seed(seed)
+        self.model = FactModel(
+            FactModelConfig(), encoder.dimension, relations, _familiar(linked)
+        )
+        train = [self._example(*pair) for pair in zip(data.train, linked, strict=True)]
+        self._dev = [
+            self._example(question, link(question.question, store.linked)) for question in data.dev
+        ]
+        self.no_name = sum(not example.chains for example in train)
+        self.no_answer = sum(bool(example.chains) and not example.answers for example in train)
+        self._train = [example for example in train if example.chains and example.answers]
+        if not self._train:
+            raise InputError(
+                f"none of the {len(train)} training questions names something in the facts of "
+                "the store and has an answer there; ingest the facts first"
+            )
+        self._encoded = _encoded(encoder, [*self._train, *self._dev])
+        self.threshold, self.f1 = 0.5, 0.0
+        self.hop_accuracy: float | None = None
+
+    def epochs(self) -> int:
+        """How many epochs make a good number of updates."""
+        batches = math.ceil(len(self._train) / _BATCH)
+        return min(_MOST_EPOCHS, max(_FEWEST_EPOCHS, round(_UPDATES / batches)))
+
+    def batches(self, epoch: int) -> Iterator[list[_Example]]:
+        """All questions in a random order."""
+        order = list(self._train)
+        random.Random(f"{self.seed}/{epoch}").shuffle(order)
+        return (order[start : start + _BATCH] for start in range(0, len(order), _BATCH))
+
+    def loss(self, examples: list[_Example], progress: float) -> Tensor:
+        """Cross-entropy of what the hops reach and an equal share for each right answer."""
+        batch = fact_batch([example.chains for example in examples], self._encoded)
+        scores, _ = self.model(batch, self._graph, _BUDGET)
+        return _cross_entropy(scores, [example.answers for example in examples])
+
+    @torch.no_grad()
+    def valid_errors(self) -> dict[str, float]:
+        """The share of dev questions whose best answer is wrong; notes the other measures too."""
+        right: list[bool] = []
+        hops: list[bool] = []
+        f1 = torch.zeros(len(_THRESHOLDS))
+        asked = [example for example in self._dev if example.chains]
+        for start in range(0, len(asked), _BATCH):
+            examples = asked[start : start + _BATCH]
+            batch = fact_batch([example.chains for example in examples], self._encoded)
+            scores, trace = self.model(batch, self._graph, _BUDGET)
+            for row, example in enumerate(examples):
+                chosen = scores.question == row
+                entities, weights = scores.entity[chosen], scores.weight[chosen]
+                wanted = torch.tensor(example.answers, dtype=torch.int64)
+                best = int(weights.argmax()) if len(weights) else 0
+                right.append(bool(len(weights)) and int(entities[best]) in example.answers)
+                f1 += _f1(entities, weights, wanted, len(set(example.asked.answers)))
+                if example.asked.hops is not None:
+                    main = _main_chain(trace.importance, batch.question == row)
+                    hops.append(int(trace.halting[main].argmax()) + 1 == example.asked.hops)
+        best_threshold = int(f1.argmax())
+        self.threshold = _THRESHOLDS[best_threshold]
+        self.f1 = float(f1[best_threshold]) / max(1, len(self._dev))
+        self.hop_accuracy = sum(hops) / len(hops) if hops else None
+        return {"dev": 1 - sum(right) / max(1, len(self._dev))}
+
+    def state(self) -> dict[str, Any]:
+        """Nothing: an epoch leaves only weights for the next."""
+        return {}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Nothing to restore."""
+
+    def _example(self, question: Question, linked: LinkedQuestion) -> _Example:
+        names = {name for mention in linked.mentions for name in mention.names}
+        answers = self._store.linked({symbol(answer) for answer in question.answers})
+        symbols = self._store.linked(names)
+        entities = dict(zip(symbols, self._graph.entities(symbols.values()), strict=True))
+        chains = self.model.chains(linked, entities)
+        return _Example(chains, sorted(self._graph.entities(answers.values())), question)
+
+
+def _familiar(linked: Sequence[LinkedQuestion]) -> frozenset[str]:
+    counts = Counter(
+        name for question in linked for mention in question.mentions for name in mention.names
+    )
+    least = max(_FAMILIAR_COUNT, _FAMILIAR_SHARE * len(linked))
+    return frozenset(name for name, count in counts.items() if count >= least)
+
+
+def _encoded(encoder: MiniLMEncoder, examples: Sequence[_Example]) -> dict[str, TokenStates]:
+    texts = list(
+        dict.fromkeys(chain.text for example in examples for chain in example.chains)
+    )
+    states = encoder.encode_tokens(texts)
+    return {
+        text: TokenStates(state.states.astype("float16"), state.mentions)
+        for text, state in zip(texts, states, strict=True)
+    }
+
+
+def _cross_entropy(scores: FactScores, answers: Sequence[Sequence[int]]) -> Tensor:
+    """Mean over questions of the cross-entropy [] of their entities' shares of the weight."""
+    total = torch.zeros(len(answers)).index_add(0, scores.question, scores.weight)
+    question = torch.tensor([row for row, right in enumerate(answers) for _ in right])
+    wanted = torch.tensor([entity for right in answers for entity in right])
+    share = torch.tensor([1 / len(right) for right in answers for _ in right])
+    width = int(torch.cat([scores.entity, wanted]).max()) + 1
+    have = scores.question * width + scores.entity
+    place = torch.searchsorted(have, question * width + wanted).clamp(max=len(have) - 1)
+    reached = have[place] == question * width + wanted
+    weight = torch.where(reached, scores.weight[place], _MISSED)
+    nats = weight.log() - total.clamp(min=_MISSED).log()[question]
+    return -(nats * share).sum() / len(answers)
+
+
+def _f1(entities: Tensor, weights: Tensor, wanted: Tensor, right: int) -> Tensor:
+    """F1 [thresholds] of the entities whose weight, relative to the best, is high enough."""
+    if not len(weights):
+        return torch.zeros(len(_THRESHOLDS))
+    chosen = weights >= torch.tensor(_THRESHOLDS).unsqueeze(1) * weights.max()
+    found = (chosen & torch.isin(entities, wanted)).sum(dim=1)
+    return 2 * found / (chosen.sum(dim=1) + right)
+
+
+def _main_chain(importance: Tensor, chosen: Tensor) -> int:
+    """The most important of the chosen chains."""
+    return int(importance.masked_fill(~chosen, -math.inf).argmax())
+
+
+def _digest(data: FactData, relations: Sequence[str]) -> str:
+    digest = hashlib.sha256("\n".join(relations).encode())
+    for questions in data:
+        for question in questions:
+            digest.update(question.model_dump_json().encode())
+    return digest.hexdigest()
