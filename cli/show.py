@@ -19,13 +19,18 @@ def show_answer(answer: Answer) -> None:
         console.print(Text(f"The model {answer.model} does not know: {words}.", style="bold"))
     elif answer.answer is None:
         console.print("The memory does not hold the answer.", style="bold")
-        console.print("Nearest to the question:" if answer.evidence else "It is empty.")
+        console.print(
+            "Nearest to the question:" if answer.evidence else "Nothing in it comes near."
+        )
     else:
         whole_set = answer.evidence[0].kind == "fact"
         shown = (
             [candidate.text for candidate in answer.candidates] if whole_set else [answer.answer]
         )
         console.print(Text(_one_line(", ".join(shown)), style="bold"))
+    if answer.unseen_relations:
+        relations = ", ".join(answer.unseen_relations)
+        console.print(f"The model {answer.model} never saw these relations: {relations}.")
     for number, item in enumerate(answer.evidence[:_EVIDENCE_SHOWN], start=1):
         console.print(
             Text(f"  [{number}] hop {item.hop}  {item.source}  {_one_line(item.text)}"),

@@ -1,12 +1,13 @@
 """``memnet train``."""
 
+import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from memnet.cli.options import json_option
+from memnet.cli.options import json_option, open_engine, store_option
 
 if TYPE_CHECKING:
     from memnet.training.loop import EpochReport
@@ -74,8 +75,6 @@ def babi(
       memnet ask "Where is Mary?" --model my-model
     """
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    import json
-
     from memnet.models.story import StoryModelConfig
     from memnet.training.loop import TrainingConfig
     from memnet.training.stories import read_story_data, train_stories
@@ -98,6 +97,84 @@ def babi(
         click.echo(json.dumps({"valid_error": best, "model": str(out)}))
     else:
         click.echo(f"Lowest mean valid error {100 * best:.2f} %; the model is in {out}.")
+
+
+@train.command()
+@click.option(
+    "--train",
+    "train_files",
+    type=click.Path(path_type=Path),
+    required=True,
+    multiple=True,
+    help="Questions to learn from; may be given several times.",
+)
+@click.option(
+    "--dev",
+    "dev_files",
+    type=click.Path(path_type=Path),
+    required=True,
+    multiple=True,
+    help="Other questions, to choose the best weights by; may be given several times.",
+)
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder of the model.")
+@click.option("--epochs", type=click.IntRange(min=1), help="Passes over the questions.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@store_option
+@json_option
+def facts(
+    train_files: tuple[Path, ...],
+    dev_files: tuple[Path, ...],
+    out: Path,
+    epochs: int | None,
+    seed: int,
+    store: Path | None,
+    as_json: bool,
+) -> None:
+    """Learn to hop over the facts of a store, from questions and answers alone.
+
+    Each file has a JSON object a line: {"question", "answers": [...], "hops": 2?}. Keeps the
+    weights that answer most of the other questions. A run that was stopped goes on where it was
+    when the same command is given again.
+
+    \b
+    Example:
+      memnet ingest facts.tsv
+      memnet train facts --train train.jsonl --dev dev.jsonl --out my-model
+      memnet ask "Who directed the films that Ann Orre wrote?" --model my-model --explain
+    """
+    from memnet.ingest.questions import read_questions
+
+    learned, chosen_by = (
+        [question for file in files for question in read_questions(file)]
+        for files in (train_files, dev_files)
+    )
+    with open_engine(store) as engine:
+        report = engine.train_facts(
+            learned, chosen_by, out, seed=seed, epochs=epochs, on_epoch=_show_hits
+        )
+    if as_json:
+        click.echo(json.dumps({**report._asdict(), "model": str(out)}))
+        return
+    hops = "" if report.hop_accuracy is None else f", hops {100 * report.hop_accuracy:.1f} %"
+    click.echo(
+        f"Dev questions: best answer right {100 * report.hits_at_1:.1f} %, F1 of sets "
+        f"{100 * report.f1:.1f} %{hops}; the model is in {out}."
+    )
+    if report.no_name or report.no_answer:
+        click.echo(
+            f"Of {report.questions} training questions {report.no_name} name nothing in the facts, "
+            f"and {report.no_answer} have no answer there; they were left out.",
+            err=True,
+        )
+
+
+def _show_hits(report: "EpochReport") -> None:
+    click.echo(
+        f"epoch {report.epoch}: loss {report.loss:.4f}, best answer right "
+        f"{100 * (1 - report.error):.1f} % (best {100 * (1 - report.best):.1f} %), "
+        f"{report.seconds:.0f} s",
+        err=True,
+    )
 
 
 def _show(report: "EpochReport") -> None:

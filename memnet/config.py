@@ -57,6 +57,10 @@ class HopConfig(Settings):
     """Slots whose mentions lead on to the next hop."""
     relation_weight: float = 0.8
     """Of the cosine of a fact's relation words and the question without its names."""
+    relation_words_weight: float = 0.2
+    """Added to that cosine, times the share of the relation's words that the question holds. On
+    1,500 training questions about films 89.4 % of the best relations are right, 87.0 % without;
+    0.4 and 0.6 change nothing."""
     question_fact_weight: float = 0.6
     """Of the subject of a fact, when the question names it."""
     read_fact_weight: float = 0.5
@@ -114,6 +118,16 @@ class StoryConfig(Settings):
     grows with the square: 1,000 take about a second on 2 cores."""
 
 
+class FactConfig(Settings):
+    """How a trained model follows facts."""
+
+    budget: int = Field(default=50_000, ge=1)
+    """Most facts that a hop follows from one name, the most worthwhile first. So many take about
+    0.1 s; a question about a hub needs all of its facts only if they are the answer."""
+    floor: float = Field(default=0.1, ge=0, le=1)
+    """Weight of the best answer below which the memory is held not to know."""
+
+
 class Config(Settings):
     """Everything that can be set about an ``Engine``."""
 
@@ -123,6 +137,7 @@ class Config(Settings):
     answer: AnswerConfig = AnswerConfig()
     write: WriteConfig = WriteConfig()
     story: StoryConfig = StoryConfig()
+    facts: FactConfig = FactConfig()
     threads: int = Field(default=0, ge=0)
     """Processor cores to use; 0 means as many as this process may run on."""
     lock_seconds: float = Field(default=2.0, ge=0)

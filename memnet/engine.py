@@ -3,19 +3,20 @@
 import logging
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO, Self, cast
+from typing import TYPE_CHECKING, BinaryIO, Self, cast
 
 from memnet.config import Config
 from memnet.encoders import Encoder, MiniLMEncoder
 from memnet.errors import InputError, StoreError
 from memnet.ingest import Ingest, Input, Problem, Progress
+from memnet.ingest.questions import Question
 from memnet.ingest.statements import subject_symbol
+from memnet.models.choose import answers_of
 from memnet.models.stored import TEXT
-from memnet.models.story_answers import StoryAnswers
-from memnet.models.text_answers import TextAnswers
 from memnet.storage import MemoryStore
 from memnet.types import (
     Answer,
@@ -28,6 +29,10 @@ from memnet.types import (
     WriteReport,
 )
 from memnet.writing import Usage, Write
+
+if TYPE_CHECKING:
+    from memnet.training.facts import FactReport
+    from memnet.training.loop import EpochReport
 
 _log = logging.getLogger("memnet")
 
@@ -54,11 +59,7 @@ class Engine:
         self._store = store
         self._encoder = encoder
         self._usage = Usage(store, config.write)
-        self._model: TextAnswers | StoryAnswers = (
-            TextAnswers(store, encoder.encode, config, self._usage.add)
-            if str(model) == TEXT
-            else StoryAnswers.load(store, model, config.story)
-        )
+        self._model = answers_of(model, store, encoder, config, self._usage.add)
 
     @classmethod
     def open(
@@ -225,6 +226,44 @@ class Engine:
         if top_k < 1 or (hops is not None and hops < 1):
             raise InputError(f"hops is {hops} and top_k is {top_k}; both must be at least 1")
         return self._model.ask(question, hops, top_k, namespace)
+
+    def train_facts(
+        self,
+        train: Sequence[Question],
+        dev: Sequence[Question],
+        out: str | os.PathLike[str],
+        *,
+        seed: int = 0,
+        epochs: int | None = None,
+        on_epoch: "Callable[[EpochReport], None]" = lambda _: None,
+    ) -> "FactReport":
+        """Learn to answer questions about the facts of this memory by hops over them.
+
+        Args:
+            train: questions with their answers; no facts are given that lead to them.
+            dev: others, to choose the best weights by.
+            out: folder of the model, to be given to ``Engine.open``; a run that was stopped goes
+                on from it.
+            seed: of all that is random.
+            epochs: passes over the questions; None chooses by how many there are.
+            on_epoch: called after each.
+
+        Raises:
+            InputError: the memory holds no facts, or no question can be learned from.
+            ModelError: ``out`` can't be written, or holds another unfinished run.
+        """
+        from memnet.training.facts import FactData, train_facts
+
+        return train_facts(
+            self._store,
+            self._encoder,
+            FactData(train, dev),
+            Path(out),
+            seed=seed,
+            epochs=epochs,
+            on_epoch=on_epoch,
+            threads=self.config.threads or None,
+        )
 
     def forget(self, *source_ids: str) -> int:
         """Remove documents and fact files, with all that was made from them.

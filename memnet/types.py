@@ -105,6 +105,9 @@ class Answer(Value):
     """For each word of an answer that was written word by word."""
     unknown_words: tuple[str, ...] = ()
     """Words of the question that a trained model never saw, which is why it does not answer."""
+    unseen_relations: tuple[str, ...] = ()
+    """Relations on the way to the answer that the trained model never saw: it went by their words
+    alone."""
     model: str
     elapsed_ms: float
 
@@ -205,6 +208,8 @@ class Evaluation(Value):
     hits_at_1: float | None = Field(serialization_alias="hits@1")
     em: float | None
     f1: float | None
+    set_f1: float | None = None
+    """Mean F1 of the set of all candidates, where facts gave the answers."""
     answerable_auroc: float | None
     ece: float | None
     latency_ms: dict[str, float]

@@ -475,7 +475,7 @@ class Records:
     def keys(self, ids: Sequence[int], dimension: int) -> Keys:
         """Key vectors, ``dimension`` wide, of those slots that are stored, in their order."""
         rows = self._rows(
-            "SELECT slot.id, slot.kind <> 'passage', vector.data "
+            "SELECT slot.id, slot.kind <> 'passage', vector.data, slot.relation "
             f"FROM slot JOIN vector ON vector.id = slot.vector WHERE slot.id {_LISTED}",
             _json(ids),
         )
@@ -486,6 +486,7 @@ class Records:
             np.array([row[0] for row in present], np.int64),
             data.reshape(len(present), dimension).astype(np.float32),
             np.array([row[1] for row in present], np.bool_),
+            tuple(row[3] for row in present),
         )
 
     def relation_vectors(self, ids: Sequence[int], dimension: int) -> NDArray[np.float32]:

@@ -91,6 +91,8 @@ class Keys(NamedTuple):
     """[K, D] float32."""
     is_fact: NDArray[np.bool_]
     """[K] bool: True for facts, forward and reverse."""
+    relations: tuple[str, ...]
+    """[K] words of a fact's relation; empty for a passage that nobody told."""
 
 
 class DigestedSlot(NamedTuple):

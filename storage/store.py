@@ -296,9 +296,7 @@ class MemoryStore:
         """Those of the named symbols that some fact is about, with their ids."""
         return self._records.linked(names)
 
-    def outgoing(
-        self, symbols: Iterable[int], namespace: str | None = None
-    ) -> NDArray[np.int64]:
+    def outgoing(self, symbols: Iterable[int], namespace: str | None = None) -> NDArray[np.int64]:
         """The relations of the facts about some symbols.
 
         Args:

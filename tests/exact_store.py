@@ -181,6 +181,18 @@ class ExactStore:
             for source, slot, _ in [self._slots[slot_id]]
         ]  # fmt: skip
 
+    def links(
+        self, names: Collection[str], namespace: str | None
+    ) -> list[tuple[str, str, str, int]]:
+        """Subject, key text, object and slot of the facts about some symbols."""
+        return [
+            (subject, slot.key_text, value, slot_id)
+            for slot_id, (source, slot, _) in self._slots.items()
+            if slot.kind != "passage" and namespace in (None, source.namespace)
+            for subject in set(slot.key_symbols) & set(names)
+            for value in set(slot.value_symbols)
+        ]
+
     def keys(self, ids: Sequence[int]) -> Keys:
         present = [slot_id for slot_id in ids if slot_id in self._slots]
         return Keys(
@@ -189,6 +201,7 @@ class ExactStore:
                 len(present), self.dimension
             ),
             np.array([self._slots[slot_id][1].kind != "passage" for slot_id in present], bool),
+            tuple(self._slots[slot_id][1].relation for slot_id in present),
         )
 
     def value_symbols(self, ids: Iterable[int]) -> dict[int, list[str]]:

@@ -15,7 +15,7 @@ from tests.conftest import EXAMPLES
 
 ANSWER_FIELDS = {
     "question", "answer", "confidence", "abstained", "candidates", "evidence", "hops", "model",
-    "alignments", "unknown_words", "elapsed_ms",
+    "alignments", "unknown_words", "unseen_relations", "elapsed_ms",
 }  # fmt: skip
 
 
@@ -144,7 +144,7 @@ def test_telling_changes_the_answer_and_keeps_the_history(tmp_path: Path) -> Non
 def test_eval_in_json(store: Path, tmp_path: Path) -> None:
     scores = _result(run("eval", EXAMPLES / "questions.jsonl", "--json", store=store))
     assert scores.keys() == {
-        "n", "recall@1", "recall@2", "recall@5", "recall@10", "hits@1", "em", "f1",
+        "n", "recall@1", "recall@2", "recall@5", "recall@10", "hits@1", "em", "f1", "set_f1",
         "answerable_auroc", "ece", "latency_ms",
     }  # fmt: skip
     assert scores["n"] == 60

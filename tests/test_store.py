@@ -16,7 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 from memnet.errors import EncoderMismatchError, StoreBusyError, StoreError
 from memnet.storage import MemoryStore, NewSource
-from memnet.storage.records import _MIGRATIONS, Records
+from memnet.storage.records import _MIGRATIONS, SCHEMA_VERSION, Records
 from tests.exact_store import ExactStore
 from tests.toy import DIMENSION, ToyEncoder, fact, passage, source, told
 
@@ -183,6 +183,34 @@ class AgainstTheTwin(RuleBasedStateMachine):
         for way in range(2):
             own_slots = self.store.fetch(pairs[0][way].ids[pairs[0][way].mask].tolist())
             assert len(own_slots) == int(pairs[0][way].mask.sum())
+
+    @rule(
+        names=st.lists(st.sampled_from([*_NAMES, "unknown"]), min_size=1, unique=True),
+        namespace=st.sampled_from([None, "", "other"]),
+    )
+    def follow_facts(self, names: list[str], namespace: str | None) -> None:
+        exact = self.twin.links(names, namespace)
+        linked = self.store.linked(names)
+        assert linked.keys() == {link[0] for link in self.twin.links(names, None)}
+        assert self.store.symbol_names(linked.values()) == {
+            symbol: name for name, symbol in linked.items()
+        }
+        groups = self.store.outgoing(linked.values(), namespace)
+        pairs = [(subject, relation) for subject, relation, _ in groups.tolist()]
+        followed = self.store.followed(pairs, namespace)
+        assert np.bincount(followed[:, 0], minlength=len(pairs)).tolist() == groups[:, 2].tolist()
+        objects = self.store.symbol_names(set(followed[:, 1].tolist()))
+        subjects = {symbol: name for name, symbol in linked.items()}
+        own = [
+            (subjects[pairs[pair][0]], objects[value], _content(*self.store.fetch([slot])))
+            for pair, value, slot in followed.tolist()
+        ]
+        assert sorted(own) == sorted(
+            (a, c, _content(*self.twin.fetch([d]))) for a, _, c, d in exact
+        )
+        everything = self.store.all_links()
+        assert len(everything) == len({link[:3] for link in self.twin.links(_NAMES, None)})
+        assert everything.tolist() == sorted(everything.tolist())
 
     @rule(names=st.sets(st.sampled_from([*_NAMES, "unknown"])), limit=st.integers(1, 5))
     def follow(self, names: set[str], limit: int) -> None:
@@ -371,7 +399,7 @@ def test_a_newer_schema_is_refused(tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "store" / "memory.sqlite3") as database:
         database.execute("PRAGMA user_version = 99")
     with pytest.raises(
-        StoreError, match="has schema 99, this version of memnet knows schemas up to 2"
+        StoreError, match="has schema 99, this version of memnet knows schemas up to 3"
     ):
         open_store(tmp_path / "store")
 
@@ -399,7 +427,7 @@ def _make_schema_1(path: Path) -> None:
 def test_a_store_of_an_older_schema_is_brought_up_to_date(tmp_path: Path) -> None:
     _make_schema_1(tmp_path / "store")
     store = open_store(tmp_path / "store", create=False)
-    assert store.schema_version == 2
+    assert store.schema_version == SCHEMA_VERSION
     assert store.search_symbolic(["light"], 5) == {"light": [1]}
     assert store.search_lexical("light", 1).mask.tolist() == [True]
     assert store.search_dense(encode(["light"])[0], 1).mask.tolist() == [True]
@@ -416,12 +444,51 @@ def test_a_store_of_an_older_schema_is_brought_up_to_date(tmp_path: Path) -> Non
     store.close()
 
 
+def test_facts_of_an_older_schema_can_be_followed(tmp_path: Path) -> None:
+    store = open_store(tmp_path / "store")
+    store.put([source("a", fact("Ann", "built", "Orre"), fact("Orre", "lies in", "Sea"))], encode)
+    before = store.all_links()
+    store.close()
+    with sqlite3.connect(tmp_path / "store" / "memory.sqlite3") as database:
+        database.executescript("DROP TABLE link; PRAGMA user_version = 2;")
+    store = open_store(tmp_path / "store", create=False)
+    np.testing.assert_array_equal(store.all_links(), before)
+    assert len(before) == 2
+    assert store.verify() == []
+    store.close()
+
+
+def test_facts_that_cannot_be_followed_are_reported(tmp_path: Path) -> None:
+    store = open_store(tmp_path / "store")
+    store.put([source("a", fact("Ann", "built", "Orre"))], encode)
+    with sqlite3.connect(tmp_path / "store" / "memory.sqlite3") as database:
+        database.execute("DELETE FROM link")
+    assert store.verify() == ["database: 1 facts can't be followed"]
+    store.close()
+
+
+def test_relations_have_names_that_do_not_depend_on_the_store(tmp_path: Path) -> None:
+    found = []
+    for place, facts in enumerate([["built"], ["lies in", "built"]]):
+        store = open_store(tmp_path / str(place))
+        store.put([source("a", *(fact("Ann", relation, "Orre") for relation in facts))], encode)
+        relations = store.all_links()[:, 1].tolist()
+        names, vectors = store.relation_keys(relations)
+        assert {tuple(row) for row in vectors.tolist()} == {
+            tuple(r) for r in encode(facts).tolist()
+        }
+        found.append(set(names))
+        store.close()
+    assert len(found[1]) == 2
+    assert found[0] < found[1]
+
+
 def test_two_openers_bring_a_store_up_to_date_once(tmp_path: Path) -> None:
     _make_schema_1(tmp_path / "store")
     first, second = (Records(tmp_path / "store" / "memory.sqlite3") for _ in range(2))
     for records in (first, second):
         records.migrate()
-        assert records.schema_version == 2
+        assert records.schema_version == SCHEMA_VERSION
         records.close()
 
 

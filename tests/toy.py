@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from memnet.encoders import MENTION, TokenStates
 from memnet.storage import NewSlot, NewSource
 
 DIMENSION = 64
@@ -20,6 +21,16 @@ class ToyEncoder:
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         return np.array([_vector(text) for text in texts], np.float32).reshape(-1, DIMENSION)
+
+    def encode_tokens(self, texts: Sequence[str]) -> list[TokenStates]:
+        words = [text.replace(MENTION, "mention").split() for text in texts]
+        return [
+            TokenStates(
+                self.encode(split),
+                tuple(place for place, word in enumerate(split) if word == "mention"),
+            )
+            for split in words
+        ]
 
 
 def _vector(text: str) -> NDArray[np.float32]:

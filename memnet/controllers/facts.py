@@ -19,7 +19,7 @@ class MentionBatch(NamedTuple):
     """Questions as seen from a name that each mentions: C chains, T tokens, E wide."""
 
     tokens: Tensor
-    """[C, T, E] float32: encoded tokens, rows of length one; each name is one token of no meaning."""
+    """[C, T, E] float32: encoded tokens, rows of length one; a name is one token of no meaning."""
     mask: Tensor
     """[C, T] bool: where there is a token."""
     role: Tensor
@@ -140,9 +140,9 @@ class FactController(nn.Module):
         return updated
 
     def halting(self, query: Tensor) -> Tensor:
-        """Score [C] of this hop being the last."""
-        score: Tensor = self.halt(query).squeeze(-1)
-        return score
+        """Probability [C] of halting now, where a chain has not halted before."""
+        probability: Tensor = torch.sigmoid(self.halt(query)).squeeze(-1)
+        return probability
 
     def returning(self, query: Tensor) -> Tensor:
         """Share [C], 0..1, that the entity a chain started from keeps when a hop leads back."""

@@ -1,6 +1,6 @@
 """Encoders: texts to vectors."""
 
 from memnet.encoders.minilm import MiniLMEncoder
-from memnet.encoders.protocol import Encoder
+from memnet.encoders.protocol import MENTION, Encoder, TokenStates
 
-__all__ = ["Encoder", "MiniLMEncoder"]
+__all__ = ["MENTION", "Encoder", "MiniLMEncoder", "TokenStates"]

@@ -6,11 +6,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from memnet.encoders.protocol import MENTION, TokenStates
 from memnet.encoders.weights import check_file, model_folder
 
 if TYPE_CHECKING:
@@ -20,19 +21,6 @@ _WINDOW_TOKENS = 256
 """Tokens the encoder was trained to see at once, with the two that mark start and end."""
 _BATCH_TOKENS = 1024
 """Tokens of a batch: enough for full speed, small enough for the cache of one core."""
-
-
-MENTION = "[MASK]"
-"""Stands in a text for a name that is to play no part in its encoding."""
-
-
-class TokenStates(NamedTuple):
-    """A text, token by token."""
-
-    states: NDArray[np.float32]
-    """[T, D] float32, rows of length one."""
-    mentions: tuple[int, ...]
-    """Places of the tokens that are ``MENTION``."""
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 
 from memnet.engine import Engine
+from memnet.evaluation.scores import exact_match, f1, recall, set_f1
 from memnet.ingest.questions import Question
-from memnet.evaluation.scores import exact_match, f1, recall
 from memnet.types import Answer, Evaluation
 
 _SLOTS = 50
@@ -63,6 +63,11 @@ def evaluate(
         ),
         em=_mean(_judge(exact_match, *pair) for pair in pairs) if judged else None,
         f1=_mean(_judge(f1, *pair) for pair in pairs) if judged else None,
+        set_f1=_mean(
+            set_f1([candidate.text for candidate in answer.candidates], question.answers)
+            for question, answer in pairs
+            if question.answers and answer.evidence and answer.evidence[0].kind == "fact"
+        ),
         answerable_auroc=None,
         ece=None,
         latency_ms={

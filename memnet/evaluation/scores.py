@@ -29,6 +29,12 @@ def f1(answer: str, right: Sequence[str]) -> float:
     )
 
 
+def set_f1(answers: Sequence[str], right: Sequence[str]) -> float:
+    """Harmonic mean of precision and recall of a set of normalised answers, 0..1."""
+    given, wanted = set(map(normalised_answer, answers)), set(map(normalised_answer, right))
+    return 2 * len(given & wanted) / max(1, len(given) + len(wanted))
+
+
 def recall(found: Sequence[str], gold: Sequence[str], first: int) -> float:
     """Share of the gold sources among the ``first`` distinct sources found, 0..1."""
     distinct = list(dict.fromkeys(found))[:first]

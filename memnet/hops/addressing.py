@@ -7,10 +7,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from memnet.config import HopConfig
 from memnet.controllers import Candidates, Lead, QueryState
-from memnet.ingest.names import without_names
-from memnet.storage import Encode, Keys, MemoryStore
+from memnet.ingest.names import as_names, stems, without_names
+from memnet.storage import Encode, Keys, MemoryStore, query_terms
 
+_STEM_LETTERS = 4
+"""Words of relations and questions are compared by their first letters."""
 _SLOTS_A_SYMBOL = 2000
 """Most slots that one symbol may propose: the facts of a very common entity, or all the windows
 of a very long document."""
@@ -20,7 +23,12 @@ class Addressing:
     """Picks candidates for one question, remembering what hops of the same question share."""
 
     def __init__(
-        self, store: MemoryStore, encode: Encode, question: str, limit: int, namespace: str | None
+        self,
+        store: MemoryStore,
+        encode: Encode,
+        question: str,
+        config: HopConfig,
+        namespace: str | None,
     ) -> None:
         """Set up addressing.
 
@@ -28,13 +36,14 @@ class Addressing:
             store: the memory.
             encode: encodes the question for comparison with relations, where facts are met.
             question: as asked.
-            limit: slots that dense and lexical addressing each propose.
+            config: settings.
             namespace: to look in; None for all.
         """
         self._store = store
         self._encode = encode
         self._question = question
-        self._limit = limit
+        self._limit = config.candidates
+        self._relation_words = config.relation_words_weight
         self._namespace = namespace
         self._dense: tuple[Tensor, list[int]] | None = None
         self._lexical: dict[int, float] | None = None
@@ -79,13 +88,27 @@ class Addressing:
         return self._lexical
 
     def _similarity(self, keys: Keys, state: QueryState) -> NDArray[np.float32]:
-        """Cosine [K] of each key with the question; for facts, with its words but the names."""
+        """Cosine [K] of each key with the question.
+
+        For facts, of their relation and the question's words but the names, plus something for
+        words that are shared: "who stars in" and "starred actors".
+        """
         similarity: NDArray[np.float32] = keys.vectors @ state.vector.numpy()
         if not keys.is_fact.any():
             return similarity
+        asked = without_names(self._question, as_names(self._question, state.named))
         if self._relation_query is None:
-            self._relation_query = self._encode([without_names(self._question, state.named)])
-        return np.where(keys.is_fact, keys.vectors @ self._relation_query[0], similarity)
+            self._relation_query = self._encode([" ".join(query_terms(asked))])
+        words = stems(asked, _STEM_LETTERS)
+        shared = {name: _shared(stems(name, _STEM_LETTERS), words) for name in set(keys.relations)}
+        relation = keys.vectors @ self._relation_query[0] + self._relation_words * np.array(
+            [shared[name] for name in keys.relations], np.float32
+        )
+        return np.where(keys.is_fact, relation, similarity)
+
+
+def _shared(relation: frozenset[str], asked: frozenset[str]) -> float:
+    return len(relation & asked) / max(1, len(relation))
 
 
 def _leads(

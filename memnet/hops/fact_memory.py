@@ -18,7 +18,7 @@ class Outgoing(NamedTuple):
     """[G] int64: which of the entities."""
     relation: Tensor
     """[G] int64."""
-    count: Tensor
+    size: Tensor
     """[G] int64: how many facts."""
 
 
@@ -52,9 +52,7 @@ class FactMemory(Protocol):
 class StoredFacts:
     """The facts of a store as of one read of it. An entity is a symbol."""
 
-    def __init__(
-        self, store: MemoryStore, namespace: str | None, known: Mapping[str, int]
-    ) -> None:
+    def __init__(self, store: MemoryStore, namespace: str | None, known: Mapping[str, int]) -> None:
         """Look into a store.
 
         Args:

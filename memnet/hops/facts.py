@@ -12,6 +12,8 @@ from memnet.hops.reading import read_in_hops
 
 _FLOOR = 1e-3
 """Share of a chain's largest weight below which an entity, or a fact, is not followed."""
+_HALTED = 0.01
+"""Probability of going on below which a chain counts as halted."""
 _TINY = 1e-9
 
 
@@ -33,6 +35,8 @@ class FollowedFacts(NamedTuple):
     """[M] int64."""
     subject: Tensor
     """[M] int64."""
+    relation: Tensor
+    """[M] int64: its place among the relations that could be followed."""
     object: Tensor
     """[M] int64."""
     slot: Tensor
@@ -46,7 +50,9 @@ class FactStep(NamedTuple):
 
     reached: Entities
     halting: Tensor
-    """[C] float32: score of this hop being the last."""
+    """[C] float32: the probability that this hop is the last."""
+    going_on: Tensor
+    """[C] float32: the probability that a chain had not halted before it."""
     relations: Tensor
     """[R] int64: the relations that could be followed."""
     weights: Tensor
@@ -61,7 +67,8 @@ class FactTrace(NamedTuple):
 
     steps: list[FactStep]
     halting: Tensor
-    """[C, H] float32: the probability that each hop is the last; rows sum to one."""
+    """[C, H] float32: the probability that each hop is the last; rows sum to one, or to less where
+    the hops ended before every chain had halted."""
     importance: Tensor
     """[C] float32: score of the mention among those of its question."""
 
@@ -71,6 +78,8 @@ class _Reading(NamedTuple):
 
     state: ChainState
     active: Entities
+    going_on: Tensor
+    """[C] float32: the probability that a chain has not halted yet."""
 
 
 class FactHops:
@@ -83,7 +92,8 @@ class FactHops:
 
     Source: Miller et al. 2016, section 3.1 (hashing, addressing, reading, again after each update);
     Cohen et al. 2020, section 2 (following relations as a differentiable step over weighted sets);
-    Shi et al. 2021, section 3.2 (relation scores of each step from the question).
+    Shi et al. 2021, section 3.2 (relation scores of each step from the question); Banino et al.
+    2021, equation 3 (halting).
     """
 
     def __init__(self, controller: FactController, most: int, budget: int) -> None:
@@ -112,9 +122,14 @@ class FactHops:
         def hop(reading: _Reading, number: int) -> tuple[FactStep, _Reading]:
             return self._hop(reading, number, mentions, start, memory)
 
-        steps, _ = read_in_hops(_Reading(state, start), hop, _nowhere_to_go, self._most)
-        halting = torch.softmax(torch.stack([step.halting for step in steps], dim=1), dim=1)
-        return FactTrace(steps, halting, importance)
+        reading = _Reading(state, start, torch.ones_like(importance))
+        steps, _ = read_in_hops(reading, hop, self._done, self._most)
+        return FactTrace(steps, torch.stack([step.halting for step in steps], dim=1), importance)
+
+    def _done(self, _: _Reading, after: _Reading) -> bool:
+        if not self._controller.training and bool((after.going_on < _HALTED).all()):
+            return True
+        return not len(after.active.entity)
 
     def _hop(
         self,
@@ -135,23 +150,27 @@ class FactHops:
         chain, relation, prior = active.chain[row], of_group[group], active.weight[row]
         weights = _attended(scores, chain, relation, prior)
         weight = prior * weights[chain, relation]
-        kept = _worthwhile(chain, weight.detach(), outgoing.count[group], self._budget)
-        row, group, chain, weight = row[kept], group[kept], chain[kept], weight[kept]
+        kept = _worthwhile(chain, weight.detach(), outgoing.size[group], self._budget)
+        row, group, chain, relation, weight = (
+            part[kept] for part in (row, group, chain, relation, weight)
+        )
         found = memory.followed(active.entity[row], outgoing.relation[group])
         share = _coming_back(start, chain[found.row], found.object, controller.returning(query))
         facts = FollowedFacts(
             chain[found.row],
             active.entity[row][found.row],
+            relation[found.row],
             found.object,
             found.slot,
             weight[found.row] * share,
         )
         reached = strongest(facts.chain, facts.object, facts.weight)
-        step = FactStep(
-            reached, controller.halting(query), relations, weights, keys.known == 0, facts
-        )
+        going_on = reading.going_on
+        last = number == self._most - 1
+        halting = going_on * (1.0 if last else controller.halting(query))
+        step = FactStep(reached, halting, going_on, relations, weights, keys.known == 0, facts)
         state = ChainState(reading.state.tokens, controller.update(query, weights, key_vectors))
-        return step, _Reading(state, _active(reached, len(weights)))
+        return step, _Reading(state, _active(reached, len(weights)), going_on - halting)
 
 
 def strongest(chain: Tensor, entity: Tensor, weight: Tensor) -> Entities:
@@ -216,7 +235,3 @@ def _active(reached: Entities, chains: int) -> Entities:
     best = torch.zeros(chains).scatter_reduce(0, reached.chain, reached.weight.detach(), "amax")
     kept = reached.weight.detach() > _FLOOR * best[reached.chain]
     return Entities(*(part[kept] for part in reached))
-
-
-def _nowhere_to_go(_: _Reading, after: _Reading) -> bool:
-    return not len(after.active.entity)

@@ -72,9 +72,7 @@ class HopLoop:
             hops: at least 1.
             namespace: to look in; None for all.
         """
-        addressing = Addressing(
-            self._store, self._encode, question, self._config.candidates, namespace
-        )
+        addressing = Addressing(self._store, self._encode, question, self._config, namespace)
 
         def hop(state: QueryState, _: int) -> tuple[HopStep, QueryState]:
             step = self._hop(state, addressing.candidates(state))

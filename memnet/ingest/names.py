@@ -6,8 +6,10 @@ no language model and no list of names: it goes by capital letters, numbers and 
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+
+from memnet.storage import query_terms
 
 _LETTERS = re.compile(r"[^\W_]+")
 _WORD = re.compile(r"[\w&]+(?:['’.\-]\w+)*\.?")
@@ -147,6 +149,22 @@ def _readings(run: list[_Atom]) -> list[tuple[int, int]]:
         if len(atom.starts) > 1:
             spans += [(atom.starts[1], atom.ends[-1]), (atom.starts[0], atom.ends[-2])]
     return spans
+
+
+def as_names(question: str, names: Collection[str]) -> list[str]:
+    """Those of the names in a question that stand there with a capital or a digit; if none, all.
+
+    Almost every word names something in a large memory: in "the director of Dad" there is a film,
+    and perhaps something that is called "director".
+    """
+    marked = {normalise(word) for word in _WORD.findall(question) if not word[0].islower()}
+    chosen = [name for name in names if not marked.isdisjoint(name.split())]
+    return chosen or list(names)
+
+
+def stems(text: str, letters: int) -> frozenset[str]:
+    """The first letters of the words of a text that mean something: "directed" as "direc"."""
+    return frozenset(term[:letters] for term in query_terms(normalise(text)))
 
 
 def is_name(name: str) -> bool:

@@ -71,4 +71,3 @@ def facts_source(facts: ParsedFacts, digest: bytes, namespace: str) -> NewSource
 def relation_words(relation: str) -> str:
     """A relation's name as words: ``starred_actors`` and ``starred.actors`` as "starred actors"."""
     return normalise(relation) or relation
-

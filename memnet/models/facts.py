@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from memnet.config import Settings
 from memnet.controllers.facts import FactController, MentionBatch
-from memnet.encoders.minilm import MENTION, TokenStates
+from memnet.encoders import MENTION, TokenStates
 from memnet.hops.fact_memory import FactMemory
 from memnet.hops.facts import Entities, FactHops, FactTrace
 from memnet.ingest.linking import LinkedQuestion, Mention
@@ -37,6 +37,8 @@ class FactModelConfig(Settings):
 class Chain(NamedTuple):
     """A question as seen from one name in it."""
 
+    name: str
+    """What the memory calls it; of several, the first."""
     text: str
     """Its words, with ``MENTION`` for the name and for others that mean nothing by themselves."""
     own: int
@@ -74,7 +76,7 @@ class FactModel(nn.Module):
 
     def __init__(
         self, config: FactModelConfig, encoded: int, relations: Sequence[str],
-        familiar: frozenset[str] = frozenset(),
+        familiar: frozenset[str] = frozenset(), idle: frozenset[str] = frozenset(),
     ) -> None:  # fmt: skip
         """Make a model with untrained weights.
 
@@ -84,11 +86,14 @@ class FactModel(nn.Module):
             relations: what names the relations that training sees, in the order of their numbers.
             familiar: names that so many questions hold that they are read as words as well, such
                 as "director".
+            idle: those of the familiar names that no answer was ever found from: they start no
+                chain where a question has another name.
         """
         super().__init__()
         self.config = config
         self.relations = tuple(relations)
         self.familiar = familiar
+        self.idle = idle
         self.controller = FactController(
             encoded, config.width, config.heads, config.inner, config.hops, len(relations),
             config.dropout,
@@ -115,9 +120,13 @@ class FactModel(nn.Module):
 
     def chains(self, linked: LinkedQuestion, entities: Mapping[str, int]) -> list[Chain]:
         """A question as seen from each of the names in it, as far as they are entities."""
-        mentions = [
-            mention for mention in linked.mentions if any(name in entities for name in mention.names)
-        ][: self.config.mentions]
+        known = [
+            mention
+            for mention in linked.mentions
+            if any(name in entities for name in mention.names)
+        ]
+        busy = [mention for mention in known if self.idle.isdisjoint(mention.names)]
+        mentions = (busy or known)[: self.config.mentions]
         return [self._chain(linked.words, mentions, own, entities) for own in range(len(mentions))]
 
     def _chain(
@@ -140,7 +149,7 @@ class FactModel(nn.Module):
             for name, weight in mentions[own].names.items()
             if name in entities
         }
-        return Chain(" ".join([*text, *words[at:]]), place, start)
+        return Chain(min(mentions[own].names), " ".join([*text, *words[at:]]), place, start)
 
 
 def fact_batch(
@@ -191,13 +200,14 @@ def _scores(trace: FactTrace, question: Tensor) -> FactScores:
     weight = torch.zeros(len(in_chain)).index_add(0, place, weight)
     chain, entity = in_chain // width, in_chain % width
     nats = (weight + _FAINTEST).log() - math.log(_FAINTEST)
-    share = _shares(trace.importance, question)
+    share = shares(trace.importance, question)
     answers, place = torch.unique(question[chain] * width + entity, return_inverse=True)
     total = torch.zeros(len(answers)).index_add(0, place, share[chain] * nats)
-    return FactScores(answers // width, answers % width, (total + math.log(_FAINTEST)).exp())
+    weight = total.exp() * _FAINTEST / (1 + _FAINTEST)
+    return FactScores(answers // width, answers % width, weight)
 
 
-def _shares(score: Tensor, group: Tensor) -> Tensor:
+def shares(score: Tensor, group: Tensor) -> Tensor:
     """The softmax [C] of scores [C] within each group [C] of them."""
     groups = int(group.max()) + 1
     largest = torch.full((groups,), -math.inf).scatter_reduce(0, group, score.detach(), "amax")

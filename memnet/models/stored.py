@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from pydantic import ValidationError
 
 from memnet.encoders.vocabulary import Vocabulary
 from memnet.errors import ModelError
@@ -71,6 +70,7 @@ def save_fact_model(
         "encoded": model.controller.input.in_features,
         "relations": model.relations,
         "familiar": sorted(model.familiar),
+        "idle": sorted(model.idle),
         "threshold": threshold,
         "trained": dict(notes),
     }
@@ -85,25 +85,25 @@ def load_model(folder: Path) -> StoryModel | tuple[FactModel, float]:
         ModelError: the folder holds no whole model.
     """
     tensors, description = load_checkpoint(folder, _NAME)
-    makers = {_STORY: _story_model, _FACTS: _fact_model}
     kind = description.get("kind")
-    if kind not in makers:
+    if kind not in (_STORY, _FACTS):
         raise ModelError(
             f"{folder} holds a model of kind {kind!r}, expected {_STORY!r} or {_FACTS!r}; give a "
             "model that 'memnet train' made"
         )
     try:
         with torch.random.fork_rng():
-            model = makers[kind](description)
-    except (KeyError, TypeError, ValidationError) as error:
+            if kind == _STORY:
+                story = _story_model(description)
+                fill(story, tensors, folder)
+                return story.eval()
+            facts = _fact_model(description)
+            fill(facts, tensors, folder)
+            return facts.eval(), float(description["threshold"])
+    except (KeyError, TypeError, ValueError) as error:
         raise ModelError(
             f"{folder / _NAME}.json does not describe a model ({error!r}); train it again"
         ) from error
-    fill(model, tensors, folder)
-    model.eval()
-    if isinstance(model, FactModel):
-        return model, float(description["threshold"])
-    return model
 
 
 def load_story_model(folder: Path) -> StoryModel:
@@ -128,5 +128,5 @@ def _story_model(description: Mapping[str, Any]) -> StoryModel:
 
 def _fact_model(description: Mapping[str, Any]) -> FactModel:
     config = FactModelConfig.model_validate(description["config"])
-    familiar = frozenset(description["familiar"])
-    return FactModel(config, description["encoded"], description["relations"], familiar)
+    familiar, idle = (frozenset(description[name]) for name in ("familiar", "idle"))
+    return FactModel(config, description["encoded"], description["relations"], familiar, idle)

@@ -1,9 +1,8 @@
 """Answers about a story: what is stored, read in its order by a trained model."""
 
-import os
 import time
 from collections.abc import Sequence
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +10,6 @@ from numpy.typing import NDArray
 from memnet.config import StoryConfig
 from memnet.ingest.windows import sentences
 from memnet.models.answers import StoryAnswer, ask_story
-from memnet.models.stored import load_story_model, model_folder
 from memnet.models.story import StoryModel
 from memnet.storage import MemoryStore, Slot
 from memnet.types import Alignment, Answer, Candidate, Evidence, Hop, SlotWeight
@@ -39,15 +37,6 @@ class StoryAnswers:
         self._model = model
         self._name = name
         self._config = config
-
-    @classmethod
-    def load(cls, store: MemoryStore, model: str | os.PathLike[str], config: StoryConfig) -> Self:
-        """Load a shipped model by its name, or one of one's own by its folder.
-
-        Raises:
-            ModelError: there is no such model, or it can't be loaded.
-        """
-        return cls(store, load_story_model(model_folder(model)), str(model), config)
 
     def ask(self, question: str, hops: int | None, top_k: int, namespace: str | None) -> Answer:
         """Answer a question; arguments as for ``Engine.ask``."""

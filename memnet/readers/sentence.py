@@ -4,10 +4,9 @@ import re
 from collections.abc import Iterator, Sequence
 
 from memnet.config import AnswerConfig
-from memnet.ingest.names import longest, mentions, normalise, title_symbols, without_names
+from memnet.ingest.names import longest, mentions, normalise, stems, title_symbols, without_names
 from memnet.ingest.windows import sentences
 from memnet.readers.ranked import Ranked
-from memnet.storage import query_terms
 from memnet.types import Candidate
 
 _STEM_LETTERS = 5
@@ -36,13 +35,13 @@ def read_sentences(
     """
     asked = f" {normalise(question)} "
     named = _named(asked, passages)
-    wanted = _stems(without_names(question, named))
+    wanted = stems(without_names(question, named), _STEM_LETTERS)
     found: list[Candidate] = []
     for item in passages:
         about = title_symbols(item.slot.title)
         value = item.score + config.later_hop_weight * (item.hop > 1)
         for sentence in _sentences(item):
-            share = len(wanted & _stems(sentence)) / max(1, len(wanted))
+            share = len(wanted & stems(sentence, _STEM_LETTERS)) / max(1, len(wanted))
             news = _brings_news(sentence, asked, about)
             score = value + config.shared_words_weight * share + config.news_weight * news
             found.append(Candidate(text=sentence, score=score))
@@ -65,7 +64,3 @@ def _brings_news(sentence: str, asked: str, about: Sequence[str]) -> bool:
     if _ASKS_FOR_A_NUMBER.search(asked):
         return bool(_NUMBER.search(sentence))
     return any(f" {name} " not in asked and name not in about for name in mentions(sentence))
-
-
-def _stems(text: str) -> frozenset[str]:
-    return frozenset(term[:_STEM_LETTERS] for term in query_terms(normalise(text)))

@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from memnet.encoders.minilm import MiniLMEncoder, TokenStates
+from memnet.encoders import Encoder, TokenStates
 from memnet.errors import InputError
 from memnet.hops.fact_memory import FactGraph
 from memnet.ingest.linking import LinkedQuestion, link
 from memnet.ingest.names import symbol
 from memnet.ingest.questions import Question
-from memnet.models.facts import Chain, FactModel, FactModelConfig, FactScores, fact_batch
+from memnet.models.facts import Chain, FactModel, FactModelConfig, FactScores, fact_batch, shares
 from memnet.models.stored import save_fact_model
 from memnet.storage import MemoryStore
 from memnet.training.loop import EpochReport, Training, TrainingConfig
@@ -31,9 +31,12 @@ _MISSED = 1e-3
 _FAMILIAR_SHARE = 0.002
 _FAMILIAR_COUNT = 5
 """A name is familiar when this share of the questions and this many of them hold it."""
+_IDLE = 0.02
+"""A familiar name that never has so large a share in a dev question is idle."""
 _UPDATES = 3000
 _FEWEST_EPOCHS, _MOST_EPOCHS = 6, 40
 """Epochs are as many as make so many updates, within these bounds."""
+_WARM_UP = 100
 _THRESHOLDS = tuple(step / 20 for step in range(1, 20))
 
 
@@ -70,10 +73,11 @@ class FactReport(NamedTuple):
 
 def train_facts(
     store: MemoryStore,
-    encoder: MiniLMEncoder,
+    encoder: Encoder,
     data: FactData,
     out: Path,
-    config: TrainingConfig | None = None,
+    seed: int = 0,
+    epochs: int | None = None,
     on_epoch: Callable[[EpochReport], None] = lambda _: None,
     threads: int | None = None,
 ) -> FactReport:
@@ -87,7 +91,8 @@ def train_facts(
         encoder: the one that the store was made with.
         data: questions with answers, to train on and to choose the best weights by.
         out: folder of the model, and of the run's state until it ends.
-        config: how to train; None chooses the number of epochs by that of the questions.
+        seed: of all that is random.
+        epochs: passes over the questions; None chooses by how many there are.
         on_epoch: called after each epoch.
         threads: processor cores to use; None for torch's own number.
 
@@ -97,18 +102,17 @@ def train_facts(
     """
     if threads is not None:
         torch.set_num_threads(threads)
+    if not store.counts().facts:
+        raise InputError("the store holds no facts; ingest a fact table first")
     graph, relations = FactGraph.of(store)
-    task = FactTask(store, encoder, graph, relations, data, 0 if config is None else config.seed)
-    config = config or TrainingConfig(epochs=task.epochs(), warm_up=100)
-    task.seed = config.seed
+    task = FactTask(store, encoder, graph, relations, data, seed)
+    config = TrainingConfig(epochs=epochs or task.epochs(), warm_up=_WARM_UP, seed=seed)
     identity = {"preset": "facts", "data": _digest(data, relations), "torch": torch.__version__}
     best = FactReport(len(data.train), task.no_name, task.no_answer, 0.0, 0.0, None)
 
     def keep(report: EpochReport) -> None:
         nonlocal best
-        best = best._replace(
-            hits_at_1=1 - report.error, f1=task.f1, hop_accuracy=task.hop_accuracy
-        )
+        best = best._replace(hits_at_1=1 - report.error, f1=task.f1, hop_accuracy=task.hop_accuracy)
         notes = {**identity, "training": config.model_dump(), "epoch": report.epoch}
         save_fact_model(out, task.model, task.threshold, {**notes, **best._asdict()})
 
@@ -120,18 +124,16 @@ class FactTask:
     """Questions over facts, as the training loop sees them."""
 
     def __init__(
-        self, store: MemoryStore, encoder: MiniLMEncoder, graph: FactGraph,
+        self, store: MemoryStore, encoder: Encoder, graph: FactGraph,
         relations: Sequence[str], data: FactData, seed: int,
     ) -> None:  # fmt: skip
         """Link and encode all questions once; the arguments are those of ``train_facts``."""
-        self.seed = seed
+        self._seed = seed
         self._store = store
         self._graph = graph
         linked = [link(question.question, store.linked) for question in data.train]
         torch.manual_seed(seed)
-        self.model = FactModel(
-            FactModelConfig(), encoder.dimension, relations, _familiar(linked)
-        )
+        self.model = FactModel(FactModelConfig(), encoder.dimension, relations, _familiar(linked))
         train = [self._example(*pair) for pair in zip(data.train, linked, strict=True)]
         self._dev = [
             self._example(question, link(question.question, store.linked)) for question in data.dev
@@ -156,10 +158,10 @@ class FactTask:
     def batches(self, epoch: int) -> Iterator[list[_Example]]:
         """All questions in a random order."""
         order = list(self._train)
-        random.Random(f"{self.seed}/{epoch}").shuffle(order)
+        random.Random(f"{self._seed}/{epoch}").shuffle(order)
         return (order[start : start + _BATCH] for start in range(0, len(order), _BATCH))
 
-    def loss(self, examples: list[_Example], progress: float) -> Tensor:
+    def loss(self, examples: list[_Example], _: float) -> Tensor:
         """Cross-entropy of what the hops reach and an equal share for each right answer."""
         batch = fact_batch([example.chains for example in examples], self._encoded)
         scores, _ = self.model(batch, self._graph, _BUDGET)
@@ -170,12 +172,17 @@ class FactTask:
         """The share of dev questions whose best answer is wrong; notes the other measures too."""
         right: list[bool] = []
         hops: list[bool] = []
+        used: dict[str, float] = {}
         f1 = torch.zeros(len(_THRESHOLDS))
         asked = [example for example in self._dev if example.chains]
         for start in range(0, len(asked), _BATCH):
             examples = asked[start : start + _BATCH]
             batch = fact_batch([example.chains for example in examples], self._encoded)
             scores, trace = self.model(batch, self._graph, _BUDGET)
+            importance = shares(trace.importance, batch.question).tolist()
+            starts = [chain.name for example in examples for chain in example.chains]
+            for name, share in zip(starts, importance, strict=True):
+                used[name] = max(used.get(name, 0.0), share)
             for row, example in enumerate(examples):
                 chosen = scores.question == row
                 entities, weights = scores.entity[chosen], scores.weight[chosen]
@@ -190,6 +197,9 @@ class FactTask:
         self.threshold = _THRESHOLDS[best_threshold]
         self.f1 = float(f1[best_threshold]) / max(1, len(self._dev))
         self.hop_accuracy = sum(hops) / len(hops) if hops else None
+        self.model.idle = frozenset(
+            name for name in self.model.familiar if used.get(name, 1.0) < _IDLE
+        )
         return {"dev": 1 - sum(right) / max(1, len(self._dev))}
 
     def state(self) -> dict[str, Any]:
@@ -216,10 +226,8 @@ def _familiar(linked: Sequence[LinkedQuestion]) -> frozenset[str]:
     return frozenset(name for name, count in counts.items() if count >= least)
 
 
-def _encoded(encoder: MiniLMEncoder, examples: Sequence[_Example]) -> dict[str, TokenStates]:
-    texts = list(
-        dict.fromkeys(chain.text for example in examples for chain in example.chains)
-    )
+def _encoded(encoder: Encoder, examples: Sequence[_Example]) -> dict[str, TokenStates]:
+    texts = list(dict.fromkeys(chain.text for example in examples for chain in example.chains))
     states = encoder.encode_tokens(texts)
     return {
         text: TokenStates(state.states.astype("float16"), state.mentions)

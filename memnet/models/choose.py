@@ -1,0 +1,50 @@
+"""Which model answers: the one place that knows them all."""
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Protocol
+
+from memnet.config import Config
+from memnet.encoders import Encoder
+from memnet.models.fact_answers import FactAnswers
+from memnet.models.stored import TEXT, load_model, model_folder
+from memnet.models.story import StoryModel
+from memnet.models.story_answers import StoryAnswers
+from memnet.models.text_answers import TextAnswers
+from memnet.storage import MemoryStore
+from memnet.types import Answer
+
+
+class Answers(Protocol):
+    """What answers questions about a memory."""
+
+    def ask(self, question: str, hops: int | None, top_k: int, namespace: str | None) -> Answer:
+        """Answer a question; arguments as for ``Engine.ask``."""
+        ...
+
+
+def answers_of(
+    model: str | os.PathLike[str],
+    store: MemoryStore,
+    encoder: Encoder,
+    config: Config,
+    on_read: Callable[[Mapping[int, float]], None],
+) -> Answers:
+    """A model at work on a memory.
+
+    Args:
+        model: "text", the name of a shipped model, or the folder of another.
+        store: the memory.
+        encoder: the one it was made with.
+        config: settings.
+        on_read: given the attention weights of told slots after each read.
+
+    Raises:
+        ModelError: there is no such model, or it can't be loaded.
+    """
+    if str(model) == TEXT:
+        return TextAnswers(store, encoder.encode, config, on_read)
+    loaded = load_model(model_folder(model))
+    if isinstance(loaded, StoryModel):
+        return StoryAnswers(store, loaded, str(model), config.story)
+    return FactAnswers(store, encoder, *loaded, str(model), config.facts)

@@ -1,0 +1,238 @@
+"""Answers from facts, by a trained model: a set of values and the chains that lead to them."""
+
+import time
+from collections.abc import Iterator
+from itertools import islice
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from memnet.config import FactConfig
+from memnet.encoders import Encoder
+from memnet.encoders.threads import one_thread_each
+from memnet.hops.fact_memory import StoredFacts
+from memnet.hops.facts import FactStep, FactTrace
+from memnet.ingest.linking import link
+from memnet.models.facts import FactBatch, FactModel, FactScores, fact_batch, shares
+from memnet.storage import MemoryStore, Slot
+from memnet.types import Answer, Candidate, Evidence, Hop, SlotWeight
+
+_COUNTS = 0.1
+"""Share of the attention below which a chain is not shown as a reason, nor a hop shown at all."""
+
+
+class _Link(NamedTuple):
+    """A fact on the way to an answer."""
+
+    hop: int
+    """Counted from 0."""
+    place: int
+    """Among the facts that the hop followed."""
+    slot: int
+    weight: float
+    """Of the answer it leads to."""
+    seen: bool
+    """Whether training saw its relation."""
+
+
+class FactAnswers:
+    """Answers from the facts of a store."""
+
+    def __init__(
+        self,
+        store: MemoryStore,
+        encoder: Encoder,
+        model: FactModel,
+        threshold: float,
+        name: str,
+        config: FactConfig,
+    ) -> None:
+        """Join a memory and a model.
+
+        Args:
+            store: the memory.
+            encoder: the one it was made with.
+            model: in evaluation mode.
+            threshold: an entity is an answer when its weight is at least this share of the best.
+            name: of the model.
+            config: settings.
+        """
+        self._store = store
+        self._encoder = encoder
+        self._model = model
+        self._threshold = threshold
+        self._name = name
+        self._config = config
+
+    def ask(self, question: str, hops: int | None, top_k: int, namespace: str | None) -> Answer:
+        """Answer a question; arguments as for ``Engine.ask``."""
+        started = time.perf_counter()
+        with self._store.reading(), one_thread_each, torch.inference_mode():
+            batch = self._batch(question)
+            if batch is None:
+                return self._answer(question, started, (), (), (), ())
+            memory = StoredFacts(self._store, namespace, self._model.known())
+            scores, trace = self._model(batch, memory, self._config.budget, hops)
+            chosen = self._chosen(scores)
+            share = shares(trace.importance, batch.question)
+            ways = [list(_way(trace, share, entity, weight)) for entity, weight in chosen]
+            attended = [_most(step, share, top_k) for step in trace.steps]
+            slots = self._slots(ways, attended, trace, top_k)
+        candidates = _candidates(ways, slots)
+        evidence = tuple(_evidence(ways, slots, top_k))
+        abstained = not chosen or chosen[0][1] < self._config.floor
+        unseen = dict.fromkeys(
+            slots[step.slot].relation for way in ways[:1] for step in way if not step.seen
+        )
+        return self._answer(
+            question,
+            started,
+            () if abstained else candidates,
+            evidence,
+            tuple(_hops(trace, attended, slots)),
+            tuple(unseen),
+        )
+
+    def _batch(self, question: str) -> FactBatch | None:
+        """The question as seen from each name in it; None if it names nothing that is stored."""
+        linked = link(question, self._store.linked)
+        entities = self._store.linked({name for item in linked.mentions for name in item.names})
+        chains = self._model.chains(linked, entities)
+        if not chains:
+            return None
+        texts = list(dict.fromkeys(chain.text for chain in chains))
+        encoded = dict(zip(texts, self._encoder.encode_tokens(texts), strict=True))
+        return fact_batch([chains], encoded)
+
+    def _chosen(self, scores: FactScores) -> list[tuple[int, float]]:
+        """The entities that are answers, with their weights, best first."""
+        if not len(scores.entity):
+            return []
+        weights, order = torch.sort(scores.weight, descending=True, stable=True)
+        kept = weights >= self._threshold * weights[0]
+        entities = scores.entity[order][kept]
+        return list(zip(entities.tolist(), weights[kept].tolist(), strict=True))
+
+    def _slots(
+        self,
+        ways: list[list[_Link]],
+        attended: list[dict[int, float]],
+        trace: FactTrace,
+        top_k: int,
+    ) -> dict[int, Slot]:
+        """All slots that the answer shows."""
+        last = [way[-1].slot for way in ways]
+        steps = [link.slot for way in ways[:top_k] for link in way]
+        most = [
+            int(step.facts.slot[place])
+            for step, places in zip(trace.steps, attended, strict=True)
+            for place in places
+        ]
+        return {slot.id: slot for slot in self._store.fetch(list({*last, *steps, *most}))}
+
+    def _answer(
+        self,
+        question: str,
+        started: float,
+        candidates: tuple[Candidate, ...],
+        evidence: tuple[Evidence, ...],
+        hops: tuple[Hop, ...],
+        unseen: tuple[str, ...],
+    ) -> Answer:
+        return Answer(
+            question=question,
+            answer=candidates[0].text if candidates else None,
+            confidence=None,
+            abstained=not candidates,
+            candidates=candidates,
+            evidence=evidence,
+            hops=hops,
+            unseen_relations=unseen,
+            model=self._name,
+            elapsed_ms=(time.perf_counter() - started) * 1000,
+        )
+
+
+def _way(trace: FactTrace, share: Tensor, entity: int, weight: float) -> Iterator[_Link]:
+    """The facts that lead to an answer, in each chain that counts, from its start on."""
+    found: dict[int, tuple[float, int]] = {}
+    for hop, step in enumerate(trace.steps):
+        for place in (step.reached.entity == entity).nonzero().flatten().tolist():
+            chain = int(step.reached.chain[place])
+            reached = float(step.reached.weight[place] * step.halting[chain])
+            if share[chain] >= _COUNTS and reached > found.get(chain, (0.0, 0))[0]:
+                found[chain] = reached, hop
+    for chain in sorted(found):
+        yield from reversed(list(_back(trace, chain, found[chain][1], entity, weight)))
+
+
+def _back(trace: FactTrace, chain: int, hop: int, entity: int, weight: float) -> Iterator[_Link]:
+    """The heaviest fact that leads to an entity, then the one that leads to its subject, ..."""
+    for number in range(hop, -1, -1):
+        step = trace.steps[number]
+        facts = step.facts
+        leads = (facts.chain == chain) & (facts.object == entity)
+        place = int(facts.weight.masked_fill(~leads, -1.0).argmax())
+        seen = not bool(step.unseen[facts.relation[place]])
+        yield _Link(number, place, int(facts.slot[place]), weight, seen)
+        entity = int(facts.subject[place])
+
+
+def _candidates(ways: list[list[_Link]], slots: dict[int, Slot]) -> tuple[Candidate, ...]:
+    return tuple(Candidate(text=slots[way[-1].slot].value, score=way[-1].weight) for way in ways)
+
+
+def _evidence(ways: list[list[_Link]], slots: dict[int, Slot], top_k: int) -> Iterator[Evidence]:
+    """The facts that lead to the answers, each once, those of the best answer first."""
+    links: dict[int, _Link] = {}
+    for way in ways[:top_k]:
+        for step in way:
+            links.setdefault(step.slot, step)
+    for slot_id, step in islice(links.items(), top_k):
+        slot = slots[slot_id]
+        yield Evidence(
+            id=slot_id,
+            kind="fact",
+            source=slot.source,
+            title=slot.title,
+            start=slot.start,
+            end=slot.end,
+            text=slot.text,
+            score=step.weight,
+            hop=step.hop + 1,
+        )
+
+
+def _hops(
+    trace: FactTrace, attended: list[dict[int, float]], slots: dict[int, Slot]
+) -> Iterator[Hop]:
+    for number, (step, places) in enumerate(zip(trace.steps, attended, strict=True), start=1):
+        if places:
+            yield Hop(
+                hop=number,
+                weights=tuple(
+                    _slot_weight(slots[int(step.facts.slot[place])], weight)
+                    for place, weight in places.items()
+                ),
+            )
+
+
+def _slot_weight(slot: Slot, weight: float) -> SlotWeight:
+    arrow = f"--{slot.relation}-->" if slot.kind == "fact" else f"<--{slot.relation}--"
+    return SlotWeight(
+        id=slot.id, source=slot.source, weight=weight, title=f"{slot.title} {arrow} {slot.value}"
+    )
+
+
+def _most(step: FactStep, share: Tensor, most: int) -> dict[int, float]:
+    """Places of the facts that a hop attended to most, with their weights, which sum to at most 1.
+
+    A fact counts by its chain's share, and by the probability that the chain had not halted.
+    """
+    weights = step.facts.weight * (share * step.going_on)[step.facts.chain]
+    weights = weights / weights.sum().clamp(min=1.0)
+    if not len(weights) or weights.sum() < _COUNTS:
+        return {}
+    found = torch.topk(weights, min(most, len(weights)))
+    return dict(zip(found.indices.tolist(), found.values.tolist(), strict=True))
