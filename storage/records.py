@@ -293,10 +293,8 @@ class Records:
         }
         wanted = {item.digest: item for item in slots}
         outdated = [slot for digest, slot in kept.items() if digest not in wanted]
-        added = [
-            self._add_slot(source_id, item) for digest, item in wanted.items() if digest not in kept
-        ]
-        return added, outdated
+        new = [item for digest, item in wanted.items() if digest not in kept]
+        return self._add_slots(source_id, new), outdated
 
     def delete_slots(self, ids: Sequence[int]) -> None:
         """Delete slots, and the symbols and vectors that nothing else uses."""
@@ -700,47 +698,51 @@ class Records:
         )
         return int(row[0])
 
-    def _add_slot(self, source_id: int, item: DigestedSlot) -> int:
-        slot = item.slot
-        row = self._only(
-            """INSERT INTO slot (source, kind, title, text, start, end, relation, value, vector,
+    def _add_slots(self, source_id: int, items: Sequence[DigestedSlot]) -> list[int]:
+        """Add slots to a source; returns their ids, which no slot ever had."""
+        row = self._one("SELECT seq FROM sqlite_sequence WHERE name = 'slot'")
+        first = 1 if row is None else int(row[0]) + 1
+        ids = list(range(first, first + len(items)))
+        self._connection.executemany(
+            """INSERT INTO slot (id, source, kind, title, text, start, end, relation, value, vector,
                 relation_vector, digest, valid_from, usage, used)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, (SELECT id FROM vector WHERE digest = ?),
-                (SELECT id FROM vector WHERE digest = ?), ?, ?, ?, ?)
-            RETURNING id""",
-            source_id,
-            slot.kind,
-            slot.title,
-            slot.text,
-            slot.start,
-            slot.end,
-            slot.relation,
-            slot.value,
-            item.key_digest,
-            item.relation_digest,
-            item.digest,
-            slot.valid_from,
-            0.0 if slot.valid_from is None else 1.0,
-            slot.valid_from or 0.0,
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT id FROM vector WHERE digest = ?),
+                (SELECT id FROM vector WHERE digest = ?), ?, ?, ?, ?)""",
+            (
+                (
+                    slot_id, source_id, slot.kind, slot.title, slot.text, slot.start, slot.end,
+                    slot.relation, slot.value, item.key_digest, item.relation_digest, item.digest,
+                    slot.valid_from, 0.0 if slot.valid_from is None else 1.0,
+                    slot.valid_from or 0.0,
+                )
+                for slot_id, item in zip(ids, items, strict=True)
+                for slot in [item.slot]
+            ),
+        )  # fmt: skip
+        self._add_symbols(
+            "slot_key", zip(ids, (item.slot.key_symbols for item in items), strict=True)
         )
-        slot_id = int(row[0])
+        self._add_symbols(
+            "mention", zip(ids, (item.slot.value_symbols for item in items), strict=True)
+        )
+        self._connection.execute(
+            "INSERT INTO link SELECT slot_key.symbol, slot.vector, mention.symbol, slot.id "
+            "FROM slot JOIN slot_key ON slot_key.slot = slot.id "
+            "JOIN mention ON mention.slot = slot.id WHERE slot.id >= ? AND slot.kind <> 'passage'",
+            (first,),
+        )
+        return ids
+
+    def _add_symbols(self, table: str, symbols: Iterable[tuple[int, Iterable[str]]]) -> None:
+        """Say which symbols slots, by their ids, are about or mention."""
+        pairs = [(slot, name) for slot, names in symbols for name in dict.fromkeys(names)]
         self._connection.executemany(
             "INSERT OR IGNORE INTO symbol (name) VALUES (?)",
-            ((name,) for name in {*slot.key_symbols, *slot.value_symbols}),
+            ((name,) for name in dict.fromkeys(name for _, name in pairs)),
         )
-        for table, names in (("slot_key", slot.key_symbols), ("mention", slot.value_symbols)):
-            self._connection.execute(
-                f"INSERT INTO {table} (slot, symbol) SELECT ?, id FROM symbol WHERE name {_LISTED}",
-                (slot_id, _json(set(names))),
-            )
-        if slot.kind != "passage":
-            self._connection.execute(
-                "INSERT INTO link SELECT slot_key.symbol, slot.vector, mention.symbol, slot.id "
-                "FROM slot JOIN slot_key ON slot_key.slot = slot.id "
-                "JOIN mention ON mention.slot = slot.id WHERE slot.id = ?",
-                (slot_id,),
-            )
-        return slot_id
+        self._connection.executemany(
+            f"INSERT INTO {table} (slot, symbol) SELECT ?, id FROM symbol WHERE name = ?", pairs
+        )
 
     def _rows(self, statement: str, *parameters: Any) -> list[tuple[Any, ...]]:
         try:
