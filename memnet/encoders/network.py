@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from memnet.attention import TransformerEncoder
+from memnet.encoders.packed import pack_linear_layers
 from memnet.encoders.threads import one_thread_each
 
 _LAYERS, _WIDTH, _HEADS, _INNER = 6, 384, 12, 1536
@@ -88,6 +89,8 @@ class SentenceNetwork(nn.Module):
             if not name.startswith("pooler.") and not name.endswith("position_ids")
         }
         network.load_state_dict(tensors, assign=True)
+        network.requires_grad_(False)
+        pack_linear_layers(network)
         return network.eval()
 
 

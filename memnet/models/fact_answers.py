@@ -76,10 +76,20 @@ class FactAnswers:
             scores, trace = self._model(batch, memory, self._config.budget, hops)
             chosen = self._chosen(scores)
             share = shares(trace.importance, batch.question)
-            ways = [list(_way(trace, share, entity, weight)) for entity, weight in chosen]
+            leading = _leading(trace, share)
+            ways = [list(_way(trace, share, entity, weight)) for entity, weight in chosen[:top_k]]
             attended = [_most(step, share, top_k) for step in trace.steps]
-            slots = self._slots(ways, attended, trace, top_k)
-        candidates = _candidates(ways, slots)
+            shown = {link.slot for way in ways for link in way}
+            shown.update(
+                int(step.facts.slot[place])
+                for step, places in zip(trace.steps, attended, strict=True)
+                for place in places
+            )
+            shown.update(leading[entity] for entity, _ in chosen)
+            slots = {slot.id: slot for slot in self._store.fetch(list(shown))}
+        candidates = tuple(
+            Candidate(text=slots[leading[entity]].value, score=weight) for entity, weight in chosen
+        )
         evidence = tuple(_evidence(ways, slots, top_k))
         abstained = not chosen or chosen[0][1] < self._config.floor
         unseen = dict.fromkeys(
@@ -114,23 +124,6 @@ class FactAnswers:
         entities = scores.entity[order][kept]
         return list(zip(entities.tolist(), weights[kept].tolist(), strict=True))
 
-    def _slots(
-        self,
-        ways: list[list[_Link]],
-        attended: list[dict[int, float]],
-        trace: FactTrace,
-        top_k: int,
-    ) -> dict[int, Slot]:
-        """All slots that the answer shows."""
-        last = [way[-1].slot for way in ways]
-        steps = [link.slot for way in ways[:top_k] for link in way]
-        most = [
-            int(step.facts.slot[place])
-            for step, places in zip(trace.steps, attended, strict=True)
-            for place in places
-        ]
-        return {slot.id: slot for slot in self._store.fetch(list({*last, *steps, *most}))}
-
     def _answer(
         self,
         question: str,
@@ -154,6 +147,19 @@ class FactAnswers:
         )
 
 
+def _leading(trace: FactTrace, share: Tensor) -> dict[int, int]:
+    """For each entity the slot of the fact that leads to it most surely."""
+    best: dict[int, tuple[float, int]] = {}
+    for step in trace.steps:
+        facts = step.facts
+        weights = facts.weight * (share * step.halting)[facts.chain]
+        found = zip(facts.object.tolist(), weights.tolist(), facts.slot.tolist(), strict=True)
+        for entity, weight, slot in found:
+            if entity not in best or weight > best[entity][0]:
+                best[entity] = weight, slot
+    return {entity: slot for entity, (_, slot) in best.items()}
+
+
 def _way(trace: FactTrace, share: Tensor, entity: int, weight: float) -> Iterator[_Link]:
     """The facts that lead to an answer, in each chain that counts, from its start on."""
     found: dict[int, tuple[float, int]] = {}
@@ -161,9 +167,10 @@ def _way(trace: FactTrace, share: Tensor, entity: int, weight: float) -> Iterato
         for place in (step.reached.entity == entity).nonzero().flatten().tolist():
             chain = int(step.reached.chain[place])
             reached = float(step.reached.weight[place] * step.halting[chain])
-            if share[chain] >= _COUNTS and reached > found.get(chain, (0.0, 0))[0]:
+            if chain not in found or reached > found[chain][0]:
                 found[chain] = reached, hop
-    for chain in sorted(found):
+    counting = [chain for chain in sorted(found) if share[chain] >= _COUNTS]
+    for chain in counting or sorted(found, key=lambda chain: -share[chain])[:1]:
         yield from reversed(list(_back(trace, chain, found[chain][1], entity, weight)))
 
 
@@ -177,10 +184,6 @@ def _back(trace: FactTrace, chain: int, hop: int, entity: int, weight: float) ->
         seen = not bool(step.unseen[facts.relation[place]])
         yield _Link(number, place, int(facts.slot[place]), weight, seen)
         entity = int(facts.subject[place])
-
-
-def _candidates(ways: list[list[_Link]], slots: dict[int, Slot]) -> tuple[Candidate, ...]:
-    return tuple(Candidate(text=slots[way[-1].slot].value, score=way[-1].weight) for way in ways)
 
 
 def _evidence(ways: list[list[_Link]], slots: dict[int, Slot], top_k: int) -> Iterator[Evidence]:
