@@ -70,6 +70,72 @@ def stories(results: dict[str, Any]) -> str:
     return "\n".join(rows)
 
 
+def facts(results: dict[str, Any]) -> str:
+    """The tables of the benchmark over facts."""
+    rows = [
+        "| questions | n | hits@1 | set F1 | ask p50 | p95 | training |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for base, result in results["bases"].items():
+        for name, scores in result["dev"].items():
+            title = name if name == base else f"{base} {name}"
+            times = scores["latency_ms"]
+            rows.append(
+                f"| {title} | {scores['n']} | {100 * scores['hits@1']:.1f} | "
+                f"{100 * scores['set_f1']:.1f} | {times['p50']:.1f} ms | {times['p95']:.1f} ms | "
+                f"{result['train_seconds']:.0f} s |"
+            )
+    untrained, million = results["untrained"], results["million"]
+    metaqa = results["bases"]["metaqa"]
+    rows += [
+        "",
+        "One model for the three kinds of metaqa questions; "
+        f"{100 * metaqa['trained']['hop_accuracy']:.1f} % are answered after the right number of "
+        f"hops. Without any training, one hop: hits@1 {100 * untrained['hits@1']:.1f} "
+        f"(n = {untrained['n']}). Ingest of {metaqa['facts']:,} facts: "
+        f"{metaqa['ingest_seconds']:.0f} s.",
+        "",
+        f"The same model and questions with {million['facts']:,} facts in the memory: p50 "
+        f"{million['large']['p50']:.1f} ms, p95 {million['large']['p95']:.1f} ms; before, p50 "
+        f"{million['small']['p50']:.1f} ms, p95 {million['small']['p95']:.1f} ms "
+        f"(n = {million['large']['n']}).",
+        "",
+        _source(results["environment"]),
+    ]
+    return "\n".join(rows)
+
+
+def sparse_attention(results: dict[str, Any]) -> str:
+    """The table of the share of the softmax that picked slots keep."""
+    kept = {name: results[name]["kept"] for name in ("facts", "passages")}
+    rows = [
+        "| slots picked | " + " | ".join(kept["facts"]) + " |",
+        "|---" * (len(kept["facts"]) + 1) + "|",
+    ]
+    for name, by_number in kept.items():
+        means = " | ".join(f"{100 * one['mean']:.1f}" for one in by_number.values())
+        rows.append(f"| {name}, mean % kept | {means} |")
+    return "\n".join([*rows, "", _source(results["environment"])])
+
+
+def memory_tasks(results: list[dict[str, Any]]) -> str:
+    """The table of what the differentiable memory learned."""
+    rows = [
+        "| task | seed | trained on | wrong bits, % (length) | training |",
+        "|---|---|---|---|---|",
+    ]
+    for result in results:
+        shortest, longest = result["trained_lengths"]
+        errors = ", ".join(
+            f"{100 * error:.2f} ({length})" for length, error in result["bit_error"].items()
+        )
+        rows.append(
+            f"| {result['task']} | {result['seed']} | {shortest} to {longest} | {errors} | "
+            f"{result['train_seconds']:.0f} s |"
+        )
+    return "\n".join([*rows, "", _source(results[0]["environment"])])
+
+
 def _source(environment: dict[str, Any]) -> str:
     machine = environment["machine"]
     versions = ", ".join(f"{name} {version}" for name, version in environment["versions"].items())
@@ -82,12 +148,24 @@ def _source(environment: dict[str, Any]) -> str:
 def page() -> str:
     """The page with its tables as they should be."""
     text = _PAGE.read_text(encoding="utf-8")
-    for name, table in (("multihop", multihop), ("stories", stories)):
-        results = json.loads((_FOLDER / "results" / f"{name}.json").read_text(encoding="utf-8"))
+    tables = {
+        "multihop": multihop(_result("multihop")),
+        "facts": facts(_result("facts")),
+        "stories": stories(_result("stories")),
+        "sparse_attention": sparse_attention(_result("sparse_attention")),
+        "memory_tasks": memory_tasks(
+            [_result(path.stem) for path in sorted((_FOLDER / "results").glob("memory-*.json"))]
+        ),
+    }
+    for name, table in tables.items():
         start, end = f"<!-- {name} -->\n", f"\n<!-- /{name} -->"
         before, _, rest = text.partition(start)
-        text = before + start + table(results) + end + rest.partition(end)[2]
+        text = before + start + table + end + rest.partition(end)[2]
     return text
+
+
+def _result(name: str) -> Any:
+    return json.loads((_FOLDER / "results" / f"{name}.json").read_text(encoding="utf-8"))
 
 
 def main() -> None:

@@ -2,6 +2,8 @@
 
 import json
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -238,3 +240,11 @@ def test_idle_names_start_no_chain_unless_alone() -> None:
 def test_names_without_facts_are_words() -> None:
     (only,) = model().chains(LINKED, {"tug": 3})
     assert only.text == "which [MASK] lies at port averin"
+
+
+def test_the_example_is_what_its_maker_writes(tmp_path: Path) -> None:
+    before = {path.name: path.read_bytes() for path in FERRIES.iterdir()}
+    shutil.copy(FERRIES / "make.py", tmp_path / "make.py")
+    subprocess.run([sys.executable, tmp_path / "make.py"], check=True)
+    for name in ("facts.tsv", "train.jsonl", "dev.jsonl"):
+        assert (tmp_path / name).read_bytes() == before[name]

@@ -308,13 +308,18 @@ def _missed(weights: Tensor, examples: Sequence[_Example]) -> Tensor:
 def _in_batches(
     examples: Sequence[_Example], choice: random.Random | None = None
 ) -> list[list[_Example]]:
-    """Examples of about one length together, at most ``_BATCH_ROWS`` rows a batch."""
+    """Examples of one task and about one length together, at most ``_BATCH_ROWS`` rows a batch.
+
+    The loss is a mean over a batch: among stories with eight questions each (task 17), one with a
+    single question (task 16) would hardly count.
+    """
     jitter = (choice.random() for _ in examples) if choice else (0.0 for _ in examples)
-    rows = (example.rows for example in examples)
-    ordered = sorted(zip(rows, jitter, examples, strict=True), key=lambda x: x[:2])
+    keys = ((example.task, example.rows, next(jitter)) for example in examples)
     batches: list[list[_Example]] = []
-    for count, _, example in ordered:
-        if not batches or count * (len(batches[-1]) + 1) > _BATCH_ROWS:
+    for key, example in sorted(zip(keys, examples, strict=True), key=lambda pair: pair[0]):
+        task, rows, _ = key
+        full = not batches or rows * (len(batches[-1]) + 1) > _BATCH_ROWS
+        if full or batches[-1][0].task != task:
             batches.append([])
         batches[-1].append(example)
     return batches
