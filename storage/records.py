@@ -532,12 +532,16 @@ class Records:
     def keyed(
         self, names: Iterable[str], limit: int, namespace: str | None
     ) -> dict[str, list[int]]:
-        """Valid slots about each named symbol, at most ``limit`` a name."""
+        """Valid slots about each named symbol: at most ``limit`` passages, and facts a relation."""
         found: dict[str, list[int]] = {}
         rows = self._rows(
             """SELECT name, slot FROM (
                 SELECT symbol.name, slot_key.slot,
-                    row_number() OVER (PARTITION BY symbol.id ORDER BY slot_key.slot) AS place
+                    row_number() OVER (
+                        PARTITION BY symbol.id,
+                            CASE slot.kind WHEN 'passage' THEN 0 ELSE slot.vector END
+                        ORDER BY slot_key.slot
+                    ) AS place
                 FROM symbol JOIN slot_key ON slot_key.symbol = symbol.id
                 JOIN slot ON slot.id = slot_key.slot JOIN source ON source.id = slot.source
                 WHERE symbol.name IN (SELECT value FROM json_each(?1))

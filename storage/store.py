@@ -270,7 +270,11 @@ class MemoryStore:
     def search_symbolic(
         self, names: Iterable[str], limit: int, namespace: str | None = None
     ) -> dict[str, list[int]]:
-        """Ids of the valid slots about each of the named symbols, at most ``limit`` a name."""
+        """Ids of the valid slots about each of the named symbols.
+
+        At most ``limit`` passages a name, and as many facts of each of its relations: one relation
+        with very many facts hides no other.
+        """
         return self._records.keyed(names, limit, namespace)
 
     def fetch(self, ids: Sequence[int]) -> list[Slot]:

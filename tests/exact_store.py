@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
@@ -157,17 +158,20 @@ class ExactStore:
     def search_symbolic(
         self, names: Iterable[str], limit: int, namespace: str | None = None
     ) -> dict[str, list[int]]:
-        found = {
-            name: [
-                slot_id
-                for slot_id, (source, slot, _) in sorted(self._slots.items())
-                if name in slot.key_symbols
-                and slot_id not in self._until
-                and namespace in (None, source.namespace)
-            ][:limit]
-            for name in names
-        }
-        return {name: ids for name, ids in found.items() if ids}
+        found: dict[str, list[int]] = {}
+        counts = Counter[tuple[str, str]]()
+        for name in names:
+            for slot_id, (source, slot, _) in sorted(self._slots.items()):
+                if (
+                    name in slot.key_symbols
+                    and slot_id not in self._until
+                    and namespace in (None, source.namespace)
+                ):
+                    kind = (name, "" if slot.kind == "passage" else slot.key_text)
+                    counts[kind] += 1
+                    if counts[kind] <= limit:
+                        found.setdefault(name, []).append(slot_id)
+        return found
 
     def fetch(self, ids: Sequence[int]) -> list[Slot]:
         return [

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 import torch
 
-from memnet import Engine
+from memnet import Config, Engine
+from memnet.config import FactConfig
 from memnet.errors import InputError, ModelError
 from memnet.evaluation import evaluate
 from memnet.ingest.linking import LinkedQuestion, Mention
@@ -128,6 +129,12 @@ def test_a_name_with_very_many_facts(ferries: Path, tmp_path: Path) -> None:
         engine.ingest(tmp_path / "hulk.tsv")
         assert engine.ask("Who built the Great Hulk?").answer == "Tobias Veal"
         assert len(engine.ask("Who is the captain of the Great Hulk?").candidates) == 3000
+    few = Config(facts=FactConfig(budget=100))
+    with Engine.open(tmp_path / "store", model=ferries / "model", config=few) as engine:
+        assert engine.ask("Who built the Great Hulk?").answer == "Tobias Veal"
+        assert len(engine.ask("Who is the captain of the Great Hulk?").candidates) == 3000
+    with Engine.open(tmp_path / "store") as engine:  # without training as well
+        assert engine.ask("Who built the Great Hulk?").answer == "Tobias Veal"
 
 
 def test_a_stopped_run_goes_on_to_the_same_model(ferries: Path, tmp_path: Path) -> None:

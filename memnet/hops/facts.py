@@ -150,7 +150,10 @@ class FactHops:
         chain, relation, prior = active.chain[row], of_group[group], active.weight[row]
         weights = _attended(scores, chain, relation, prior)
         weight = prior * weights[chain, relation]
-        kept = _worthwhile(chain, weight.detach(), outgoing.size[group], self._budget)
+        size = outgoing.size[group]
+        # While training is under way, so much is possible that small groups come first.
+        worth = weight.detach() / (size.float().sqrt() if controller.training else 1.0)
+        kept = _worthwhile(chain, weight.detach(), worth, size, self._budget)
         row, group, chain, relation, weight = (
             part[kept] for part in (row, group, chain, relation, weight)
         )
@@ -204,14 +207,13 @@ def _attended(scores: Tensor, chain: Tensor, relation: Tensor, prior: Tensor) ->
     return masked_softmax(scores + priors.clamp(min=_TINY).log(), priors > 0)
 
 
-def _worthwhile(chain: Tensor, weight: Tensor, count: Tensor, budget: int) -> Tensor:
+def _worthwhile(chain: Tensor, weight: Tensor, worth: Tensor, count: Tensor, budget: int) -> Tensor:
     """Which of the groups of facts [G] to follow, in any order.
 
     Those of a weight not far below the best, and of these as many as the budget of a chain
-    allows: the heavy first, and of equal ones those of few facts. The first is followed whatever
-    it takes.
+    allows, by their worth. The first is followed whatever it takes.
     """
-    order = torch.argsort(weight / count.float().sqrt(), descending=True, stable=True)
+    order = torch.argsort(worth, descending=True, stable=True)
     order = order[torch.argsort(chain[order], stable=True)]
     chain, count = chain[order], count[order]
     total = torch.cumsum(count, 0)
