@@ -1,16 +1,17 @@
 """Sparse attention: how much of the softmax over a whole memory the slots that FAISS picks keep.
 
-    python -m benchmarks.sparse_attention --passages DIR --corpus DIR --facts DIR
+    python -m benchmarks.sparse_attention facts --data DIR
+    python -m benchmarks.sparse_attention passages --data DIR --corpus DIR
 
 Trained queries over two memories of 10,000 slots. In both a multiplicative score is trained to
 attend to the right slots and then asked questions that it was not trained on.
 
-Passages: trained on the question files of ``--passages`` ({"question", "supporting": titles,
+Passages: trained on the question files of ``--data`` ({"question", "supporting": titles,
 "passages": [{"title", "text"}]} a line) over their own passages; the memory is the first 10,000
 passages of ``corpus.jsonl`` in ``--corpus``, asked the questions of the other files there. Many
 passages are about right for such a question.
 
-Facts: ``facts.tsv`` and the ``1hop`` questions ({"question", "answers"} a line) of ``--facts``;
+Facts: ``facts.tsv`` and the ``1hop`` questions ({"question", "answers"} a line) of ``--data``;
 keys are subject and relation, and the facts that answer are known.
 """
 
@@ -31,39 +32,44 @@ from memnet.encoders import MiniLMEncoder
 
 _SLOTS = 10_000
 _CANDIDATES = (8, 16, 32, 64, 128)
-_STEPS = 300
+_STEPS = {"facts": 1500, "passages": 300}
+_QUESTIONS = {"dev": 400, "train": 8000}
+"""First so many of each file, as far as the facts that answer them are among the slots."""
 _SCALE = 20.0
 """Of the score before training: an inverse temperature."""
-_RESULTS = Path(__file__).parent / "results" / "sparse_attention.json"
+_RESULTS = Path(__file__).parent / "results"
 
 
 def main() -> None:
     """Train, measure, and write the results."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--passages", type=Path, required=True)
-    parser.add_argument("--corpus", type=Path, required=True)
-    parser.add_argument("--facts", type=Path, required=True)
+    parser.add_argument("memory", choices=("facts", "passages"))
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--corpus", type=Path)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=_RESULTS)
     options = parser.parse_args()
     encoder = MiniLMEncoder(threads=2)
-    results: dict[str, Any] = {"environment": environment(), "seed": options.seed}
-    for name, memory in (
-        ("facts", _facts(encoder, options.facts)),
-        ("passages", _passages(encoder, options.passages, options.corpus)),
-    ):
-        torch.manual_seed(options.seed)
-        score = MultiplicativeScore(encoder.dimension, encoder.dimension)
-        with torch.no_grad():
-            score.query.weight.copy_(_SCALE * torch.eye(encoder.dimension))
-        loss = _fit(score, memory.train_queries, memory.train_keys, memory.targets)
-        results[name] = {
-            "slots": len(memory.keys),
-            "questions": len(memory.queries),
-            "loss": loss,
-            "kept": _kept(score, memory.queries, memory.keys),
-        }
-    options.out.write_text(json.dumps(results, indent=1) + "\n")
+    if options.memory == "facts":
+        memory = _facts(encoder, options.data)
+    else:
+        memory = _passages(encoder, options.data, options.corpus)
+    torch.manual_seed(options.seed)
+    score = MultiplicativeScore(encoder.dimension, encoder.dimension)
+    with torch.no_grad():
+        score.query.weight.copy_(_SCALE * torch.eye(encoder.dimension))
+    loss = _fit(score, memory, _STEPS[options.memory])
+    results: dict[str, Any] = {
+        "environment": environment(),
+        "seed": options.seed,
+        "slots": len(memory.keys),
+        "trained_on": len(memory.train_queries),
+        "questions": len(memory.queries),
+        "loss": loss,
+        "kept": _kept(score, memory.queries, memory.keys),
+    }
+    path = options.out / f"sparse-{options.memory}.json"
+    path.write_text(json.dumps(results, indent=1) + "\n")
     print(json.dumps(results, indent=1))
 
 
@@ -105,7 +111,7 @@ def _facts(encoder: MiniLMEncoder, folder: Path) -> _Memory:
         about.setdefault(subject, []).append((subject, relation.replace("_", " "), value))
     asked = {
         split: _lines(folder / "1hop" / f"{split}.jsonl")[:count]
-        for split, count in (("train", 2000), ("dev", 400))
+        for split, count in _QUESTIONS.items()
     }
     answering = {
         split: [_answering(about, line) for line in lines] for split, lines in asked.items()
@@ -118,7 +124,11 @@ def _facts(encoder: MiniLMEncoder, folder: Path) -> _Memory:
     queries: dict[str, Tensor] = {}
     targets = torch.zeros(0)
     for split, lines in asked.items():
-        kept = [row for row, facts in enumerate(answering[split]) if facts]
+        kept = [
+            row
+            for row, facts in enumerate(answering[split])
+            if facts and places.keys() >= set(facts)
+        ]
         queries[split] = torch.from_numpy(encoder.encode([lines[row]["question"] for row in kept]))
         if split == "train":
             targets = torch.zeros(len(kept), len(slots))
@@ -174,17 +184,18 @@ def _shares(targets: Tensor) -> Tensor:
     return targets / targets.sum(dim=1, keepdim=True).clamp(min=1.0)
 
 
-def _fit(
-    score: MultiplicativeScore, queries: Tensor, keys: Tensor, target: Tensor
-) -> dict[str, float]:
+def _fit(score: MultiplicativeScore, memory: _Memory, steps: int) -> dict[str, float]:
     optimizer = torch.optim.AdamW(score.parameters(), lr=1e-2, weight_decay=0.0)
+    decay = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1 - step / steps)
     losses: list[float] = []
-    for _ in range(_STEPS):
-        rows = torch.randint(len(queries), (64,))
-        loss = nn.functional.cross_entropy(score(queries[rows], keys), target[rows])
+    for _ in range(steps):
+        rows = torch.randint(len(memory.train_queries), (64,))
+        scores = score(memory.train_queries[rows], memory.train_keys)
+        loss = nn.functional.cross_entropy(scores, memory.targets[rows])
         optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         optimizer.step()
+        decay.step()
         losses.append(float(loss.detach()))
     return {"first": float(np.mean(losses[:20])), "last": float(np.mean(losses[-20:]))}
 

@@ -105,17 +105,18 @@ def facts(results: dict[str, Any]) -> str:
     return "\n".join(rows)
 
 
-def sparse_attention(results: dict[str, Any]) -> str:
+def sparse_attention(results: dict[str, dict[str, Any]]) -> str:
     """The table of the share of the softmax that picked slots keep."""
-    kept = {name: results[name]["kept"] for name in ("facts", "passages")}
+    numbers = list(next(iter(results.values()))["kept"])
     rows = [
-        "| slots picked | " + " | ".join(kept["facts"]) + " |",
-        "|---" * (len(kept["facts"]) + 1) + "|",
+        f"| mean % kept, by slots picked | {' | '.join(numbers)} |",
+        "|---" * (len(numbers) + 1) + "|",
     ]
-    for name, by_number in kept.items():
-        means = " | ".join(f"{100 * one['mean']:.1f}" for one in by_number.values())
-        rows.append(f"| {name}, mean % kept | {means} |")
-    return "\n".join([*rows, "", _source(results["environment"])])
+    for name, result in results.items():
+        means = " | ".join(f"{100 * one['mean']:.1f}" for one in result["kept"].values())
+        rows.append(f"| {result['slots']:,} {name} (n = {result['questions']}) | {means} |")
+    sources = [_source(result["environment"]) for result in results.values()]
+    return "\n\n".join(["\n".join(rows), *sources])
 
 
 def memory_tasks(results: list[dict[str, Any]]) -> str:
@@ -152,7 +153,9 @@ def page() -> str:
         "multihop": multihop(_result("multihop")),
         "facts": facts(_result("facts")),
         "stories": stories(_result("stories")),
-        "sparse_attention": sparse_attention(_result("sparse_attention")),
+        "sparse_attention": sparse_attention(
+            {name: _result(f"sparse-{name}") for name in ("facts", "passages")}
+        ),
         "memory_tasks": memory_tasks(
             [_result(path.stem) for path in sorted((_FOLDER / "results").glob("memory-*.json"))]
         ),

@@ -17,7 +17,7 @@ from memnet.ingest.stories import parse_stories
 from memnet.models.stored import load_story_model
 from memnet.models.story import StoryBatch, StoryModelConfig
 from memnet.training.loop import EpochReport, TrainingConfig
-from memnet.training.stories import _Example, _missed, read_story_data, train_stories
+from memnet.training.stories import _astray, _Example, read_story_data, train_stories
 
 CONFIG = StoryModelConfig(width=24, heads=2, inner=32, hops=2, blocks=2, queries=4)
 
@@ -176,7 +176,7 @@ def test_question_files_of_both_kinds(tmp_path: Path) -> None:
     assert [len(story.sentences) for story in read_story_questions(stories) or []] == [4, 4, 4]
 
 
-def test_the_loss_of_supports_is_the_likelihood_that_no_hop_saw_them() -> None:
+def test_the_loss_of_supports_asks_for_an_equal_share_of_the_attention() -> None:
     weights = torch.rand(2, 3, 2, 4, generator=torch.Generator().manual_seed(5))
     stories = parse_stories(
         "1 Ann ran.\n2 Ben sat.\n3 Who ran?\tAnn\t1\n4 Who sat?\tBen\t2 1\n"
@@ -190,14 +190,14 @@ def test_the_loss_of_supports_is_the_likelihood_that_no_hop_saw_them() -> None:
     losses: list[float] = []
     for row, story in enumerate(stories):
         for place, question in enumerate(story.questions):
+            nats = 0.0
             for sentence in question.supports:
-                missed = 1.0
-                for hop in range(3):
-                    missed *= 1 - float(weights[row, hop, place, sentence])
-                losses.append(-math.log(1 - missed))
-    assert len(losses) == 3
-    assert float(_missed(weights, examples)) == pytest.approx(sum(losses) / 3, abs=1e-4)
-    assert float(_missed(weights, [e._replace(supports=[]) for e in examples])) == 0
+                mean = sum(float(weights[row, hop, place, sentence]) for hop in range(3)) / 3
+                nats -= math.log(mean) / len(question.supports)
+            losses += [nats] if question.supports else []
+    assert len(losses) == 2
+    assert float(_astray(weights, examples)) == pytest.approx(sum(losses) / 2, abs=1e-4)
+    assert float(_astray(weights, [e._replace(supports=[]) for e in examples])) == 0
 
 
 def test_learning_from_answers_alone_is_another_run(data: Path, tmp_path: Path) -> None:
