@@ -1,6 +1,6 @@
 """Facts: questions over knowledge bases, by a controller trained on questions and answers.
 
-    python -m benchmarks.facts --metaqa DIR --pathquestion DIR [--work DIR]
+    python -m benchmarks.facts --metaqa DIR --pathquestion DIR [--only PART ...]
 
 DIR of ``--metaqa`` holds ``facts.tsv`` and a folder for each number of hops with ``train.jsonl``
 and ``dev.jsonl``: one model is trained for all of them. Each folder in ``--pathquestion`` holds the
@@ -36,25 +36,28 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--metaqa", type=Path, required=True)
     parser.add_argument("--pathquestion", type=Path, required=True)
+    parser.add_argument("--only", nargs="*")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=_RESULTS)
     options = parser.parse_args()
-    results: dict[str, Any] = {"environment": environment(), "seed": options.seed, "bases": {}}
+    sets = sorted(path for path in options.pathquestion.iterdir() if path.is_dir())
+    names = options.only or ["metaqa", *(path.name for path in sets)]
+    results: dict[str, Any] = json.loads(options.out.read_text()) if options.only else {}
     with tempfile.TemporaryDirectory() as folder:
-        work = Path(folder)
-        hops = sorted(path for path in options.metaqa.iterdir() if path.is_dir())
-        facts = options.metaqa / "facts.tsv"
-        results["bases"]["metaqa"] = _base(work / "metaqa", facts, hops, options.seed)
-        print(json.dumps(results["bases"]["metaqa"]), flush=True)
-        for path in sorted(path for path in options.pathquestion.iterdir() if path.is_dir()):
-            base = _base(work / path.name, path / "facts.tsv", [path], options.seed)
-            results["bases"][path.name] = base
-            print(path.name, json.dumps(base), flush=True)
-        results["untrained"] = _untrained(work / "metaqa" / "store", hops[0])
-        print(json.dumps(results["untrained"]), flush=True)
-        results["million"] = _million(work / "metaqa", facts, hops)
-        print(json.dumps(results["million"]), flush=True)
-    options.out.write_text(json.dumps(results, indent=1) + "\n")
+        for name in names:
+            work = Path(folder, name)
+            if name == "metaqa":
+                hops = sorted(path for path in options.metaqa.iterdir() if path.is_dir())
+                facts = options.metaqa / "facts.tsv"
+                result = _base(work, facts, hops, options.seed)
+                result["untrained"] = _untrained(work / "store", hops[0])
+                result["million"] = _million(work, facts, hops)
+            else:
+                path = options.pathquestion / name
+                result = _base(work, path / "facts.tsv", [path], options.seed)
+            results[name] = {"environment": environment(), "seed": options.seed, **result}
+            print(name, json.dumps(result), flush=True)
+            options.out.write_text(json.dumps(results, indent=1) + "\n")
 
 
 def _base(work: Path, facts: Path, folders: Sequence[Path], seed: int) -> dict[str, Any]:

@@ -76,7 +76,7 @@ def facts(results: dict[str, Any]) -> str:
         "| questions | n | hits@1 | set F1 | ask p50 | p95 | training |",
         "|---|---|---|---|---|---|---|",
     ]
-    for base, result in results["bases"].items():
+    for base, result in results.items():
         for name, scores in result["dev"].items():
             title = name if name == base else f"{base} {name}"
             times = scores["latency_ms"]
@@ -85,8 +85,8 @@ def facts(results: dict[str, Any]) -> str:
                 f"{100 * scores['set_f1']:.1f} | {times['p50']:.1f} ms | {times['p95']:.1f} ms | "
                 f"{result['train_seconds']:.0f} s |"
             )
-    untrained, million = results["untrained"], results["million"]
-    metaqa = results["bases"]["metaqa"]
+    metaqa = results["metaqa"]
+    untrained, million = metaqa["untrained"], metaqa["million"]
     rows += [
         "",
         "One model for the three kinds of metaqa questions; "
@@ -100,9 +100,9 @@ def facts(results: dict[str, Any]) -> str:
         f"{million['small']['p50']:.1f} ms, p95 {million['small']['p95']:.1f} ms "
         f"(n = {million['large']['n']}).",
         "",
-        _source(results["environment"]),
     ]
-    return "\n".join(rows)
+    sources = dict.fromkeys(_source(result["environment"]) for result in results.values())
+    return "\n".join([*rows, "\n\n".join(sources)])
 
 
 def sparse_attention(results: dict[str, dict[str, Any]]) -> str:

@@ -124,8 +124,6 @@ class FactConfig(Settings):
     budget: int = Field(default=50_000, ge=1)
     """Most facts that a hop follows from one name, the most worthwhile first. So many take about
     0.1 s; a question about a hub needs all of its facts only if they are the answer."""
-    floor: float = Field(default=0.1, ge=0, le=1)
-    """Weight of the best answer below which the memory is held not to know."""
 
 
 class Config(Settings):

@@ -199,7 +199,7 @@ def test_by_the_command_line(ferries: Path, tmp_path: Path) -> None:
     assert "tug <--is a-- Whimbrel" in shown or "Kestle <--home port-- Whimbrel" in shown
 
 
-@pytest.mark.parametrize("change", [{"kind": "poem"}, {"relations": 5}, {"threshold": "high"}])
+@pytest.mark.parametrize("change", [{"kind": "poem"}, {"relations": 5}, {"rule": {"floor": 1}}])
 def test_a_description_that_is_none(
     ferries: Path, tmp_path: Path, change: dict[str, object]
 ) -> None:

@@ -14,7 +14,7 @@ from memnet.encoders.threads import one_thread_each
 from memnet.hops.fact_memory import StoredFacts
 from memnet.hops.facts import FactStep, FactTrace
 from memnet.ingest.linking import link
-from memnet.models.facts import FactBatch, FactModel, FactScores, fact_batch, shares
+from memnet.models.facts import AnswerRule, FactBatch, FactModel, FactScores, fact_batch, shares
 from memnet.storage import MemoryStore, Slot
 from memnet.types import Answer, Candidate, Evidence, Hop, SlotWeight
 
@@ -44,7 +44,7 @@ class FactAnswers:
         store: MemoryStore,
         encoder: Encoder,
         model: FactModel,
-        threshold: float,
+        rule: AnswerRule,
         name: str,
         config: FactConfig,
     ) -> None:
@@ -54,14 +54,14 @@ class FactAnswers:
             store: the memory.
             encoder: the one it was made with.
             model: in evaluation mode.
-            threshold: an entity is an answer when its weight is at least this share of the best.
+            rule: which of the entities that are reached are answers.
             name: of the model.
             config: settings.
         """
         self._store = store
         self._encoder = encoder
         self._model = model
-        self._threshold = threshold
+        self._rule = rule
         self._name = name
         self._config = config
 
@@ -91,7 +91,7 @@ class FactAnswers:
             Candidate(text=slots[leading[entity]].value, score=weight) for entity, weight in chosen
         )
         evidence = tuple(_evidence(ways, slots, top_k))
-        abstained = not chosen or chosen[0][1] < self._config.floor
+        abstained = not chosen or chosen[0][1] < self._rule.floor
         unseen = dict.fromkeys(
             slots[step.slot].relation for way in ways[:1] for step in way if not step.seen
         )
@@ -120,7 +120,7 @@ class FactAnswers:
         if not len(scores.entity):
             return []
         weights, order = torch.sort(scores.weight, descending=True, stable=True)
-        kept = weights >= self._threshold * weights[0]
+        kept = weights >= self._rule.threshold * weights[0]
         entities = scores.entity[order][kept]
         return list(zip(entities.tolist(), weights[kept].tolist(), strict=True))
 

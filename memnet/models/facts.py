@@ -34,6 +34,15 @@ class FactModelConfig(Settings):
     """While training, of encoded tokens and of what is learned about relations."""
 
 
+class AnswerRule(NamedTuple):
+    """Which of the entities that are reached are answers."""
+
+    threshold: float
+    """An entity is one when its weight is at least this share of the best."""
+    floor: float
+    """Weight of the best below which the memory is held not to know."""
+
+
 class Chain(NamedTuple):
     """A question as seen from one name in it."""
 

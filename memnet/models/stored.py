@@ -10,7 +10,7 @@ import torch
 from memnet.encoders.vocabulary import Vocabulary
 from memnet.errors import ModelError
 from memnet.models.checkpoint import fill, load_checkpoint, save_checkpoint
-from memnet.models.facts import FactModel, FactModelConfig
+from memnet.models.facts import AnswerRule, FactModel, FactModelConfig
 from memnet.models.story import StoryModel, StoryModelConfig
 
 TEXT = "text"
@@ -61,9 +61,9 @@ def save_story_model(folder: Path, model: StoryModel, notes: Mapping[str, Any]) 
 
 
 def save_fact_model(
-    folder: Path, model: FactModel, threshold: float, notes: Mapping[str, Any]
+    folder: Path, model: FactModel, rule: AnswerRule, notes: Mapping[str, Any]
 ) -> None:
-    """As ``save_story_model``, for a fact model and the threshold of its answers."""
+    """As ``save_story_model``, for a fact model and the rule by which it answers."""
     description = {
         "kind": _FACTS,
         "config": model.config.model_dump(),
@@ -71,15 +71,15 @@ def save_fact_model(
         "relations": model.relations,
         "familiar": sorted(model.familiar),
         "idle": sorted(model.idle),
-        "threshold": threshold,
+        "rule": rule._asdict(),
         "trained": dict(notes),
     }
     tensors = {name: tensor.cpu().contiguous() for name, tensor in model.state_dict().items()}
     save_checkpoint(folder, _NAME, tensors, description)
 
 
-def load_model(folder: Path) -> StoryModel | tuple[FactModel, float]:
-    """A model as it was saved, ready to answer; a fact model with the threshold of its answers.
+def load_model(folder: Path) -> StoryModel | tuple[FactModel, AnswerRule]:
+    """A model as it was saved, ready to answer; a fact model with the rule by which it does.
 
     Raises:
         ModelError: the folder holds no whole model.
@@ -99,7 +99,7 @@ def load_model(folder: Path) -> StoryModel | tuple[FactModel, float]:
                 return story.eval()
             facts = _fact_model(description)
             fill(facts, tensors, folder)
-            return facts.eval(), float(description["threshold"])
+            return facts.eval(), AnswerRule(**{k: float(v) for k, v in description["rule"].items()})
     except (KeyError, TypeError, ValueError) as error:
         raise ModelError(
             f"{folder / _NAME}.json does not describe a model ({error!r}); train it again"

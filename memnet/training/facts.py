@@ -17,7 +17,15 @@ from memnet.hops.fact_memory import FactGraph
 from memnet.ingest.linking import LinkedQuestion, link
 from memnet.ingest.names import symbol
 from memnet.ingest.questions import Question
-from memnet.models.facts import Chain, FactModel, FactModelConfig, FactScores, fact_batch, shares
+from memnet.models.facts import (
+    AnswerRule,
+    Chain,
+    FactModel,
+    FactModelConfig,
+    FactScores,
+    fact_batch,
+    shares,
+)
 from memnet.models.stored import save_fact_model
 from memnet.storage import MemoryStore
 from memnet.training.loop import EpochReport, Training, TrainingConfig
@@ -31,6 +39,10 @@ _MISSED = 1e-3
 _FAMILIAR_SHARE = 0.002
 _FAMILIAR_COUNT = 5
 """A name is familiar when this share of the questions and this many of them hold it."""
+_UNSURE = 0.01
+"""Share of the right answers to dev questions whose weight may be less than twice the floor of
+answers. The weight of a right answer differs: a way back to its own start is discounted."""
+_HIGHEST_FLOOR = 0.1
 _IDLE = 0.02
 """A familiar name that never has so large a share in a dev question is idle."""
 _UPDATES = 3000
@@ -114,7 +126,7 @@ def train_facts(
         nonlocal best
         best = best._replace(hits_at_1=1 - report.error, f1=task.f1, hop_accuracy=task.hop_accuracy)
         notes = {**identity, "training": config.model_dump(), "epoch": report.epoch}
-        save_fact_model(out, task.model, task.threshold, {**notes, **best._asdict()})
+        save_fact_model(out, task.model, task.rule, {**notes, **best._asdict()})
 
     Training(task.model, task, config, out, keep, identity).run(on_epoch)
     return best
@@ -147,7 +159,7 @@ class FactTask:
                 "the store and has an answer there; ingest the facts first"
             )
         self._encoded = _encoded(encoder, [*self._train, *self._dev])
-        self.threshold, self.f1 = 0.5, 0.0
+        self.rule, self.f1 = AnswerRule(0.5, 0.0), 0.0
         self.hop_accuracy: float | None = None
 
     def epochs(self) -> int:
@@ -172,6 +184,7 @@ class FactTask:
         """The share of dev questions whose best answer is wrong; notes the other measures too."""
         right: list[bool] = []
         hops: list[bool] = []
+        sure: list[float] = []
         used: dict[str, float] = {}
         f1 = torch.zeros(len(_THRESHOLDS))
         asked = [example for example in self._dev if example.chains]
@@ -189,12 +202,14 @@ class FactTask:
                 wanted = torch.tensor(example.answers, dtype=torch.int64)
                 best = int(weights.argmax()) if len(weights) else 0
                 right.append(bool(len(weights)) and int(entities[best]) in example.answers)
+                sure += [float(weights[best])] if right[-1] else []
                 f1 += _f1(entities, weights, wanted, len(set(example.asked.answers)))
                 if example.asked.hops is not None:
                     main = _main_chain(trace.importance, batch.question == row)
                     hops.append(int(trace.halting[main].argmax()) + 1 == example.asked.hops)
         best_threshold = int(f1.argmax())
-        self.threshold = _THRESHOLDS[best_threshold]
+        floor = torch.tensor(sure or [0.0]).quantile(_UNSURE).item() / 2
+        self.rule = AnswerRule(_THRESHOLDS[best_threshold], min(_HIGHEST_FLOOR, floor))
         self.f1 = float(f1[best_threshold]) / max(1, len(self._dev))
         self.hop_accuracy = sum(hops) / len(hops) if hops else None
         self.model.idle = frozenset(
