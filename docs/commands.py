@@ -4,9 +4,10 @@ python -m docs.commands [--check]
 """
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
-from click import Context
+from click import Command, Context, Group
 
 from memnet.cli.main import memnet
 
@@ -18,9 +19,17 @@ def page() -> str:
     parts = ["# Commands\n", "Made from the help texts by `python -m docs.commands`.\n"]
     root = Context(memnet, info_name="memnet", terminal_width=100)
     for name, command in sorted(memnet.commands.items()):
-        context = Context(command, info_name=name, parent=root, terminal_width=100)
-        parts.append(f"## memnet {name}\n\n```text\n{command.get_help(context)}\n```\n")
+        parts += _sections(name, command, root)
     return "\n".join(parts)
+
+
+def _sections(name: str, command: Command, parent: Context) -> Iterator[str]:
+    """A command's section, and those of its own commands."""
+    context = Context(command, info_name=name, parent=parent, terminal_width=100)
+    yield f"## {context.command_path}\n\n```text\n{command.get_help(context)}\n```\n"
+    if isinstance(command, Group):
+        for own, below in sorted(command.commands.items()):
+            yield from _sections(own, below, context)
 
 
 def main() -> None:
