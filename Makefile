@@ -15,6 +15,17 @@ demo: .venv/demo
 		echo; echo "\$$ memnet ask \"$$question\" --explain"; \
 		$(BIN)/memnet ask "$$question" --explain --store $(DEMO_STORE) || exit 1; \
 	done
+	@echo; echo "Learning to hop over facts, from questions with their answers:"
+	$(BIN)/memnet ingest --facts examples/ferries/facts.tsv --store $(DEMO_STORE)/ferries
+	$(BIN)/memnet train facts --store $(DEMO_STORE)/ferries --out $(DEMO_STORE)/model \
+		--train examples/ferries/train.jsonl --dev examples/ferries/dev.jsonl
+	@for question in \
+		"On which island was the builder of the Grey Heron born?" \
+		"Which tug lies at Kestle?"; do \
+		echo; echo "\$$ memnet ask \"$$question\" --explain"; \
+		$(BIN)/memnet ask "$$question" --explain --store $(DEMO_STORE)/ferries \
+			--model $(DEMO_STORE)/model || exit 1; \
+	done
 
 test: .venv/test
 	$(BIN)/python -m pytest -q -n auto
