@@ -1,30 +1,30 @@
 # Everything runs in .venv, which the first command makes.
 PYTHON ?= python3
 BIN := .venv/bin
-DEMO_STORE := .demo-store
+DEMO := .demo
 PACKAGES := memnet storage cli
 
 .PHONY: demo test check lint types contracts docs
 
 demo: .venv/demo
-	$(BIN)/memnet ingest examples/saltmere/memory --store $(DEMO_STORE)
+	$(BIN)/memnet ingest examples/saltmere/memory --store $(DEMO)/saltmere
 	@for question in \
 		"In which town was the builder of the Orre Light born?" \
 		"Which ports does the Morning Petrel call at?" \
 		"What is the capital of Portugal?"; do \
 		echo; echo "\$$ memnet ask \"$$question\" --explain"; \
-		$(BIN)/memnet ask "$$question" --explain --store $(DEMO_STORE) || exit 1; \
+		$(BIN)/memnet ask "$$question" --explain --store $(DEMO)/saltmere || exit 1; \
 	done
 	@echo; echo "Learning to hop over facts, from questions with their answers:"
-	$(BIN)/memnet ingest --facts examples/ferries/facts.tsv --store $(DEMO_STORE)/ferries
-	$(BIN)/memnet train facts --store $(DEMO_STORE)/ferries --out $(DEMO_STORE)/model \
+	$(BIN)/memnet ingest --facts examples/ferries/facts.tsv --store $(DEMO)/ferries
+	$(BIN)/memnet train facts --store $(DEMO)/ferries --out $(DEMO)/model \
 		--train examples/ferries/train.jsonl --dev examples/ferries/dev.jsonl
 	@for question in \
 		"On which island was the builder of the Grey Heron born?" \
 		"Which tug lies at Kestle?"; do \
 		echo; echo "\$$ memnet ask \"$$question\" --explain"; \
-		$(BIN)/memnet ask "$$question" --explain --store $(DEMO_STORE)/ferries \
-			--model $(DEMO_STORE)/model || exit 1; \
+		$(BIN)/memnet ask "$$question" --explain --store $(DEMO)/ferries \
+			--model $(DEMO)/model || exit 1; \
 	done
 
 test: .venv/test
