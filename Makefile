@@ -33,8 +33,8 @@ test: .venv/test
 check: lint types contracts docs test
 
 lint: .venv/test
-	$(BIN)/ruff check $(PACKAGES) tests benchmarks docs
-	$(BIN)/ruff format --check $(PACKAGES) tests benchmarks docs
+	$(BIN)/ruff check $(PACKAGES) tests benchmarks docs examples
+	$(BIN)/ruff format --check $(PACKAGES) tests benchmarks docs examples
 
 types: .venv/test
 	$(BIN)/mypy

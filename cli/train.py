@@ -34,7 +34,11 @@ def train() -> None:
     help="Folder of <task>_train.txt and <task>_valid.txt files in the bAbI format.",
 )
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder of the model.")
-@click.option("--epochs", type=click.IntRange(min=1), help="Passes over the stories.")
+@click.option(
+    "--epochs",
+    type=click.IntRange(min=1),
+    help="Of 240,000 sentences and questions each.  [default: 100]",
+)
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option(
     "--threads", type=click.IntRange(min=1), help="Processor cores.  [default: all that are free]"
@@ -71,7 +75,7 @@ def babi(
 
     \b
     Example:
-      memnet train babi --data stories/ --out my-model --epochs 60
+      memnet train babi --data stories/ --out my-model
       memnet ask "Where is Mary?" --model my-model
     """
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")

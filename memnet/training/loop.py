@@ -29,7 +29,7 @@ Batch = TypeVar("Batch")
 class TrainingConfig(Settings):
     """How to train."""
 
-    epochs: int = Field(default=60, ge=1)
+    epochs: int = Field(default=100, ge=1)
     """Passes over the examples; the learning rate falls to nothing over them."""
     patience: int = Field(default=15, ge=1)
     """Epochs without a lower valid error after which training stops."""
