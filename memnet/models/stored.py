@@ -102,7 +102,8 @@ def load_model(folder: Path) -> StoryModel | tuple[FactModel, AnswerRule]:
             return facts.eval(), AnswerRule(**{k: float(v) for k, v in description["rule"].items()})
     except (KeyError, TypeError, ValueError) as error:
         raise ModelError(
-            f"{folder / _NAME}.json does not describe a model ({error!r}); train it again"
+            f"{folder / _NAME}.json does not describe a model ({' '.join(repr(error).split())}); "
+            "train it again"
         ) from error
 
 

@@ -43,7 +43,7 @@ class TextAnswers:
             ranked = self._ranked(trace, top_k)
             records = hop_records(trace, self._store, top_k)
         self._on_read(_told_weights(trace, ranked))
-        candidates = self._candidates(question, ranked)
+        candidates = self._candidates(question, ranked, bool(trace.steps[0].state.named))
         return Answer(
             question=question,
             answer=candidates[0].text if candidates else None,
@@ -72,16 +72,22 @@ class TextAnswers:
             for slot, score, cosine in zip(slots, scores, similarity, strict=True)
         ]
 
-    def _candidates(self, question: str, ranked: list[Ranked]) -> tuple[Candidate, ...]:
-        """Possible answers, best first; none when the memory does not hold the answer."""
+    def _candidates(
+        self, question: str, ranked: list[Ranked], named: bool
+    ) -> tuple[Candidate, ...]:
+        """Possible answers, best first; none when the memory does not hold the answer.
+
+        Facts answer only a question that names something (``named``): what else shares words with
+        a relation is not what is asked about.
+        """
         settings = self._config.answer
         if not ranked:
             return ()
-        if ranked[0].slot.kind != "passage":
+        if ranked[0].slot.kind != "passage" and named:
             facts = [item for item in ranked if item.slot.kind != "passage"]
             return read_facts(question, facts, settings)
         passages = [item for item in ranked if item.slot.kind == "passage"][: settings.passages]
-        if max(item.similarity for item in passages) < settings.support_floor:
+        if max((item.similarity for item in passages), default=0.0) < settings.support_floor:
             return ()
         return read_sentences(question, passages, settings)[: settings.passages]
 
