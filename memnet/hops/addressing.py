@@ -47,7 +47,7 @@ class Addressing:
         self._namespace = namespace
         self._dense: tuple[Tensor, list[int]] | None = None
         self._lexical: dict[int, float] | None = None
-        self._relation_query: NDArray[np.float32] | None = None
+        self._relation_query: tuple[NDArray[np.float32], frozenset[str]] | None = None
 
     def candidates(self, state: QueryState) -> Candidates:
         """The slots that a query state reaches, each once."""
@@ -96,12 +96,13 @@ class Addressing:
         similarity: NDArray[np.float32] = keys.vectors @ state.vector.numpy()
         if not keys.is_fact.any():
             return similarity
-        asked = without_names(self._question, as_names(self._question, state.named))
         if self._relation_query is None:
-            self._relation_query = self._encode([" ".join(query_terms(asked))])
-        words = stems(asked, _STEM_LETTERS)
+            asked = without_names(self._question, as_names(self._question, state.named))
+            vector = self._encode([" ".join(query_terms(asked))])[0]
+            self._relation_query = vector, stems(asked, _STEM_LETTERS)
+        vector, words = self._relation_query
         shared = {name: _shared(stems(name, _STEM_LETTERS), words) for name in set(keys.relations)}
-        relation = keys.vectors @ self._relation_query[0] + self._relation_words * np.array(
+        relation = keys.vectors @ vector + self._relation_words * np.array(
             [shared[name] for name in keys.relations], np.float32
         )
         return np.where(keys.is_fact, relation, similarity)

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from memnet.attention.softmax import masked_softmax
 from memnet.controllers.facts import ChainState, FactController, MentionBatch
-from memnet.hops.fact_memory import FactMemory
+from memnet.hops.fact_memory import FactMemory, ranges
 from memnet.hops.reading import read_in_hops
 
 _FLOOR = 1e-3
@@ -53,12 +53,8 @@ class FactStep(NamedTuple):
     """[C] float32: the probability that this hop is the last."""
     going_on: Tensor
     """[C] float32: the probability that a chain had not halted before it."""
-    relations: Tensor
-    """[R] int64: the relations that could be followed."""
-    weights: Tensor
-    """[C, R] float32: attention over them; rows sum to one, or are zero."""
     unseen: Tensor
-    """[R] bool: relations that training never saw."""
+    """[R] bool: which of the relations that could be followed training never saw."""
     facts: FollowedFacts
 
 
@@ -171,7 +167,7 @@ class FactHops:
         going_on = reading.going_on
         last = number == self._most - 1
         halting = going_on * (1.0 if last else controller.halting(query))
-        step = FactStep(reached, halting, going_on, relations, weights, keys.known == 0, facts)
+        step = FactStep(reached, halting, going_on, keys.known == 0, facts)
         state = ChainState(reading.state.tokens, controller.update(query, weights, key_vectors))
         return step, _Reading(state, _active(reached, len(weights)), going_on - halting)
 
@@ -188,11 +184,8 @@ def _groups_of(place: Tensor, row: Tensor, entities: int) -> tuple[Tensor, Tenso
     """For each place [F] of an entity its groups: which place, and which group. ``row`` is [G]."""
     order = torch.argsort(row, stable=True)
     bounds = torch.searchsorted(row[order], torch.arange(entities + 1))
-    count = (bounds[1:] - bounds[:-1])[place]
-    of_place = torch.repeat_interleave(torch.arange(len(place)), count)
-    before = torch.cumsum(count, 0) - count
-    within = torch.arange(len(of_place)) - before[of_place]
-    return of_place, order[bounds[place][of_place] + within]
+    of_place, found = ranges(bounds[place], bounds[place + 1])
+    return of_place, order[found]
 
 
 def _attended(scores: Tensor, chain: Tensor, relation: Tensor, prior: Tensor) -> Tensor:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch import Tensor, nn
 
 from memnet.encoders.vocabulary import Vocabulary
 from memnet.errors import ModelError
@@ -50,14 +51,13 @@ def save_story_model(folder: Path, model: StoryModel, notes: Mapping[str, Any]) 
     Raises:
         ModelError: the folder can't be written.
     """
-    tensors = {name: tensor.cpu().contiguous() for name, tensor in model.state_dict().items()}
     description = {
         "kind": _STORY,
         "config": model.config.model_dump(),
         "vocabulary": list(model.vocabulary.words),
         "trained": dict(notes),
     }
-    save_checkpoint(folder, _NAME, tensors, description)
+    save_checkpoint(folder, _NAME, _tensors(model), description)
 
 
 def save_fact_model(
@@ -74,8 +74,7 @@ def save_fact_model(
         "rule": rule._asdict(),
         "trained": dict(notes),
     }
-    tensors = {name: tensor.cpu().contiguous() for name, tensor in model.state_dict().items()}
-    save_checkpoint(folder, _NAME, tensors, description)
+    save_checkpoint(folder, _NAME, _tensors(model), description)
 
 
 def load_model(folder: Path) -> StoryModel | tuple[FactModel, AnswerRule]:
@@ -120,6 +119,10 @@ def load_story_model(folder: Path) -> StoryModel:
             "'memnet train babi' made"
         )
     return model
+
+
+def _tensors(model: nn.Module) -> dict[str, Tensor]:
+    return {name: tensor.cpu().contiguous() for name, tensor in model.state_dict().items()}
 
 
 def _story_model(description: Mapping[str, Any]) -> StoryModel:
