@@ -46,6 +46,38 @@ def multihop(results: dict[str, Any]) -> str:
     return "\n".join(rows)
 
 
+def recall(results: dict[str, Any]) -> str:
+    """The tables of recall by kind of question."""
+    rows: list[str] = []
+    for kind, title in (("titled", "with titles"), ("untitled", "titles removed")):
+        if kind not in results:
+            continue
+        ways = results[kind]
+        rows += [
+            f"| Recall@5, {title} | n | {' | '.join(ways)} | 95 % interval | ask p50 | p95 |",
+            "|---" * (len(ways) + 5) + "|",
+        ]
+        for name, set_title in _NAMES.items():
+            found = {way: ways[way][name] for way in ways}
+            latency = found["trained"]["latency_ms"]
+            times = f"{latency['p50']:.1f} ms | {latency['p95']:.1f} ms"
+            rows.append(_recall_row(set_title, {w: f["all"] for w, f in found.items()}, times))
+            if kind == "titled":
+                rows += [
+                    _recall_row(f"- {own}", {w: f["kinds"][own] for w, f in found.items()}, " | ")
+                    for own in found["trained"]["kinds"]
+                ]
+        rows.append("")
+    return "\n".join([*rows, _source(results["environment"])])
+
+
+def _recall_row(title: str, ways: dict[str, Any], times: str) -> str:
+    means = " | ".join(f"{100 * scores['recall@5']:.1f}" for scores in ways.values())
+    last = ways["trained"]
+    interval = f"{100 * last['low']:.1f} to {100 * last['high']:.1f}"
+    return f"| {title} | {last['n']} | {means} | {interval} | {times} |"
+
+
 def stories(results: dict[str, Any], timed: bool = True) -> str:
     """The tables of the benchmark over stories; ``timed`` where nothing else ran beside it."""
     tasks = list(results["errors"])
@@ -154,6 +186,7 @@ def page() -> str:
     text = _PAGE.read_text(encoding="utf-8")
     tables = {
         "multihop": multihop(_result("multihop")),
+        "recall": recall(_result("recall")),
         "facts": facts(_result("facts")),
         "stories": stories(_result("stories")),
         "stories-1k": stories(_result("stories-1k"), timed=False),

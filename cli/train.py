@@ -172,6 +172,55 @@ def facts(
         )
 
 
+@train.command()
+@click.option(
+    "--train",
+    "train_files",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    help="Questions to learn from; given several times, the files count alike. Without any, "
+    "questions are made from the documents.",
+)
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder of the model.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@store_option
+@json_option
+def text(
+    train_files: tuple[Path, ...], out: Path, seed: int, store: Path | None, as_json: bool
+) -> None:
+    """Adapt the reading of documents to those of a store.
+
+    Each file has a JSON object a line: {"question", "gold": [source ids of the documents that hold
+    the answer]}. A fifth of the questions is held out at first, to tell what the training gives.
+
+    \b
+    Example:
+      memnet ingest notes/
+      memnet train text --out my-model
+      memnet ask "Who raised the Orre Light?" --model my-model
+    """
+    from memnet.ingest.questions import read_questions
+
+    groups = [read_questions(file) for file in train_files]
+    with open_engine(store, model="untrained") as engine:
+        report = engine.train_text(
+            groups, out, seed=seed, on_stage=lambda stage: click.echo(stage, err=True)
+        )
+    if as_json:
+        click.echo(json.dumps({**report._asdict(), "model": str(out)}))
+        return
+    click.echo(
+        f"Right documents among the first 5, on questions held out: "
+        f"{100 * report.recall_untrained:.1f} % untrained, {100 * report.recall_trained:.1f} % "
+        f"trained; the model is in {out}."
+    )
+    if report.unusable:
+        click.echo(
+            f"{report.unusable} questions give no stored document as 'gold'; they were left out.",
+            err=True,
+        )
+
+
 def _show_hits(report: "EpochReport") -> None:
     click.echo(
         f"epoch {report.epoch}: loss {report.loss:.4f}, best answer right "

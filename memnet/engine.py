@@ -33,6 +33,7 @@ from memnet.writing import Usage, Write
 if TYPE_CHECKING:
     from memnet.training.facts import FactReport
     from memnet.training.loop import EpochReport
+    from memnet.training.text import TextReport
 
 _log = logging.getLogger("memnet")
 
@@ -75,8 +76,8 @@ class Engine:
             path: the store's folder.
             create: make the store if there is none.
             config: settings; None for the defaults.
-            model: what answers: "text", the name of a shipped model such as "babi", or a folder
-                that ``memnet train`` made.
+            model: what answers: the name of a shipped model such as "text" or "babi", a folder
+                that ``memnet train`` made, or "untrained".
 
         Raises:
             ModelError: there is no such model, or it can't be loaded.
@@ -263,6 +264,33 @@ class Engine:
             epochs=epochs,
             on_epoch=on_epoch,
             threads=self.config.threads or None,
+        )
+
+    def train_text(
+        self,
+        groups: Sequence[Sequence[Question]],
+        out: str | os.PathLike[str],
+        *,
+        seed: int = 0,
+        on_stage: Callable[[str], None] = lambda _: None,
+    ) -> "TextReport":
+        """Learn what each way of addressing is worth for the documents of this memory.
+
+        Args:
+            groups: questions with the source ids of the documents that hold their answers, in
+                groups that count alike; none at all makes questions from the documents.
+            out: folder of the model, to be given to ``Engine.open``.
+            seed: of all that is random.
+            on_stage: told what is being done.
+
+        Raises:
+            InputError: there is nothing to learn from.
+            ModelError: ``out`` can't be written.
+        """
+        from memnet.training.text import train_text
+
+        return train_text(
+            self._store, self._encoder.encode, groups, Path(out), self.config.hop, seed, on_stage
         )
 
     def forget(self, *source_ids: str) -> int:

@@ -59,6 +59,8 @@ class SlotWeight(Value):
     """Part of the score that came from shared words (BM25)."""
     symbolic: float = 0.0
     """Part of the score that came from a name the query state held."""
+    learned: float = 0.0
+    """Part of the score that training added."""
     via: str | None = None
     """The name that led here, where one did."""
     via_source: str | None = None

@@ -9,6 +9,7 @@ from memnet.storage.slots import (
     Slot,
     SourceState,
     StoreCounts,
+    Symbols,
 )
 from memnet.storage.store import Encode, MemoryStore
 from memnet.storage.terms import query_terms
@@ -24,5 +25,6 @@ __all__ = [
     "Slot",
     "SourceState",
     "StoreCounts",
+    "Symbols",
     "query_terms",
 ]

@@ -18,6 +18,7 @@ from memnet.storage.slots import (
     Slot,
     SourceState,
     StoreCounts,
+    Symbols,
     Usage,
 )
 from memnet.storage.terms import query_terms
@@ -555,24 +556,58 @@ class Records:
             found.setdefault(name, []).append(slot)
         return found
 
-    def mentioned(self, ids: Iterable[int]) -> dict[int, list[str]]:
-        """For each slot the symbols it mentions that some other valid slot is about."""
-        found: dict[int, list[str]] = {}
+    def symbols(self, ids: Iterable[int]) -> dict[int, Symbols]:
+        """What each slot is about, and what it mentions; slots without any symbol are left out."""
+        found: dict[int, Symbols] = {}
+        listed = _json(ids)
+        for place, table in enumerate(("slot_key", "mention")):
+            rows = self._rows(
+                f"SELECT {table}.slot, symbol.name FROM {table} "
+                f"JOIN symbol ON symbol.id = {table}.symbol WHERE {table}.slot {_LISTED} "
+                "ORDER BY 1, 2",
+                listed,
+            )
+            for slot, name in rows:
+                found.setdefault(slot, Symbols([], []))[place].append(name)
+        return found
+
+    def mentioning(
+        self, names: Iterable[str], most: int, namespace: str | None
+    ) -> dict[str, list[int]]:
+        """Valid passages that mention each name; names that over ``most`` slots do are left out."""
+        found: dict[str, list[int]] = {}
         rows = self._rows(
-            f"""SELECT mention.slot, symbol.name FROM mention
-            JOIN symbol ON symbol.id = mention.symbol
-            WHERE mention.slot {_LISTED} AND EXISTS (
-                SELECT 1 FROM slot_key JOIN slot ON slot.id = slot_key.slot
-                WHERE slot_key.symbol = mention.symbol AND slot_key.slot <> mention.slot
-                AND slot.valid_until IS NULL
-            ) AND NOT EXISTS (
-                SELECT 1 FROM slot_key
-                WHERE slot_key.symbol = mention.symbol AND slot_key.slot = mention.slot
-            ) ORDER BY mention.slot, symbol.name""",
-            _json(ids),
+            """WITH known AS MATERIALIZED (
+                SELECT id, name, (
+                    SELECT count(*) FROM (
+                        SELECT 1 FROM mention WHERE mention.symbol = symbol.id LIMIT ?2 + 1
+                    )
+                ) AS mentions FROM symbol WHERE name IN (SELECT value FROM json_each(?1))
+            )
+            SELECT known.name, mention.slot FROM known
+            JOIN mention ON mention.symbol = known.id JOIN slot ON slot.id = mention.slot
+            JOIN source ON source.id = slot.source
+            WHERE known.mentions <= ?2 AND slot.kind = 'passage' AND slot.valid_until IS NULL
+            AND (?3 IS NULL OR source.namespace = ?3) ORDER BY mention.slot""",
+            _json(names),
+            most,
+            namespace,
         )
-        for slot, name in rows:
-            found.setdefault(slot, []).append(name)
+        for name, slot in rows:
+            found.setdefault(name, []).append(slot)
+        return found
+
+    def holding(self, terms: Iterable[str], most: int) -> dict[str, list[int]]:
+        """Slots whose text holds each term; terms that more than ``most`` hold are left out."""
+        found: dict[str, list[int]] = {}
+        for term in terms:
+            rows = self._rows(
+                "SELECT rowid FROM slot_text WHERE slot_text MATCH ?1 LIMIT ?2",
+                f'"{term}"',
+                most + 1,
+            )
+            if len(rows) <= most:
+                found[term] = [slot for (slot,) in rows]
         return found
 
     def linked(self, names: Iterable[str]) -> dict[str, int]:

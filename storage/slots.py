@@ -95,6 +95,15 @@ class Keys(NamedTuple):
     """[K] words of a fact's relation; empty for a passage that nobody told."""
 
 
+class Symbols(NamedTuple):
+    """Normalised names, each once, in alphabetical order."""
+
+    keys: list[str]
+    """Of what a slot is about."""
+    values: list[str]
+    """Those that it mentions, or, for a fact, leads to."""
+
+
 class DigestedSlot(NamedTuple):
     """A slot to store, with what its rows are found by."""
 

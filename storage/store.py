@@ -24,6 +24,7 @@ from memnet.storage.slots import (
     Slot,
     SourceState,
     StoreCounts,
+    Symbols,
 )
 from memnet.storage.vector_index import IndexStamp, VectorIndex
 
@@ -292,9 +293,31 @@ class MemoryStore:
         """Key vectors of those of the slots that are stored, in their order."""
         return self._records.keys([int(slot) for slot in ids], self.dimension)
 
-    def value_symbols(self, ids: Iterable[int]) -> dict[int, list[str]]:
-        """For each slot the symbols it mentions that some other valid slot is about."""
-        return self._records.mentioned(int(slot) for slot in ids)
+    def passage_ids(self) -> NDArray[np.int64]:
+        """Ids of all valid passages, in rising order: [N] int64."""
+        return self._records.dense_ids()
+
+    def symbols(self, ids: Iterable[int]) -> dict[int, Symbols]:
+        """What each slot is about, and what it mentions; slots without any symbol are left out."""
+        return self._records.symbols(int(slot) for slot in ids)
+
+    def search_mentions(
+        self, names: Iterable[str], most: int, namespace: str | None = None
+    ) -> dict[str, list[int]]:
+        """Ids of the valid passages that mention each name.
+
+        A name that more than ``most`` slots mention says little and is left out.
+        """
+        return self._records.mentioning(names, most, namespace)
+
+    def search_terms(self, terms: Iterable[str], most: int) -> dict[str, list[int]]:
+        """Ids of the valid slots whose title or text holds each term, in any of its endings.
+
+        Args:
+            terms: as ``query_terms`` gives them.
+            most: a term that more slots hold is left out.
+        """
+        return self._records.holding(terms, most)
 
     def linked(self, names: Iterable[str]) -> dict[str, int]:
         """Those of the named symbols that some fact is about, with their ids."""

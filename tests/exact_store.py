@@ -9,7 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 from snowballstemmer import stemmer
 
-from memnet.storage import Encode, Hits, Keys, NewSlot, NewSource, PutCounts, Slot, query_terms
+from memnet.storage import (
+    Encode,
+    Hits,
+    Keys,
+    NewSlot,
+    NewSource,
+    PutCounts,
+    Slot,
+    Symbols,
+    query_terms,
+)
 from tests import oracle
 
 _porter = stemmer("porter")
@@ -208,23 +218,48 @@ class ExactStore:
             tuple(self._slots[slot_id][1].relation for slot_id in present),
         )
 
-    def value_symbols(self, ids: Iterable[int]) -> dict[int, list[str]]:
-        keyed = {
-            name
-            for slot_id, (_, slot, _) in self._slots.items()
-            if slot_id not in self._until
-            for name in slot.key_symbols
-        }
+    def symbols(self, ids: Iterable[int]) -> dict[int, Symbols]:
         found = {
-            slot_id: sorted(
-                name
-                for name in set(self._slots[slot_id][1].value_symbols)
-                if name in keyed and name not in self._slots[slot_id][1].key_symbols
-            )
+            slot_id: Symbols(sorted(set(slot.key_symbols)), sorted(set(slot.value_symbols)))
             for slot_id in ids
             if slot_id in self._slots
+            for _, slot, _ in [self._slots[slot_id]]
         }
-        return {slot_id: names for slot_id, names in found.items() if names}
+        return {slot_id: symbols for slot_id, symbols in found.items() if any(symbols)}
+
+    def search_mentions(
+        self, names: Iterable[str], most: int, namespace: str | None = None
+    ) -> dict[str, list[int]]:
+        found: dict[str, list[int]] = {}
+        for name in names:
+            slots = [
+                slot_id
+                for slot_id, (_, slot, _) in self._slots.items()
+                if name in slot.value_symbols
+            ]
+            valid = [
+                slot_id
+                for slot_id in slots
+                if slot_id not in self._until
+                and self._slots[slot_id][1].kind == "passage"
+                and namespace in (None, self._slots[slot_id][0].namespace)
+            ]
+            if len(slots) <= most and valid:
+                found[name] = sorted(valid)
+        return found
+
+    def search_terms(self, terms: Iterable[str], most: int) -> dict[str, list[int]]:
+        found = {
+            term: sorted(
+                slot_id
+                for slot_id, (_, slot, _) in self._slots.items()
+                if slot_id not in self._until
+                and slot.kind != "reverse"
+                and set(_words(term)) & set(_words(f"{slot.title} {slot.text}"))
+            )
+            for term in terms
+        }
+        return {term: slots for term, slots in found.items() if len(slots) <= most}
 
     def _add(self, source: NewSource, slot: NewSlot, encode: Encode) -> int:
         self._last_id += 1

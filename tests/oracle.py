@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -248,3 +249,47 @@ def lstm_step(
         new_cell[i] = forget * cell[i] + enter * math.tanh(sums[2 * size + i])
         new_hidden[i] = leave * math.tanh(new_cell[i])
     return new_hidden, new_cell
+
+
+def passage_score(controller: Any, candidates: Any, place: int, number: int) -> float:
+    """Score of one passage by a text controller at hop ``number``, with plain loops."""
+    scorer = controller.later if number else controller.first
+    features = candidates.features[place].tolist()
+    score: float = sum(
+        weight * value for weight, value in zip(scorer.weights.tolist(), features, strict=True)
+    )
+    score += float(scorer.bias.detach())
+    led = [0.0, 0.0, 0.0]
+    everything = 0.0
+    if number:
+        links = candidates.links
+        for link in range(len(links.names)):
+            if int(links.candidate[link]) == place:
+                known = links.features[link].tolist()
+                gate = 1 / (1 + math.exp(-corrected(scorer.links.gate, known, [])))
+                power = max(0.0, float(scorer.links.sharpness.detach()))
+                strength = 2 * gate * float(links.strength[link]) ** power
+                kind = int(links.kind[link])
+                led[kind] = max(led[kind], strength)
+                everything += strength
+        score += sum(w * value for w, value in zip(scorer.links.weights.tolist(), led, strict=True))
+    also = [*led, math.log1p(everything)] if number else []
+    return score + corrected(scorer.correction, features, also)
+
+
+def corrected(corrector: Any, features: list[float], also: list[float]) -> float:
+    """A corrector's number for one row."""
+    row = [
+        (value - shift) / scale
+        for value, shift, scale in zip(
+            features, corrector.shift.tolist(), corrector.scale.tolist(), strict=True
+        )
+    ] + also
+    array = np.asarray(row)[None]
+    hidden = gelu(linear(array, _numbers(corrector.hidden.weight), _numbers(corrector.hidden.bias)))
+    output = linear(hidden, _numbers(corrector.output.weight), _numbers(corrector.output.bias))
+    return float(output[0, 0])
+
+
+def _numbers(tensor: Any) -> Array:
+    return np.asarray(tensor.tolist(), np.float64)

@@ -1,11 +1,24 @@
+import math
+
 import numpy as np
 import pytest
 import torch
 
 from memnet import Document, Engine
 from memnet.config import HopConfig
-from memnet.controllers import Candidates, Lead, QueryState, UntrainedController
+from memnet.controllers import (
+    BACK,
+    KEY,
+    LINK_FEATURES,
+    SHARED,
+    SLOT_FEATURES,
+    Candidates,
+    Links,
+    QueryState,
+    TextController,
+)
 from memnet.hops import HopLoop, HopTrace
+from memnet.hops.links import linked_slots
 from tests import oracle
 
 CHAIN = [
@@ -21,7 +34,7 @@ CHAIN = [
 
 def _trace(engine: Engine, question: str, hops: int) -> HopTrace:
     settings = engine.config.hop
-    controller = UntrainedController(settings)
+    controller = TextController(settings)
     return HopLoop(engine._store, engine._encoder.encode, controller, settings).run(question, hops)
 
 
@@ -65,9 +78,9 @@ def test_a_named_subject_is_addressed_in_any_case(toy_engine: Engine) -> None:
 
 def test_hops_stop_when_nothing_new_comes_up(toy_engine: Engine) -> None:
     toy_engine.ingest(CHAIN[3:])
-    assert len(_trace(toy_engine, "subject 3", 9).steps) == 1
+    assert len(_trace(toy_engine, "subject 3", 9).steps) == 2
     toy_engine.ingest(CHAIN[:3])
-    assert len(_trace(toy_engine, "the tower on the cape", 9).steps) <= 4
+    assert len(_trace(toy_engine, "the tower on the cape", 9).steps) <= 5
 
 
 def test_weights_of_a_hop_are_a_softmax_and_the_read_is_its_sum(toy_engine: Engine) -> None:
@@ -87,34 +100,165 @@ def test_an_empty_memory_has_nothing_to_say(toy_engine: Engine) -> None:
     assert answer.hops[0].weights == ()
 
 
-def test_scores_are_the_weighted_sum_of_the_ways_of_addressing() -> None:
-    config = HopConfig()
-    candidates = Candidates(
+def _features(names: tuple[str, ...], *rows: dict[str, float]) -> torch.Tensor:
+    return torch.tensor([[row.get(name, 0.0) for name in names] for row in rows]).reshape(
+        len(rows), len(names)
+    )
+
+
+def _candidates() -> Candidates:
+    """Two passages and a fact, with links of all kinds."""
+    strengths = [1.0, 0.7, 0.9, 0.2, 0.8]
+    return Candidates(
         ids=(1, 2, 3),
-        keys=torch.eye(3),
         values=torch.eye(3),
-        dense=torch.tensor([0.5, 0.2, 0.4]),
-        lexical=torch.tensor([1.0, 0.0, 0.5]),
-        named=torch.tensor([1.0, 0.0, 1.0]),
-        led=torch.tensor([0.0, 0.7, 0.2]),
-        via=("a", "b", "c"),
+        features=_features(
+            SLOT_FEATURES,
+            {"dense": 0.5, "lexical": 1.0, "named": 1.0, "covered": 0.6},
+            {"dense": 0.2, "before": -0.4},
+            {"dense": 0.4, "lexical": 0.5, "named": 1.0},
+        ),
+        named=("a", None, "c"),
         is_fact=torch.tensor([False, False, True]),
+        links=Links(
+            candidate=torch.tensor([0, 1, 1, 1, 2]),
+            sender=torch.tensor([7, 8, 9, 8, 7]),
+            kind=torch.tensor([SHARED, KEY, BACK, KEY, KEY]),
+            features=_features(LINK_FEATURES, *({"strength": value} for value in strengths)),
+            names=("s", "k", "b", "weak", "f"),
+        ),
     )
-    total = UntrainedController(config).score(candidates).total()
-    expected = [
+
+
+def test_before_training_scores_are_a_weighted_sum_of_the_ways_of_addressing() -> None:
+    config = HopConfig()
+    controller = TextController(config)
+    first = [
         0.5 * config.dense_weight + config.lexical_weight + config.question_symbol_weight,
-        0.2 * config.dense_weight + 0.7 * config.read_symbol_weight,
-        0.4 * config.relation_weight + config.question_fact_weight,
+        0.2 * config.dense_weight,
+        0.4 * config.relation_weight
+        + max(config.question_fact_weight, 0.8 * config.read_fact_weight),
     ]
-    assert total.tolist() == pytest.approx(expected)
+    assert controller(_candidates(), 0).parts.total().tolist() == pytest.approx(first)
+    later = controller(_candidates(), 1)
+    first[1] += 0.7 * config.read_symbol_weight
+    assert later.parts.total().tolist() == pytest.approx(first)
+    assert later.link.tolist() == [0, 2, 4]
 
 
-def test_an_update_keeps_the_strongest_lead() -> None:
-    controller = UntrainedController(HopConfig())
-    state = QueryState(
-        torch.zeros(3), frozenset({"q"}), {"old": Lead(0.9, 7), "both": Lead(0.3, 7)}
+def test_scores_of_a_trained_controller_are_those_of_plain_loops() -> None:
+    torch.manual_seed(3)
+    config = HopConfig()
+    controller = TextController(config)
+    for parameter in controller.parameters():
+        torch.nn.init.normal_(parameter, std=0.4)
+    candidates = _candidates()
+    for number in range(2):
+        scores = controller(candidates, number)
+        for place in range(2):
+            expected = oracle.passage_score(controller, candidates, place, number)
+            assert float(scores.parts.total()[place].detach()) == pytest.approx(expected, abs=1e-5)
+        fact = TextController(config)(candidates, number).parts.total()[2]
+        assert float(scores.parts.total()[2].detach()) == pytest.approx(float(fact.detach()))
+
+
+def test_the_order_of_candidates_and_links_does_not_matter() -> None:
+    torch.manual_seed(5)
+    controller = TextController(HopConfig())
+    for parameter in controller.parameters():
+        torch.nn.init.normal_(parameter, std=0.4)
+    one = _candidates()
+    slots, links = torch.tensor([2, 0, 1]), torch.tensor([4, 2, 0, 3, 1])
+    place = torch.argsort(slots)
+    other = Candidates(
+        ids=tuple(one.ids[slot] for slot in slots),
+        values=one.values[slots],
+        features=one.features[slots],
+        named=tuple(one.named[slot] for slot in slots),
+        is_fact=one.is_fact[slots],
+        links=Links(
+            place[one.links.candidate[links]],
+            one.links.sender[links],
+            one.links.kind[links],
+            one.links.features[links],
+            tuple(one.links.names[link] for link in links),
+        ),
     )
-    after = controller.update(state, {1: 0.4, 2: 0.2}, {1: ["new"], 2: ["both", "old"]})
-    assert after.leads == {"old": Lead(0.9, 7), "both": Lead(0.5, 2), "new": Lead(1.0, 1)}
-    assert after.named == state.named
-    assert state.leads.keys() == {"old", "both"}
+    expected, found = controller(one, 1), controller(other, 1)
+    torch.testing.assert_close(found.parts.total(), expected.parts.total()[slots])
+    names = [one.links.names[link] for link in expected.link[slots].tolist()]
+    assert [other.links.names[link] for link in found.link.tolist()] == names
+
+
+def test_an_update_keeps_what_was_attended_to_and_how_much() -> None:
+    controller = TextController(HopConfig(attended=2))
+    state = QueryState(torch.zeros(3), frozenset({"q"}), (), {})
+    after = controller.update(state, [4, 2, 9], torch.tensor([1.5, 1.0, -2.0]))
+    assert after.attended == (4, 2)
+    assert after.before == {4: 0.0, 2: -0.5, 9: -3.5}
+    assert (after.named, state.attended) == (state.named, ())
+
+
+LINKED = [
+    Document(id="journal", title="Herring Letters", text="A paper of the Guild of Salters."),
+    Document(id="hall", title="Old Hall", text="Pia Renn was first to lead the Guild of Salters."),
+    Document(id="pia", title="Pia Renn", text="She was born in Kestle."),
+    Document(id="noise", title="Noise", text="Filler about nothing."),
+]  # fmt: skip
+
+
+def test_links_are_names_mentioned_shared_and_pointing_back(toy_engine: Engine) -> None:
+    toy_engine.ingest(LINKED)
+    store = toy_engine._store
+    ids = {slot.source: slot.id for slot in store.fetch([1, 2, 3, 4])}
+    found = linked_slots(store, [ids["hall"]], None).links
+    assert {(link.slot, link.kind, link.name) for link in found} == {
+        (ids["pia"], KEY, "pia renn"),
+        (ids["journal"], SHARED, "guild of salters"),
+    }
+    assert {(link.mentions, link.slots) for link in found} == {(1, 1), (2, 0)}
+    (back,) = linked_slots(store, [ids["pia"]], None).links
+    assert (back.slot, back.kind, back.name) == (ids["hall"], BACK, "pia renn")
+
+
+def test_a_name_that_everything_mentions_links_nothing(toy_engine: Engine) -> None:
+    documents = [
+        Document(id=str(n), title=f"T{n}", text=f"In Kestle stands house {n}.") for n in range(60)
+    ]
+    toy_engine.ingest(documents[:40])
+    assert len(linked_slots(toy_engine._store, [1], None).links) == 39
+    toy_engine.ingest(documents)
+    assert linked_slots(toy_engine._store, [1], None).links == []
+
+
+def test_link_features_say_what_is_known(toy_engine: Engine) -> None:
+    toy_engine.ingest(LINKED)
+    trace = _trace(toy_engine, "who first did lead the guild that gives out Herring Letters", 2)
+    candidates = trace.last.candidates
+    links = candidates.links
+    place = {name: column for column, name in enumerate(LINK_FEATURES)}
+    sources = [slot.source for slot in toy_engine._store.fetch(candidates.ids)]
+    (number,) = [
+        number
+        for number, (sender, slot) in enumerate(
+            zip(links.sender.tolist(), links.candidate.tolist(), strict=True)
+        )
+        if toy_engine._store.fetch([sender])[0].source == "journal" and sources[slot] == "hall"
+    ]
+    known = {name: float(links.features[number, column]) for name, column in place.items()}
+    terms = {"first": 1, "lead": 1, "guild": 2, "gives": 0, "herring": 1, "letters": 1}
+    weight = {
+        term: 1 - math.log1p(count) / math.log1p(5000) for term, count in terms.items() if count
+    }
+    total = sum(weight.values())
+    assert known["shared"] == 1
+    assert known["mentions"] == pytest.approx(math.log1p(2))
+    assert known["words"] == pytest.approx(1)
+    assert known["asked"] == pytest.approx(1 / 3)
+    assert known["place"] == pytest.approx(4 / 7)
+    assert known["near"] == pytest.approx(weight["guild"] / total, abs=1e-6)
+    assert known["sender named"] == 1
+    rest = total - weight["herring"] - weight["letters"]
+    beyond = (weight["first"] + weight["lead"]) / rest
+    assert known["beyond"] == pytest.approx(beyond, abs=1e-6)
+    assert known["together"] == pytest.approx(1, abs=1e-6)

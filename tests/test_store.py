@@ -226,14 +226,34 @@ class AgainstTheTwin(RuleBasedStateMachine):
             assert list(map(_content, self.store.fetch(few))) == list(
                 map(_content, self.twin.fetch(exactly))
             )
-            own_symbols = sorted(
-                (_content(slot), tuple(self.store.value_symbols([slot.id]).get(slot.id, ())))
-                for slot in self.store.fetch(ids)
+            assert sorted(_with_symbols(self.store, ids), key=str) == sorted(
+                _with_symbols(self.twin, exact[name]), key=str
             )
-            assert own_symbols == sorted(
-                (_content(slot), tuple(self.twin.value_symbols([slot.id]).get(slot.id, ())))
-                for slot in self.twin.fetch(exact[name])
-            )
+
+    @rule(
+        names=st.sets(st.sampled_from([*_NAMES, "unknown"])),
+        terms=st.sets(st.sampled_from(_WORDS)),
+        most=st.integers(1, 4),
+        namespace=st.sampled_from([None, "", "other"]),
+    )
+    def share(self, names: set[str], terms: set[str], most: int, namespace: str | None) -> None:
+        pairs = [
+            (store.search_mentions(names, most, namespace), store.search_terms(terms, most))
+            for store in (self.store, self.twin)
+        ]
+        for own, exact in zip(*pairs, strict=True):
+            assert own.keys() == exact.keys()
+            for name, slots in own.items():
+                described = [_content(slot) for slot in self.store.fetch(slots)]
+                assert len(described) == len(slots)
+                assert sorted(described, key=str) == sorted(
+                    map(_content, self.twin.fetch(exact[name])), key=str
+                )
+
+
+def _with_symbols(store: MemoryStore | ExactStore, ids: list[int]) -> list[tuple[object, ...]]:
+    symbols = store.symbols(ids)
+    return [(_content(slot), symbols.get(slot.id)) for slot in store.fetch(ids)]
 
 
 _CONTENT = """
@@ -257,7 +277,8 @@ def test_a_link_forms_whichever_document_came_first(tmp_path: Path) -> None:
         for one in order:
             store.put([one], encode)
         slots = {slot.source: slot.id for slot in store.fetch([1, 2])}
-        assert store.value_symbols([slots["light"]]) == {slots["light"]: ["ann orre"]}
+        assert store.symbols([slots["light"]]) == {slots["light"]: (["light"], ["ann orre"])}
+        assert store.search_mentions(["ann orre"], 1) == {"ann orre": [slots["light"]]}
         assert store.search_symbolic(["ann orre"], 5) == {"ann orre": [slots["ann"]]}
         store.close()
 

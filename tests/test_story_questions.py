@@ -99,5 +99,5 @@ def test_the_command_line(story: Path, tmp_path: Path) -> None:
 
 
 def test_text_is_not_a_model_of_stories(story: Path) -> None:
-    with pytest.raises(ModelError, match="there is no model 'text'"):
+    with pytest.raises(ModelError, match="holds another model, expected one for stories"):
         load_story_model(model_folder("text"))

@@ -1,16 +1,33 @@
 """Controllers: how a query state scores slots, and what it becomes after a read."""
 
-from memnet.controllers.state import Candidates, Lead, Parts, QueryState
-from memnet.controllers.untrained import UntrainedController
+from memnet.controllers.state import (
+    BACK,
+    KEY,
+    LINK_FEATURES,
+    SHARED,
+    SLOT_FEATURES,
+    Candidates,
+    Links,
+    Parts,
+    QueryState,
+    Scores,
+)
+from memnet.controllers.text import TextController
 from memnet.controllers.write import ToldBefore, WriteChoice, WriteController
 
 __all__ = [
+    "BACK",
+    "KEY",
+    "LINK_FEATURES",
+    "SHARED",
+    "SLOT_FEATURES",
     "Candidates",
-    "Lead",
+    "Links",
     "Parts",
     "QueryState",
+    "Scores",
+    "TextController",
     "ToldBefore",
-    "UntrainedController",
     "WriteChoice",
     "WriteController",
 ]

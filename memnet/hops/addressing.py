@@ -1,22 +1,26 @@
 """Addressing: the slots a query state might be about, by vector, by words and by symbol."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from memnet.config import HopConfig
-from memnet.controllers import Candidates, Lead, QueryState
-from memnet.ingest.names import as_names, stems, without_names
+from memnet.controllers import LINK_FEATURES, SLOT_FEATURES, Candidates, Links, QueryState
+from memnet.hops.link_features import Senders, link_features
+from memnet.hops.links import LinkedSlots, linked_slots
+from memnet.hops.terms import QuestionTerms
+from memnet.ingest.names import as_names, longest, possible_names, stems, without_names
 from memnet.storage import Encode, Keys, MemoryStore, query_terms
 
 _STEM_LETTERS = 4
 """Words of relations and questions are compared by their first letters."""
 _SLOTS_A_SYMBOL = 2000
-"""Most slots that one symbol may propose: the facts of a very common entity, or all the windows
-of a very long document."""
+"""Most slots that a name in the question may propose."""
+_UNSEEN = -1.0
+"""The feature "before" of what the last hop did not score, and its least value."""
 
 
 class Addressing:
@@ -34,7 +38,7 @@ class Addressing:
 
         Args:
             store: the memory.
-            encode: encodes the question for comparison with relations, where facts are met.
+            encode: encodes the question.
             question: as asked.
             config: settings.
             namespace: to look in; None for all.
@@ -42,91 +46,153 @@ class Addressing:
         self._store = store
         self._encode = encode
         self._question = question
-        self._limit = config.candidates
-        self._relation_words = config.relation_words_weight
+        self._config = config
         self._namespace = namespace
-        self._dense: tuple[Tensor, list[int]] | None = None
-        self._lexical: dict[int, float] | None = None
-        self._relation_query: tuple[NDArray[np.float32], frozenset[str]] | None = None
+
+    @cached_property
+    def vector(self) -> NDArray[np.float32]:
+        """[D] float32: the encoded question."""
+        vector: NDArray[np.float32] = self._encode([self._question])[0]
+        return vector
+
+    @cached_property
+    def named(self) -> list[str]:
+        """Symbols that the question names, without those inside longer ones."""
+        return longest(self._known)
 
     def candidates(self, state: QueryState) -> Candidates:
         """The slots that a query state reaches, each once."""
-        lexical = self._lexical_scores()
-        keyed = self._store.search_symbolic(
-            {*state.named, *state.leads}, _SLOTS_A_SYMBOL, self._namespace
+        linked = linked_slots(self._store, state.attended, self._namespace)
+        named = [slot for name in self.named for slot in self._known[name]]
+        proposed = dict.fromkeys(
+            [*self._dense, *self._lexical, *named, *state.attended]
+            + [link.slot for link in linked.links]
         )
-        symbolic = [slot for ids in keyed.values() for slot in ids]
-        proposed = dict.fromkeys([*self._dense_ids(state.vector), *lexical, *symbolic])
         keys = self._store.keys(list(proposed))
-        ids = tuple(keys.ids.tolist())
-        named, led, via = _leads(ids, state, keyed)
-        best = max(lexical.values(), default=1.0)
+        dense = self._similarity(keys)
+        held = self._terms.held(keys.ids)
         vectors = torch.from_numpy(keys.vectors)
         return Candidates(
-            ids=ids,
-            keys=vectors,
+            ids=tuple(keys.ids.tolist()),
             values=vectors,
-            dense=torch.from_numpy(self._similarity(keys, state)),
-            lexical=torch.tensor([lexical.get(slot, 0.0) / best for slot in ids]),
-            named=torch.tensor(named),
-            led=torch.tensor(led),
-            via=tuple(via),
+            features=torch.from_numpy(self._features(keys, dense, held, state)),
+            named=tuple(self._named_by.get(slot) for slot in keys.ids.tolist()),
             is_fact=torch.from_numpy(keys.is_fact),
+            links=self._links(linked, state, keys, dense, held),
         )
 
-    def _dense_ids(self, vector: Tensor) -> list[int]:
-        if self._dense is None or self._dense[0] is not vector:
-            hits = self._store.search_dense(vector.numpy(), self._limit, self._namespace)
-            self._dense = vector, hits.ids[hits.mask].tolist()
-        return self._dense[1]
+    @cached_property
+    def _known(self) -> dict[str, list[int]]:
+        """Slots about everything that some words of the question may name."""
+        names = possible_names(self._question)
+        return self._store.search_symbolic(names, _SLOTS_A_SYMBOL, self._namespace)
 
-    def _lexical_scores(self) -> dict[int, float]:
-        if self._lexical is None:
-            hits = self._store.search_lexical(self._question, self._limit, self._namespace)
-            found = hits.ids[hits.mask].tolist()
-            self._lexical = dict(zip(found, hits.scores[hits.mask].tolist(), strict=True))
-        return self._lexical
+    @cached_property
+    def _named_by(self) -> dict[int, str]:
+        """For each slot that the question names, the longest name by which it does."""
+        return {slot: name for name in reversed(self.named) for slot in self._known[name]}
 
-    def _similarity(self, keys: Keys, state: QueryState) -> NDArray[np.float32]:
+    @cached_property
+    def _longest_part(self) -> dict[int, int]:
+        """For each slot the words of the longest name of it in the question, whole or not."""
+        return {
+            slot: len(name.split())
+            for name in sorted(self._known, key=lambda name: len(name.split()))
+            for slot in self._known[name]
+        }
+
+    @cached_property
+    def _dense(self) -> list[int]:
+        hits = self._store.search_dense(self.vector, self._config.candidates, self._namespace)
+        found: list[int] = hits.ids[hits.mask].tolist()
+        return found
+
+    @cached_property
+    def _lexical(self) -> dict[int, float]:
+        """BM25 of the slots that share words with the question, over the best of them."""
+        hits = self._store.search_lexical(self._question, self._config.candidates, self._namespace)
+        scores = hits.scores[hits.mask]
+        relative = scores / max(scores.max(initial=0.0), 1e-9)
+        return dict(zip(hits.ids[hits.mask].tolist(), relative.tolist(), strict=True))
+
+    @cached_property
+    def _terms(self) -> QuestionTerms:
+        return QuestionTerms(self._store, self._question, self.named)
+
+    @cached_property
+    def _relation_query(self) -> tuple[NDArray[np.float32], frozenset[str]]:
+        """Vector and stems of the question's words without its names."""
+        asked = without_names(self._question, as_names(self._question, self.named))
+        return self._encode([" ".join(query_terms(asked))])[0], stems(asked, _STEM_LETTERS)
+
+    def _similarity(self, keys: Keys) -> NDArray[np.float32]:
         """Cosine [K] of each key with the question.
 
         For facts, of their relation and the question's words but the names, plus something for
         words that are shared: "who stars in" and "starred actors".
         """
-        similarity: NDArray[np.float32] = keys.vectors @ state.vector.numpy()
+        similarity: NDArray[np.float32] = keys.vectors @ self.vector
         if not keys.is_fact.any():
             return similarity
-        if self._relation_query is None:
-            asked = without_names(self._question, as_names(self._question, state.named))
-            vector = self._encode([" ".join(query_terms(asked))])[0]
-            self._relation_query = vector, stems(asked, _STEM_LETTERS)
         vector, words = self._relation_query
         shared = {name: _shared(stems(name, _STEM_LETTERS), words) for name in set(keys.relations)}
-        relation = keys.vectors @ vector + self._relation_words * np.array(
+        relation = keys.vectors @ vector + self._config.relation_words_weight * np.array(
             [shared[name] for name in keys.relations], np.float32
         )
         return np.where(keys.is_fact, relation, similarity)
 
+    def _features(
+        self,
+        keys: Keys,
+        dense: NDArray[np.float32],
+        held: NDArray[np.float32],
+        state: QueryState,
+    ) -> NDArray[np.float32]:
+        """[K, F] float32, as ``SLOT_FEATURES`` says."""
+        features = np.zeros((len(keys.ids), len(SLOT_FEATURES)), np.float32)
+        for place, slot in enumerate(keys.ids.tolist()):
+            name = self._named_by.get(slot)
+            features[place, 1] = self._lexical.get(slot, 0.0)
+            if name is not None:
+                features[place, 2:5] = 1.0, len(name.split()) / 3, 1 / len(self._known[name])
+            features[place, 5] = self._longest_part.get(slot, 0) / 3
+            if state.before:
+                features[place, 7] = max(_UNSEEN, state.before.get(slot, -np.inf) / 10)
+        features[:, 0] = dense
+        features[:, 6] = held @ self._terms.weights
+        return features
+
+    def _links(
+        self,
+        linked: LinkedSlots,
+        state: QueryState,
+        keys: Keys,
+        dense: NDArray[np.float32],
+        held: NDArray[np.float32],
+    ) -> Links:
+        places = {slot: place for place, slot in enumerate(keys.ids.tolist())}
+        links = linked.links
+        if not links:
+            return _no_links()
+        texts = {slot.id: slot.text for slot in self._store.fetch(state.attended)}
+        senders = Senders(state, linked, texts, self._terms)
+        return Links(
+            candidate=_integers([places[link.slot] for link in links]),
+            sender=_integers([link.sender for link in links]),
+            kind=_integers([link.kind for link in links]),
+            features=link_features(links, senders, places, keys.vectors, dense, held, self._terms),
+            names=tuple(link.name for link in links),
+        )
+
+
+def _no_links() -> Links:
+    none = _integers([])
+    return Links(none, none, none, torch.zeros((0, len(LINK_FEATURES))), ())
+
+
+def _integers(values: Sequence[int]) -> torch.Tensor:
+    return torch.tensor(values, dtype=torch.int64)
+
 
 def _shared(relation: frozenset[str], asked: frozenset[str]) -> float:
     return len(relation & asked) / max(1, len(relation))
-
-
-def _leads(
-    ids: tuple[int, ...], state: QueryState, keyed: Mapping[str, list[int]]
-) -> tuple[list[float], list[float], list[str | None]]:
-    """For each slot: whether the question names it, its strongest lead, and by which symbol."""
-    named: dict[int, str] = {}
-    led: dict[int, tuple[Lead, str]] = {}
-    for name, slots in keyed.items():
-        lead = state.leads.get(name)
-        for slot in slots:
-            if name in state.named:
-                named.setdefault(slot, name)
-            if lead is not None and (slot not in led or led[slot][0].strength < lead.strength):
-                led[slot] = lead, name
-    return (
-        [1.0 if slot in named else 0.0 for slot in ids],
-        [led[slot][0].strength if slot in led else 0.0 for slot in ids],
-        [led[slot][1] if slot in led else named.get(slot) for slot in ids],
-    )

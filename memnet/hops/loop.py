@@ -2,17 +2,14 @@
 
 from dataclasses import dataclass
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from memnet.attention import attend
 from memnet.config import HopConfig
-from memnet.controllers import Candidates, Parts, QueryState, UntrainedController
+from memnet.controllers import Candidates, Parts, QueryState, TextController
 from memnet.hops.addressing import Addressing
 from memnet.hops.reading import read_in_hops
-from memnet.ingest.names import longest, possible_names
 from memnet.storage import Encode, MemoryStore
 
 
@@ -22,6 +19,8 @@ class HopStep:
 
     state: QueryState
     """What it looked with."""
+    candidates: Candidates
+    """What addressing picked, in no order."""
     ids: tuple[int, ...]
     """[K] slots."""
     weights: Tensor
@@ -31,7 +30,9 @@ class HopStep:
     similarity: Tensor
     """[K] float32: cosine of question and key, before any weight."""
     via: tuple[str | None, ...]
-    """[K] the symbol that led to each slot, where one did."""
+    """[K] the name that led to each slot, or by which the question names it, where one did."""
+    senders: tuple[int | None, ...]
+    """[K] the slot that gave that name; None where it was the question."""
     read: Tensor
     """[D] float32: the weighted sum of the values."""
 
@@ -56,7 +57,7 @@ class HopLoop:
     """
 
     def __init__(
-        self, store: MemoryStore, encode: Encode, controller: UntrainedController, config: HopConfig
+        self, store: MemoryStore, encode: Encode, controller: TextController, config: HopConfig
     ) -> None:
         """Join a memory and a controller."""
         self._store = store
@@ -64,6 +65,7 @@ class HopLoop:
         self._controller = controller
         self._config = config
 
+    @torch.no_grad()
     def run(self, question: str, hops: int, namespace: str | None = None) -> HopTrace:
         """Read the memory up to ``hops`` times; fewer when a read brings up nothing new.
 
@@ -73,42 +75,49 @@ class HopLoop:
             namespace: to look in; None for all.
         """
         addressing = Addressing(self._store, self._encode, question, self._config, namespace)
+        start = self._controller.start(torch.from_numpy(addressing.vector), addressing.named)
 
-        def hop(state: QueryState, _: int) -> tuple[HopStep, QueryState]:
-            step = self._hop(state, addressing.candidates(state))
-            return step, self._controller.update(state, *self._read_symbols(step))
+        def hop(state: QueryState, number: int) -> tuple[HopStep, QueryState]:
+            return self._hop(state, addressing.candidates(state), number)
 
-        steps, _ = read_in_hops(self._start(question, namespace), hop, _nothing_new, hops)
+        steps, _ = read_in_hops(start, hop, _nothing_new, hops)
         return HopTrace(tuple(steps))
 
-    def _start(self, question: str, namespace: str | None) -> QueryState:
-        vector: NDArray[np.float32] = self._encode([question])[0]
-        known = self._store.search_symbolic(possible_names(question), 1, namespace)
-        return self._controller.start(torch.from_numpy(vector), longest(known))
-
-    def _hop(self, state: QueryState, candidates: Candidates) -> HopStep:
-        parts = self._controller.score(candidates)
-        logits = self._controller.logits(parts)
+    def _hop(
+        self, state: QueryState, candidates: Candidates, number: int
+    ) -> tuple[HopStep, QueryState]:
+        scores = self._controller(candidates, number)
+        logits = self._controller.logits(scores.parts)
         attended = attend(logits[None], candidates.values)
         order = torch.argsort(logits, descending=True, stable=True)
-        places = order.tolist()
-        return HopStep(
+        ids = tuple(candidates.ids[place] for place in order.tolist())
+        via, senders = _ways(candidates, scores.link[order].tolist(), order.tolist())
+        step = HopStep(
             state=state,
-            ids=tuple(candidates.ids[place] for place in places),
+            candidates=candidates,
+            ids=ids,
             weights=attended.weights[0, order],
-            parts=Parts(*(part[order] for part in parts)),
-            similarity=candidates.dense[order],
-            via=tuple(candidates.via[place] for place in places),
+            parts=Parts(*(part[order] for part in scores.parts)),
+            similarity=candidates.feature("dense")[order],
+            via=via,
+            senders=senders,
             read=attended.read[0],
         )
+        return step, self._controller.update(state, ids, logits[order])
 
-    def _read_symbols(self, step: HopStep) -> tuple[dict[int, float], dict[int, list[str]]]:
-        """Weights of the slots attended to most, and the symbols that each of them gives."""
-        top = step.ids[: self._config.attended]
-        weights = dict(zip(top, step.weights.tolist(), strict=False))
-        mentioned = self._store.value_symbols(top)
-        return weights, {slot: longest(names) for slot, names in mentioned.items()}
+
+def _ways(
+    candidates: Candidates, links: list[int], places: list[int]
+) -> tuple[tuple[str | None, ...], tuple[int | None, ...]]:
+    """For each candidate the name that leads to it, and the slot that gives the name."""
+    names, given = candidates.links.names, candidates.links.sender.tolist()
+    via = [
+        candidates.named[place] if link < 0 else names[link]
+        for link, place in zip(links, places, strict=True)
+    ]
+    senders = [None if link < 0 else given[link] for link in links]
+    return tuple(via), tuple(senders)
 
 
 def _nothing_new(before: QueryState, after: QueryState) -> bool:
-    return before.leads.keys() == after.leads.keys()
+    return set(before.attended) == set(after.attended)

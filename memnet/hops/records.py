@@ -10,12 +10,7 @@ from memnet.types import Hop, SlotWeight
 def hop_records(trace: HopTrace, store: MemoryStore, most: int) -> tuple[Hop, ...]:
     """The ``most`` most attended slots of each hop, with the parts of their scores."""
     shown = {slot for step in trace.steps for slot in step.ids[:most]}
-    senders = {
-        step.state.leads[name].slot
-        for step in trace.steps
-        for name in step.via[:most]
-        if name is not None and name in step.state.leads
-    }
+    senders = {slot for step in trace.steps for slot in step.senders[:most] if slot is not None}
     slots = {slot.id: slot for slot in store.fetch(list(shown | senders))}
     return tuple(
         Hop(hop=number, weights=_weights(step, slots, most))
@@ -26,8 +21,7 @@ def hop_records(trace: HopTrace, store: MemoryStore, most: int) -> tuple[Hop, ..
 def _weights(step: HopStep, slots: Mapping[int, Slot], most: int) -> tuple[SlotWeight, ...]:
     weights: list[SlotWeight] = []
     for place, slot_id in enumerate(step.ids[:most]):
-        via = step.via[place]
-        lead = None if via is None else step.state.leads.get(via)
+        sender = step.senders[place]
         weights.append(
             SlotWeight(
                 id=slot_id,
@@ -37,8 +31,9 @@ def _weights(step: HopStep, slots: Mapping[int, Slot], most: int) -> tuple[SlotW
                 dense=float(step.parts.dense[place]),
                 lexical=float(step.parts.lexical[place]),
                 symbolic=float(step.parts.symbolic[place]),
-                via=via,
-                via_source=None if lead is None else slots[lead.slot].source,
+                learned=float(step.parts.learned[place]),
+                via=step.via[place],
+                via_source=None if sender is None else slots[sender].source,
             )
         )
     return tuple(weights)

@@ -5,9 +5,10 @@ from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from memnet.config import Config
+from memnet.controllers import TextController
 from memnet.encoders import Encoder
 from memnet.models.fact_answers import FactAnswers
-from memnet.models.stored import TEXT, load_model, model_folder
+from memnet.models.stored import UNTRAINED, load_model, model_folder
 from memnet.models.story import StoryModel
 from memnet.models.story_answers import StoryAnswers
 from memnet.models.text_answers import TextAnswers
@@ -33,7 +34,7 @@ def answers_of(
     """A model at work on a memory.
 
     Args:
-        model: "text", the name of a shipped model, or the folder of another.
+        model: "untrained", the name of a shipped model, or the folder of another.
         store: the memory.
         encoder: the one it was made with.
         config: settings.
@@ -42,9 +43,12 @@ def answers_of(
     Raises:
         ModelError: there is no such model, or it can't be loaded.
     """
-    if str(model) == TEXT:
-        return TextAnswers(store, encoder.encode, config, on_read)
-    loaded = load_model(model_folder(model))
+    untrained = str(model) == UNTRAINED
+    loaded = (
+        TextController(config.hop) if untrained else load_model(model_folder(model), config.hop)
+    )
+    if isinstance(loaded, TextController):
+        return TextAnswers(store, encoder.encode, loaded, str(model), config, on_read)
     if isinstance(loaded, StoryModel):
         return StoryAnswers(store, loaded, str(model), config.story)
     return FactAnswers(store, encoder, *loaded, str(model), config.facts)

@@ -8,6 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from memnet.config import HopConfig
+from memnet.controllers import TextController
 from memnet.encoders.vocabulary import Vocabulary
 from memnet.errors import ModelError
 from memnet.models.checkpoint import fill, load_checkpoint, save_checkpoint
@@ -15,12 +17,15 @@ from memnet.models.facts import AnswerRule, FactModel, FactModelConfig
 from memnet.models.story import StoryModel, StoryModelConfig
 
 TEXT = "text"
-"""Name of the untrained controller for documents and facts, which is no folder."""
+"""Name of the shipped model for documents and facts."""
+UNTRAINED = "untrained"
+"""Name of the controller that knows nothing but the configuration's numbers, which is no folder."""
 
 _SHIPPED = Path(__file__).with_name("shipped")
 _NAME = "model"
 _STORY = "story"
 _FACTS = "facts"
+_TEXT = "text"
 
 
 def model_folder(name: str | os.PathLike[str]) -> Path:
@@ -32,7 +37,7 @@ def model_folder(name: str | os.PathLike[str]) -> Path:
     shipped = {path.parent.name: path.parent for path in _SHIPPED.glob(f"*/{_NAME}.json")}
     folder = shipped.get(str(name), Path(name))
     if not folder.is_dir():
-        names = ", ".join(sorted([TEXT, *shipped]))
+        names = ", ".join(sorted([UNTRAINED, *shipped]))
         raise ModelError(
             f"there is no model {str(name)!r}; expected the name of a shipped one ({names}) or a "
             "folder that 'memnet train' made"
@@ -77,18 +82,30 @@ def save_fact_model(
     save_checkpoint(folder, _NAME, _tensors(model), description)
 
 
-def load_model(folder: Path) -> StoryModel | tuple[FactModel, AnswerRule]:
+def save_text_model(folder: Path, controller: TextController, notes: Mapping[str, Any]) -> None:
+    """As ``save_story_model``, for a controller of documents."""
+    description = {"kind": _TEXT, "trained": dict(notes)}
+    save_checkpoint(folder, _NAME, _tensors(controller), description)
+
+
+def load_model(
+    folder: Path, hop: HopConfig
+) -> StoryModel | TextController | tuple[FactModel, AnswerRule]:
     """A model as it was saved, ready to answer; a fact model with the rule by which it does.
+
+    Args:
+        folder: of the model.
+        hop: settings of a controller of documents.
 
     Raises:
         ModelError: the folder holds no whole model.
     """
     tensors, description = load_checkpoint(folder, _NAME)
     kind = description.get("kind")
-    if kind not in (_STORY, _FACTS):
+    if kind not in (_STORY, _FACTS, _TEXT):
         raise ModelError(
-            f"{folder} holds a model of kind {kind!r}, expected {_STORY!r} or {_FACTS!r}; give a "
-            "model that 'memnet train' made"
+            f"{folder} holds a model of kind {kind!r}, expected {_STORY!r}, {_FACTS!r} or "
+            f"{_TEXT!r}; give a model that 'memnet train' made"
         )
     try:
         with torch.random.fork_rng():
@@ -96,6 +113,10 @@ def load_model(folder: Path) -> StoryModel | tuple[FactModel, AnswerRule]:
                 story = _story_model(description)
                 fill(story, tensors, folder)
                 return story.eval()
+            if kind == _TEXT:
+                text = TextController(hop)
+                fill(text, tensors, folder)
+                return text.eval()
             facts = _fact_model(description)
             fill(facts, tensors, folder)
             return facts.eval(), AnswerRule(**{k: float(v) for k, v in description["rule"].items()})
@@ -112,10 +133,10 @@ def load_story_model(folder: Path) -> StoryModel:
     Raises:
         ModelError: the folder holds no whole story model.
     """
-    model = load_model(folder)
+    model = load_model(folder, HopConfig())
     if not isinstance(model, StoryModel):
         raise ModelError(
-            f"{folder} holds a model for facts, expected one for stories; give a model that "
+            f"{folder} holds another model, expected one for stories; give a model that "
             "'memnet train babi' made"
         )
     return model

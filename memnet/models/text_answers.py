@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 
 from memnet.config import Config
-from memnet.controllers import UntrainedController
+from memnet.controllers import TextController
 from memnet.hops import HopLoop, HopTrace, hop_records
 from memnet.readers import Ranked, read_facts, read_sentences
 from memnet.storage import Encode, MemoryStore
@@ -12,12 +12,14 @@ from memnet.types import Answer, Candidate, Evidence
 
 
 class TextAnswers:
-    """Answers from documents, facts and what was told, with the untrained controller."""
+    """Answers from documents, facts and what was told."""
 
     def __init__(
         self,
         store: MemoryStore,
         encode: Encode,
+        controller: TextController,
+        name: str,
         config: Config,
         on_read: Callable[[Mapping[int, float]], None],
     ) -> None:
@@ -26,14 +28,16 @@ class TextAnswers:
         Args:
             store: the memory.
             encode: of its keys.
+            controller: trained or not.
+            name: of the model, as answers give it.
             config: settings.
             on_read: given the attention weights of told slots after each read.
         """
+        self._name = name
         self._store = store
         self._config = config
         self._on_read = on_read
-        self._controller = UntrainedController(config.hop)
-        self._loop = HopLoop(store, encode, self._controller, config.hop)
+        self._loop = HopLoop(store, encode, controller, config.hop)
 
     def ask(self, question: str, hops: int | None, top_k: int, namespace: str | None) -> Answer:
         """Answer a question; arguments as for ``Engine.ask``."""
@@ -52,24 +56,32 @@ class TextAnswers:
             candidates=candidates,
             evidence=tuple(_evidence(item) for item in ranked[:top_k]),
             hops=records,
-            model=self._controller.name,
+            model=self._name,
             elapsed_ms=(time.perf_counter() - started) * 1000,
         )
 
     def _ranked(self, trace: HopTrace, top_k: int) -> list[Ranked]:
-        """The best slots of the last hop; enough of them that a set of facts is whole."""
+        """The best slots of the last hop, and every fact, so that a set of facts is whole."""
         last = trace.last
-        scores = last.parts.total().tolist()
-        similarity = last.similarity.tolist()
         first_hop = {
             slot: number
             for number, step in reversed(list(enumerate(trace.steps, start=1)))
             for slot in step.ids[:top_k]
         }
-        slots = self._store.fetch(last.ids)
+        found = last.candidates
+        facts = {slot for slot, fact in zip(found.ids, found.is_fact.tolist(), strict=True) if fact}
+        most = max(top_k, self._config.answer.passages)
+        chosen = [
+            (slot, score, cosine)
+            for place, (slot, score, cosine) in enumerate(
+                zip(last.ids, last.parts.total().tolist(), last.similarity.tolist(), strict=True)
+            )
+            if place < most or slot in facts
+        ]
+        slots = self._store.fetch([slot for slot, _, _ in chosen])
         return [
             Ranked(slot, score, cosine, first_hop.get(slot.id, len(trace.steps)))
-            for slot, score, cosine in zip(slots, scores, similarity, strict=True)
+            for slot, (_, score, cosine) in zip(slots, chosen, strict=True)
         ]
 
     def _candidates(

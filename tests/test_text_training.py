@@ -1,0 +1,161 @@
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from click.testing import CliRunner
+
+from memnet import Document, Engine
+from memnet.cli.main import memnet as group
+from memnet.config import HopConfig
+from memnet.controllers import TextController
+from memnet.errors import InputError
+from memnet.ingest.questions import Question
+from memnet.models.stored import load_model
+from memnet.training.pseudo_questions import pseudo_questions
+from memnet.training.text import train_text
+from tests.toy import ToyEncoder
+
+PLACES = """
+    Amsel Brock Cardew Dunmor Eskil Farrow Grell Hollin Iverne Jorvik Kestle Larne Mordun Narrow
+    Orre Penhal Quarle Ruswick Selby Thale Umber Varne Wexcombe Yarrow
+""".split()
+
+
+def _documents() -> list[Document]:
+    """Papers given out by guilds, and halls that say who led a guild: linked by the guild only."""
+    papers = [
+        Document(
+            id=f"paper {place}",
+            title=f"{place} Letters",
+            text=f"{place} paper is given out by Guild {n}x.",
+        )
+        for n, place in enumerate(PLACES)
+    ]
+    halls = [
+        Document(
+            id=f"hall {n}",
+            title=f"Hall {n}",
+            text=f"In house {n} one was first to lead Guild {n}x.",
+        )
+        for n in range(len(PLACES))
+    ]
+    return papers + halls
+
+
+def _questions() -> list[Question]:
+    return [
+        Question(
+            question=f"who was first to lead what gives out {place} Letters",
+            gold=(f"paper {place}", f"hall {n}"),
+        )
+        for n, place in enumerate(PLACES)
+    ]
+
+
+def _train(engine: Engine, groups: list[list[Question]], out: Path, seed: int = 0) -> object:
+    return train_text(engine._store, engine._encoder.encode, groups, out, engine.config.hop, seed)
+
+
+def test_a_controller_learns_to_follow_names_that_are_no_titles(
+    toy_engine: Engine, tmp_path: Path
+) -> None:
+    toy_engine.ingest(_documents())
+    report = toy_engine.train_text([_questions()], tmp_path / "model")
+    assert (report.questions, report.unusable) == (len(PLACES), 0)
+    assert report.recall_untrained < 0.75
+    assert report.recall_trained > 0.9
+    with Engine(
+        toy_engine._store, ToyEncoder(), toy_engine.config, model=tmp_path / "model"
+    ) as engine:
+        answer = engine.ask("who was first to lead what gives out Orre Letters")
+        assert {item.source for item in answer.evidence[:2]} == {"paper Orre", "hall 14"}
+        hall = next(weight for weight in answer.hops[1].weights if weight.source == "hall 14")
+        assert (hall.via, hall.via_source) == ("guild 14x", "paper Orre")
+        assert hall.learned != 0
+        assert answer.model == str(tmp_path / "model")
+
+
+def test_the_same_seed_gives_the_same_model(toy_engine: Engine, tmp_path: Path) -> None:
+    toy_engine.ingest(_documents())
+    models = []
+    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
+        toy_engine.train_text([_questions()], tmp_path / name, seed=seed)
+        model = load_model(tmp_path / name, HopConfig())
+        assert isinstance(model, TextController)
+        models.append(torch.cat([value.flatten() for value in model.state_dict().values()]))
+    assert torch.equal(models[0], models[1])
+    assert not torch.equal(models[0], models[2])
+
+
+def test_the_best_passage_keeps_its_score_so_that_facts_compare_with_it(
+    toy_engine: Engine, tmp_path: Path
+) -> None:
+    toy_engine.ingest(_documents())
+    toy_engine.train_text([_questions()], tmp_path / "model")
+    best = {}
+    for model in ("untrained", tmp_path / "model"):
+        engine = Engine(toy_engine._store, ToyEncoder(), toy_engine.config, model=model)
+        answers = [engine.ask(asked.question, hops=1) for asked in _questions()]
+        best[model] = sum(answer.evidence[0].score for answer in answers) / len(answers)
+    assert best["untrained"] == pytest.approx(best[tmp_path / "model"], abs=0.02)
+
+
+def test_questions_are_made_from_links_and_hide_the_name(toy_engine: Engine) -> None:
+    toy_engine.ingest(_documents())
+    made = pseudo_questions(toy_engine._store, 30, seed=4)
+    assert made == pseudo_questions(toy_engine._store, 30, seed=4)
+    assert len(made) == 30
+    for asked in made:
+        paper, hall = sorted(asked.gold, reverse=True)
+        number = PLACES.index(paper.removeprefix("paper "))
+        assert hall == f"hall {number}"
+        assert f"{number}x" not in asked.question
+        assert "given out by" in asked.question
+        assert "first to lead" in asked.question
+    assert len(pseudo_questions(toy_engine._store, 1000, seed=4)) == len(_documents())
+
+
+def test_without_questions_the_documents_teach(toy_engine: Engine, tmp_path: Path) -> None:
+    toy_engine.ingest(_documents())
+    report = toy_engine.train_text([], tmp_path / "model")
+    assert report.questions == len(_documents())
+    assert report.recall_trained > 0.9
+
+
+def test_questions_that_teach_nothing_are_counted_or_refused(
+    toy_engine: Engine, tmp_path: Path
+) -> None:
+    toy_engine.ingest(_documents())
+    strange = [Question(question="where is it", gold=("elsewhere",)), Question(question="what")]
+    with pytest.raises(InputError, match="there is nothing to learn from"):
+        toy_engine.train_text([strange], tmp_path / "model")
+    assert not (tmp_path / "model").exists()
+    report = toy_engine.train_text([_questions()[:6], strange], tmp_path / "model")
+    assert (report.questions, report.unusable) == (6, 2)
+
+
+def test_an_empty_memory_teaches_nothing(toy_engine: Engine, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no two documents share a name"):
+        toy_engine.train_text([], tmp_path / "model")
+
+
+def test_the_command_trains_on_several_files(tmp_path: Path) -> None:
+    documents = tmp_path / "documents.jsonl"
+    documents.write_text("".join(one.model_dump_json() + "\n" for one in _documents()[:40]))
+    files = []
+    for number in range(2):
+        files.append(tmp_path / f"questions-{number}.jsonl")
+        chosen = _questions()[number:14:2]
+        files[-1].write_text("".join(asked.model_dump_json() + "\n" for asked in chosen))
+    runner = CliRunner()
+    store = ["--store", str(tmp_path / "store")]
+    assert runner.invoke(group, ["ingest", str(documents), *store]).exit_code == 0
+    trained = ["--train", str(files[0]), "--train", str(files[1]), "--out", str(tmp_path / "model")]
+    done = runner.invoke(group, ["train", "text", *trained, *store, "--json"])
+    assert done.exit_code == 0, done.output
+    report = json.loads(done.stdout)
+    assert report["questions"] == 14
+    asked = ["ask", "who led the guild", "--model", str(tmp_path / "model"), "--json", *store]
+    answer = json.loads(runner.invoke(group, asked).stdout)
+    assert answer["model"] == str(tmp_path / "model")
