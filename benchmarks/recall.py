@@ -2,8 +2,8 @@
 
     python -m benchmarks.recall --data DIR --store STORE --untitled STORE
 
-DIR holds ``corpus.jsonl`` and question files with "question", "type" and "gold". Both stores hold the
-corpus, the second one without its titles; they are made where they are missing. Intervals are
+DIR holds ``corpus.jsonl`` and question files with "question", "type" and "gold". Both stores hold
+the corpus, the second one without its titles; they are made where they are missing. Intervals are
 bootstrapped over questions.
 """
 
