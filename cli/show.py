@@ -44,7 +44,7 @@ def show_hops(answer: Answer) -> None:
     console = Console(highlight=False)
     scored = any(weight.dense for hop in answer.hops for weight in hop.weights)
     for hop in answer.hops:
-        columns = ("vector", "words", "name", "led here by") if scored else ()
+        columns = ("vector", "words", "name", "trained", "led here by") if scored else ()
         table = _table(f"Hop {hop.hop}", *columns)
         for weight in hop.weights[:_WEIGHTS_SHOWN]:
             table.add_row(
@@ -72,10 +72,9 @@ def _share(weight: SlotWeight) -> tuple[str, str]:
     return f"{_bar(weight.weight)} {weight.weight:.2f}", weight.title or weight.source
 
 
-def _parts(weight: SlotWeight, known: tuple[SlotWeight, ...]) -> tuple[str, str, str, str]:
-    parts = (weight.dense, weight.lexical, weight.symbolic)
-    dense, lexical, symbolic = (f"{part:.2f}" for part in parts)
-    return dense, lexical, symbolic, _reason(weight, known)
+def _parts(weight: SlotWeight, known: tuple[SlotWeight, ...]) -> tuple[str, ...]:
+    parts = (weight.dense, weight.lexical, weight.symbolic, weight.learned)
+    return *(f"{part:.2f}" for part in parts), _reason(weight, known)
 
 
 def _reason(weight: SlotWeight, known: tuple[SlotWeight, ...]) -> str:

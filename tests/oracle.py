@@ -258,7 +258,6 @@ def passage_score(controller: Any, candidates: Any, place: int, number: int) -> 
     score: float = sum(
         weight * value for weight, value in zip(scorer.weights.tolist(), features, strict=True)
     )
-    score += float(scorer.bias.detach())
     led = [0.0, 0.0, 0.0]
     everything = 0.0
     if number:

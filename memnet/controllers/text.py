@@ -21,7 +21,6 @@ _KINDS = 3
 _HIDDEN = 16
 _LEAST = 1e-6
 """Attention below which a gradient would be lost in rounding."""
-_FACT_FEATURES = SLOT_FEATURES.index("dense"), SLOT_FEATURES.index("named")
 
 
 class TextController(nn.Module):
@@ -66,12 +65,7 @@ class TextController(nn.Module):
         scores: Scores = scorer(candidates.features, candidates.links)
         if not bool(candidates.is_fact.any()):
             return scores
-        facts = self._fact_parts(candidates)
-        chosen = (
-            torch.where(candidates.is_fact, fact, passage)
-            for fact, passage in zip(facts, scores.parts, strict=True)
-        )
-        return Scores(Parts(*chosen), scores.link)
+        return Scores(self._beside_facts(scores.parts, candidates), scores.link)
 
     def logits(self, parts: Parts) -> Tensor:
         """[K] float32: scores as logits of the attention."""
@@ -89,17 +83,30 @@ class TextController(nn.Module):
         before = dict(zip(ids, relative, strict=True))
         return QueryState(state.vector, state.named, tuple(ids[: self.config.attended]), before)
 
-    def _fact_parts(self, candidates: Candidates) -> Parts:
-        """Facts by named numbers alone: their relation, and whether their subject is held."""
+    def _beside_facts(self, passages: Parts, candidates: Candidates) -> Parts:
+        """Parts [K] where facts are among the candidates.
+
+        Facts are scored by named numbers alone. So that passages compare with them, all passages
+        are moved alike, the best one to where named numbers see the best one.
+        """
         config = self.config
-        dense, named = (candidates.features[:, column] for column in _FACT_FEATURES)
+        facts = candidates.is_fact
+        dense, lexical, named = (candidates.feature(name) for name in ("dense", "lexical", "named"))
         links = candidates.links
         led = _strongest(links.strength, links.candidate, links.kind == KEY, len(dense))[0]
+        known = (
+            config.dense_weight * dense
+            + config.lexical_weight * lexical
+            + config.question_symbol_weight * named
+            + config.read_symbol_weight * led
+        )
+        moved = _highest(known, ~facts) - _highest(passages.total(), ~facts)
+        fact = torch.maximum(config.question_fact_weight * named, config.read_fact_weight * led)
         return Parts(
-            config.relation_weight * dense,
-            torch.zeros_like(dense),
-            torch.maximum(config.question_fact_weight * named, config.read_fact_weight * led),
-            torch.zeros_like(dense),
+            torch.where(facts, config.relation_weight * dense, passages.dense),
+            passages.lexical.masked_fill(facts, 0.0),
+            torch.where(facts, fact, passages.symbolic),
+            (passages.learned + moved).masked_fill(facts, 0.0),
         )
 
 
@@ -120,7 +127,6 @@ class HopScorer(nn.Module):
             "named": config.question_symbol_weight,
         }
         self.weights = nn.Parameter(torch.tensor([known.get(name, 0.0) for name in SLOT_FEATURES]))
-        self.bias = nn.Parameter(torch.zeros(()))
         self.correction = Corrector(len(SLOT_FEATURES), also=_KINDS + 1 if linked else 0)
         self.links = LinkScorer(config) if linked else None
 
@@ -140,7 +146,7 @@ class HopScorer(nn.Module):
         else:
             worth, led, best = self.links(links, len(features))
             named = named + worth
-        learned = self.correction(features, led) + torch.stack(others).sum(dim=0) + self.bias
+        learned = self.correction(features, led) + torch.stack(others).sum(dim=0)
         return Scores(Parts(dense, lexical, named, learned), best)
 
 
@@ -204,6 +210,11 @@ class Corrector(nn.Module):
         """Bring features [N, F] like these to mean 0 and deviation 1."""
         self.shift = features.mean(dim=0)
         self.scale = features.std(dim=0) + 1e-3
+
+
+def _highest(scores: Tensor, chosen: Tensor) -> Tensor:
+    """The highest of the chosen scores [K]; 0 where none is chosen."""
+    return scores[chosen].max() if bool(chosen.any()) else scores.new_zeros(())
 
 
 def _strongest(
