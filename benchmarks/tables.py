@@ -105,6 +105,20 @@ def stories(results: dict[str, Any], timed: bool = True) -> str:
     return "\n".join(rows)
 
 
+def story_seeds(runs: list[dict[str, Any]]) -> str:
+    """One line for each run from its start."""
+    rows = ["| seed | wrong, % | tasks over 5 % | worst task, % | epoch |", "|---|---|---|---|---|"]
+    for run in runs:
+        worst = max(run["errors"], key=lambda task: run["errors"][task])
+        rows.append(
+            f"| {run['trained']['training']['seed']} | {100 * run['mean_error']:.2f} | {run['failed']} | "
+            f"{worst} {100 * run['errors'][worst]:.1f} | {run['trained']['epoch']} |"
+        )
+    mean = sum(run["mean_error"] for run in runs) / len(runs)
+    means = f"Mean of {len(runs)} runs: {100 * mean:.2f} % wrong."
+    return "\n".join([*rows, "", means, "", _source(runs[0]["environment"])])
+
+
 def facts(results: dict[str, Any]) -> str:
     """The tables of the benchmark over facts."""
     rows = [
@@ -190,6 +204,9 @@ def page() -> str:
         "facts": facts(_result("facts")),
         "stories": stories(_result("stories")),
         "stories-1k": stories(_result("stories-1k"), timed=False),
+        "story_seeds": story_seeds(
+            [_result(path.stem) for path in sorted((_FOLDER / "results").glob("stories-seed-*"))]
+        ),
         "sparse_attention": sparse_attention(
             {name: _result(f"sparse-{name}") for name in ("facts", "passages")}
         ),

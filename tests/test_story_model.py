@@ -178,7 +178,7 @@ def test_damaged_models_are_refused(model: StoryModel, tmp_path: Path) -> None:
         load_story_model(folder)
     folder = saved("kind")
     _edit(folder, kind="poem")
-    with pytest.raises(ModelError, match="of kind 'poem', expected 'story' or 'facts'"):
+    with pytest.raises(ModelError, match="of kind 'poem', expected 'story', 'facts' or 'text'"):
         load_story_model(folder)
     folder = saved("json")
     (folder / "model.json").write_text("{")

@@ -11,6 +11,7 @@ from torch import Tensor
 from memnet.config import HopConfig
 from memnet.controllers import Candidates, Links, TextController
 from memnet.controllers.text import HopScorer
+from memnet.encoders.threads import one_thread_each
 from memnet.errors import InputError
 from memnet.hops import HopLoop
 from memnet.ingest.questions import Question
@@ -123,7 +124,7 @@ class _Learner:
 
     def learn(self, questions: Sequence[tuple[Question, float]]) -> TextController:
         """A controller trained hop by hop: the links of a hop depend on what the one before saw."""
-        with torch.random.fork_rng():
+        with one_thread_each, torch.random.fork_rng():
             torch.manual_seed(self._seed)
             controller = TextController(self._config)
             for hop in range(_HOPS):
