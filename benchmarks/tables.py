@@ -110,8 +110,9 @@ def story_seeds(runs: list[dict[str, Any]]) -> str:
     rows = ["| seed | wrong, % | tasks over 5 % | worst task, % | epoch |", "|---|---|---|---|---|"]
     for run in runs:
         worst = max(run["errors"], key=lambda task: run["errors"][task])
+        seed = run["trained"]["training"]["seed"]
         rows.append(
-            f"| {run['trained']['training']['seed']} | {100 * run['mean_error']:.2f} | {run['failed']} | "
+            f"| {seed} | {100 * run['mean_error']:.2f} | {run['failed']} | "
             f"{worst} {100 * run['errors'][worst]:.1f} | {run['trained']['epoch']} |"
         )
     mean = sum(run["mean_error"] for run in runs) / len(runs)
