@@ -18,6 +18,7 @@ import numpy as np
 
 from benchmarks.environment import environment
 from memnet import Document, Engine
+from memnet.evaluation.scores import recall
 
 _WAYS = (("one hop", "untrained", 1), ("untrained", "untrained", None), ("trained", "text", None))
 _FIRST = 5
@@ -73,8 +74,8 @@ def _asked(
             started = time.perf_counter()
             answer = memory.ask(asked["question"], hops=hops)
             seconds.append(time.perf_counter() - started)
-            first = list(dict.fromkeys(item.source for item in answer.evidence))[:_FIRST]
-            recalls.append(len(set(first) & set(asked["gold"])) / len(set(asked["gold"])))
+            found = [item.source for item in answer.evidence]
+            recalls.append(recall(found, asked["gold"], _FIRST))
     kinds = [asked["type"] for asked in questions]
     p50, p95 = np.percentile(seconds, [50, 95])
     return {

@@ -16,6 +16,12 @@ _FAILED = 0.05
 """Share of wrong answers above which a task counts as failed, as is usual for bAbI."""
 
 
+_out_option = click.option(
+    "--out", type=click.Path(path_type=Path), required=True, help="Folder of the model."
+)
+_seed_option = click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+
+
 @click.group()
 def train() -> None:
     """Train a model, to be used with --model.
@@ -33,13 +39,13 @@ def train() -> None:
     required=True,
     help="Folder of <task>_train.txt and <task>_valid.txt files in the bAbI format.",
 )
-@click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder of the model.")
+@_out_option
 @click.option(
     "--epochs",
     type=click.IntRange(min=1),
     help="Of 240,000 sentences and questions each.  [default: 100]",
 )
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@_seed_option
 @click.option(
     "--threads", type=click.IntRange(min=1), help="Processor cores.  [default: all that are free]"
 )
@@ -120,9 +126,9 @@ def babi(
     multiple=True,
     help="Other questions, to choose the best weights by; may be given several times.",
 )
-@click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder of the model.")
+@_out_option
 @click.option("--epochs", type=click.IntRange(min=1), help="Passes over the questions.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@_seed_option
 @store_option
 @json_option
 def facts(
@@ -181,8 +187,8 @@ def facts(
     help="Questions to learn from; given several times, the files count alike. Without any, "
     "questions are made from the documents.",
 )
-@click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder of the model.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@_out_option
+@_seed_option
 @store_option
 @json_option
 def text(

@@ -534,7 +534,6 @@ class Records:
         self, names: Iterable[str], limit: int, namespace: str | None
     ) -> dict[str, list[int]]:
         """Valid slots about each named symbol: at most ``limit`` passages, and facts a relation."""
-        found: dict[str, list[int]] = {}
         rows = self._rows(
             """SELECT name, slot FROM (
                 SELECT symbol.name, slot_key.slot,
@@ -552,9 +551,7 @@ class Records:
             limit,
             namespace,
         )
-        for name, slot in rows:
-            found.setdefault(name, []).append(slot)
-        return found
+        return _grouped(rows)
 
     def symbols(self, ids: Iterable[int]) -> dict[int, Symbols]:
         """What each slot is about, and what it mentions; slots without any symbol are left out."""
@@ -575,7 +572,6 @@ class Records:
         self, names: Iterable[str], most: int, namespace: str | None
     ) -> dict[str, list[int]]:
         """Valid passages that mention each name; names that over ``most`` slots do are left out."""
-        found: dict[str, list[int]] = {}
         rows = self._rows(
             """WITH known AS MATERIALIZED (
                 SELECT id, name, (
@@ -593,9 +589,7 @@ class Records:
             most,
             namespace,
         )
-        for name, slot in rows:
-            found.setdefault(name, []).append(slot)
-        return found
+        return _grouped(rows)
 
     def holding(self, terms: Iterable[str], most: int) -> dict[str, list[int]]:
         """Slots whose text holds each term; terms that more than ``most`` hold are left out."""
@@ -811,6 +805,14 @@ def _in_namespace(namespace: str | None) -> tuple[str, list[str]]:
         "WHERE slot.id = link.slot AND source.namespace = ?) ",
         [namespace],
     )
+
+
+def _grouped(rows: Iterable[tuple[Any, ...]]) -> dict[str, list[int]]:
+    """Pairs of a name and a slot, by their names."""
+    found: dict[str, list[int]] = {}
+    for name, slot in rows:
+        found.setdefault(name, []).append(slot)
+    return found
 
 
 def _json(values: Iterable[Any]) -> str:

@@ -10,15 +10,13 @@ from numpy.typing import NDArray
 from memnet.config import HopConfig
 from memnet.controllers import LINK_FEATURES, SLOT_FEATURES, Candidates, Links, QueryState
 from memnet.hops.link_features import Senders, link_features
-from memnet.hops.links import LinkedSlots, linked_slots
+from memnet.hops.links import SLOTS_A_SYMBOL, LinkedSlots, linked_slots
 from memnet.hops.terms import QuestionTerms
 from memnet.ingest.names import as_names, longest, possible_names, stems, without_names
 from memnet.storage import Encode, Keys, MemoryStore, query_terms
 
 _STEM_LETTERS = 4
 """Words of relations and questions are compared by their first letters."""
-_SLOTS_A_SYMBOL = 2000
-"""Most slots that a name in the question may propose."""
 _UNSEEN = -1.0
 """The feature "before" of what the last hop did not score, and its least value."""
 
@@ -85,7 +83,7 @@ class Addressing:
     def _known(self) -> dict[str, list[int]]:
         """Slots about everything that some words of the question may name."""
         names = possible_names(self._question)
-        return self._store.search_symbolic(names, _SLOTS_A_SYMBOL, self._namespace)
+        return self._store.search_symbolic(names, SLOTS_A_SYMBOL, self._namespace)
 
     @cached_property
     def _named_by(self) -> dict[int, str]:

@@ -9,7 +9,7 @@ from memnet.storage import MemoryStore, Symbols
 
 _MOST_SHARING = 40
 """A name that more slots mention links none of them by being mentioned."""
-_SLOTS_A_SYMBOL = 2000
+SLOTS_A_SYMBOL = 2000
 """Most slots that one symbol may propose: the facts of a very common entity, or all the windows
 of a very long document."""
 
@@ -42,7 +42,7 @@ def linked_slots(store: MemoryStore, attended: Sequence[int], namespace: str | N
     """
     symbols = store.symbols(attended)
     mentioned = {name for slot in symbols.values() for name in slot.values}
-    keyed = store.search_symbolic(mentioned, _SLOTS_A_SYMBOL, namespace)
+    keyed = store.search_symbolic(mentioned, SLOTS_A_SYMBOL, namespace)
     about = {name for slot in symbols.values() for name in slot.keys}
     sharing = store.search_mentions(mentioned | about, _MOST_SHARING, namespace)
     best: dict[tuple[int, int, int], Link] = {}

@@ -50,10 +50,8 @@ class _Example(NamedTuple):
     candidates: Candidates
     right: Tensor
     """[K] float32: 1 for slots of a right source."""
-    sources: list[str]
-    """[K]"""
-    gold: frozenset[str]
     weight: float
+    """Of the question among all."""
 
 
 def train_text(
@@ -129,8 +127,10 @@ class _Learner:
             controller = TextController(self._config)
             for hop in range(_HOPS):
                 self._on_stage(f"hop {hop + 1} of {len(questions)} questions")
-                examples = list(self._examples(controller, questions, hop))
-                chosen = [_sample(controller, example, hop, self._seed) for example in examples]
+                chosen = [
+                    _sample(controller, example, hop, self._seed)
+                    for example in self._examples(controller, questions, hop)
+                ]
                 _fit(controller.later if hop else controller.first, chosen, self._config)
         return controller.eval()
 
@@ -152,11 +152,10 @@ class _Learner:
         loop = HopLoop(self._store, self._encode, controller, self._config)
         for asked, weight in questions:
             candidates = loop.run(asked.question, hop + 1).last.candidates
-            gold = frozenset(asked.gold)
-            sources = [slot.source for slot in self._store.fetch(candidates.ids)]
-            right = torch.tensor([float(source in gold) for source in sources])
+            slots = self._store.fetch(candidates.ids)
+            right = torch.tensor([float(slot.source in asked.gold) for slot in slots])
             if bool(right.any()):
-                yield _Example(candidates, right, sources, gold, weight)
+                yield _Example(candidates, right, weight)
 
 
 def _sample(controller: TextController, example: _Example, hop: int, seed: int) -> _Example:
@@ -171,9 +170,7 @@ def _sample(controller: TextController, example: _Example, hop: int, seed: int) 
     rest = np.random.default_rng(seed).permutation(passages[_LIKELY:])[:_OTHERS].tolist()
     right = torch.nonzero(example.right)[:, 0].tolist()
     kept = torch.tensor(sorted({*passages[:_LIKELY], *rest, *right}), dtype=torch.int64)
-    return example._replace(
-        candidates=_chosen(candidates, kept), right=example.right[kept], sources=[]
-    )
+    return example._replace(candidates=_chosen(candidates, kept), right=example.right[kept])
 
 
 def _chosen(candidates: Candidates, kept: Tensor) -> Candidates:
@@ -184,7 +181,7 @@ def _chosen(candidates: Candidates, kept: Tensor) -> Candidates:
     linked = place[links.candidate] >= 0
     return Candidates(
         ids=tuple(candidates.ids[slot] for slot in kept.tolist()),
-        values=candidates.values[:0],
+        values=candidates.values.new_empty((0, candidates.values.shape[1])),
         features=candidates.features[kept],
         named=(),
         is_fact=candidates.is_fact[kept],
