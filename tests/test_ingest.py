@@ -212,6 +212,30 @@ def test_a_bad_file_among_good_ones(toy_engine: Engine, tmp_path: Path) -> None:
     assert (report.added, report.skipped, len(problems)) == (2, 1, 1)
 
 
+def test_a_passage_is_about_what_it_says_first(toy_engine: Engine) -> None:
+    second = "Filler about nothing at all. " * 40
+    toy_engine.ingest(
+        Document(id="untitled", text=f"Ann Orre (born 1921) was a builder. {second}"),
+        Document(id="titled", title="Bo Rank", text="Bo Albert Rank was a builder."),
+        Document(id="other", title="House of Dell", text="Cy of Orre was its first lord."),
+        Document(id="short", title="Dell House", text="Dell is old."),
+    )
+    store = toy_engine._store
+    slots = store.fetch(range(1, 20))
+    about = {
+        (slot.source, slot.start > 0): sorted(symbols.keys) if symbols else []
+        for slot in slots
+        for symbols in [store.symbols([slot.id]).get(slot.id)]
+    }
+    assert about == {
+        ("untitled", False): ["ann orre"],
+        ("untitled", True): [],
+        ("titled", False): ["bo albert rank", "bo rank"],
+        ("other", False): ["house of dell"],
+        ("short", False): ["dell house"],
+    }
+
+
 def test_facts_go_both_ways(toy_engine: Engine, tmp_path: Path) -> None:
     line = "Orre Light\tbuilt_by\tAnn Orre\n"
     text = f"{line}\nAnn Orre | born in | Kestle\r\n{line}"

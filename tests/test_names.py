@@ -2,7 +2,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memnet.ingest.names import longest, mentions, normalise, possible_names, title_symbols
+from memnet.ingest.names import (
+    longest,
+    mentions,
+    normalise,
+    opening_names,
+    possible_names,
+    title_symbols,
+)
 
 
 @pytest.mark.parametrize(
@@ -30,6 +37,36 @@ def test_title_symbols() -> None:
     assert title_symbols("The Grey Heron (ship)") == ("the grey heron ship", "the grey heron")
     assert title_symbols("Orre") == ("orre",)
     assert title_symbols("") == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("Ann Orre (born 1921) was a builder.", ("ann orre",)),
+        ("The Orre Light is a tower. Bo Rank was there.", ("the orre light", "orre light")),
+        ('"Grey Heron" is a song by Ann Dell.', ("grey heron",)),
+        ("Cy Dell, 2nd Baron of Orre, is a lord.", ("cy dell 2nd baron of orre", "cy dell")),
+        (
+            "The Orre Light, also known as Rank's Candle, is a lighthouse.",
+            ("the orre light", "orre light", "rank s candle"),
+        ),
+        ("Guild of Salters or Salt House was a guild.", ("guild of salters", "salt house")),
+        ("When Ann Orre was young, there was war.", ()),
+        ("She was born in Kestle.", ()),
+        ("Ann Orre. She was a builder.", ()),
+        ("Ann Orre built it in 1921", ()),
+        ("", ()),
+    ],
+)
+def test_a_text_says_first_what_it_is_about(text: str, names: tuple[str, ...]) -> None:
+    assert opening_names(text) == names
+
+
+@given(st.text('AÉb ,.("“”is \n1'))
+def test_opening_names_are_names_of_any_text(text: str) -> None:
+    for name in opening_names(text):
+        assert name
+        assert normalise(name) == name
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 
 from memnet.storage import query_terms
 
@@ -32,6 +33,15 @@ _NO_NAMES = frozenset(
     before both during each however since two three until upon under
     """.split()
 )
+_OPENING = 250
+"""Characters of a text in which its first sentence is looked for."""
+_SENTENCE_END = re.compile(r"(?<=[a-z)\d])\.\s")
+_IS = re.compile(r"\b(?:is|was|are|were|refers)\b")
+_ALSO = re.compile(
+    r"\b(?:known (?:\w+ ){0,4}as|stage name|called|nicknamed|simply|or|also)\s+"
+    r"[\"“]?\s?(?:the )?(?=[^\W\d_])"
+)
+_ARTICLES = ("", "the", "a", "an")
 _LONGEST_NAME = 10
 """Words."""
 _QUESTION_WORDS = 200
@@ -68,6 +78,59 @@ def mentions(text: str) -> tuple[str, ...]:
     spans = [span for run in _runs(text) for span in _readings(run)]
     found = [text[start:end] for start, end in sorted(spans)] + _QUOTED.findall(text)
     return tuple(dict.fromkeys(name for name in map(normalise, found) if is_name(name)))
+
+
+def opening_names(text: str) -> tuple[str, ...]:
+    """Normalised names of what a text is about, by its first sentence; none if it doesn't say.
+
+    "The Orre Light, also known as Rank's Candle, is a lighthouse" is about both. With a comma in
+    it a name counts whole and up to the comma ("Hugh, 15th Baron of Orre").
+    """
+    head = text[:_OPENING]
+    end = _SENTENCE_END.search(head)
+    sentence = head[: end.start()] if end else head
+    if not _IS.search(sentence):
+        return ()
+    found = [*_first_name(sentence), *_also(sentence)]
+    names = [name for one in found for full in title_symbols(one) for name in _no_article(full)]
+    return tuple(dict.fromkeys(name for name in names if is_name(name)))
+
+
+def _first_name(sentence: str) -> list[str]:
+    """The name that a sentence starts with, after an article or in quotation marks."""
+    quoted = _QUOTED.match(sentence)
+    if quoted:
+        return [quoted.group(1)]
+    runs = _runs(sentence)
+    if not runs:
+        return []
+    start = runs[0][0].starts[0]
+    word = sentence[start:].split()[0].casefold()
+    before = sentence[:start].strip(" \"“'(").casefold()
+    if before not in _ARTICLES or (word in _NO_NAMES and word not in _ARTICLES):
+        return []
+    atoms = runs[0][:3]
+    commas = [
+        sentence[start : one.ends[-1]]
+        for one, other in pairwise(atoms)
+        if sentence[one.ends[-1] : other.starts[0]].startswith(",")
+    ]
+    return [sentence[start : atoms[-1].ends[-1]], *commas[:1]]
+
+
+def _also(sentence: str) -> list[str]:
+    """Names that follow words like "also known as"."""
+    rests = [sentence[match.end() :] for match in _ALSO.finditer(sentence)]
+    return [
+        rest[: runs[0][0].ends[-1]]
+        for rest in rests
+        if (runs := _runs(rest)) and runs[0][0].starts[0] == 0
+    ]
+
+
+def _no_article(name: str) -> list[str]:
+    first, _, rest = name.partition(" ")
+    return [name, rest] if rest and first in _ARTICLES else [name]
 
 
 def possible_names(question: str) -> list[str]:

@@ -1,11 +1,14 @@
 """Parsed inputs become sources with slots: their keys, values and symbols."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
-from memnet.ingest.names import mentions, normalise, symbol, title_symbols
+from memnet.ingest.names import mentions, normalise, opening_names, symbol, title_symbols
 from memnet.ingest.parsed import ParsedDocument, ParsedFacts
 from memnet.ingest.windows import windows
 from memnet.storage import NewSlot, NewSource
+
+_TELLING_LETTERS = 4
+"""A shorter word that two names share, such as "of", does not make them the same."""
 
 Extract = Callable[[str], Iterable[str]]
 """Finds the normalised names that a text mentions: the place for a better extractor."""
@@ -22,8 +25,10 @@ def document_source(
     slots: list[NewSlot] = []
     for section in document.sections:
         symbols = tuple(dict.fromkeys((*title_symbols(section.title), *section.symbols)))
-        for start, end in windows(document.text[section.start : section.end], longest):
-            text = document.text[section.start + start : section.start + end]
+        whole = document.text[section.start : section.end]
+        for place, (start, end) in enumerate(windows(whole, longest)):
+            text = whole[start:end]
+            about = symbols if place else tuple(dict.fromkeys((*symbols, *_aliases(text, symbols))))
             slots.append(
                 NewSlot(
                     kind="passage",
@@ -32,14 +37,29 @@ def document_source(
                     start=section.start + start,
                     end=section.start + end,
                     key_text=f"{section.title}\n{text}" if section.title else text,
-                    key_symbols=symbols,
-                    value_symbols=tuple(name for name in extract(text) if name not in symbols),
+                    key_symbols=about,
+                    value_symbols=tuple(name for name in extract(text) if name not in about),
                 )
             )
     return NewSource(
         document.name, digest, slots, namespace, "document", document.origin, document.title,
         document.metadata,
     )  # fmt: skip
+
+
+def _aliases(text: str, symbols: Sequence[str]) -> list[str]:
+    """Names by which a text says what it is about.
+
+    Beside a title they count where one shares a word with it ("Ann Mary Rank" and "Ann Rank"): else
+    the text starts with something else. Then only names of several words count: "Rank" is any Rank.
+    """
+    names = opening_names(text)
+    if not symbols:
+        return list(names)
+    titled = {word for name in symbols for word in name.split() if len(word) >= _TELLING_LETTERS}
+    if titled.isdisjoint(word for name in names for word in name.split()):
+        return []
+    return [name for name in names if " " in name]
 
 
 def facts_source(facts: ParsedFacts, digest: bytes, namespace: str) -> NewSource:
