@@ -9,6 +9,7 @@ from memnet.cli.options import (
     model_option,
     namespace_option,
     open_engine,
+    reader_option,
     store_option,
 )
 from memnet.cli.plot import check_plot, draw
@@ -26,6 +27,7 @@ from memnet.cli.plot import check_plot, draw
     help="Draw the attention of each hop as a heat map: .png, .svg or .html.",
 )
 @model_option
+@reader_option
 @namespace_option("Look only here.")
 @store_option
 @json_option
@@ -36,6 +38,7 @@ def ask(
     explain: bool,
     plot: Path | None,
     model: str,
+    reader: str,
     namespace: str | None,
     store: Path | None,
     as_json: bool,
@@ -50,7 +53,7 @@ def ask(
     """
     if plot is not None:
         check_plot(plot)
-    with open_engine(store, model=model) as engine:
+    with open_engine(store, model=model, reader=reader) as engine:
         answer = engine.ask(question, hops=hops, top_k=top_k, namespace=namespace)
     if plot is not None:
         draw(answer, plot)

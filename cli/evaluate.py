@@ -11,8 +11,10 @@ from memnet.cli.options import (
     model_option,
     namespace_option,
     open_engine,
+    reader_option,
     store_option,
 )
+from memnet.cli.plot import check_plot, draw_reliability
 
 if TYPE_CHECKING:
     from memnet.ingest.stories import Story
@@ -22,14 +24,23 @@ if TYPE_CHECKING:
 @click.command("eval")
 @click.argument("questions", type=click.Path(path_type=Path))
 @click.option("--hops", type=click.IntRange(1, 10), help="Most reads of the memory.")
+@click.option(
+    "--plot",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Draw how often answers of each confidence are right: .png, .svg or .html.",
+)
 @model_option
+@reader_option
 @namespace_option("Look only here.")
 @store_option
 @json_option
 def evaluate(
     questions: Path,
     hops: int | None,
+    plot: Path | None,
     model: str,
+    reader: str,
     namespace: str | None,
     store: Path | None,
     as_json: bool,
@@ -46,26 +57,35 @@ def evaluate(
     """
     from memnet.evaluation.stories import read_story_questions
 
+    if plot is not None:
+        check_plot(plot)
     stories = read_story_questions(questions)
     if stories is None:
-        result = _ask_lines(questions, hops, model, namespace, store)
+        result = _ask_lines(questions, hops, model, reader, namespace, store)
     else:
         result = _ask_stories(questions, stories, hops, model)
+    if plot is not None:
+        draw_reliability(result, plot)
     if as_json:
         click.echo(result.model_dump_json(by_alias=True))
         return
-    for name, value in result.model_dump(by_alias=True).items():
+    for name, value in result.model_dump(by_alias=True, exclude={"reliability"}).items():
         click.echo(f"{name:<17} {_shown(value)}")
 
 
 def _ask_lines(
-    questions: Path, hops: int | None, model: str, namespace: str | None, store: Path | None
+    questions: Path,
+    hops: int | None,
+    model: str,
+    reader: str,
+    namespace: str | None,
+    store: Path | None,
 ) -> "Evaluation":
     from memnet.evaluation import evaluate as run
     from memnet.evaluation import read_questions
 
     asked = read_questions(questions)
-    with open_engine(store, model=model) as engine, _progress(len(asked)) as bar:
+    with open_engine(store, model=model, reader=reader) as engine, _progress(len(asked)) as bar:
         return run(engine, asked, hops=hops, namespace=namespace, on_answer=lambda: bar.update(1))
 
 

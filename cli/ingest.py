@@ -19,11 +19,21 @@ _PROBLEMS_SHOWN = 20
 @click.command()
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @click.option("--facts", is_flag=True, help="Read all files as fact tables.")
+@click.option(
+    "--encoder",
+    metavar="NAME",
+    help="For a new store: a sentence-transformers model.  [default: all-MiniLM-L6-v2]",
+)
 @namespace_option("Keep these documents apart under this name.")
 @store_option
 @json_option
 def ingest(
-    paths: tuple[str, ...], facts: bool, namespace: str | None, store: Path | None, as_json: bool
+    paths: tuple[str, ...],
+    facts: bool,
+    encoder: str | None,
+    namespace: str | None,
+    store: Path | None,
+    as_json: bool,
 ) -> None:
     """Remember files and folders (or standard input, as -).
 
@@ -35,7 +45,7 @@ def ingest(
       memnet ingest notes/ articles.jsonl facts.tsv
       cat story.txt | memnet ingest -
     """
-    with open_engine(store, create=True) as engine, _bar(paths) as advance:
+    with open_engine(store, create=True, encoder=encoder) as engine, _bar(paths) as advance:
         reporter = _Reporter()
         report = engine.ingest(
             [sys.stdin.buffer if path == "-" else path for path in paths],

@@ -42,13 +42,33 @@ def model_option(command: _Command) -> _Command:
     )(command)
 
 
-def open_engine(store: Path | None, *, create: bool = False, model: str = "text") -> "Engine":
+def reader_option(command: _Command) -> _Command:
+    """``--reader READER``."""
+    return click.option(
+        "--reader",
+        default="spans",
+        show_default=True,
+        help="What reads documents: spans for short answers, sentences, a folder that "
+        "'memnet train reader' made, or the name of an extractive Hugging Face model.",
+    )(command)
+
+
+def open_engine(
+    store: Path | None,
+    *,
+    create: bool = False,
+    model: str = "text",
+    reader: str = "spans",
+    encoder: str | None = None,
+) -> "Engine":
     """Open the memory that ``--store`` or its defaults name."""
     # A waiting OpenMP thread that spins makes a short query 30 times slower on a busy machine.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     from memnet.engine import Engine
 
-    return Engine.open(_store_path(store), create=create, model=model)
+    return Engine.open(
+        _store_path(store), create=create, model=model, reader=reader, encoder=encoder
+    )
 
 
 def _store_path(given: Path | None) -> Path:

@@ -1,14 +1,14 @@
 """Attention as a heat map in a file."""
 
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memnet.errors import DependencyError, InputError
 
 if TYPE_CHECKING:
-    from memnet.types import Answer, SlotWeight
+    from memnet.types import Answer, Evaluation, SlotWeight
 
 _ENDINGS = (".png", ".svg", ".html")
 _MOST_SLOTS = 30
@@ -44,8 +44,30 @@ def draw(answer: "Answer", path: Path) -> None:
     Raises:
         InputError: the file can't be written.
     """
+    _write(path, lambda kind: _drawn(answer, kind))
+
+
+def draw_reliability(evaluation: "Evaluation", path: Path) -> None:
+    """Draw how often answers of each confidence are right.
+
+    Args:
+        evaluation: with its reliability.
+        path: checked by ``check_plot``.
+
+    Raises:
+        InputError: no answer had a calibrated confidence, or the file can't be written.
+    """
+    if not evaluation.reliability:
+        raise InputError(
+            "there is nothing to plot: no answer had a calibrated confidence; ask about documents "
+            "with a reader that 'memnet train confidence' calibrated"
+        )
+    _write(path, lambda kind: _reliability(evaluation, kind))
+
+
+def _write(path: Path, image_of: Callable[[str], bytes]) -> None:
     suffix = path.suffix.lower()
-    image = _drawn(answer, "png" if suffix == ".png" else "svg")
+    image = image_of("png" if suffix == ".png" else "svg")
     if suffix == ".html":
         svg = image.decode()
         image = f"<!doctype html>\n<title>memnet</title>\n{svg[svg.index('<svg') :]}".encode()
@@ -53,6 +75,29 @@ def draw(answer: "Answer", path: Path) -> None:
         path.write_bytes(image)
     except OSError as error:
         raise InputError(f"{path} can't be written: {error.strerror}") from error
+
+
+def _reliability(evaluation: "Evaluation", kind: str) -> bytes:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(5, 5), layout="constrained")
+    axis = figure.subplots()
+    bins = evaluation.reliability
+    largest = max(one.size for one in bins)
+    axis.plot([0, 1], [0, 1], color="grey", linestyle="dotted")
+    axis.plot([one.confidence for one in bins], [one.right for one in bins], color="tab:blue")
+    axis.scatter(
+        [one.confidence for one in bins],
+        [one.right for one in bins],
+        s=[20 + 180 * one.size / largest for one in bins],
+    )
+    for one in bins:
+        axis.annotate(str(one.size), (one.confidence, one.right), fontsize="small")
+    axis.set(xlim=(0, 1), ylim=(0, 1), xlabel="Confidence", ylabel="Share that is right")
+    axis.set_title(f"{evaluation.n} questions, calibration error {evaluation.ece:.3f}")
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format=kind, dpi=150)
+    return buffer.getvalue()
 
 
 def _drawn(answer: "Answer", kind: str) -> bytes:

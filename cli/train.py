@@ -7,10 +7,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from memnet.cli.options import json_option, open_engine, store_option
+from memnet.cli.options import (
+    json_option,
+    model_option,
+    open_engine,
+    reader_option,
+    store_option,
+)
 
 if TYPE_CHECKING:
     from memnet.training.loop import EpochReport
+    from memnet.training.reader_data import ReaderExample
 
 _FAILED = 0.05
 """Share of wrong answers above which a task counts as failed, as is usual for bAbI."""
@@ -225,6 +232,149 @@ def text(
             f"{report.unusable} questions give no stored document as 'gold'; they were left out.",
             err=True,
         )
+
+
+@train.command()
+@click.option(
+    "--train",
+    "train_files",
+    type=click.Path(path_type=Path),
+    required=True,
+    multiple=True,
+    help="Examples to learn from; may be given several times.",
+)
+@click.option(
+    "--dev",
+    "dev_files",
+    type=click.Path(path_type=Path),
+    required=True,
+    multiple=True,
+    help="Other examples, to choose the best weights by; may be given several times.",
+)
+@_out_option
+@click.option(
+    "--cloze",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="So many more questions, made from the documents of the store.",
+)
+@click.option("--passes", type=click.IntRange(min=1), help="Over the examples.  [default: 3]")
+@click.option(
+    "--bfloat16/--float32",
+    default=False,
+    show_default=True,
+    help="Multiply in 16 bits, where the processor has instructions for it.",
+)
+@click.option("--threads", type=click.IntRange(min=1), help="Processor cores.")
+@_seed_option
+@store_option
+@json_option
+def reader(
+    train_files: tuple[Path, ...],
+    dev_files: tuple[Path, ...],
+    out: Path,
+    cloze: int,
+    passes: int | None,
+    bfloat16: bool,
+    threads: int | None,
+    seed: int,
+    store: Path | None,
+    as_json: bool,
+) -> None:
+    """Train a reader of short answers, to be used with --reader.
+
+    Each file has a JSON object a line: {"question", "answers": [...], "passages": [{"title",
+    "text"}], "others": [passages that don't help]?}; answers stand word for word in a passage, or
+    are yes or no; none: the passages hold no answer. A run that was stopped goes on where it was.
+
+    \b
+    Example:
+      memnet train reader --train train.jsonl --dev dev.jsonl --out my-reader
+      memnet ask "Who raised the Orre Light?" --reader my-reader
+    """
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    from memnet.training.reader import ReaderData, train_reader
+    from memnet.training.reader_data import read_reader_examples
+
+    learned, chosen_by = (
+        [example for file in files for example in read_reader_examples(file)]
+        for files in (train_files, dev_files)
+    )
+    best = train_reader(
+        ReaderData(learned, chosen_by, _cloze(store, cloze, seed)),
+        out,
+        seed=seed,
+        passes=passes,
+        bfloat16=bfloat16,
+        on_epoch=_show_f1,
+        threads=threads,
+    )
+    if as_json:
+        click.echo(json.dumps({"dev": best, "reader": str(out)}))
+    else:
+        click.echo(f"Best score on dev examples {100 * best:.1f} %; the reader is in {out}.")
+
+
+def _cloze(store: Path | None, most: int, seed: int) -> "list[ReaderExample]":
+    if not most:
+        return []
+    with open_engine(store, model="untrained") as engine:
+        return engine.cloze_examples(most, seed=seed)
+
+
+@train.command()
+@click.option(
+    "--train",
+    "train_files",
+    type=click.Path(path_type=Path),
+    required=True,
+    multiple=True,
+    help="Questions that the reader was not trained on; may be given several times.",
+)
+@_out_option
+@model_option
+@reader_option
+@store_option
+@json_option
+def confidence(
+    train_files: tuple[Path, ...],
+    out: Path,
+    model: str,
+    reader: str,
+    store: Path | None,
+    as_json: bool,
+) -> None:
+    """Learn how often the reader is right about the documents of a store.
+
+    Each file has a JSON object a line: {"question", "answers": [...]}; no answers where the store
+    does not hold one. The folder gets the reader with its new calibration.
+
+    \b
+    Example:
+      memnet train confidence --train questions.jsonl --out my-reader
+      memnet ask "Who raised the Orre Light?" --reader my-reader
+    """
+    from memnet.ingest.questions import read_questions
+
+    questions = [question for file in train_files for question in read_questions(file)]
+    with open_engine(store, model=model, reader=reader) as engine:
+        report = engine.train_confidence(questions, out)
+    if as_json:
+        click.echo(json.dumps({**report._asdict(), "reader": str(out)}))
+        return
+    click.echo(
+        f"{report.questions} questions, {100 * report.right:.1f} % answered right; calibration "
+        f"error {100 * report.calibration_error:.1f} % (cross-validated); the reader is in {out}."
+    )
+
+
+def _show_f1(report: "EpochReport") -> None:
+    scores = ", ".join(f"{name} {100 * (1 - lost):.1f} %" for name, lost in report.errors.items())
+    click.echo(
+        f"part {report.epoch}: loss {report.loss:.4f}, dev {scores}, {report.seconds:.0f} s",
+        err=True,
+    )
 
 
 def _show_hits(report: "EpochReport") -> None:

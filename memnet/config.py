@@ -72,7 +72,11 @@ class AnswerConfig(Settings):
     """When to answer, and with what."""
 
     passages: int = Field(default=5, ge=1)
-    """Pieces of evidence whose sentences compete to be the answer."""
+    """Pieces of evidence that are read for an answer."""
+    tokens: int = Field(default=384, ge=64, le=512)
+    """Most that are read together; the reader was trained on so many."""
+    threshold: float = Field(default=0.1, ge=0, le=1)
+    """Confidence below which the memory is held not to know."""
     shared_words_weight: float = 0.5
     """Of the share of the question's words that a sentence holds, its names left out."""
     news_weight: float = 0.5

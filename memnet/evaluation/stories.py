@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 
 from memnet.errors import InputError
-from memnet.evaluation.scores import f1
 from memnet.ingest.stories import Story, looks_like_stories, parse_stories
 from memnet.models.answers import answer_stories
 from memnet.models.story import StoryModel, asked_story
+from memnet.scores import f1
 from memnet.types import Evaluation
 
 

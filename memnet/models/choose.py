@@ -8,6 +8,7 @@ from memnet.config import Config
 from memnet.controllers import TextController
 from memnet.encoders import Encoder
 from memnet.models.fact_answers import FactAnswers
+from memnet.models.reader import LazyReader
 from memnet.models.stored import UNTRAINED, load_model, model_folder
 from memnet.models.story import StoryModel
 from memnet.models.story_answers import StoryAnswers
@@ -30,11 +31,13 @@ def answers_of(
     encoder: Encoder,
     config: Config,
     on_read: Callable[[Mapping[int, float]], None],
+    reader: LazyReader,
 ) -> Answers:
     """A model at work on a memory.
 
     Args:
         model: "untrained", the name of a shipped model, or the folder of another.
+        reader: of short answers about documents.
         store: the memory.
         encoder: the one it was made with.
         config: settings.
@@ -48,7 +51,7 @@ def answers_of(
         TextController(config.hop) if untrained else load_model(model_folder(model), config.hop)
     )
     if isinstance(loaded, TextController):
-        return TextAnswers(store, encoder.encode, loaded, str(model), config, on_read)
+        return TextAnswers(store, encoder.encode, loaded, reader, str(model), config, on_read)
     if isinstance(loaded, StoryModel):
         return StoryAnswers(store, loaded, str(model), config.story)
     return FactAnswers(store, encoder, *loaded, str(model), config.facts)

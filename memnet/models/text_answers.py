@@ -1,14 +1,28 @@
 """Answers about documents and facts: hops over the store, then a reader of what they found."""
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from memnet.config import Config
 from memnet.controllers import TextController
 from memnet.hops import HopLoop, HopTrace, hop_records
-from memnet.readers import Ranked, read_facts, read_sentences
+from memnet.models.reader import LazyReader
+from memnet.readers import Ranked, Signals, read_facts, read_sentences, read_spans
 from memnet.storage import Encode, MemoryStore
 from memnet.types import Answer, Candidate, Evidence
+
+
+class Judged(NamedTuple):
+    """Possible answers and what is thought of the best of them."""
+
+    candidates: tuple[Candidate, ...] = ()
+    """Best first."""
+    confidence: float | None = None
+    abstained: bool = False
+    """Whether the memory is held not to know, whatever the candidates."""
+    signals: Signals | None = None
+    """By which confidence was judged; None where no reader of spans was at work."""
 
 
 class TextAnswers:
@@ -19,6 +33,7 @@ class TextAnswers:
         store: MemoryStore,
         encode: Encode,
         controller: TextController,
+        reader: LazyReader,
         name: str,
         config: Config,
         on_read: Callable[[Mapping[int, float]], None],
@@ -29,11 +44,13 @@ class TextAnswers:
             store: the memory.
             encode: of its keys.
             controller: trained or not.
+            reader: of short answers; where it has no weights, sentences are the answers.
             name: of the model, as answers give it.
             config: settings.
             on_read: given the attention weights of told slots after each read.
         """
         self._name = name
+        self._reader = reader
         self._store = store
         self._config = config
         self._on_read = on_read
@@ -47,18 +64,26 @@ class TextAnswers:
             ranked = self._ranked(trace, top_k)
             records = hop_records(trace, self._store, top_k)
         self._on_read(_told_weights(trace, ranked))
-        candidates = self._candidates(question, ranked, bool(trace.steps[0].state.named))
+        judged = self._judged(question, ranked, bool(trace.steps[0].state.named))
+        abstained = judged.abstained or not judged.candidates
         return Answer(
             question=question,
-            answer=candidates[0].text if candidates else None,
-            confidence=None,
-            abstained=not candidates,
-            candidates=candidates,
+            answer=None if abstained else judged.candidates[0].text,
+            confidence=judged.confidence,
+            abstained=abstained,
+            candidates=judged.candidates,
             evidence=tuple(_evidence(item) for item in ranked[:top_k]),
             hops=records,
             model=self._name,
             elapsed_ms=(time.perf_counter() - started) * 1000,
         )
+
+    def judged(self, question: str) -> Judged:
+        """What is answered to a question, and by which signals: to learn confidence from."""
+        with self._store.reading():
+            trace = self._loop.run(question, self._config.hop.hops)
+            ranked = self._ranked(trace, self._config.hop.evidence)
+        return self._judged(question, ranked, bool(trace.steps[0].state.named))
 
     def _ranked(self, trace: HopTrace, top_k: int) -> list[Ranked]:
         """The best slots of the last hop, and every fact, so that a set of facts is whole."""
@@ -84,24 +109,34 @@ class TextAnswers:
             for slot, (_, score, cosine) in zip(slots, chosen, strict=True)
         ]
 
-    def _candidates(
-        self, question: str, ranked: list[Ranked], named: bool
-    ) -> tuple[Candidate, ...]:
-        """Possible answers, best first; none when the memory does not hold the answer.
+    def _judged(self, question: str, ranked: list[Ranked], named: bool) -> Judged:
+        """Possible answers, best first.
 
         Facts answer only a question that names something (``named``): what else shares words with
         a relation is not what is asked about.
         """
-        settings = self._config.answer
         if not ranked:
-            return ()
+            return Judged()
         if ranked[0].slot.kind != "passage" and named:
             facts = [item for item in ranked if item.slot.kind != "passage"]
-            return read_facts(question, facts, settings)
-        passages = [item for item in ranked if item.slot.kind == "passage"][: settings.passages]
-        if max((item.similarity for item in passages), default=0.0) < settings.support_floor:
-            return ()
-        return read_sentences(question, passages, settings)[: settings.passages]
+            return Judged(read_facts(question, facts, self._config.answer))
+        passages = [item for item in ranked if item.slot.kind == "passage"]
+        return self._read(question, passages) if passages else Judged()
+
+    def _read(self, question: str, passages: Sequence[Ranked]) -> Judged:
+        settings = self._config.answer
+        loaded = self._reader.load(settings.tokens)
+        if loaded is None:
+            first = passages[: settings.passages]
+            if max(item.similarity for item in first) < settings.support_floor:
+                return Judged()
+            return Judged(read_sentences(question, first, settings)[: settings.passages])
+        found = read_spans(question, passages, settings.passages, loaded.reader)
+        confidence = None
+        if loaded.calibration is not None:
+            confidence = loaded.calibration.confidence(found.signals)
+        sure = found.signals.answerable if confidence is None else confidence
+        return Judged(found.candidates, confidence, sure < settings.threshold, found.signals)
 
 
 def _told_weights(trace: HopTrace, ranked: Iterable[Ranked]) -> dict[int, float]:

@@ -1,0 +1,91 @@
+"""Any sentence-transformers model as the encoder of a store."""
+
+import hashlib
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memnet.encoders.protocol import MENTION, TokenStates
+from memnet.errors import DependencyError, EncoderError
+
+_PREFIX = "sentence-transformers/"
+_STORED = re.compile(rf"{_PREFIX}(.+)/[0-9a-f]{{12}}$")
+
+
+class NamedEncoder:
+    """A sentence-transformers model, by its name or folder.
+
+    Source: Reimers and Gurevych 2019.
+    """
+
+    def __init__(self, name: str) -> None:
+        """Load the model.
+
+        Raises:
+            DependencyError: sentence-transformers is not installed.
+            EncoderError: there is no such model.
+        """
+        try:
+            from sentence_transformers import SentenceTransformer
+        except ImportError as error:
+            raise DependencyError(
+                f"the encoder {name!r} needs sentence-transformers; install it with: "
+                "pip install 'memnet[models]'"
+            ) from error
+        try:
+            self._model: Any = SentenceTransformer(name, device="cpu")
+        except Exception as error:  # the library raises all kinds of them
+            first = str(error).splitlines()[0] if str(error) else type(error).__name__
+            raise EncoderError(
+                f"the encoder {name!r} can't be loaded ({first}); expected the name or folder of a "
+                "sentence-transformers model"
+            ) from error
+        self.dimension: int = len(self.encode([""])[0])
+        self.fingerprint = f"{_PREFIX}{name}/{_digest(self._model)}"
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """N texts of any length -> [N, D] float32, rows of length one."""
+        vectors = self._model.encode(
+            list(texts), normalize_embeddings=True, show_progress_bar=False, convert_to_numpy=True
+        )
+        return np.asarray(vectors, np.float32)
+
+    def encode_tokens(self, texts: Sequence[str]) -> list[TokenStates]:
+        """Each token of N texts by itself; what is beyond the model's longest text is cut off."""
+        tokenizer = self._model.tokenizer
+        masked = [text.replace(MENTION, tokenizer.mask_token or MENTION) for text in texts]
+        found = self._model.encode(masked, output_value="token_embeddings", show_progress_bar=False)
+        return [
+            TokenStates(_unit(states.numpy()), _places(tokenizer, text, len(states)))
+            for text, states in zip(masked, found, strict=True)
+        ]
+
+
+def stored_encoder_name(fingerprint: str) -> str | None:
+    """The model that a store was made with, if it was made with a ``NamedEncoder``."""
+    found = _STORED.match(fingerprint)
+    return found.group(1) if found else None
+
+
+def _unit(states: NDArray[np.float32]) -> NDArray[np.float32]:
+    lengths = np.linalg.norm(states, axis=1, keepdims=True)
+    unit: NDArray[np.float32] = (states / np.maximum(lengths, 1e-12)).astype(np.float32)
+    return unit
+
+
+def _places(tokenizer: Any, text: str, most: int) -> tuple[int, ...]:
+    tokens = tokenizer(text, truncation=True, max_length=most)["input_ids"]
+    mask = tokenizer.mask_token_id
+    return tuple(place for place, token in enumerate(tokens[:most]) if token == mask)
+
+
+def _digest(model: Any) -> str:
+    """Start of the sha256 of all weights: the same name may come to mean another model."""
+    digest = hashlib.sha256()
+    for name, tensor in sorted(model.state_dict().items()):
+        digest.update(name.encode())
+        digest.update(tensor.contiguous().numpy().tobytes())
+    return digest.hexdigest()[:12]

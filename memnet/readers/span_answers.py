@@ -1,0 +1,97 @@
+"""Short answers from passages, with what their confidence is judged by."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from memnet.ingest.names import normalise, stems
+from memnet.readers.comparison import Compared, compare
+from memnet.readers.confidence import Signals
+from memnet.readers.extractive import Reader, Reading
+from memnet.readers.packs import Passage
+from memnet.readers.ranked import Ranked
+from memnet.types import Candidate
+
+_STEM_LETTERS = 5
+_MOST_CANDIDATES = 10
+
+
+class SpanAnswers(NamedTuple):
+    """Answers that stand in passages, best first."""
+
+    candidates: tuple[Candidate, ...]
+    signals: Signals
+
+
+def read_spans(question: str, passages: Sequence[Ranked], most: int, reader: Reader) -> SpanAnswers:
+    """Read the best passages together and compare dates where that is what a question asks for.
+
+    Args:
+        question: as asked.
+        passages: best first; a comparison may use any of them.
+        most: of the passages are read together, at least 1.
+        reader: of spans.
+    """
+    read = passages[:most]
+    reading = reader.read(question, [Passage(item.slot.title, item.slot.text) for item in read])
+    candidates = _candidates(reading, read)
+    compared = compare(question, passages, reader)
+    if compared is not None:
+        candidates = [_compared(compared, passages), *candidates]
+    found = tuple(candidates[:_MOST_CANDIDATES])
+    return SpanAnswers(found, _signals(question, read, reading, found, compared))
+
+
+def _candidates(reading: Reading, passages: Sequence[Ranked]) -> list[Candidate]:
+    """Distinct answers: spans that say the same count together."""
+    best: dict[str, Candidate] = {}
+    for span in reading.spans:
+        slot = passages[span.passage].slot
+        text = slot.text[span.start : span.end]
+        same = best.setdefault(
+            normalise(text) or text,
+            Candidate(
+                text=text, score=0.0, evidence=slot.id,
+                start=slot.start + span.start, end=slot.start + span.end,
+            ),
+        )  # fmt: skip
+        best[normalise(text) or text] = same.model_copy(
+            update={"score": same.score + span.probability}
+        )
+    words = [Candidate(text="yes", score=reading.yes), Candidate(text="no", score=reading.no)]
+    return sorted([*best.values(), *words], key=lambda candidate: -candidate.score)
+
+
+def _compared(compared: Compared, passages: Sequence[Ranked]) -> Candidate:
+    """The title of the passage; where its text holds the title, as a span of it."""
+    slot = passages[compared.place].slot
+    place = slot.text.find(compared.answer)
+    if place < 0:
+        return Candidate(text=compared.answer, score=compared.probability, evidence=slot.id)
+    start = slot.start + place
+    return Candidate(
+        text=compared.answer, score=compared.probability, evidence=slot.id,
+        start=start, end=start + len(compared.answer),
+    )  # fmt: skip
+
+
+def _signals(
+    question: str,
+    passages: Sequence[Ranked],
+    reading: Reading,
+    candidates: Sequence[Candidate],
+    compared: Compared | None,
+) -> Signals:
+    wanted = stems(question, _STEM_LETTERS)
+    held = frozenset[str]().union(
+        *(stems(f"{item.slot.title} {item.slot.text}", _STEM_LETTERS) for item in passages)
+    )
+    places = {item.slot.id: place for place, item in enumerate(passages)}
+    return Signals(
+        answer=candidates[0].score if candidates else 0.0,
+        second=candidates[1].score if len(candidates) > 1 else 0.0,
+        answerable=reading.answerable,
+        similarity=max((item.similarity for item in passages), default=0.0),
+        covered=len(wanted & held) / max(1, len(wanted)),
+        place=places.get(candidates[0].evidence or 0, len(passages)) if candidates else 0,
+        compared=compared is not None,
+    )

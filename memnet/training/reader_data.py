@@ -1,0 +1,184 @@
+"""What a reader learns from: questions with their passages, as files and as tokens."""
+
+import os
+import random
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from memnet.errors import InputError
+from memnet.readers.packs import Pack, Packer, Passage
+from memnet.readers.span_network import NO, NO_ANSWER, SPAN, YES
+
+_WITHOUT_ANSWER = 0.12
+"""Share of the questions with several passages that lose those that hold the answer."""
+_MOST_OTHERS = 4
+_ALONE = 0.85
+"""Share of the questions with one passage that are read without another."""
+_MIXED = 0.4
+"""Share of the other passages that stand anywhere rather than last."""
+
+
+class ReaderPassage(BaseModel):
+    """A passage to read."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    title: str = ""
+    text: str
+
+
+class ReaderExample(BaseModel):
+    """A question with the passages that hold its answer, or without one."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    question: str = Field(min_length=1)
+    answers: tuple[str, ...] = ()
+    """Right answers as they stand in the passages, or "yes" or "no"; none: they hold no answer."""
+    passages: tuple[ReaderPassage, ...] = Field(min_length=1)
+    others: tuple[ReaderPassage, ...] = ()
+    """Passages that don't help, some of which are read as well."""
+
+
+class PackedExample(NamedTuple):
+    """An example as the network takes it."""
+
+    pack: Pack
+    spans: list[tuple[int, int]]
+    """First and last token of each right answer; none where the answer is no span."""
+    kind: int
+
+
+def read_reader_examples(path: str | os.PathLike[str]) -> list[ReaderExample]:
+    """Read a file of examples, a JSON object a line.
+
+    Raises:
+        InputError: it can't be read, holds no example, or a line is not one.
+    """
+    try:
+        with Path(path).open(encoding="utf-8") as file:
+            lines = enumerate(file, start=1)
+            examples = [_parsed(path, *numbered) for numbered in lines if numbered[1].strip()]
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"the file {path} can't be read: {error}") from error
+    if not examples:
+        raise InputError(f"the file {path} holds no examples; expected JSON lines")
+    return examples
+
+
+def _parsed(path: str | os.PathLike[str], number: int, line: str) -> ReaderExample:
+    try:
+        return ReaderExample.model_validate_json(line)
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(map(str, first["loc"])) or "line"
+        raise InputError(
+            f"{path}, line {number}: {field}: {first['msg']}; expected "
+            '{"question": str, "answers": [str], "passages": [{"title": str, "text": str}]}'
+        ) from error
+
+
+def packed_example(
+    example: ReaderExample, packer: Packer, chance: random.Random
+) -> PackedExample | None:
+    """Pack an example with some of its other passages, in an order of chance.
+
+    Returns:
+        None where no right answer stands in its passages.
+    """
+    word = example.answers[0].casefold() if example.answers else ""
+    kind = {"": NO_ANSWER, "yes": YES, "no": NO}.get(word, SPAN)
+    right = list(example.passages)
+    chance.shuffle(right)
+    if kind == SPAN and len(right) > 1 and chance.random() < _WITHOUT_ANSWER:
+        left = [one for one in right if not _places(one.text, example.answers)]
+        right, kind = (left, NO_ANSWER) if left else (right, kind)
+    passages = _mixed(right, _others(example, chance), chance)
+    packs = packer.packs(example.question, passages)
+    if kind != SPAN:
+        return PackedExample(packs[0], [], kind) if packs else None
+    holding = {one.text for one in right}
+    texts = [_places(one.text, example.answers) if one.text in holding else [] for one in passages]
+    found = [PackedExample(pack, spans, kind) for pack in packs if (spans := _spans(pack, texts))]
+    return chance.choice(found) if found else None
+
+
+def _others(example: ReaderExample, chance: random.Random) -> list[ReaderPassage]:
+    if len(example.passages) == 1 and chance.random() < _ALONE:
+        return []
+    most = 1 if len(example.passages) == 1 else chance.randint(1, _MOST_OTHERS)
+    return chance.sample(example.others, min(most, len(example.others)))
+
+
+def _mixed(
+    right: Sequence[ReaderPassage], others: Sequence[ReaderPassage], chance: random.Random
+) -> list[Passage]:
+    mixed = list(right)
+    for other in others:
+        anywhere = chance.random() < _MIXED
+        mixed.insert(chance.randint(0, len(mixed)) if anywhere else len(mixed), other)
+    return [Passage(one.title, one.text) for one in mixed]
+
+
+def _places(text: str, answers: Sequence[str]) -> list[tuple[int, int]]:
+    """Where answers stand as whole words; in any case only where none stands as it is written."""
+    for flags in (re.NOFLAG, re.IGNORECASE):
+        found = {
+            match.span()
+            for answer in answers
+            if answer.strip()
+            for match in re.finditer(rf"(?<!\w){re.escape(answer.strip())}(?!\w)", text, flags)
+        }
+        if found:
+            return sorted(found)
+    return []
+
+
+def _spans(pack: Pack, places: Sequence[Sequence[tuple[int, int]]]) -> list[tuple[int, int]]:
+    """First and last token of each place that a pack holds whole."""
+    return [
+        span
+        for passage, found in enumerate(places)
+        for start, end in found
+        if (span := _span(pack, passage, start, end)) is not None
+    ]
+
+
+def _span(pack: Pack, passage: int, start: int, end: int) -> tuple[int, int] | None:
+    tokens = [
+        token
+        for token, place in enumerate(pack.places)
+        if place is not None and place[0] == passage and place[1] < end and place[2] > start
+    ]
+    if not tokens:
+        return None
+    first, last = pack.places[tokens[0]], pack.places[tokens[-1]]
+    whole = first is not None and last is not None and first[1] <= start and last[2] >= end
+    return (tokens[0], tokens[-1]) if whole else None
+
+
+def batches_of(
+    examples: Sequence[PackedExample], tokens: int, chance: random.Random
+) -> Iterator[list[PackedExample]]:
+    """Batches of examples of about the same length, in an order of chance.
+
+    Args:
+        examples: to be shared out.
+        tokens: most of a batch, padding included.
+        chance: of the order.
+    """
+    ordered = sorted(examples, key=lambda one: len(one.pack.token_ids) + 8 * chance.random())
+    batches: list[list[PackedExample]] = []
+    batch: list[PackedExample] = []
+    for example in ordered:
+        if batch and len(example.pack.token_ids) * (len(batch) + 1) > tokens:
+            batches.append(batch)
+            batch = []
+        batch.append(example)
+    batches.append(batch)
+    chance.shuffle(batches)
+    yield from (one for one in batches if one)

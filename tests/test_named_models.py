@@ -1,0 +1,164 @@
+"""Encoders and readers by name, with tiny random models made on the spot."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from click.testing import CliRunner
+
+from memnet import Document, Engine
+from memnet.cli.main import memnet as group
+from memnet.encoders import MENTION
+from memnet.encoders.named import NamedEncoder
+from memnet.encoders.weights import model_folder
+from memnet.errors import EncoderError, EncoderMismatchError, ModelError
+from memnet.readers.named import NamedReader
+from memnet.readers.packs import Passage
+
+# The libraries warn of their own changes to come.
+pytestmark = pytest.mark.filterwarnings("ignore")
+TEXTS = {
+    "light": "The Orre Light was raised by Edda Rank in 1912.",
+    "harbour": "Pellgate has a harbour. Edda Rank was born there.",
+}
+
+
+@pytest.fixture(scope="module")
+def tokenizer_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from transformers import PreTrainedTokenizerFast
+
+    folder = tmp_path_factory.mktemp("tokenizer")
+    marks = {f"{name}_token": f"[{name.upper()}]" for name in ("unk", "cls", "sep", "pad", "mask")}
+    made: Any = PreTrainedTokenizerFast
+    tokenizer = made(
+        tokenizer_file=str(model_folder() / "tokenizer.json"), model_max_length=128, **marks
+    )
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def _config() -> Any:
+    from transformers import BertConfig
+
+    return BertConfig(
+        vocab_size=30522, hidden_size=24, num_hidden_layers=2, num_attention_heads=2,
+        intermediate_size=40, max_position_embeddings=512,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def encoder_folder(tmp_path_factory: pytest.TempPathFactory, tokenizer_folder: Path) -> Path:
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.models import Pooling, Transformer
+    from transformers import AutoTokenizer, BertModel
+
+    folder = tmp_path_factory.mktemp("encoder")
+    torch.manual_seed(1)
+    BertModel(_config()).save_pretrained(folder / "bert")
+    AutoTokenizer.from_pretrained(tokenizer_folder).save_pretrained(folder / "bert")
+    words = Transformer(str(folder / "bert"), max_seq_length=64)
+    SentenceTransformer(modules=[words, Pooling(24)]).save(str(folder / "model"))
+    return folder / "model"
+
+
+@pytest.fixture(scope="module")
+def reader_folder(tmp_path_factory: pytest.TempPathFactory, tokenizer_folder: Path) -> Path:
+    from transformers import AutoTokenizer, BertForQuestionAnswering
+
+    folder = tmp_path_factory.mktemp("reader")
+    torch.manual_seed(2)
+    BertForQuestionAnswering(_config()).save_pretrained(folder)
+    AutoTokenizer.from_pretrained(tokenizer_folder).save_pretrained(folder)
+    return folder
+
+
+def test_a_named_encoder_encodes_as_its_library_does(encoder_folder: Path) -> None:
+    from sentence_transformers import SentenceTransformer
+
+    encoder = NamedEncoder(str(encoder_folder))
+    texts = list(TEXTS.values())
+    expected = SentenceTransformer(str(encoder_folder)).encode(texts, normalize_embeddings=True)
+    np.testing.assert_allclose(encoder.encode(texts), expected, atol=1e-5)
+    assert encoder.dimension == 24
+    [states] = encoder.encode_tokens([f"who raised {MENTION} of Orre"])
+    assert states.states.shape[1] == 24
+    assert states.mentions == (3,)  # after the mark, "who" and "raised"
+    np.testing.assert_allclose(np.linalg.norm(states.states, axis=1), 1, atol=1e-5)
+
+
+def test_a_store_remembers_its_named_encoder(encoder_folder: Path, tmp_path: Path) -> None:
+    for name, text in TEXTS.items():
+        (tmp_path / f"{name}.txt").write_text(text)
+    store = str(tmp_path / "store")
+    run = CliRunner().invoke
+    made = run(
+        group,
+        ["ingest", str(tmp_path / "light.txt"), "--store", store, "--encoder", str(encoder_folder)],
+    )
+    assert made.exit_code == 0, made.output
+    more = run(group, ["ingest", str(tmp_path / "harbour.txt"), "--store", store])
+    assert more.exit_code == 0, more.output
+    with Engine.open(store, reader="sentences") as engine:
+        info = engine.info()
+        assert info.dimension == 24
+        assert info.documents == 2
+        assert str(encoder_folder) in info.encoder
+        found = engine.ask("Who raised the Orre Light?").evidence
+        assert {Path(item.source).stem for item in found} == {"light", "harbour"}
+    with Engine.open(tmp_path / "other", create=True):
+        pass
+    with pytest.raises(EncoderMismatchError, match="open it with that encoder"):
+        Engine.open(tmp_path / "other", encoder=str(encoder_folder))
+
+
+def test_a_named_reader_gives_the_spans_its_library_scores_best(reader_folder: Path) -> None:
+    from transformers import AutoModelForQuestionAnswering, AutoTokenizer
+
+    question, passages = "Who raised it?", [Passage("x", text) for text in TEXTS.values()]
+    reading = NamedReader(str(reader_folder)).read(question, [*passages, Passage("", " ")])
+    tokenizer = AutoTokenizer.from_pretrained(reader_folder)
+    model = AutoModelForQuestionAnswering.from_pretrained(reader_folder).eval()
+    best: list[tuple[float, str]] = []
+    null: list[float] = []
+    for passage in passages:
+        tokens = tokenizer(question, passage.text, return_tensors="pt", return_offsets_mapping=True)
+        offsets = tokens.pop("offset_mapping")[0].tolist()
+        inside = [place for place, one in enumerate(tokens.sequence_ids(0)) if one == 1]
+        with torch.no_grad():
+            output = model(**tokens)
+        start, end = output.start_logits[0].tolist(), output.end_logits[0].tolist()
+        null.append(start[0] + end[0])
+        best += [
+            (start[first] + end[last], passage.text[offsets[first][0] : offsets[last][1]])
+            for first in inside
+            for last in inside
+            if first <= last < first + 30
+        ]
+    best.sort(reverse=True)
+    said = [passages[one.passage].text[one.start : one.end] for one in reading.spans]
+    assert said[:5] == [text for _, text in best[:5]]
+    total = sum(one.probability for one in reading.spans)
+    assert reading.answerable == pytest.approx(total, abs=1e-5)
+    ratio = reading.spans[0].probability / (1 - reading.answerable)
+    assert ratio == pytest.approx(np.exp(best[0][0] - min(null)), rel=1e-3)
+
+
+def test_a_named_reader_answers(reader_folder: Path, tmp_path: Path) -> None:
+    with Engine.open(tmp_path / "store", create=True, reader=reader_folder) as engine:
+        engine.ingest(Document(id=name, text=text) for name, text in TEXTS.items())
+        answer = engine.ask("Who raised the Orre Light?")
+        best = answer.candidates[0]
+        assert best.evidence is not None
+        assert best.text in " ".join(TEXTS.values())
+        assert answer.confidence is None
+
+
+def test_unknown_models_are_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    with pytest.raises(EncoderError, match="'no-such-encoder' can't be loaded") as encoder:
+        NamedEncoder("no-such-encoder")
+    with pytest.raises(ModelError, match="there is no reader 'no-such-reader'") as reader:
+        NamedReader("no-such-reader")
+    assert all("\n" not in str(error.value) for error in (encoder, reader))

@@ -1,0 +1,267 @@
+import json
+import math
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memnet import Document, Engine
+from memnet.encoders.weights import checked_folder, load_tokenizer
+from memnet.errors import ModelError
+from memnet.models.reader import (
+    encoder_network,
+    load_reader,
+    load_span_network,
+    save_reader,
+)
+from memnet.readers.comparison import compare
+from memnet.readers.extractive import ExtractiveReader, Reading, Span
+from memnet.readers.packs import Packer, Passage
+from memnet.readers.ranked import Ranked
+from memnet.readers.span_network import SPAN, SpanNetwork, SpanScores, span_loss
+from memnet.storage import Slot
+from tests.oracle import best_spans
+
+QUESTION = "Who raised the Orre Light?"
+TEXTS = st.text("abc déf. 12,\n漢", max_size=60)
+
+
+@pytest.fixture(scope="module")
+def packer() -> Packer:
+    return Packer(load_tokenizer(checked_folder()), 80)
+
+
+@pytest.fixture(scope="module")
+def network() -> SpanNetwork:
+    with torch.random.fork_rng():
+        torch.manual_seed(3)
+        return encoder_network(0.0).eval().requires_grad_(False)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.text(max_size=80), st.lists(st.tuples(TEXTS, TEXTS), max_size=5))
+def test_packs_hold_every_token_of_every_passage_once(
+    packer: Packer, question: str, texts: list[tuple[str, str]]
+) -> None:
+    passages = [Passage(title, text * 4) for title, text in texts]
+    packs = packer.packs(question, passages)
+    tokenizer = load_tokenizer(checked_folder())
+    seen: list[tuple[int, int, int, int]] = []
+    for pack in packs:
+        assert len(pack.token_ids) == len(pack.places) <= 80
+        assert pack.places[: pack.second] == [None] * pack.second
+        seen += [
+            (*place, token)
+            for place, token in zip(pack.places, pack.token_ids, strict=True)
+            if place is not None
+        ]
+    expected = [
+        (number, *offsets, token)
+        for number, passage in enumerate(passages)
+        for encoded in [tokenizer.encode(passage.text, add_special_tokens=False)]
+        for offsets, token in zip(encoded.offsets, encoded.ids, strict=True)
+    ]
+    assert seen == expected
+
+
+def test_short_passages_share_a_pack_and_long_ones_are_cut(packer: Packer) -> None:
+    short = Passage("Orre", "The light was raised by Rank.")
+    assert len(packer.packs(QUESTION, [short, short])) == 1
+    long = Passage("Orre", "word " * 300)
+    assert len(packer.packs(QUESTION, [long])) > 3
+    assert packer.packs(QUESTION, []) == []
+    assert packer.packs(QUESTION, [Passage("", "")]) == []
+
+
+def test_padding_changes_no_score(network: SpanNetwork, packer: Packer) -> None:
+    [pack] = packer.packs(QUESTION, [Passage("Orre", "The light was raised by Rank.")])
+    token_ids, segments, allowed = pack.inputs()
+    alone = network(token_ids, segments, allowed)
+    size = token_ids.shape[1]
+    wider = [torch.nn.functional.pad(part, (0, 7)) for part in (token_ids, segments, allowed)]
+    mask = torch.arange(size + 7)[None] < size
+    padded = network(*wider, mask)
+    torch.testing.assert_close(padded.start[:, :size], alone.start, atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(padded.kind, alone.kind, atol=1e-5, rtol=1e-5)
+
+
+def test_segments_and_question_matter(network: SpanNetwork, packer: Packer) -> None:
+    passage = Passage("Orre", "The light was raised by Rank.")
+    [pack] = packer.packs(QUESTION, [passage])
+    token_ids, segments, allowed = pack.inputs()
+    first = network(token_ids, segments, allowed).start
+    assert not torch.allclose(first, network(token_ids, 1 - segments, allowed).start, atol=1e-3)
+    assert bool((first[~allowed] < -100).all())
+    assert float(first.exp().sum()) == pytest.approx(1, abs=1e-4)
+
+
+class _Given(torch.nn.Module):
+    """A network that gives random scores, for what is made of them."""
+
+    def forward(self, token_ids: torch.Tensor, _: Any, allowed: torch.Tensor) -> SpanScores:
+        with torch.random.fork_rng():
+            torch.manual_seed(int(token_ids.sum()) % 10_000)
+            drawn = torch.randn(2, *token_ids.shape).masked_fill(~allowed, -1e4)
+            kind = torch.randn(token_ids.shape[0], 4).log_softmax(-1)
+        start, end = drawn.log_softmax(-1)
+        return SpanScores(start, end, kind)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(TEXTS.filter(str.strip), min_size=1, max_size=4))
+def test_spans_are_the_best_of_all(packer: Packer, texts: list[str]) -> None:
+    network = _Given()
+    passages = [Passage("t", text) for text in texts]
+    reading = ExtractiveReader(network, packer).read("q", passages)  # type: ignore[arg-type]
+    expected: list[tuple[int, int, int, float]] = []
+    for pack in packer.packs("q", passages):
+        scores = network(*pack.inputs())
+        expected += best_spans(
+            scores.start[0].tolist(), scores.end[0].tolist(),
+            float(scores.kind[0, SPAN]), pack.places, 20,
+        )  # fmt: skip
+    expected.sort(key=lambda span: -span[3])
+    assert len(reading.spans) <= len(expected)
+    for span, right in zip(reading.spans[:3], expected, strict=False):
+        assert span.probability == pytest.approx(right[3], rel=1e-4)
+    assert 0 <= reading.answerable <= 1
+
+
+def test_loss_is_the_negative_log_of_what_is_right() -> None:
+    start, end = torch.randn(2, 3, 7).log_softmax(-1)
+    kind = torch.randn(3, 4).log_softmax(-1)
+    spans = [[(1, 2), (4, 4)], [], [(0, 6)]]
+    kinds = [1, 3, 1]
+    loss = 0.0
+    for row in range(3):
+        loss -= float(kind[row, kinds[row]])
+        if spans[row]:
+            shares = [math.exp(start[row, a] + end[row, b]) for a, b in spans[row]]
+            loss -= math.log(sum(shares))
+    found = span_loss(SpanScores(start, end, kind), spans, torch.tensor(kinds))
+    assert float(found) == pytest.approx(loss / 3, rel=1e-5)
+
+
+def test_a_saved_reader_differs_by_less_than_a_step(network: SpanNetwork, tmp_path: Path) -> None:
+    save_reader(tmp_path, network, {"seed": 3})
+    assert sum(file.stat().st_size for file in tmp_path.iterdir()) < 11_500_000
+    loaded = load_span_network(tmp_path)
+    for name, tensor in network.state_dict().items():
+        other = loaded.state_dict()[name]
+        if name in ("encoder.words.weight", "encoder.positions.weight") or tensor.dim() < 2:
+            assert torch.equal(other, tensor), name
+        else:
+            step = tensor.abs().amax(dim=1, keepdim=True) / 127
+            assert bool(((other - tensor).abs() <= step / 2 + 1e-7).all()), name
+
+
+def test_damaged_and_foreign_readers_are_refused(network: SpanNetwork, tmp_path: Path) -> None:
+    save_reader(tmp_path, network, {})
+    described = json.loads((tmp_path / "reader.json").read_text())
+    (tmp_path / "reader.json").write_text(json.dumps({**described, "encoder": "0" * 64}))
+    with pytest.raises(ModelError, match="a reader of the encoder 0000"):
+        load_reader(tmp_path, 384)
+    (tmp_path / "reader.json").write_text(json.dumps(described))
+    weights = tmp_path / described["tensors"]
+    weights.write_bytes(weights.read_bytes()[:-1000])
+    with pytest.raises(ModelError, match="damaged"):
+        load_reader(tmp_path, 384)
+    weights.unlink()
+    with pytest.raises(ModelError, match="missing"):
+        load_reader(tmp_path, 384)
+
+
+def test_a_damaged_reader_is_one_line_when_asked(
+    network: SpanNetwork, toy_engine: Engine, tmp_path: Path
+) -> None:
+    save_reader(tmp_path / "reader", network, {})
+    (tmp_path / "reader" / "confidence.json").write_text("{")
+    toy_engine.ingest(Document(id="a", title="Orre", text="Rank raised the Orre Light."))
+    with Engine(
+        toy_engine._store, toy_engine._encoder, toy_engine.config, "untrained", tmp_path / "reader"
+    ) as engine:
+        with pytest.raises(ModelError) as caught:
+            engine.ask(QUESTION)
+        assert "\n" not in str(caught.value)
+
+
+class _Answering:
+    """Reads what a table says."""
+
+    def __init__(self, answers: dict[str, str]) -> None:
+        self.answers = answers
+
+    def read(self, question: str, passages: list[Passage]) -> Reading:
+        answer = self.answers.get(question, "")
+        place = passages[0].text.find(answer) if answer else -1
+        if place < 0:
+            return Reading((), 0.0, 0.0, 0.0)
+        return Reading((Span(0, place, place + len(answer), 0.9),), 0.0, 0.0, 1.0)
+
+
+READ = {
+    "When was Ann Orre born?": "4 May 1921",
+    "When was Bo Rank born?": "1921",
+    "When was Cy Dell born?": "March 3, 1890",
+    "When did Ann Orre die?": "12 June 2001",
+    "When did Cy Dell die?": "1999",
+    "When was Petrel released?": "1950",
+    "When was Gannet released?": "1949",
+    "When was Gannet founded?": "1948",
+    "When was Petrel founded?": "1950",
+    "Who directed Petrel?": "Cy Dell",
+    "Who directed Gannet?": "Ann Orre",
+}
+PASSAGES = {
+    "Ann Orre": "Ann Orre (4 May 1921 - 12 June 2001) was a director.",
+    "Cy Dell (director)": "Cy Dell was born on March 3, 1890 and died in 1999.",
+    "Bo Rank": "Bo Rank, born in May 1921, was a builder.",
+    "Petrel (film)": "Petrel is a 1950 film that Cy Dell made.",
+    "Gannet (film)": "Gannet is a 1949 film that Ann Orre made, though begun in 1948.",
+    "Eve": "Eve is a builder of whom no more is known.",
+}
+
+
+def _ranked() -> list[Ranked]:
+    slots = [
+        Slot(number, "passage", str(number), "", title, text, 0, len(text), "", "")
+        for number, (title, text) in enumerate(PASSAGES.items())
+    ]
+    return [Ranked(slot, 1.0, 0.5, 1) for slot in slots]
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("Who was born first, Ann Orre or Cy Dell?", "Cy Dell"),
+        ("Who is younger, Ann Orre or Cy Dell?", "Ann Orre"),
+        ("Who died later, Cy Dell or Ann Orre?", "Ann Orre"),
+        ("Who died first: ann orre or cy dell", "Cy Dell"),
+        ("Which film came out first, Petrel or Gannet?", "Gannet"),
+        ("Which film was released more recently, Petrel (Film) or Gannet?", "Petrel"),
+        ("Which film whose director was born later, Petrel or Gannet?", "Gannet"),
+        ("Which film has the director who is older, Petrel or Gannet?", "Petrel"),
+        ("Was Petrel or Gannet founded earlier?", "Gannet"),
+        ("Who was born first, Ann Orre or Eve?", None),
+        ("Who was born first, Ann Orre or somebody else?", None),
+        ("Who was taller, Ann Orre or Cy Dell?", None),
+        ("When was Ann Orre born?", None),
+        ("Who was first to see Ann Orre?", None),
+    ],
+)
+def test_comparisons_are_answered_by_dates(question: str, answer: str | None) -> None:
+    found = compare(question, _ranked(), cast(Any, _Answering(dict(READ))))
+    assert (found.answer if found else None) == answer
+    if found is not None:
+        titled = list(PASSAGES)[found.place]
+        assert titled.startswith(found.answer)
+
+
+def test_a_year_alone_may_be_before_or_after_a_day_of_it() -> None:
+    reader: Any = _Answering(dict(READ))
+    assert compare("Who was born first, Ann Orre or Bo Rank?", _ranked(), reader) is None
+    reader.answers["When was Bo Rank born?"] = "May 1921"
+    assert compare("Who was born first, Ann Orre or Bo Rank?", _ranked(), reader) is None

@@ -1,0 +1,252 @@
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+
+from memnet import Config, Document, Engine, MemoryStore
+from memnet.encoders.weights import checked_folder, load_tokenizer
+from memnet.errors import InputError, ModelError
+from memnet.ingest.questions import Question
+from memnet.models.reader import load_calibration, load_reader, load_span_network
+from memnet.models.text_answers import Judged
+from memnet.readers.confidence import FEATURES, Signals
+from memnet.readers.packs import Packer, Passage
+from memnet.scores import area_under_roc, calibration_error, normalised_answer, reliability
+from memnet.training.confidence import calibrate
+from memnet.training.loop import EpochReport
+from memnet.training.reader import ReaderData, train_reader
+from memnet.training.reader_data import (
+    ReaderExample,
+    ReaderPassage,
+    packed_example,
+    read_reader_examples,
+)
+from memnet.types import Candidate
+from tests.toy import ToyEncoder
+
+PEOPLE = {"Amsel": "Ada", "Brock": "Bo", "Cardew": "Cy"}
+
+
+def _examples() -> list[ReaderExample]:
+    """Who raised a light is told; when it burned is not."""
+    examples: list[ReaderExample] = []
+    for place, name in PEOPLE.items():
+        passage = ReaderPassage(
+            title=place, text=f"{place} is far away. Its light was raised by {name} long ago."
+        )
+        asked = f"Who raised the light of {place}?"
+        examples.append(ReaderExample(question=asked, answers=(name,), passages=(passage,)))
+        asked = f"When did {place} burn?"
+        examples.append(ReaderExample(question=asked, passages=(passage,)))
+    return examples
+
+
+@pytest.fixture(scope="module")
+def packer() -> Packer:
+    return Packer(load_tokenizer(checked_folder()), 96)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_right_tokens_say_the_answer(packer: Packer, seed: int) -> None:
+    chance = random.Random(seed)
+    others = tuple(ReaderPassage(title="Other", text="Rank came by, said Ada.") for _ in range(3))
+    passages = (
+        ReaderPassage(title="One", text="far " * 120 + "In 1912 it was raised by Ann-Marie Orre."),
+        ReaderPassage(title="Two", text="Ann-Marie Orre (née Dell) was born in Pellgate."),
+    )
+    example = ReaderExample(
+        question="Who raised it?", answers=("Ann-Marie Orre",), passages=passages, others=others
+    )
+    packed = packed_example(example, packer, chance)
+    assert packed is not None
+    if packed.kind == 0:
+        assert not packed.spans
+        return
+    places = packed.pack.places
+    texts = {len(one.text): one.text for one in (*passages, *others)}
+    for first, last in packed.spans:
+        one, other = places[first], places[last]
+        assert one is not None
+        assert other is not None
+        assert one[0] == other[0]
+        said = {text[one[1] : other[2]] for text in texts.values()}
+        assert "Ann-Marie Orre" in said
+
+
+def test_an_answer_that_stands_nowhere_is_left_out(packer: Packer) -> None:
+    passage = ReaderPassage(text="The adage of Adam.")
+    example = ReaderExample(question="Who?", answers=("Ada",), passages=(passage,))
+    assert packed_example(example, packer, random.Random(0)) is None
+    with pytest.raises(InputError, match="no answer stands in the passages"):
+        train_reader(ReaderData([example], [example]), Path("never"))
+    assert not Path("never").exists()
+
+
+def test_it_learns_to_point_at_answers(tmp_path: Path) -> None:
+    examples = _examples()
+    reports: list[EpochReport] = []
+    best = train_reader(
+        ReaderData(examples, examples), tmp_path, passes=45, on_epoch=reports.append, threads=1
+    )
+    assert reports[0].errors["f1"] > 0.4
+    assert best == 1 - min(report.error for report in reports)
+    assert best == 1
+    reader = load_reader(tmp_path, 384)
+    answerable: list[tuple[float, bool]] = []
+    for example in examples:
+        reading = reader.read(example.question, [Passage(*_plain(example))])
+        answerable.append((reading.answerable, bool(example.answers)))
+        if example.answers:
+            span = reading.spans[0]
+            assert _plain(example)[1][span.start : span.end] == example.answers[0]
+    assert [so for _, so in sorted(answerable)] == [False] * 3 + [True] * 3
+    notes = json.loads((tmp_path / "reader.json").read_text())["trained"]
+    assert (notes["seed"], notes["examples"]) == (0, [6, 0])
+
+
+def _plain(example: ReaderExample) -> tuple[str, str]:
+    return example.passages[0].title, example.passages[0].text
+
+
+def test_a_stopped_run_goes_on_to_the_same_reader(tmp_path: Path) -> None:
+    data = ReaderData(_examples()[:4], _examples()[:2], _examples()[4:6])
+
+    def stop(report: EpochReport) -> None:
+        if report.epoch == 2:
+            raise KeyboardInterrupt
+
+    train_reader(data, tmp_path / "whole", passes=3, threads=1)
+    with pytest.raises(KeyboardInterrupt):
+        train_reader(data, tmp_path / "parts", passes=3, on_epoch=stop, threads=1)
+    train_reader(data, tmp_path / "parts", passes=3, threads=1)
+    whole, parts = (load_span_network(tmp_path / name).state_dict() for name in ("whole", "parts"))
+    assert all(torch.equal(tensor, parts[name]) for name, tensor in whole.items())
+    other = ReaderData(_examples()[:5], _examples()[:2])
+    with pytest.raises(KeyboardInterrupt):
+        train_reader(data, tmp_path / "again", passes=3, on_epoch=stop, threads=1)
+    with pytest.raises(ModelError, match="unfinished run on other data"):
+        train_reader(other, tmp_path / "again", passes=3, threads=1)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('{"question": "Who?"}', "line 2: passages: Field required; expected"),
+        ('{"question": "Who?", "passages": []}', "line 2: passages: Tuple should have at"),
+        ('{"question": "", "passages": [{"text": "x"}]}', "line 2: question: String should have"),
+        ("{", "line 2: line: Invalid JSON"),
+    ],
+)
+def test_bad_examples_are_one_line(tmp_path: Path, line: str, message: str) -> None:
+    path = tmp_path / "examples.jsonl"
+    path.write_text(f'{{"question": "Who?", "passages": [{{"text": "x"}}]}}\n{line}\n')
+    with pytest.raises(InputError) as caught:
+        read_reader_examples(path)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+    path.write_text("\n")
+    with pytest.raises(InputError, match="holds no examples"):
+        read_reader_examples(path)
+    with pytest.raises(InputError, match="can't be read"):
+        read_reader_examples(tmp_path / "nothing.jsonl")
+
+
+def test_cloze_questions_have_their_answer_in_their_passage(tmp_path: Path) -> None:
+    encoder = ToyEncoder()
+    store = MemoryStore(
+        tmp_path / "store", fingerprint=encoder.fingerprint, dimension=64, create=True
+    )
+    with Engine(store, encoder, Config(), "untrained", "sentences") as engine:
+        engine.ingest(
+            Document(
+                id=place,
+                title=place,
+                text=f"{place} is a village that {name} Orre knew in 1912. Few people ever went "
+                f"there. They say that {name} Orre had raised its light by then, in 1912.",
+            )
+            for place, name in PEOPLE.items()
+        )
+        examples = engine.cloze_examples(5, seed=2)
+        assert len(examples) == 5
+        assert examples == engine.cloze_examples(5, seed=2) != engine.cloze_examples(5, seed=3)
+    for example in examples:
+        [answer], [passage] = example.answers, example.passages
+        assert answer in passage.text
+        assert answer not in example.question
+        assert example.question.endswith("?")
+        word = "when" if answer == "1912" else ("what", "who", "which")
+        assert any(one in example.question.split() for one in ([word], word)[type(word) is tuple])
+
+
+def _signals(answer: float, answerable: float = 0.5) -> Signals:
+    return Signals(answer, 0.1, answerable, 0.5, 0.5, 0, False)
+
+
+def _judge(shares: dict[str, float]) -> Callable[[str], Judged]:
+    return lambda asked: Judged(
+        (Candidate(text=asked.split()[0], score=1),), None, False, _signals(shares[asked])
+    )
+
+
+def test_confidence_becomes_the_share_that_is_right() -> None:
+    """A reader that is right with the square of the probability that it gives."""
+    chance = random.Random(5)
+    shares = {f"a{number} {number}?": chance.random() for number in range(3000)}
+    questions = [
+        Question(question=asked, answers=(asked.split()[0] if chance.random() < p * p else "no",))
+        for asked, p in shares.items()
+    ]
+    calibration, report = calibrate(questions, _judge(shares))
+    assert report.questions == 3000
+    assert report.right == pytest.approx(1 / 3, abs=0.03)
+    assert report.calibration_error < 0.04
+    assert report.answerable_auroc is None
+    for share in (0.2, 0.5, 0.8):
+        assert calibration.confidence(_signals(share)) == pytest.approx(share**2, abs=0.06)
+    assert len(calibration.weights) == FEATURES == len(_signals(0.5).features())
+
+
+def test_confidence_needs_right_and_wrong_answers() -> None:
+    shares = {f"a{number} ?": 0.5 for number in range(20)}
+    questions = [Question(question=asked, answers=("nobody",)) for asked in shares]
+    with pytest.raises(InputError, match="0 of 20 questions"):
+        calibrate(questions, _judge(shares))
+    with pytest.raises(InputError, match="0 of 0 questions"):
+        calibrate(questions, lambda _: Judged())
+
+
+def test_area_and_calibration_error_against_loops() -> None:
+    chance = random.Random(1)
+    scores = [round(chance.random(), 1) for _ in range(60)]
+    positive = [chance.random() < 0.5 for _ in scores]
+    pairs = [
+        (high > low) + 0.5 * (high == low)
+        for high, so in zip(scores, positive, strict=True)
+        for low, other in zip(scores, positive, strict=True)
+        if so and not other
+    ]
+    assert area_under_roc(scores, positive) == pytest.approx(sum(pairs) / len(pairs))
+    assert area_under_roc(scores, [True] * 60) is None
+    error = 0.0
+    for number in range(10):
+        chosen = [i for i, score in enumerate(scores) if min(int(score * 10), 9) == number]
+        if chosen:
+            sure = sum(scores[i] for i in chosen) / len(chosen)
+            right = sum(positive[i] for i in chosen) / len(chosen)
+            error += abs(sure - right) * len(chosen) / 60
+    assert calibration_error(scores, [float(so) for so in positive]) == pytest.approx(error)
+    assert sum(one.size for one in reliability(scores, [float(so) for so in positive])) == 60
+    assert calibration_error([], []) is None
+    assert normalised_answer("The  Orre, Light!") == "orre light"
+
+
+def test_a_calibration_of_another_size_is_refused(tmp_path: Path) -> None:
+    from memnet.models.checkpoint import save_checkpoint
+
+    assert load_calibration(tmp_path) is None
+    save_checkpoint(tmp_path, "confidence", {"weights": torch.zeros(3)}, {})
+    with pytest.raises(ModelError, match=r"shape \(3,\), expected"):
+        load_calibration(tmp_path)
