@@ -68,7 +68,7 @@ def _asked(
     """Recall over some questions and over each kind of them, and the time of an answer."""
     recalls: list[float] = []
     seconds: list[float] = []
-    with Engine.open(store, model=model) as memory:
+    with Engine.open(store, model=model, reader="sentences") as memory:
         memory.ask(questions[0]["question"])
         for asked in questions:
             started = time.perf_counter()

@@ -1,5 +1,7 @@
 """All settings, each with its reason. Nothing else in memnet holds a tunable number."""
 
+import os
+
 from pydantic import BaseModel, ConfigDict, Field
 
 
@@ -144,3 +146,7 @@ class Config(Settings):
     """Processor cores to use; 0 means as many as this process may run on."""
     lock_seconds: float = Field(default=2.0, ge=0)
     """How long a writer waits for another one to finish before it gives up."""
+
+    def cores(self) -> int:
+        """Processor cores to use."""
+        return self.threads or len(os.sched_getaffinity(0))

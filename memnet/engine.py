@@ -412,7 +412,7 @@ def _stored_encoder(path: str | os.PathLike[str]) -> str | None:
 
 def _encoder(name: str | None, config: Config) -> Encoder:
     if name is None:
-        return MiniLMEncoder(threads=config.threads or len(os.sched_getaffinity(0)))
+        return MiniLMEncoder(threads=config.cores())
     return NamedEncoder(name)
 
 

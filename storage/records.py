@@ -572,8 +572,13 @@ class Records:
         self, names: Iterable[str], most: int, namespace: str | None
     ) -> dict[str, list[int]]:
         """Valid passages that mention each name; names that over ``most`` slots do are left out."""
+        within = (
+            ""
+            if namespace is None
+            else "AND slot.source IN (SELECT id FROM source WHERE namespace = ?3)"
+        )
         rows = self._rows(
-            """WITH known AS MATERIALIZED (
+            f"""WITH known AS MATERIALIZED (
                 SELECT id, name, (
                     SELECT count(*) FROM (
                         SELECT 1 FROM mention WHERE mention.symbol = symbol.id LIMIT ?2 + 1
@@ -582,12 +587,11 @@ class Records:
             )
             SELECT known.name, mention.slot FROM known
             JOIN mention ON mention.symbol = known.id JOIN slot ON slot.id = mention.slot
-            JOIN source ON source.id = slot.source
             WHERE known.mentions <= ?2 AND slot.kind = 'passage' AND slot.valid_until IS NULL
-            AND (?3 IS NULL OR source.namespace = ?3) ORDER BY mention.slot""",
+            {within} ORDER BY mention.slot""",
             _json(names),
             most,
-            namespace,
+            *([] if namespace is None else [namespace]),
         )
         return _grouped(rows)
 

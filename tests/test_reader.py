@@ -17,6 +17,8 @@ from memnet.models.reader import (
     load_span_network,
     save_reader,
 )
+from memnet.readers import read_spans
+from memnet.readers.bridging import bridge
 from memnet.readers.comparison import compare
 from memnet.readers.extractive import ExtractiveReader, Reading, Span
 from memnet.readers.packs import Packer, Passage
@@ -225,10 +227,11 @@ PASSAGES = {
 }
 
 
-def _ranked() -> list[Ranked]:
+def _ranked(passages: dict[str, str] = PASSAGES) -> list[Ranked]:
+    """Passages that start at character 100 of their sources."""
     slots = [
-        Slot(number, "passage", str(number), "", title, text, 0, len(text), "", "")
-        for number, (title, text) in enumerate(PASSAGES.items())
+        Slot(number, "passage", str(number), "", title, text, 100, 100 + len(text), "", "")
+        for number, (title, text) in enumerate(passages.items())
     ]
     return [Ranked(slot, 1.0, 0.5, 1) for slot in slots]
 
@@ -265,3 +268,77 @@ def test_a_year_alone_may_be_before_or_after_a_day_of_it() -> None:
     assert compare("Who was born first, Ann Orre or Bo Rank?", _ranked(), reader) is None
     reader.answers["When was Bo Rank born?"] = "May 1921"
     assert compare("Who was born first, Ann Orre or Bo Rank?", _ranked(), reader) is None
+
+
+READ |= {
+    "Who is the wife of Cy Dell?": "Eve",
+    "When did Cy Dell die?": "1999",
+    "What is the rank of Ann Orre?": "director",
+}
+WIFE = {"Cy Dell (director)": "Cy Dell, born March 3, 1890, died in 1999, was married to Eve."}
+
+
+@pytest.mark.parametrize(
+    ("question", "rewritten", "about"),
+    [
+        ("When did the director of Petrel die?", "When did Cy Dell die?", "Cy Dell (director)"),
+        (
+            "When did the director of film PETREL (Film) die?",
+            "When did Cy Dell die?",
+            "Cy Dell (di",
+        ),
+        ("Where was Petrel's director born?", "Where was Cy Dell born?", "Cy Dell (director)"),
+        ("Who saw the wife of the director of Petrel?", "Who saw Eve?", "Eve"),
+        ("Who saw Petrel's director's wife?", "Who saw Eve?", "Eve"),
+        ("What is the date of birth of Ann Orre?", None, ""),
+        ("What is the rank of Ann Orre?", None, ""),
+        ("Who is the wife of the director of Nothing?", None, ""),
+        ("Who directed Petrel?", None, ""),
+        ("?", None, ""),
+    ],
+)
+def test_roles_are_filled(question: str, rewritten: str | None, about: str) -> None:
+    passages = _ranked(PASSAGES | WIFE)
+    found = bridge(question, passages, cast(Any, _Answering(dict(READ))))
+    assert (found.question if found else None) == rewritten
+    if found is not None:
+        assert passages[found.place].slot.title.startswith(about)
+        assert found.probability == pytest.approx(0.9 ** (1 + ("wife" in question)))
+
+
+def test_a_bridge_in_a_circle_ends() -> None:
+    passages = {"Ann Orre": "Ann Orre is the sister of Bo Rank.", "Bo Rank": "He knew Ann Orre."}
+    read = {
+        "Who is the sister of Ann Orre?": "Bo Rank",
+        "Who is the sister of Bo Rank?": "Ann Orre",
+    }
+    found = bridge(
+        "the sister of the sister of the sister of the sister of Ann Orre",
+        _ranked(passages),
+        cast(Any, _Answering(read)),
+    )
+    assert found is not None
+    assert found.question == "the sister of Bo Rank"
+
+
+def test_answers_that_say_the_same_count_together() -> None:
+    class Twice:
+        def read(self, question: str, passages: list[Passage]) -> Reading:
+            spans = (
+                Span(0, 0, 8, 0.3), Span(1, 0, 8, 0.3), Span(0, 10, 20, 0.4), Span(2, 0, 8, 0.2),
+            )  # fmt: skip
+            return Reading(spans, 0.05, 0.1, 0.9)
+
+    passages = _ranked(
+        {"a": "Ann Orre, 4 May 1921", "b": "ann-orre is old.", "c": "Nobody knew him."}
+    )
+    found = read_spans("Who?", passages, 5, cast(Any, Twice()))
+    assert [(one.text, round(one.score, 6)) for one in found.candidates] == [
+        ("Ann Orre", 0.6), ("4 May 1921", 0.4), ("Nobody k", 0.2), ("no", 0.1), ("yes", 0.05),
+    ]  # fmt: skip
+    first = found.candidates[0]
+    assert (first.evidence, first.start, first.end) == (0, 100, 108)
+    assert found.signals.answer == pytest.approx(0.6)
+    assert found.signals.second == pytest.approx(0.4)
+    assert (found.signals.answerable, found.signals.place) == (0.9, 0)
+    assert not found.signals.compared

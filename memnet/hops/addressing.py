@@ -107,8 +107,12 @@ class Addressing:
 
     @cached_property
     def _lexical(self) -> dict[int, float]:
-        """BM25 of the slots that share words with the question, over the best of them."""
-        hits = self._store.search_lexical(self._question, self._config.candidates, self._namespace)
+        """BM25 of the slots that share words with the question, over the best of them.
+
+        Words that very many slots hold are passed over, unless there are no others.
+        """
+        words = " ".join(self._terms.words) or self._question
+        hits = self._store.search_lexical(words, self._config.candidates, self._namespace)
         scores = hits.scores[hits.mask]
         relative = scores / max(scores.max(initial=0.0), 1e-9)
         return dict(zip(hits.ids[hits.mask].tolist(), relative.tolist(), strict=True))

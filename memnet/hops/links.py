@@ -7,7 +7,7 @@ from memnet.controllers import BACK, KEY, SHARED
 from memnet.ingest.names import longest
 from memnet.storage import MemoryStore, Symbols
 
-_MOST_SHARING = 40
+_MOST_SHARING = 20
 """A name that more slots mention links none of them by being mentioned."""
 SLOTS_A_SYMBOL = 2000
 """Most slots that one symbol may propose: the facts of a very common entity, or all the windows

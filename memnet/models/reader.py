@@ -95,12 +95,13 @@ def load_span_network(folder: Path, dropout: float = 0.0) -> SpanNetwork:
     return network
 
 
-def load_reader(folder: Path, longest: int) -> ExtractiveReader:
+def load_reader(folder: Path, longest: int, threads: int = 1) -> ExtractiveReader:
     """A reader as it was saved, ready to read.
 
     Args:
         folder: of the reader.
         longest: most tokens to read together.
+        threads: processor cores to use.
 
     Raises:
         ModelError: the folder holds no whole reader, or one of another encoder.
@@ -108,7 +109,8 @@ def load_reader(folder: Path, longest: int) -> ExtractiveReader:
     """
     network = load_span_network(folder).eval().requires_grad_(False)
     pack_linear_layers(network)
-    return ExtractiveReader(network, Packer(load_tokenizer(checked_folder()), longest))
+    packer = Packer(load_tokenizer(checked_folder()), longest)
+    return ExtractiveReader(network, packer, threads)
 
 
 class LoadedReader(NamedTuple):
@@ -133,11 +135,12 @@ class LazyReader:
         self._guard = threading.Lock()
         self._loaded: LoadedReader | None = None
 
-    def load(self, longest: int) -> LoadedReader | None:
+    def load(self, longest: int, threads: int = 1) -> LoadedReader | None:
         """The reader; None where sentences are to be the answers.
 
         Args:
             longest: most tokens to read together.
+            threads: processor cores to use.
 
         Raises:
             ModelError: its weights are missing or damaged, or go with another encoder.
@@ -148,7 +151,8 @@ class LazyReader:
             if self._loaded is None:
                 if self.folder is not None:
                     calibration = load_calibration(self.folder)
-                    self._loaded = LoadedReader(load_reader(self.folder, longest), calibration)
+                    reader = load_reader(self.folder, longest, threads)
+                    self._loaded = LoadedReader(reader, calibration)
                 elif self._name is not None:
                     self._loaded = LoadedReader(NamedReader(self._name), None)
             return self._loaded

@@ -119,13 +119,15 @@ class TextAnswers:
             return Judged()
         if ranked[0].slot.kind != "passage" and named:
             facts = [item for item in ranked if item.slot.kind != "passage"]
-            return Judged(read_facts(question, facts, self._config.answer))
+            found = read_facts(question, facts, self._config.answer)
+            if found:
+                return Judged(found)
         passages = [item for item in ranked if item.slot.kind == "passage"]
         return self._read(question, passages) if passages else Judged()
 
     def _read(self, question: str, passages: Sequence[Ranked]) -> Judged:
         settings = self._config.answer
-        loaded = self._reader.load(settings.tokens)
+        loaded = self._reader.load(settings.tokens, self._config.cores())
         if loaded is None:
             first = passages[: settings.passages]
             if max(item.similarity for item in first) < settings.support_floor:

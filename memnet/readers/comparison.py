@@ -8,6 +8,7 @@ from typing import NamedTuple
 from dateutil import parser
 
 from memnet.ingest.names import normalise, title_symbols
+from memnet.readers.bridging import ROLES, place_about, without_brackets
 from memnet.readers.extractive import Reader
 from memnet.readers.packs import Passage
 from memnet.readers.ranked import Ranked
@@ -19,17 +20,7 @@ _ORDER = re.compile(
 _BIRTH = re.compile(r"\b(born|birth|older|oldest|elder|younger|youngest)\b")
 _DEATH = re.compile(r"\b(die|died|dies|death)\b")
 _MADE = re.compile(r"\b(released|published|founded|formed|established|opened|built|created)\b")
-_ROLES = {
-    "director": "Who directed {}?",
-    "performer": "Who performed {}?",
-    "singer": "Who performed {}?",
-    "composer": "Who composed the music of {}?",
-    "author": "Who wrote {}?",
-    "writer": "Who wrote {}?",
-    "founder": "Who founded {}?",
-    "producer": "Who produced {}?",
-}
-_ROLE = re.compile(rf"\b({'|'.join(_ROLES)})s?\b")
+_ROLE = re.compile(rf"\b({'|'.join(ROLES)})s?\b")
 _YEAR = re.compile(r"\b[12]\d{3}\b")
 _DEFAULTS = (datetime(2000, 1, 1), datetime(2004, 2, 2))
 
@@ -83,7 +74,7 @@ def compare(question: str, passages: Sequence[Ranked], reader: Reader) -> Compar
     if dated[0][0][:shared] == dated[1][0][:shared]:  # "1921" may be before or after a day of 1921
         return None
     _, _, place = (max if comparison.latest else min)(dated)
-    name = _without_brackets(passages[place].slot.title)
+    name = without_brackets(passages[place].slot.title)
     return Compared(name, place, dated[0][1] * dated[1][1])
 
 
@@ -101,7 +92,7 @@ def _parsed(question: str) -> _Comparison | None:
     else:
         asks = f"When was {{}} {made.group(1) if made else 'released'}?"
         role = None
-    return _Comparison(asks, order.group(2) is not None, _ROLES[role.group(1)] if role else None)
+    return _Comparison(asks, order.group(2) is not None, ROLES[role.group(1)] if role else None)
 
 
 def _subjects(question: str, passages: Sequence[Ranked]) -> list[int]:
@@ -127,21 +118,17 @@ def _dated(
     comparison: _Comparison, passages: Sequence[Ranked], place: int, reader: Reader
 ) -> tuple[tuple[int, ...], float] | None:
     """The date that counts for a subject, with the probability of all that was read."""
-    name = _without_brackets(passages[place].slot.title)
+    name = without_brackets(passages[place].slot.title)
     probability = 1.0
     if comparison.asks_for_role is not None:
         person = _read(comparison.asks_for_role.format(name), passages[place], reader)
         if person is None:
             return None
         name, probability = person
-        about = [
-            other
-            for other, item in enumerate(passages)
-            if normalise(name) in title_symbols(item.slot.title)
-        ]
-        if not about:
+        about = place_about(name, passages)
+        if about is None:
             return None
-        place = about[0]
+        place = about
     written = _read(comparison.asks_for_date.format(name), passages[place], reader)
     date = None if written is None else _date(written[0])
     return None if written is None or date is None else (date, probability * written[1])
@@ -167,7 +154,3 @@ def _date(written: str) -> tuple[int, ...] | None:
     if one.month != other.month:  # what is not written is taken from the default
         return (one.year,)
     return (one.year, one.month) if one.day != other.day else (one.year, one.month, one.day)
-
-
-def _without_brackets(title: str) -> str:
-    return re.sub(r"\s*\([^()]*\)", "", title).strip() or title

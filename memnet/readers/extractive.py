@@ -1,6 +1,7 @@
 """The extractive reader: short answers that stand word for word in the evidence."""
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple, Protocol
 
 import torch
@@ -51,10 +52,17 @@ class Reader(Protocol):
 class ExtractiveReader:
     """Reads passages for a question and points at answers."""
 
-    def __init__(self, network: SpanNetwork, packer: Packer) -> None:
-        """Join a trained network, in evaluation mode, and what makes its input."""
+    def __init__(self, network: SpanNetwork, packer: Packer, threads: int = 1) -> None:
+        """Join a trained network and what makes its input.
+
+        Args:
+            network: in evaluation mode.
+            packer: of its tokens.
+            threads: processor cores to use: packs are read side by side, a single one on all.
+        """
         self._network = network
         self._packer = packer
+        self._threads = threads
 
     def read(self, question: str, passages: Sequence[Passage]) -> Reading:
         """Read passages, several at a time.
@@ -66,11 +74,10 @@ class ExtractiveReader:
         Returns:
             The likeliest spans of all packs; a pack that holds no answer gives its spans little.
         """
+        packs = self._packer.packs(question, passages)
         spans: list[Span] = []
         kinds: list[list[float]] = []
-        for pack in self._packer.packs(question, passages):
-            with one_thread_each, torch.inference_mode():
-                scores = self._network(*pack.inputs())
+        for pack, scores in zip(packs, self._scores(packs), strict=True):
             kinds.append(scores.kind[0].exp().tolist())
             spans += _spans(pack, scores, kinds[-1][SPAN])
         return Reading(
@@ -79,6 +86,17 @@ class ExtractiveReader:
             no=max((kind[NO] for kind in kinds), default=0.0),
             answerable=max((1 - kind[NO_ANSWER] for kind in kinds), default=0.0),
         )
+
+    def _scores(self, packs: Sequence[Pack]) -> list[SpanScores]:
+        if self._threads > 1 and len(packs) == 1:
+            return [self._of_pack(packs[0])]
+        with one_thread_each, ThreadPoolExecutor(self._threads) as pool:
+            return list(pool.map(self._of_pack, packs))
+
+    def _of_pack(self, pack: Pack) -> SpanScores:
+        with torch.inference_mode():
+            scores: SpanScores = self._network(*pack.inputs())
+        return scores
 
 
 def _spans(pack: Pack, scores: SpanScores, weight: float) -> list[Span]:

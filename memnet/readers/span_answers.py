@@ -1,12 +1,14 @@
 """Short answers from passages, with what their confidence is judged by."""
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from memnet.ingest.names import normalise, stems
+from memnet.readers.bridging import bridge
 from memnet.readers.comparison import Compared, compare
 from memnet.readers.confidence import Signals
-from memnet.readers.extractive import Reader, Reading
+from memnet.readers.extractive import Reader, Reading, Span
 from memnet.readers.packs import Passage
 from memnet.readers.ranked import Ranked
 from memnet.types import Candidate
@@ -23,7 +25,9 @@ class SpanAnswers(NamedTuple):
 
 
 def read_spans(question: str, passages: Sequence[Ranked], most: int, reader: Reader) -> SpanAnswers:
-    """Read the best passages together and compare dates where that is what a question asks for.
+    """Read the best passages together, and those that comparisons and bridges lead to.
+
+    What is read in a passage that a bridge leads to counts beside what is read in all.
 
     Args:
         question: as asked.
@@ -32,8 +36,9 @@ def read_spans(question: str, passages: Sequence[Ranked], most: int, reader: Rea
         reader: of spans.
     """
     read = passages[:most]
-    reading = reader.read(question, [Passage(item.slot.title, item.slot.text) for item in read])
-    candidates = _candidates(reading, read)
+    reading = reader.read(question, [_passage(item) for item in read])
+    candidates = _candidates([*_placed(reading.spans, read), *_bridged(question, passages, reader)])
+    candidates = _with_words(candidates, reading)
     compared = compare(question, passages, reader)
     if compared is not None:
         candidates = [_compared(compared, passages), *candidates]
@@ -41,24 +46,46 @@ def read_spans(question: str, passages: Sequence[Ranked], most: int, reader: Rea
     return SpanAnswers(found, _signals(question, read, reading, found, compared))
 
 
-def _candidates(reading: Reading, passages: Sequence[Ranked]) -> list[Candidate]:
-    """Distinct answers: spans that say the same count together."""
-    best: dict[str, Candidate] = {}
-    for span in reading.spans:
+def _passage(item: Ranked) -> Passage:
+    return Passage(item.slot.title, item.slot.text)
+
+
+def _placed(
+    spans: Iterable[Span], passages: Sequence[Ranked], weight: float = 1.0
+) -> Iterator[Candidate]:
+    """Spans as candidates, with their place in their sources."""
+    for span in spans:
         slot = passages[span.passage].slot
-        text = slot.text[span.start : span.end]
-        same = best.setdefault(
-            normalise(text) or text,
-            Candidate(
-                text=text, score=0.0, evidence=slot.id,
-                start=slot.start + span.start, end=slot.start + span.end,
-            ),
+        yield Candidate(
+            text=slot.text[span.start : span.end], score=weight * span.probability,
+            evidence=slot.id, start=slot.start + span.start, end=slot.start + span.end,
         )  # fmt: skip
-        best[normalise(text) or text] = same.model_copy(
-            update={"score": same.score + span.probability}
-        )
+
+
+def _bridged(question: str, passages: Sequence[Ranked], reader: Reader) -> Iterator[Candidate]:
+    """What a question with its roles filled finds in the passage about the last of them."""
+    found = bridge(question, passages, reader)
+    if found is not None:
+        alone = passages[found.place : found.place + 1]
+        reading = reader.read(found.question, [_passage(alone[0])])
+        yield from _placed(reading.spans, alone, found.probability)
+
+
+def _candidates(found: Iterable[Candidate]) -> list[Candidate]:
+    """Distinct answers, best first: those that say the same count together."""
+    best: dict[str, Candidate] = {}
+    total: dict[str, float] = defaultdict(float)
+    for candidate in found:
+        said = normalise(candidate.text) or candidate.text
+        best.setdefault(said, candidate)
+        total[said] += candidate.score
+    summed = [one.model_copy(update={"score": total[said]}) for said, one in best.items()]
+    return sorted(summed, key=lambda candidate: -candidate.score)
+
+
+def _with_words(candidates: Sequence[Candidate], reading: Reading) -> list[Candidate]:
     words = [Candidate(text="yes", score=reading.yes), Candidate(text="no", score=reading.no)]
-    return sorted([*best.values(), *words], key=lambda candidate: -candidate.score)
+    return sorted([*candidates, *words], key=lambda candidate: -candidate.score)
 
 
 def _compared(compared: Compared, passages: Sequence[Ranked]) -> Candidate:
