@@ -78,6 +78,61 @@ def _recall_row(title: str, ways: dict[str, Any], times: str) -> str:
     return f"| {title} | {last['n']} | {means} | {interval} | {times} |"
 
 
+def answers(results: dict[str, Any]) -> str:
+    """The tables of short answers and their confidence."""
+    rows = [
+        "| questions | n | F1 | 95 % interval | EM | F1 of the best candidate | withheld, % |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for name, title in {**_NAMES, "squad": "SQuAD, with an answer"}.items():
+        found = results["from the store"][name]
+        rows.append(_answers_row(title, found["all"]))
+        rows += [_answers_row(f"- {kind}", one) for kind, one in found["kinds"].items()]
+    unknown = results["from the store"]["squad"]["without an answer"]
+    given, confidence = results["given"], results["confidence"]
+    latency = results["latency_ms"]
+    rows += [
+        "",
+        "| | measured |",
+        "|---|---|",
+        f"| SQuAD, given the right paragraph (n = {given['n']}): F1, EM | "
+        f"{100 * given['f1']:.1f}, {100 * given['em']:.1f} |",
+        f"| SQuAD, without an answer (n = {unknown['n']}): withheld | "
+        f"{100 * unknown['withheld']:.1f} % |",
+        f"| confidence tells SQuAD questions with an answer from those without: AUROC | "
+        f"{confidence['answerable_auroc']:.3f} |",
+        f"| the reader's own score, given the paragraph: AUROC | {given['answerable_auroc']:.3f} |",
+        f"| expected calibration error (n = {confidence['n']}, all sets) | "
+        f"{confidence['calibration_error']:.3f} |",
+        f"| `Engine.ask`, all sets, p50, p95 | {latency['p50']:.0f} ms, {latency['p95']:.0f} ms |",
+        "",
+        f"| answers by confidence | {' | '.join(str(one['size']) for one in _bins(results))} |",
+        "|---" * (len(_bins(results)) + 1) + "|",
+        f"| mean confidence | {_shares(results, 'confidence')} |",
+        f"| best candidate right | {_shares(results, 'right')} |",
+        "",
+        _source(results["environment"]),
+    ]
+    return "\n".join(rows)
+
+
+def _bins(results: dict[str, Any]) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = results["confidence"]["reliability"]
+    return found
+
+
+def _shares(results: dict[str, Any], name: str) -> str:
+    return " | ".join(f"{one[name]:.2f}" for one in _bins(results))
+
+
+def _answers_row(title: str, one: dict[str, Any]) -> str:
+    return (
+        f"| {title} | {one['n']} | {100 * one['f1']:.1f} | {100 * one['low']:.1f} to "
+        f"{100 * one['high']:.1f} | {100 * one['em']:.1f} | "
+        f"{100 * one['f1 of the best candidate']:.1f} | {100 * one['withheld']:.1f} |"
+    )
+
+
 def stories(results: dict[str, Any], timed: bool = True) -> str:
     """The tables of the benchmark over stories; ``timed`` where nothing else ran beside it."""
     tasks = list(results["errors"])
@@ -202,6 +257,7 @@ def page() -> str:
     tables = {
         "multihop": multihop(_result("multihop")),
         "recall": recall(_result("recall")),
+        "answers": answers(_result("answers")),
         "facts": facts(_result("facts")),
         "stories": stories(_result("stories")),
         "stories-1k": stories(_result("stories-1k"), timed=False),

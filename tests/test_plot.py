@@ -5,9 +5,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from memnet.cli.plot import check_plot, draw
+from memnet.cli.plot import check_plot, draw, draw_reliability
 from memnet.errors import DependencyError, InputError
-from memnet.types import Alignment, Answer, Hop, SlotWeight
+from memnet.types import Alignment, Answer, Evaluation, Hop, ReliabilityBin, SlotWeight
 
 
 def _weights(*shares: float) -> tuple[SlotWeight, ...]:
@@ -86,3 +86,24 @@ def test_what_can_not_be_drawn_is_refused_before_the_work(
     monkeypatch.setitem(__import__("sys").modules, "matplotlib", None)
     with pytest.raises(DependencyError, match=r"pip install 'memnet\[plot\]'"):
         check_plot(tmp_path / "plot.png")
+
+
+def test_a_reliability_diagram_shows_every_bin(tmp_path: Path) -> None:
+    bins = (
+        ReliabilityBin(size=7, confidence=0.2, right=0.1),
+        ReliabilityBin(size=13, confidence=0.8, right=0.9),
+    )
+    scores = dict.fromkeys(
+        ("recall_at_1", "recall_at_2", "recall_at_5", "recall_at_10", "hits_at_1", "em", "f1")
+    )
+    evaluation = Evaluation(
+        **scores, n=20, answerable_auroc=None, ece=0.1, latency_ms={}, reliability=bins
+    )
+    draw_reliability(evaluation, tmp_path / "plot.svg")
+    text = (tmp_path / "plot.svg").read_text()
+    for label in ("7", "13", "Confidence", "20 questions, calibration error 0.100"):
+        assert f"<!-- {label} -->" in text
+    nothing = evaluation.model_copy(update={"reliability": ()})
+    with pytest.raises(InputError, match="nothing to plot: no answer had a calibrated confidence"):
+        draw_reliability(nothing, tmp_path / "nothing.svg")
+    assert not (tmp_path / "nothing.svg").exists()

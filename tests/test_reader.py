@@ -233,7 +233,7 @@ def _ranked(passages: dict[str, str] = PASSAGES) -> list[Ranked]:
         Slot(number, "passage", str(number), "", title, text, 100, 100 + len(text), "", "")
         for number, (title, text) in enumerate(passages.items())
     ]
-    return [Ranked(slot, 1.0, 0.5, 1) for slot in slots]
+    return [Ranked(slot, 1.0, 0.5, 0.2, 1) for slot in slots]
 
 
 @pytest.mark.parametrize(

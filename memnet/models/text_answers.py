@@ -96,17 +96,14 @@ class TextAnswers:
         found = last.candidates
         facts = {slot for slot, fact in zip(found.ids, found.is_fact.tolist(), strict=True) if fact}
         most = max(top_k, self._config.answer.passages)
-        chosen = [
-            (slot, score, cosine)
-            for place, (slot, score, cosine) in enumerate(
-                zip(last.ids, last.parts.total().tolist(), last.similarity.tolist(), strict=True)
-            )
-            if place < most or slot in facts
-        ]
-        slots = self._store.fetch([slot for slot, _, _ in chosen])
+        chosen = [place for place, slot in enumerate(last.ids) if place < most or slot in facts]
+        scores, cosines, weights = (
+            part[chosen].tolist() for part in (last.parts.total(), last.similarity, last.weights)
+        )
+        slots = self._store.fetch([last.ids[place] for place in chosen])
         return [
-            Ranked(slot, score, cosine, first_hop.get(slot.id, len(trace.steps)))
-            for slot, (_, score, cosine) in zip(slots, chosen, strict=True)
+            Ranked(slot, score, cosine, weight, first_hop.get(slot.id, len(trace.steps)))
+            for slot, score, cosine, weight in zip(slots, scores, cosines, weights, strict=True)
         ]
 
     def _judged(self, question: str, ranked: list[Ranked], named: bool) -> Judged:

@@ -14,5 +14,7 @@ class Ranked:
     """The controller's score."""
     similarity: float
     """Cosine of the slot's key and the question."""
+    attention: float
+    """Weight of the slot in the last hop's attention, 0..1."""
     hop: int
     """The first hop, counted from 1, that ranked the slot as evidence."""

@@ -27,7 +27,11 @@ class SpanAnswers(NamedTuple):
 def read_spans(question: str, passages: Sequence[Ranked], most: int, reader: Reader) -> SpanAnswers:
     """Read the best passages together, and those that comparisons and bridges lead to.
 
-    What is read in a passage that a bridge leads to counts beside what is read in all.
+    Each span counts as much as the hops attended to its passage. What is read in a passage that a
+    bridge leads to counts beside what is read in all.
+
+    Source: Clark and Gardner 2018 (several passages under one softmax); weighting what is read by
+    attention is the read of Miller et al. 2016, equation 3, with spans for values.
 
     Args:
         question: as asked.
@@ -37,7 +41,9 @@ def read_spans(question: str, passages: Sequence[Ranked], most: int, reader: Rea
     """
     read = passages[:most]
     reading = reader.read(question, [_passage(item) for item in read])
-    candidates = _candidates([*_placed(reading.spans, read), *_bridged(question, passages, reader)])
+    candidates = _candidates(
+        [*_attended(reading.spans, read), *_bridged(question, passages, reader)]
+    )
     candidates = _with_words(candidates, reading)
     compared = compare(question, passages, reader)
     if compared is not None:
@@ -50,16 +56,20 @@ def _passage(item: Ranked) -> Passage:
     return Passage(item.slot.title, item.slot.text)
 
 
-def _placed(
-    spans: Iterable[Span], passages: Sequence[Ranked], weight: float = 1.0
-) -> Iterator[Candidate]:
-    """Spans as candidates, with their place in their sources."""
+def _attended(spans: Iterable[Span], passages: Sequence[Ranked]) -> Iterator[Candidate]:
+    """Spans as candidates, weighted by the attention to their passages over the most attended."""
+    most = max((item.attention for item in passages), default=0.0) or 1.0
     for span in spans:
-        slot = passages[span.passage].slot
-        yield Candidate(
-            text=slot.text[span.start : span.end], score=weight * span.probability,
-            evidence=slot.id, start=slot.start + span.start, end=slot.start + span.end,
-        )  # fmt: skip
+        yield _placed(span, passages, passages[span.passage].attention / most)
+
+
+def _placed(span: Span, passages: Sequence[Ranked], weight: float) -> Candidate:
+    """A span as a candidate, with its place in its source."""
+    slot = passages[span.passage].slot
+    return Candidate(
+        text=slot.text[span.start : span.end], score=weight * span.probability,
+        evidence=slot.id, start=slot.start + span.start, end=slot.start + span.end,
+    )  # fmt: skip
 
 
 def _bridged(question: str, passages: Sequence[Ranked], reader: Reader) -> Iterator[Candidate]:
@@ -68,7 +78,8 @@ def _bridged(question: str, passages: Sequence[Ranked], reader: Reader) -> Itera
     if found is not None:
         alone = passages[found.place : found.place + 1]
         reading = reader.read(found.question, [_passage(alone[0])])
-        yield from _placed(reading.spans, alone, found.probability)
+        for span in reading.spans:
+            yield _placed(span, alone, found.probability)
 
 
 def _candidates(found: Iterable[Candidate]) -> list[Candidate]:
