@@ -1,13 +1,17 @@
 """Training questions of multi-hop sets as documents and questions that ``memnet`` reads.
 
-    python -m benchmarks.prepare_multihop --data DIR --corpus corpus.jsonl --out OUT
-    memnet ingest OUT/documents.jsonl --store STORE
+    python -m benchmarks.prepare_reader --data DIR --out READER
+    python -m benchmarks.prepare_multihop --data DIR/multihop_train --corpus corpus.jsonl --out OUT
+        --held-out READER/held_out.jsonl
+    memnet ingest OUT/documents.jsonl READER/documents.jsonl --store STORE
     memnet train text --train OUT/hotpot.jsonl --train OUT/2wiki.jsonl --train OUT/musique.jsonl
-        --store STORE --out MODEL
+        --train READER/single.jsonl --store STORE --out MODEL
 
-DIR holds ``<set>.jsonl``, each line with "question", "answers", "supporting" titles and "passages"
-of its own. The passages of all sets go into one memory, together with the corpus, which makes the
-right ones as hard to find as they will be there.
+The first folder holds ``<set>.jsonl``, each line with "question", "answers", "supporting" titles
+and "passages" of its own. The passages of all sets go into one memory, together with the corpus,
+which makes the right ones as hard to find as they will be there. Questions whose answers need one
+passage, from other sets, teach when to follow nothing; what is held out for confidence is left
+out.
 """
 
 import argparse
@@ -23,15 +27,19 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--corpus", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--held-out", type=Path)
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
+    left_out = {one["question"] for one in _lines(options.held_out)} if options.held_out else set()
     ids: dict[tuple[str, str], str] = {}
     for document in _lines(options.corpus):
         ids.setdefault((document["title"], document["text"]), document["id"])
     for file in sorted(options.data.glob("*.jsonl")):
         with (options.out / file.name).open("w", encoding="utf-8") as questions:
             for asked in _lines(file):
-                questions.write(json.dumps(_question(asked, ids)) + "\n")
+                question = _question(asked, ids)
+                if asked["question"] not in left_out:
+                    questions.write(json.dumps(question) + "\n")
     with (options.out / "documents.jsonl").open("w", encoding="utf-8") as documents:
         for (title, text), name in ids.items():
             documents.write(json.dumps({"id": name, "title": title, "text": text}) + "\n")

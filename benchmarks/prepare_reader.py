@@ -27,6 +27,8 @@ _ONE_IN = {"squad": 10, "nq_oracle": 12, "popqa": 12, "hotpot": 8, "musique": 8,
 _MULTI_HOP = ("hotpot", "musique", "2wiki")
 _SEEN = 3
 _DROP = 1000
+_SINGLE = {"squad": 170, "nq_oracle": 150, "popqa": 80}
+"""Questions that teach a controller of hops when one passage is enough."""
 _TEMPLATES = {
     "director": "Who directed {}?",
     "performer": "Who performed {}?",
@@ -72,6 +74,9 @@ def main() -> None:
         ),
     ]
     _write(options.out / "train.jsonl", train)
+    documents, single = _single(options.data, held_out)
+    _write(options.out / "documents.jsonl", documents)
+    _write(options.out / "single.jsonl", single)
     _write(options.out / "dev.jsonl", dev)
     _write(options.out / "held_out.jsonl", held_out)
 
@@ -127,6 +132,31 @@ def _with_passage(
                 "passages": [_passage(one)],
                 "others": [_passage(other) for other in others],
             }
+
+
+def _single(
+    data: Path, held_out: list[dict[str, Any]]
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Passages as documents, and some questions with the id of the one that answers each."""
+    chance = random.Random(0)
+    left_out = {one["question"] for one in held_out}
+    ids: dict[tuple[str, str], str] = {}
+    chosen: list[dict[str, Any]] = []
+    paragraphs = {one["id"]: one for one in _lines(data / "squad" / "corpus.jsonl")}
+    for name, number in _SINGLE.items():
+        asked = [one for one in _lines(data / name / "train.jsonl") if one.get("answerable", True)]
+        usable = [one for one in asked if one["question"] not in left_out]
+        taken = {one["question"] for one in chance.sample(usable, number)}
+        for one in asked:
+            passage = _passage(paragraphs[one["gold"][0]] if name == "squad" else one)
+            place = (passage["title"], passage["text"])
+            source = ids.setdefault(place, f"{name}-{len(ids)}")
+            if one["question"] in taken:
+                chosen.append({**one, "gold": [source]})
+    documents = [
+        {"id": source, "title": title, "text": text} for (title, text), source in ids.items()
+    ]
+    return documents, chosen
 
 
 def _multi_hop(data: Path, held_out: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:

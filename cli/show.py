@@ -19,6 +19,9 @@ def show_answer(answer: Answer) -> None:
         console.print(Text(f"The model {answer.model} does not know: {words}.", style="bold"))
     elif answer.answer is None:
         console.print("The memory does not hold the answer.", style="bold")
+        if answer.candidates and answer.confidence is not None:
+            guess = _one_line(answer.candidates[0].text)
+            console.print(Text(f"Best guess: {guess} (confidence {answer.confidence:.2f})"))
         console.print(
             "Nearest to the question:" if answer.evidence else "Nothing in it comes near."
         )
@@ -27,7 +30,10 @@ def show_answer(answer: Answer) -> None:
         shown = (
             [candidate.text for candidate in answer.candidates] if whole_set else [answer.answer]
         )
-        console.print(Text(_one_line(", ".join(shown)), style="bold"))
+        line = Text(_one_line(", ".join(shown)), style="bold")
+        if answer.confidence is not None:
+            line.append(f"  (confidence {answer.confidence:.2f})", style="not bold")
+        console.print(line)
     if answer.unseen_relations:
         relations = ", ".join(answer.unseen_relations)
         console.print(f"The model {answer.model} never saw these relations: {relations}.")
