@@ -76,6 +76,24 @@ def test_missing_files_are_named(tmp_path: Path) -> None:
         MiniLMEncoder(tmp_path).encode(["text"])
 
 
+def test_eight_bit_layers_are_right_to_a_step() -> None:
+    torch.manual_seed(1)
+    linear = nn.Linear(48, 80).requires_grad_(False)
+    model = nn.Sequential(linear)
+    inputs = torch.randn(3, 7, 48) * 2 + 0.5
+    expected = linear(inputs)
+    pack_linear_layers(model, eight_bits=True)
+    found = model(inputs)
+    assert found.shape == expected.shape
+    # A product is wrong by at most half a step of either side times the size of the other.
+    step = float(inputs.max() - inputs.min()) / 255
+    row = linear.weight.abs().amax(dim=1) / 127
+    bound = step / 2 * linear.weight.abs().sum(dim=1) + row / 2 * inputs.abs().sum(dim=-1).max()
+    assert bool(((found - expected).abs() <= bound + 1e-4).all())
+    assert float((found - expected).abs().mean()) < 0.02
+    assert torch.equal(model(torch.zeros(2, 48)), linear.bias.expand(2, -1))
+
+
 def test_packed_layers_give_what_linear_layers_give() -> None:
     torch.manual_seed(0)
     plain = nn.Sequential(nn.Linear(7, 11), nn.GELU(), nn.Sequential(nn.Linear(11, 3)))

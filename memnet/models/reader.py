@@ -108,7 +108,7 @@ def load_reader(folder: Path, longest: int, threads: int = 1) -> ExtractiveReade
         EncoderError: the encoder's package is missing or damaged.
     """
     network = load_span_network(folder).eval().requires_grad_(False)
-    pack_linear_layers(network)
+    pack_linear_layers(network.encoder, eight_bits=True)
     packer = Packer(load_tokenizer(checked_folder()), longest)
     return ExtractiveReader(network, packer, threads)
 
