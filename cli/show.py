@@ -26,7 +26,7 @@ def show_answer(answer: Answer) -> None:
             "Nearest to the question:" if answer.evidence else "Nothing in it comes near."
         )
     else:
-        whole_set = answer.evidence[0].kind == "fact"
+        whole_set = answer.evidence[0].kind == "fact" and answer.candidates[0].evidence is None
         shown = (
             [candidate.text for candidate in answer.candidates] if whole_set else [answer.answer]
         )

@@ -43,12 +43,12 @@ def test_title_symbols() -> None:
     ("text", "names"),
     [
         ("Ann Orre (born 1921) was a builder.", ("ann orre",)),
-        ("The Orre Light is a tower. Bo Rank was there.", ("the orre light", "orre light")),
+        ("The Orre Light is a tower. Bo Rank was there.", ("orre light",)),
         ('"Grey Heron" is a song by Ann Dell.', ("grey heron",)),
         ("Cy Dell, 2nd Baron of Orre, is a lord.", ("cy dell 2nd baron of orre", "cy dell")),
         (
             "The Orre Light, also known as Rank's Candle, is a lighthouse.",
-            ("the orre light", "orre light", "rank s candle"),
+            ("orre light", "rank s candle"),
         ),
         ("Guild of Salters or Salt House was a guild.", ("guild of salters", "salt house")),
         ("When Ann Orre was young, there was war.", ()),

@@ -83,8 +83,8 @@ def mentions(text: str) -> tuple[str, ...]:
 def opening_names(text: str) -> tuple[str, ...]:
     """Normalised names of what a text is about, by its first sentence; none if it doesn't say.
 
-    "The Orre Light, also known as Rank's Candle, is a lighthouse" is about both. With a comma in
-    it a name counts whole and up to the comma ("Hugh, 15th Baron of Orre").
+    "The Orre Light, also known as Rank's Candle, is a lighthouse" is about both, without their
+    articles. With a comma in it a name counts whole and up to it ("Hugh, 15th Baron of Orre").
     """
     head = text[:_OPENING]
     end = _SENTENCE_END.search(head)
@@ -92,7 +92,7 @@ def opening_names(text: str) -> tuple[str, ...]:
     if not _IS.search(sentence):
         return ()
     found = [*_first_name(sentence), *_also(sentence)]
-    names = [name for one in found for full in title_symbols(one) for name in _no_article(full)]
+    names = [_without_article(name) for one in found for name in title_symbols(one)]
     return tuple(dict.fromkeys(name for name in names if is_name(name)))
 
 
@@ -128,9 +128,9 @@ def _also(sentence: str) -> list[str]:
     ]
 
 
-def _no_article(name: str) -> list[str]:
+def _without_article(name: str) -> str:
     first, _, rest = name.partition(" ")
-    return [name, rest] if rest and first in _ARTICLES else [name]
+    return rest if rest and first in _ARTICLES else name
 
 
 def possible_names(question: str) -> list[str]:

@@ -7,8 +7,16 @@ from typing import NamedTuple
 from memnet.config import Config
 from memnet.controllers import TextController
 from memnet.hops import HopLoop, HopTrace, hop_records
+from memnet.ingest.names import normalise
 from memnet.models.reader import LazyReader
-from memnet.readers import Ranked, Signals, read_facts, read_sentences, read_spans
+from memnet.readers import (
+    Ranked,
+    Signals,
+    asks_for_order,
+    read_facts,
+    read_sentences,
+    read_spans,
+)
 from memnet.storage import Encode, MemoryStore
 from memnet.types import Answer, Candidate, Evidence
 
@@ -110,32 +118,45 @@ class TextAnswers:
         """Possible answers, best first.
 
         Facts answer only a question that names something (``named``): what else shares words with
-        a relation is not what is asked about.
+        a relation is not what is asked about. They come first where it names their subject; else
+        passages do, if they are read with confidence.
         """
         if not ranked:
             return Judged()
-        if ranked[0].slot.kind != "passage" and named:
-            facts = [item for item in ranked if item.slot.kind != "passage"]
-            found = read_facts(question, facts, self._config.answer)
-            if found:
-                return Judged(found)
         passages = [item for item in ranked if item.slot.kind == "passage"]
-        return self._read(question, passages) if passages else Judged()
+        facts: tuple[Candidate, ...] = ()
+        if ranked[0].slot.kind != "passage" and named:
+            others = [item for item in ranked if item.slot.kind != "passage"]
+            facts = read_facts(question, others, self._config.answer)
+            if facts and _subject_named(question, others, facts):
+                return Judged(facts)
+        read = self._read(question, passages) if passages else Judged()
+        unsure = read.abstained or not read.candidates or read.confidence is None
+        return Judged(facts) if facts and unsure else read
 
     def _read(self, question: str, passages: Sequence[Ranked]) -> Judged:
         settings = self._config.answer
+        first = passages[: settings.passages]
+        near = max(item.similarity for item in first) >= settings.support_floor
         loaded = self._reader.load(settings.tokens, self._config.cores())
         if loaded is None:
-            first = passages[: settings.passages]
-            if max(item.similarity for item in first) < settings.support_floor:
-                return Judged()
-            return Judged(read_sentences(question, first, settings)[: settings.passages])
-        found = read_spans(question, passages, settings.passages, loaded.reader)
+            found = read_sentences(question, first, settings)[: settings.passages]
+            return Judged(found) if near else Judged()
+        answers = read_spans(question, passages, settings.passages, loaded.reader)
         confidence = None
         if loaded.calibration is not None:
-            confidence = loaded.calibration.confidence(found.signals)
-        sure = found.signals.answerable if confidence is None else confidence
-        return Judged(found.candidates, confidence, sure < settings.threshold, found.signals)
+            confidence = loaded.calibration.confidence(answers.signals)
+        sure = answers.signals.answerable if confidence is None else confidence
+        withheld = not near or sure < settings.threshold
+        return Judged(answers.candidates, confidence, withheld, answers.signals)
+
+
+def _subject_named(question: str, facts: Sequence[Ranked], candidates: Sequence[Candidate]) -> bool:
+    """Whether the question names the subject of the facts that answer, and asks for no order."""
+    asked = f" {normalise(question)} "
+    subjects = {item.slot.title for item in facts if item.slot.value == candidates[0].text}
+    named = any(f" {normalise(subject)} " in asked for subject in subjects)
+    return named and not asks_for_order(question)
 
 
 def _told_weights(trace: HopTrace, ranked: Iterable[Ranked]) -> dict[int, float]:

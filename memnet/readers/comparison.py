@@ -44,6 +44,11 @@ class _Comparison(NamedTuple):
     """The question that leads from each to the one whose date counts."""
 
 
+def asks_for_order(question: str) -> bool:
+    """Whether a question asks which of two came first, or the like."""
+    return _parsed(question) is not None
+
+
 def compare(question: str, passages: Sequence[Ranked], reader: Reader) -> Compared | None:
     """Answer a question that asks which of two is the older, the later and the like.
 
