@@ -1,7 +1,11 @@
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+# Several processes share the cores: a thread that waits spinning takes one from the others.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 from memnet import Config, Engine, MemoryStore
 from tests.toy import ToyEncoder

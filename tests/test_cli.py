@@ -128,7 +128,7 @@ def test_telling_changes_the_answer_and_keeps_the_history(tmp_path: Path) -> Non
     assert (decision["action"], decision["other_text"]) == ("supersede", "Ann moved to Paris.")
     assert report["slots"] == 2
     answer = _result(run("ask", "Where is Ann?", "--json", store=store))
-    assert (answer["answer"], len(answer["evidence"])) == ("Ann moved to Rome.", 1)
+    assert (answer["answer"], len(answer["evidence"])) == ("Rome", 1)
     paris, rome = _result(run("tell", "--history", "Ann", "--json", store=store))["history"]
     assert paris["valid_until"] == rome["valid_from"]
     assert rome["valid_until"] is None
@@ -149,7 +149,7 @@ def test_eval_in_json(store: Path, tmp_path: Path) -> None:
     }  # fmt: skip
     assert scores["n"] == 60
     assert scores["recall@5"] >= 0.9
-    assert scores["ece"] is None
+    assert 0 <= scores["ece"] <= 1
     assert scores["latency_ms"].keys() == {"p50", "p95"}
     bare = tmp_path / "bare.jsonl"
     bare.write_text('{"question": "Who built the Orre Light?"}\n')

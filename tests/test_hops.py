@@ -230,8 +230,8 @@ def test_a_name_that_everything_mentions_links_nothing(toy_engine: Engine) -> No
     documents = [
         Document(id=str(n), title=f"T{n}", text=f"In Kestle stands house {n}.") for n in range(60)
     ]
-    toy_engine.ingest(documents[:40])
-    assert len(linked_slots(toy_engine._store, [1], None).links) == 39
+    toy_engine.ingest(documents[:20])
+    assert len(linked_slots(toy_engine._store, [1], None).links) == 19
     toy_engine.ingest(documents)
     assert linked_slots(toy_engine._store, [1], None).links == []
 

@@ -41,4 +41,4 @@ def test_the_wheel_runs_outside_the_repository(tmp_path: Path) -> None:
     shown = python(
         "-m", "memnet", "ask", "Who built the Orre Light?", "--store", store, PYTHONPATH=str(target)
     )
-    assert shown.startswith("The Orre Light was built by Una Thale.")
+    assert shown.startswith("Una Thale  (confidence ")

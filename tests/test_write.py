@@ -71,7 +71,7 @@ def test_a_move_changes_the_answer_and_keeps_the_history(memory: Engine) -> None
 
     answer = memory.ask("Where is Ann?", namespace="move")
     assert not answer.abstained
-    assert answer.answer == "Ann moved to Rome"
+    assert answer.answer == "Rome"
     assert [item.text for item in answer.evidence] == ["Ann moved to Rome"]
     paris, rome = memory.history("ann", namespace="move")
     assert (paris.text, rome.text) == ("Ann moved to Paris", "Ann moved to Rome")
@@ -83,11 +83,11 @@ def test_a_move_changes_the_answer_and_keeps_the_history(memory: Engine) -> None
 @pytest.mark.parametrize(
     ("told", "question", "answer"),
     [
-        ("I moved to Rome.", "Where do I live?", "I moved to Rome."),
-        ("The key is in the drawer.", "Where is the key?", "The key is in the drawer."),
-        ("The meeting is on Friday.", "When is the meeting?", "The meeting is on Friday."),
-        ("Ann is married to Bob.", "Who is Ann married to?", "Ann is married to Bob."),
-        ("Bob is tall. He works at Acme.", "Where does Bob work?", "He works at Acme."),
+        ("I moved to Rome.", "Where do I live?", "Rome"),
+        ("The key is in the drawer.", "Where is the key?", "drawer"),
+        ("The meeting is on Friday.", "When is the meeting?", "Friday"),
+        ("Ann is married to Bob.", "Who is Ann married to?", "Bob"),
+        ("Bob is tall. He works at Acme.", "Where does Bob work?", "Acme"),
     ],
 )
 def test_short_statements_are_answers(
@@ -310,7 +310,7 @@ def test_asking_raises_usage_without_waiting_for_a_writer(tmp_path: Path) -> Non
     first, second = (engine_at(tmp_path / "store") for _ in range(2))
     _tell(first, "Ann moved to Paris.")
     with first._store.writing():
-        assert second.ask("Ann moved where to?").answer == "Ann moved to Paris."
+        assert second.ask("Ann moved where to?").answer == "Paris"
         second.close()
     assert _usage(first) == {1: 1.0}
     third = engine_at(tmp_path / "store")
@@ -415,7 +415,7 @@ def test_two_writers_take_turns(tmp_path: Path) -> None:
     thread.join()
     assert _tell(first, "Ann moved to Rome.") == ["supersede"]
     for engine in (first, second):
-        assert engine.ask("Ann moved where to?").answer == "Ann moved to Rome."
+        assert engine.ask("Ann moved where to?").answer == "Rome"
         engine.close()
 
 
