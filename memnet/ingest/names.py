@@ -62,9 +62,14 @@ def symbol(name: str) -> str:
     return normalise(name) or name.strip().casefold()
 
 
+def without_brackets(title: str) -> str:
+    """A title without what tells it from others: "Orre (ship)" as "Orre"."""
+    return _BRACKETS.sub("", title).strip() or title
+
+
 def title_symbols(title: str) -> tuple[str, ...]:
     """The names under which something of this title is known: in full, and without brackets."""
-    names = (normalise(title), normalise(_BRACKETS.sub("", title)))
+    names = (normalise(title), normalise(without_brackets(title)))
     return tuple(dict.fromkeys(name for name in names if name))
 
 

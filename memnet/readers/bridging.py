@@ -4,9 +4,8 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from memnet.ingest.names import normalise, title_symbols
+from memnet.ingest.names import normalise, title_symbols, without_brackets
 from memnet.readers.extractive import Reader
-from memnet.readers.packs import Passage
 from memnet.readers.ranked import Ranked
 
 ROLES = {
@@ -115,17 +114,24 @@ def _phrase(question: str, passages: Sequence[Ranked]) -> _Phrase | None:
 def _filled(
     question: str, phrase: _Phrase, passages: Sequence[Ranked], reader: Reader
 ) -> Bridged | None:
-    slot = passages[phrase.place].slot
-    reading = reader.read(_asked(phrase), [Passage(slot.title, slot.text)])
-    if not reading.spans:
+    found = read_best(_asked(phrase), passages[phrase.place], reader)
+    if found is None:
         return None
-    best = reading.spans[0]
-    text = slot.text[best.start : best.end]
+    text, probability = found
     about = place_about(text, passages)
     if about is None or about == phrase.place:
         return None
     rewritten = f"{question[: phrase.start]}{text}{question[phrase.end :]}"
-    return Bridged(rewritten, about, best.probability)
+    return Bridged(rewritten, about, probability)
+
+
+def read_best(question: str, item: Ranked, reader: Reader) -> tuple[str, float] | None:
+    """The likeliest span of one passage, with its probability; None if there is none."""
+    reading = reader.read(question, [item.passage])
+    if not reading.spans:
+        return None
+    best = reading.spans[0]
+    return item.slot.text[best.start : best.end], best.probability
 
 
 def _asked(phrase: _Phrase) -> str:
@@ -155,8 +161,3 @@ def place_about(name: str, passages: Sequence[Ranked]) -> int | None:
 
 def _title(item: Ranked) -> str:
     return without_brackets(item.slot.title)
-
-
-def without_brackets(title: str) -> str:
-    """A title without what tells it from others: "Orre (ship)" as "Orre"."""
-    return re.sub(r"\s*\([^()]*\)", "", title).strip() or title

@@ -5,12 +5,9 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from dateutil import parser
-
-from memnet.ingest.names import normalise, title_symbols
-from memnet.readers.bridging import ROLES, place_about, without_brackets
+from memnet.ingest.names import normalise, title_symbols, without_brackets
+from memnet.readers.bridging import ROLES, place_about, read_best
 from memnet.readers.extractive import Reader
-from memnet.readers.packs import Passage
 from memnet.readers.ranked import Ranked
 
 _ORDER = re.compile(
@@ -126,7 +123,7 @@ def _dated(
     name = without_brackets(passages[place].slot.title)
     probability = 1.0
     if comparison.asks_for_role is not None:
-        person = _read(comparison.asks_for_role.format(name), passages[place], reader)
+        person = read_best(comparison.asks_for_role.format(name), passages[place], reader)
         if person is None:
             return None
         name, probability = person
@@ -134,21 +131,15 @@ def _dated(
         if about is None:
             return None
         place = about
-    written = _read(comparison.asks_for_date.format(name), passages[place], reader)
+    written = read_best(comparison.asks_for_date.format(name), passages[place], reader)
     date = None if written is None else _date(written[0])
     return None if written is None or date is None else (date, probability * written[1])
 
 
-def _read(question: str, item: Ranked, reader: Reader) -> tuple[str, float] | None:
-    reading = reader.read(question, [Passage(item.slot.title, item.slot.text)])
-    if not reading.spans:
-        return None
-    best = reading.spans[0]
-    return item.slot.text[best.start : best.end], best.probability
-
-
 def _date(written: str) -> tuple[int, ...] | None:
     """Year, month and day, as far as they are written; None without a year."""
+    from dateutil import parser  # few questions compare dates, and each start would pay for it
+
     year = _YEAR.search(written)
     if year is None:
         return None

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from memnet.readers.packs import Passage
 from memnet.storage import Slot
 
 
@@ -18,3 +19,8 @@ class Ranked:
     """Weight of the slot in the last hop's attention, 0..1."""
     hop: int
     """The first hop, counted from 1, that ranked the slot as evidence."""
+
+    @property
+    def passage(self) -> Passage:
+        """The slot as readers take it."""
+        return Passage(self.slot.title, self.slot.text)

@@ -9,7 +9,6 @@ from memnet.readers.bridging import bridge
 from memnet.readers.comparison import Compared, compare
 from memnet.readers.confidence import Signals
 from memnet.readers.extractive import Reader, Reading, Span
-from memnet.readers.packs import Passage
 from memnet.readers.ranked import Ranked
 from memnet.types import Candidate
 
@@ -40,7 +39,7 @@ def read_spans(question: str, passages: Sequence[Ranked], most: int, reader: Rea
         reader: of spans.
     """
     read = passages[:most]
-    reading = reader.read(question, [_passage(item) for item in read])
+    reading = reader.read(question, [item.passage for item in read])
     candidates = _candidates(
         [*_attended(reading.spans, read), *_bridged(question, passages, reader)]
     )
@@ -50,10 +49,6 @@ def read_spans(question: str, passages: Sequence[Ranked], most: int, reader: Rea
         candidates = [_compared(compared, passages), *candidates]
     found = tuple(candidates[:_MOST_CANDIDATES])
     return SpanAnswers(found, _signals(question, read, reading, found, compared))
-
-
-def _passage(item: Ranked) -> Passage:
-    return Passage(item.slot.title, item.slot.text)
 
 
 def _attended(spans: Iterable[Span], passages: Sequence[Ranked]) -> Iterator[Candidate]:
@@ -77,7 +72,7 @@ def _bridged(question: str, passages: Sequence[Ranked], reader: Reader) -> Itera
     found = bridge(question, passages, reader)
     if found is not None:
         alone = passages[found.place : found.place + 1]
-        reading = reader.read(found.question, [_passage(alone[0])])
+        reading = reader.read(found.question, [alone[0].passage])
         for span in reading.spans:
             yield _placed(span, alone, found.probability)
 
