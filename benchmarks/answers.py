@@ -142,7 +142,7 @@ def _confidence(pairs: Iterable[tuple[dict[str, Any], Answer]]) -> dict[str, Any
         "answerable_auroc": area_under_roc(
             [value for value, _ in paired], [so for _, so in paired]
         ),
-        "reliability": [one._asdict() for one in reliability(sure, right)],
+        "reliability": [one.model_dump() for one in reliability(sure, right)],
     }
 
 

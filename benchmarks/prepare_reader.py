@@ -1,7 +1,7 @@
 """Question sets as the examples that ``memnet train reader`` learns from.
 
     python -m benchmarks.prepare_reader --data DIR --out OUT
-    memnet train reader --train OUT/train.jsonl --dev OUT/dev.jsonl --cloze 7000 --store STORE
+    memnet train reader --train OUT/train.jsonl --dev OUT/dev.jsonl --made 10000 --store STORE
         --bfloat16 --out READER
     memnet train confidence --train OUT/held_out.jsonl --store STORE --reader READER --out READER
 

@@ -253,7 +253,12 @@ def text(
 )
 @_out_option
 @click.option(
-    "--cloze",
+    "--start",
+    type=click.Path(path_type=Path),
+    help="Folder of a reader to go on from.  [default: one that can't read yet]",
+)
+@click.option(
+    "--made",
     type=click.IntRange(min=0),
     default=0,
     show_default=True,
@@ -274,7 +279,8 @@ def reader(
     train_files: tuple[Path, ...],
     dev_files: tuple[Path, ...],
     out: Path,
-    cloze: int,
+    start: Path | None,
+    made: int,
     passes: int | None,
     bfloat16: bool,
     threads: int | None,
@@ -302,8 +308,9 @@ def reader(
         for files in (train_files, dev_files)
     )
     best = train_reader(
-        ReaderData(learned, chosen_by, _cloze(store, cloze, seed)),
+        ReaderData(learned, chosen_by, _made(store, made, seed)),
         out,
+        start=start,
         seed=seed,
         passes=passes,
         bfloat16=bfloat16,
@@ -316,11 +323,11 @@ def reader(
         click.echo(f"Best score on dev examples {100 * best:.1f} %; the reader is in {out}.")
 
 
-def _cloze(store: Path | None, most: int, seed: int) -> "list[ReaderExample]":
+def _made(store: Path | None, most: int, seed: int) -> "list[ReaderExample]":
     if not most:
         return []
     with open_engine(store, model="untrained") as engine:
-        return engine.cloze_examples(most, seed=seed)
+        return engine.reader_examples(most, seed=seed)
 
 
 @train.command()

@@ -307,16 +307,20 @@ class Engine:
             self._store, self._encoder.encode, groups, Path(out), self.config.hop, seed, on_stage
         )
 
-    def cloze_examples(self, most: int, *, seed: int = 0) -> "list[ReaderExample]":
+    def reader_examples(self, most: int, *, seed: int = 0) -> "list[ReaderExample]":
         """Questions for a reader to learn from, made from the documents of this memory.
+
+        Up to half are templated, the others cloze questions.
 
         Args:
             most: questions to make.
             seed: of the choice.
         """
         from memnet.training.cloze import cloze_examples
+        from memnet.training.templates import templated_examples
 
-        return cloze_examples(self._store, most, seed)
+        templated = templated_examples(self._store, most // 2, seed)
+        return templated + cloze_examples(self._store, most - len(templated), seed)
 
     def train_confidence(
         self, questions: Sequence[Question], out: str | os.PathLike[str]

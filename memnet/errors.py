@@ -34,3 +34,9 @@ class ModelError(MemnetError):
 
 class DependencyError(MemnetError):
     """An optional library that this call needs is not installed."""
+
+
+def first_line(error: Exception) -> str:
+    """What another library's error says, in one line."""
+    said = str(error).strip()
+    return said.splitlines()[0] if said else type(error).__name__

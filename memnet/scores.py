@@ -4,9 +4,10 @@ import re
 import string
 from collections import Counter
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
+
+from memnet.types import ReliabilityBin
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -65,18 +66,9 @@ def area_under_roc(scores: Sequence[float], positive: Sequence[bool]) -> float |
     return float(((difference > 0) + 0.5 * (difference == 0)).mean())
 
 
-class Bin(NamedTuple):
-    """Answers of like confidence."""
-
-    size: int
-    """Answers in it."""
-    confidence: float
-    """Mean, 0..1."""
-    right: float
-    """Share that is right, 0..1."""
-
-
-def reliability(confidence: Sequence[float], right: Sequence[float], bins: int = 10) -> list[Bin]:
+def reliability(
+    confidence: Sequence[float], right: Sequence[float], bins: int = 10
+) -> list[ReliabilityBin]:
     """Answers in bins of equal width by confidence; bins that hold none are left out.
 
     Source: DeGroot and Fienberg 1983 (reliability diagram).
@@ -84,7 +76,11 @@ def reliability(confidence: Sequence[float], right: Sequence[float], bins: int =
     sure, so = np.asarray(confidence, np.float64), np.asarray(right, np.float64)
     which = np.minimum((sure * bins).astype(int), bins - 1)
     return [
-        Bin(int(chosen.sum()), float(sure[chosen].mean()), float(so[chosen].mean()))
+        ReliabilityBin(
+            size=int(chosen.sum()),
+            confidence=float(sure[chosen].mean()),
+            right=float(so[chosen].mean()),
+        )
         for chosen in (which == number for number in range(bins))
         if chosen.any()
     ]

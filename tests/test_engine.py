@@ -150,7 +150,7 @@ def test_questions_files_are_checked(tmp_path: Path) -> None:
     for content, complaint in (
         ("", "holds no questions"),
         ('{"question": 3}', "line 1: question: Input should be a valid string"),
-        ('\n{"question": " "}', "line 2: the question is blank"),
+        ('\n{"question": " "}', "line 2: question: the question is blank"),
         ("{", "line 1: line: Invalid JSON"),
     ):
         path.write_text(content)

@@ -1,8 +1,10 @@
 import json
 import random
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 import torch
@@ -25,6 +27,7 @@ from memnet.training.reader_data import (
     packed_example,
     read_reader_examples,
 )
+from memnet.training.templates import templated_examples
 from memnet.types import Candidate
 from tests.toy import ToyEncoder
 
@@ -170,9 +173,9 @@ def test_cloze_questions_have_their_answer_in_their_passage(tmp_path: Path) -> N
             )
             for place, name in PEOPLE.items()
         )
-        examples = engine.cloze_examples(5, seed=2)
+        examples = engine.reader_examples(5, seed=2)
         assert len(examples) == 5
-        assert examples == engine.cloze_examples(5, seed=2) != engine.cloze_examples(5, seed=3)
+        assert examples == engine.reader_examples(5, seed=2) != engine.reader_examples(5, seed=3)
     for example in examples:
         [answer], [passage] = example.answers, example.passages
         assert answer in passage.text
@@ -180,6 +183,63 @@ def test_cloze_questions_have_their_answer_in_their_passage(tmp_path: Path) -> N
         assert example.question.endswith("?")
         words = {"when"} if answer == "1912" else {"what", "who", "which"}
         assert words & set(re.findall(r"\w+", example.question))
+
+
+FILMS = {"Grey Tide": "Ada Orre", "Far Light": "Ada Orre", "Low Water": "Bo Rank"}
+DIRECTORS = {"Ada Orre": ("Danish", 1901), "Bo Rank": ("Polish", 1950), "Cy Dell": ("Danish", 1970)}
+
+
+def test_templated_questions_follow_what_is_said() -> None:
+    with _memory(
+        {
+            **{film: f"{film} is a film directed by {name}." for film, name in FILMS.items()},
+            **{
+                name: f"{name} (born 2 May {year}) is a {nation} director."
+                for name, (nation, year) in DIRECTORS.items()
+            },
+        }
+    ) as store:
+        examples = templated_examples(store, 60, seed=4)
+        assert examples == templated_examples(store, 60, seed=4)
+    kinds = dict.fromkeys(("alone", "led", "alike", "directors", "older"), 0)
+    for example in examples:
+        titles = [passage.title for passage in example.passages]
+        said = [DIRECTORS[FILMS.get(title, title)] for title in titles if title not in FILMS]
+        [answer] = example.answers
+        if example.question.startswith("Do both films"):
+            kinds["directors"] += 1
+            assert titles[1::2] == [FILMS[film] for film in titles[::2]]
+            assert answer == ("yes" if said[0][0] == said[1][0] else "no")
+        elif "same" in example.question:
+            kinds["alike"] += 1
+            assert answer == ("yes" if said[0][0] == said[1][0] else "no")
+        elif " or " in example.question:
+            kinds["older"] += 1
+            assert answer == min(titles, key=lambda name: DIRECTORS[name][1])
+        elif "the director of" in example.question and len(titles) == 2:
+            kinds["led"] += 1
+            assert titles[1] == FILMS[titles[0]]
+            assert titles[0] in example.question
+            assert titles[1] not in example.question
+            assert answer in (said[0][0], f"2 May {said[0][1]}")
+        else:
+            kinds["alone"] += 1
+            assert titles[0] in example.question
+            assert answer in example.passages[0].text
+    assert all(kinds.values()), kinds
+
+
+@contextmanager
+def _memory(texts: dict[str, str]) -> Iterator[MemoryStore]:
+    """A store of one passage for each title."""
+    encoder = ToyEncoder()
+    with TemporaryDirectory() as folder:
+        store = MemoryStore(folder, fingerprint=encoder.fingerprint, dimension=64, create=True)
+        with Engine(store, encoder, Config(), "untrained", "sentences") as engine:
+            engine.ingest(
+                Document(id=title, title=title, text=text) for title, text in texts.items()
+            )
+            yield store
 
 
 def _signals(answer: float, answerable: float = 0.5) -> Signals:

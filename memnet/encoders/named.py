@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memnet.encoders.protocol import MENTION, TokenStates
-from memnet.errors import DependencyError, EncoderError
+from memnet.errors import DependencyError, EncoderError, first_line
 
 _PREFIX = "sentence-transformers/"
 _STORED = re.compile(rf"{_PREFIX}(.+)/[0-9a-f]{{12}}$")
@@ -38,10 +38,9 @@ class NamedEncoder:
         try:
             self._model: Any = SentenceTransformer(name, device="cpu")
         except Exception as error:  # the library raises all kinds of them
-            first = str(error).splitlines()[0] if str(error) else type(error).__name__
             raise EncoderError(
-                f"the encoder {name!r} can't be loaded ({first}); expected the name or folder of a "
-                "sentence-transformers model"
+                f"the encoder {name!r} can't be loaded ({first_line(error)}); "
+                "expected the name or folder of a sentence-transformers model"
             ) from error
         self.dimension: int = len(self.encode([""])[0])
         self.fingerprint = f"{_PREFIX}{name}/{_digest(self._model)}"

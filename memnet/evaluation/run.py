@@ -15,7 +15,7 @@ from memnet.scores import (
     reliability,
     set_f1,
 )
-from memnet.types import Answer, Evaluation, ReliabilityBin
+from memnet.types import Answer, Evaluation
 
 _SLOTS = 50
 """Evidence asked for, so that ten distinct sources come up where documents have several slots."""
@@ -79,7 +79,7 @@ def evaluate(
         ),
         answerable_auroc=area_under_roc(sure, [bool(asked.answers) for asked, _ in calibrated]),
         ece=calibration_error(sure, rights),
-        reliability=tuple(ReliabilityBin(**one._asdict()) for one in reliability(sure, rights)),
+        reliability=tuple(reliability(sure, rights)),
         latency_ms={
             "p50": float(np.percentile(elapsed, 50)),
             "p95": float(np.percentile(elapsed, 95)),

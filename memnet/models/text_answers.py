@@ -68,8 +68,7 @@ class TextAnswers:
         """Answer a question; arguments as for ``Engine.ask``."""
         started = time.perf_counter()
         with self._store.reading():
-            trace = self._loop.run(question, hops or self._config.hop.hops, namespace)
-            ranked = self._ranked(trace, top_k)
+            trace, ranked = self._found(question, hops, top_k, namespace)
             records = hop_records(trace, self._store, top_k)
         self._on_read(_told_weights(trace, ranked))
         judged = self._judged(question, ranked, bool(trace.steps[0].state.named))
@@ -89,9 +88,14 @@ class TextAnswers:
     def judged(self, question: str) -> Judged:
         """What is answered to a question, and by which signals: to learn confidence from."""
         with self._store.reading():
-            trace = self._loop.run(question, self._config.hop.hops)
-            ranked = self._ranked(trace, self._config.hop.evidence)
+            trace, ranked = self._found(question, None, self._config.hop.evidence, None)
         return self._judged(question, ranked, bool(trace.steps[0].state.named))
+
+    def _found(
+        self, question: str, hops: int | None, top_k: int, namespace: str | None
+    ) -> tuple[HopTrace, list[Ranked]]:
+        trace = self._loop.run(question, hops or self._config.hop.hops, namespace)
+        return trace, self._ranked(trace, top_k)
 
     def _ranked(self, trace: HopTrace, top_k: int) -> list[Ranked]:
         """The best slots of the last hop, and every fact, so that a set of facts is whole."""

@@ -1,10 +1,12 @@
 """The extractive reader: short answers that stand word for word in the evidence."""
 
+import math
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple, Protocol
 
 import torch
+from torch import Tensor
 
 from memnet.encoders.threads import one_thread_each
 from memnet.readers.packs import Pack, Packer, Passage
@@ -101,14 +103,40 @@ class ExtractiveReader:
 
 def _spans(pack: Pack, scores: SpanScores, weight: float) -> list[Span]:
     """The likeliest spans of a pack that stay within one passage."""
-    both = scores.start[0, :, None] + scores.end[0, None, :]
-    size = both.shape[0]
-    near = torch.ones(size, size, dtype=torch.bool).triu().tril(_LONGEST_SPAN - 1)
-    best = both.masked_fill(~near, -torch.inf).flatten().topk(min(_MOST_SPANS, size))
+    inside = torch.tensor([place is not None for place in pack.places])
     spans: list[Span] = []
-    for log_probability, place in zip(best.values.tolist(), best.indices.tolist(), strict=True):
-        first, last = pack.places[place // size], pack.places[place % size]
+    for start, end, score in best_spans(
+        scores.start[0], scores.end[0], inside, _LONGEST_SPAN, _MOST_SPANS
+    ):
+        first, last = pack.places[start], pack.places[end]
         if first is not None and last is not None and first[0] == last[0]:
-            probability = weight * float(torch.tensor(log_probability).exp())
-            spans.append(Span(first[0], first[1], last[2], probability))
+            spans.append(Span(first[0], first[1], last[2], weight * math.exp(score)))
     return spans
+
+
+def best_spans(
+    start: Tensor, end: Tensor, inside: Tensor, longest: int, most: int
+) -> list[tuple[int, int, float]]:
+    """The spans of T tokens with the largest sum of the scores of their ends.
+
+    Args:
+        start: [T] float32, scores of tokens as the first.
+        end: [T] float32, as the last.
+        inside: [T] bool, tokens where a span may start or end.
+        longest: tokens of a span.
+        most: spans to give.
+
+    Returns:
+        First token, last token and score, the best first.
+    """
+    size = len(start)
+    near = torch.ones(size, size, dtype=torch.bool).triu().tril(longest - 1)
+    both = (start[:, None] + end[None, :]).masked_fill(
+        ~(near & inside[:, None] & inside[None, :]), -torch.inf
+    )
+    best = both.flatten().topk(min(most, size))
+    return [
+        (place // size, place % size, score)
+        for score, place in zip(best.values.tolist(), best.indices.tolist(), strict=True)
+        if score > -torch.inf
+    ]

@@ -4,11 +4,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from memnet.encoders.threads import one_thread_each
-from memnet.errors import DependencyError, ModelError
-from memnet.readers.extractive import Reading, Span
+from memnet.errors import DependencyError, ModelError, first_line
+from memnet.readers.extractive import Reading, Span, best_spans
 from memnet.readers.packs import Passage
 
 _LONGEST, _STRIDE = 384, 128
@@ -43,10 +42,10 @@ class NamedReader:
             self._tokenizer: Any = AutoTokenizer.from_pretrained(name, use_fast=True)
             self._model: Any = AutoModelForQuestionAnswering.from_pretrained(name).eval()
         except Exception as error:  # the library raises all kinds of them
-            first = str(error).splitlines()[0] if str(error) else type(error).__name__
             raise ModelError(
-                f"there is no reader {name!r} ({first}); expected 'spans', 'sentences', a folder "
-                "that 'memnet train reader' made, or the name of an extractive model"
+                f"there is no reader {name!r} ({first_line(error)}); expected 'spans', "
+                "'sentences', a folder that 'memnet train reader' made, or the name of an "
+                "extractive model"
             ) from error
 
     def read(self, question: str, passages: Sequence[Passage]) -> Reading:
@@ -91,21 +90,6 @@ class NamedReader:
             nothing = min(nothing, float(start[0] + end[0]))
             found += [
                 (Span(number, places[first][0], places[last][1], 0.0), score)
-                for first, last, score in _best(start, end, inside)
+                for first, last, score in best_spans(start, end, inside, _LONGEST_SPAN, _MOST_SPANS)
             ]
         return found, nothing
-
-
-def _best(start: Tensor, end: Tensor, inside: Tensor) -> list[tuple[int, int, float]]:
-    """First and last token and score of the best spans of a window."""
-    size = len(start)
-    near = torch.ones(size, size, dtype=torch.bool).triu().tril(_LONGEST_SPAN - 1)
-    both = (start[:, None] + end[None, :]).masked_fill(
-        ~(near & inside[:, None] & inside[None, :]), -torch.inf
-    )
-    best = both.flatten().topk(min(_MOST_SPANS, size))
-    return [
-        (place // size, place % size, score)
-        for score, place in zip(best.values.tolist(), best.indices.tolist(), strict=True)
-        if score > -torch.inf
-    ]

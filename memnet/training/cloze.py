@@ -8,6 +8,7 @@ from memnet.hops.links import linked_slots
 from memnet.ingest.names import normalise
 from memnet.ingest.windows import sentences
 from memnet.storage import MemoryStore, Slot
+from memnet.training.from_passages import made_from_passages
 from memnet.training.reader_data import ReaderExample, ReaderPassage
 
 _NAME = re.compile(r"\b[A-Z][\w'’.-]+(?: [A-Z][\w'’.-]+)*|\b[12]\d{3}\b|\b\d[\d,.]*\d\b")
@@ -32,15 +33,12 @@ def cloze_examples(store: MemoryStore, most: int, seed: int) -> list[ReaderExamp
         seed: of the choice.
     """
     chance = random.Random(seed)
-    ids = store.passage_ids().tolist()
-    chance.shuffle(ids)
-    made: list[ReaderExample] = []
-    for slot in ids:
-        if len(made) >= most:
-            break
+
+    def some(slot: int) -> list[ReaderExample]:
         found = list(_of_slot(store, slot, chance))
-        made += chance.sample(found, min(_OF_A_SLOT, len(found)))
-    return made[:most]
+        return chance.sample(found, min(_OF_A_SLOT, len(found)))
+
+    return made_from_passages(store, most, chance, some)
 
 
 def _of_slot(store: MemoryStore, slot_id: int, chance: random.Random) -> Iterator[ReaderExample]:

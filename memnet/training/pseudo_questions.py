@@ -9,6 +9,7 @@ from memnet.hops.links import Link, linked_slots
 from memnet.ingest.questions import Question
 from memnet.ingest.windows import sentences
 from memnet.storage import MemoryStore, Slot
+from memnet.training.from_passages import made_from_passages
 
 _LONGEST = 18
 """Words taken of each of the two sentences: questions are short."""
@@ -27,14 +28,9 @@ def pseudo_questions(store: MemoryStore, most: int, seed: int) -> list[Question]
         seed: of the choice.
     """
     chance = random.Random(seed)
-    ids = store.passage_ids().tolist()
-    chance.shuffle(ids)
-    made: list[Question] = []
-    for slot in ids:
-        if len(made) == most:
-            break
-        made.extend(_question(store, slot, chance))
-    return made
+    return made_from_passages(
+        store, most, chance, lambda slot: list(_question(store, slot, chance))
+    )
 
 
 def _question(store: MemoryStore, slot: int, chance: random.Random) -> Iterator[Question]:

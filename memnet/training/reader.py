@@ -11,7 +11,7 @@ from torch import Tensor
 
 from memnet.encoders.weights import checked_folder, load_tokenizer
 from memnet.errors import InputError
-from memnet.models.reader import encoder_network, save_reader
+from memnet.models.reader import encoder_network, load_span_network, save_reader
 from memnet.readers.extractive import ExtractiveReader, Reading
 from memnet.readers.packs import Packer, Passage
 from memnet.readers.span_network import SpanNetwork, span_loss
@@ -41,7 +41,7 @@ class ReaderData(NamedTuple):
     train: Sequence[ReaderExample]
     dev: Sequence[ReaderExample]
     """Others, to choose the best weights by."""
-    cloze: Sequence[ReaderExample] = ()
+    made: Sequence[ReaderExample] = ()
     """Made from the documents themselves; seen in the first pass only."""
 
 
@@ -49,6 +49,7 @@ def train_reader(
     data: ReaderData,
     out: Path,
     *,
+    start: Path | None = None,
     seed: int = 0,
     passes: int | None = None,
     bfloat16: bool = False,
@@ -60,6 +61,7 @@ def train_reader(
     Args:
         data: examples.
         out: folder of the reader, to be given to ``Engine.open``.
+        start: folder of a reader to start from; None for one that has not learned to read.
         seed: of all that is random.
         passes: over the examples; None for 3.
         bfloat16: multiply in 16 bits, faster where the processor has instructions for it.
@@ -72,12 +74,13 @@ def train_reader(
 
     Raises:
         InputError: no example can be learned from.
-        ModelError: ``out`` can't be written, or holds another unfinished run.
+        ModelError: ``out`` can't be written, or holds another unfinished run; ``start`` holds no
+            whole reader.
     """
     if threads is not None:
         torch.set_num_threads(threads)
     torch.manual_seed(seed)
-    network = encoder_network(_DROPOUT)
+    network = encoder_network(_DROPOUT) if start is None else load_span_network(start, _DROPOUT)
     for embedding in (network.encoder.words, network.encoder.positions):
         embedding.requires_grad_(False)
     task = _Reading(network, data, seed, bfloat16)
@@ -91,7 +94,8 @@ def train_reader(
     notes = {
         "seed": seed,
         "data": _digest(data),
-        "examples": [len(data.train), len(data.cloze)],
+        "start": None if start is None else start.name,
+        "examples": [len(data.train), len(data.made)],
         "bfloat16": bfloat16,
         "torch": torch.__version__,
     }
@@ -170,11 +174,11 @@ class _Reading:
         """Nothing to go on from."""
 
     def _examples(self, number: int) -> list[ReaderExample]:
-        return [*self._data.train, *(self._data.cloze if number == 0 else ())]
+        return [*self._data.train, *(self._data.made if number == 0 else ())]
 
     def _starts(self, number: int) -> range:
         """First examples of the parts of a pass."""
-        return range(0, len(self._data.train) + (0 if number else len(self._data.cloze)), _PART)
+        return range(0, len(self._data.train) + (0 if number else len(self._data.made)), _PART)
 
     def _packed(
         self, examples: Sequence[ReaderExample], chance: random.Random

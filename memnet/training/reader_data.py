@@ -4,12 +4,11 @@ import os
 import random
 import re
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from memnet.errors import InputError
+from memnet.ingest.questions import read_lines
 from memnet.readers.packs import Pack, Packer, Passage
 from memnet.readers.span_network import NO, NO_ANSWER, SPAN, YES
 
@@ -59,27 +58,8 @@ def read_reader_examples(path: str | os.PathLike[str]) -> list[ReaderExample]:
     Raises:
         InputError: it can't be read, holds no example, or a line is not one.
     """
-    try:
-        with Path(path).open(encoding="utf-8") as file:
-            lines = enumerate(file, start=1)
-            examples = [_parsed(path, *numbered) for numbered in lines if numbered[1].strip()]
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"the file {path} can't be read: {error}") from error
-    if not examples:
-        raise InputError(f"the file {path} holds no examples; expected JSON lines")
-    return examples
-
-
-def _parsed(path: str | os.PathLike[str], number: int, line: str) -> ReaderExample:
-    try:
-        return ReaderExample.model_validate_json(line)
-    except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(map(str, first["loc"])) or "line"
-        raise InputError(
-            f"{path}, line {number}: {field}: {first['msg']}; expected "
-            '{"question": str, "answers": [str], "passages": [{"title": str, "text": str}]}'
-        ) from error
+    expected = '{"question": str, "answers": [str], "passages": [{"title": str, "text": str}]}'
+    return read_lines(path, ReaderExample, "example", expected)
 
 
 def packed_example(

@@ -16,6 +16,7 @@ from memnet.errors import InputError
 from memnet.hops import HopLoop
 from memnet.ingest.questions import Question
 from memnet.models.stored import save_text_model
+from memnet.scores import recall
 from memnet.storage import Encode, MemoryStore
 from memnet.training.pseudo_questions import pseudo_questions
 
@@ -142,8 +143,7 @@ class _Learner:
         shares: list[float] = []
         for asked, _ in questions:
             slots = self._store.fetch(loop.run(asked.question, _HOPS).last.ids)
-            first = list(dict.fromkeys(slot.source for slot in slots))[:_RECALL_AT]
-            shares.append(len(set(first) & set(asked.gold)) / len(set(asked.gold)))
+            shares.append(recall([slot.source for slot in slots], asked.gold, _RECALL_AT))
         return sum(shares) / len(shares)
 
     def _examples(
