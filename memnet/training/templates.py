@@ -1,4 +1,4 @@
-"""Templated questions: what sentences of common forms answer about what a passage is about."""
+"""Templated questions, which sentences of common forms answer ("..., directed by Ann Orre")."""
 
 import random
 import re
@@ -8,6 +8,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from memnet.ingest.names import symbol, without_brackets
+from memnet.ingest.questions import Question
 from memnet.storage import MemoryStore, Slot
 from memnet.training.reader_data import ReaderExample, ReaderPassage
 
@@ -100,8 +101,38 @@ class _Statement(NamedTuple):
         return without_brackets(self.slot.title)
 
 
+class _Asked(NamedTuple):
+    """A question with its answer and what has to be read for it."""
+
+    question: str
+    answer: str
+    slots: tuple[Slot, ...]
+
+
+def templated_questions(store: MemoryStore, most: int, seed: int) -> list[list[Question]]:
+    """Questions with their sources: about one passage each, and about one that another leads to.
+
+    Args:
+        store: the memory.
+        most: questions of each kind to make.
+        seed: of the choice.
+
+    Returns:
+        Two lists; empty where no sentence has one of the forms.
+    """
+    chance = random.Random(seed)
+    stated = _stated(store)
+    return [
+        [
+            Question(question=one.question, gold=tuple(slot.source for slot in one.slots))
+            for one in islice(kind, most)
+        ]
+        for kind in (_alone(stated, chance), _led(stated, chance))
+    ]
+
+
 def templated_examples(store: MemoryStore, most: int, seed: int) -> list[ReaderExample]:
-    """Questions that passages answer in sentences of common forms ("..., directed by Ann Orre").
+    """Questions for a reader, with what they ask about.
 
     A third are about one passage. The others need several: whether two subjects are alike, or which
     is earlier (a sixth), and what is said in one of someone whom another names.
@@ -118,10 +149,10 @@ def templated_examples(store: MemoryStore, most: int, seed: int) -> list[ReaderE
         (_alike(stated, chance), most // 6),
         (_led(stated, chance), most),
     ]
-    made: list[ReaderExample] = []
+    made: list[_Asked] = []
     for kind, share in kinds:
         made += islice(kind, min(share, most - len(made)))
-    return [_among_others(one, stated, chance) for one in made]
+    return [_example(one, stated, chance) for one in made]
 
 
 def _stated(store: MemoryStore) -> list[_Statement]:
@@ -145,13 +176,13 @@ def _of_slot(slot: Slot) -> Iterator[_Statement]:
                 yield _Statement(slot, form, answer)
 
 
-def _alone(stated: list[_Statement], chance: random.Random) -> Iterator[ReaderExample]:
+def _alone(stated: list[_Statement], chance: random.Random) -> Iterator[_Asked]:
     for one in chance.sample(stated, len(stated)):
         question = chance.choice(one.form.questions).format(one.subject)
-        yield _example(question, one.answer, one.slot)
+        yield _Asked(question, one.answer, (one.slot,))
 
 
-def _led(stated: list[_Statement], chance: random.Random) -> Iterator[ReaderExample]:
+def _led(stated: list[_Statement], chance: random.Random) -> Iterator[_Asked]:
     """What is said of the one who is something to a subject."""
     about: dict[str, list[_Statement]] = defaultdict(list)
     for one in stated:
@@ -163,10 +194,10 @@ def _led(stated: list[_Statement], chance: random.Random) -> Iterator[ReaderExam
             said = chance.choice(further)
             role = one.form.role.format(one.subject)
             question = chance.choice(said.form.questions).format(role)
-            yield _example(question, said.answer, one.slot, said.slot)
+            yield _Asked(question, said.answer, (one.slot, said.slot))
 
 
-def _alike(stated: list[_Statement], chance: random.Random) -> Iterator[ReaderExample]:
+def _alike(stated: list[_Statement], chance: random.Random) -> Iterator[_Asked]:
     """Whether two are of one country, they or who directed them, and which of two is earlier."""
     nations: dict[str, list[_Statement]] = defaultdict(list)
     for one in stated:
@@ -196,16 +227,16 @@ def _directed(
     ]
 
 
-def _same_country(pair: list[_Statement], chance: random.Random) -> ReaderExample:
+def _same_country(pair: list[_Statement], chance: random.Random) -> _Asked:
     question = chance.choice(_SAME_COUNTRY).format(*(said.subject for said in pair))
-    return _example(question, _alike_word(*pair), *(said.slot for said in pair))
+    return _Asked(question, _alike_word(*pair), tuple(said.slot for said in pair))
 
 
-def _same_directors(pair: list[tuple[_Statement, _Statement]]) -> ReaderExample:
+def _same_directors(pair: list[tuple[_Statement, _Statement]]) -> _Asked:
     films = " and ".join(film.subject for film, _ in pair)
     question = f"Do both films {films} have directors from the same country?"
-    slots = [said.slot for both in pair for said in both]
-    return _example(question, _alike_word(*(person for _, person in pair)), *slots)
+    slots = tuple(said.slot for both in pair for said in both)
+    return _Asked(question, _alike_word(*(person for _, person in pair)), slots)
 
 
 def _alike_word(one: _Statement, other: _Statement) -> str:
@@ -214,32 +245,26 @@ def _alike_word(one: _Statement, other: _Statement) -> str:
 
 def _compared_dates(
     relation: str, pair: list[_Statement], chance: random.Random
-) -> Iterator[ReaderExample]:
+) -> Iterator[_Asked]:
     earlier, later = sorted(pair, key=lambda said: int(said.answer[-4:]))
     if earlier.answer[-4:] != later.answer[-4:] and earlier.subject in earlier.slot.text:
         subjects = " or ".join(said.subject for said in pair)
         question = f"{chance.choice(_DATED[relation])}, {subjects}?"
-        yield _example(question, earlier.subject, *(said.slot for said in pair))
+        yield _Asked(question, earlier.subject, tuple(said.slot for said in pair))
 
 
-def _among_others(
-    example: ReaderExample, stated: list[_Statement], chance: random.Random
-) -> ReaderExample:
-    """An example with passages of the same forms that don't hold its answer."""
-    answer = example.answers[0]
-    others = tuple(
-        _passage(one.slot)
-        for one in chance.sample(stated, min(_OTHERS, len(stated)))
-        if answer in _WORDS or answer not in one.slot.text
-    )
-    return example.model_copy(update={"others": others})
-
-
-def _example(question: str, answer: str, *slots: Slot) -> ReaderExample:
+def _example(asked: _Asked, stated: list[_Statement], chance: random.Random) -> ReaderExample:
+    """The question among passages of the same forms that don't hold its answer."""
+    others = [one.slot for one in chance.sample(stated, min(_OTHERS, len(stated)))]
     return ReaderExample(
-        question=question,
-        answers=(answer,),
-        passages=tuple(map(_passage, slots)),
+        question=asked.question,
+        answers=(asked.answer,),
+        passages=tuple(map(_passage, asked.slots)),
+        others=tuple(
+            _passage(slot)
+            for slot in others
+            if asked.answer in _WORDS or asked.answer not in slot.text
+        ),
     )
 
 

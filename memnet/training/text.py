@@ -19,6 +19,7 @@ from memnet.models.stored import save_text_model
 from memnet.scores import recall
 from memnet.storage import Encode, MemoryStore
 from memnet.training.pseudo_questions import pseudo_questions
+from memnet.training.templates import templated_questions
 
 _HOPS = 2
 _LIKELY, _OTHERS = 120, 80
@@ -26,7 +27,8 @@ _LIKELY, _OTHERS = 120, 80
 _UPDATES = 120
 _LEARNING_RATE = 2e-2
 _WEIGHT_DECAY = 0.1
-_PSEUDO_QUESTIONS = 1000
+_PSEUDO_QUESTIONS = 300
+"""Of each kind made from the documents, where there are no others."""
 _HELD_OUT = 5
 """Every so many questions one is held out while the report's recall is measured."""
 _RECALL_AT = 5
@@ -83,7 +85,10 @@ def train_text(
     """
     if not groups:
         on_stage("making questions from the documents")
-        groups = [pseudo_questions(store, _PSEUDO_QUESTIONS, seed)]
+        groups = [
+            pseudo_questions(store, _PSEUDO_QUESTIONS, seed),
+            *templated_questions(store, _PSEUDO_QUESTIONS, seed),
+        ]
     known = store.known({name for group in groups for asked in group for name in asked.gold})
     usable = [[asked for asked in group if known & set(asked.gold)] for group in groups]
     weighted = [(asked, 1 / len(group)) for group in usable for asked in group]
