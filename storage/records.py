@@ -3,7 +3,7 @@
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 
 from memnet.errors import StoreError
 from memnet.storage.slots import (
+    Changes,
     DigestedSlot,
     Keys,
     NewSource,
+    Revision,
     Slot,
     SourceState,
     StoreCounts,
@@ -23,7 +25,7 @@ from memnet.storage.slots import (
 )
 from memnet.storage.terms import query_terms
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 _MIGRATIONS = {
     1: """
@@ -124,6 +126,33 @@ _MIGRATIONS = {
         JOIN slot_key ON slot_key.slot = slot.id JOIN mention ON mention.slot = slot.id
         WHERE slot.kind <> 'passage';
     """,
+    4: """
+    CREATE TABLE revision (
+        generation INTEGER PRIMARY KEY,
+        mark INTEGER NOT NULL,
+        last_slot INTEGER NOT NULL
+    );
+    CREATE TABLE gone (
+        generation INTEGER NOT NULL,
+        slot INTEGER NOT NULL,
+        PRIMARY KEY (generation, slot)
+    ) WITHOUT ROWID;
+    CREATE TRIGGER revision_made AFTER UPDATE ON property WHEN new.name = 'generation' BEGIN
+        INSERT INTO revision VALUES (
+            new.value, random(),
+            ifnull((SELECT seq FROM sqlite_sequence WHERE name = 'slot'), 0)
+        );
+    END;
+    CREATE TRIGGER slot_deleted AFTER DELETE ON slot
+    WHEN old.kind = 'passage' AND old.valid_until IS NULL BEGIN
+        INSERT INTO gone SELECT value + 1, old.id FROM property WHERE name = 'generation';
+    END;
+    CREATE TRIGGER slot_ended AFTER UPDATE OF valid_until ON slot
+    WHEN old.kind = 'passage' AND old.valid_until IS NULL AND new.valid_until IS NOT NULL BEGIN
+        INSERT INTO gone SELECT value + 1, old.id FROM property WHERE name = 'generation';
+    END;
+    UPDATE property SET value = value + 1 WHERE name = 'generation';
+    """,
 }
 
 _SLOT_COLUMNS = """slot.id, slot.kind, source.name, source.namespace, slot.title, slot.text,
@@ -144,6 +173,8 @@ class Records:
         Raises:
             StoreError: the file is no database, is damaged, or is newer than this version.
         """
+        self.changing = False
+        """Whether a transaction is under way that may change what is stored."""
         address = f"{path.absolute().as_uri()}?immutable=1" if read_only else str(path)
         try:
             self._connection = sqlite3.connect(
@@ -174,9 +205,10 @@ class Records:
         # Another process may have done so while this one waited for the lock.
         self.schema_version = int(self._only("PRAGMA user_version")[0])
         for number in range(self.schema_version + 1, SCHEMA_VERSION + 1):
-            self._connection.executescript(
-                f"BEGIN IMMEDIATE; {_MIGRATIONS[number]} PRAGMA user_version = {number}; COMMIT;"
-            )
+            with self._changes():
+                self._connection.executescript(
+                    f"BEGIN IMMEDIATE; {_MIGRATIONS[number]} PRAGMA user_version = {number}; COMMIT"
+                )
             self.schema_version = number
 
     @contextmanager
@@ -189,7 +221,7 @@ class Records:
         Raises:
             StoreError: the database can't be written (read-only, full, damaged).
         """
-        try:
+        with self._changes():
             self._connection.execute("BEGIN IMMEDIATE")
             yield
             if advance:
@@ -197,15 +229,6 @@ class Records:
                     "UPDATE property SET value = value + 1 WHERE name = 'generation'"
                 )
             self._connection.execute("COMMIT")
-        except sqlite3.DatabaseError as error:
-            self._roll_back()
-            raise StoreError(
-                f"the store could not be written ({error}); nothing of this step was kept: "
-                "check free space and permissions, then run it again"
-            ) from error
-        except BaseException:
-            self._roll_back()
-            raise
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
@@ -230,9 +253,41 @@ class Records:
         """Set a named property of the store."""
         self._connection.execute("INSERT OR REPLACE INTO property VALUES (?, ?)", (name, value))
 
-    def generation(self) -> int:
-        """How many transactions have changed the store."""
-        return int(self.property("generation") or 0)
+    # Revisions ------------------------------------------------------------------------------
+
+    def revision(self) -> Revision:
+        """The last commit that changed what is stored."""
+        return Revision(
+            *self._only(
+                "SELECT generation, mark, last_slot FROM revision ORDER BY generation DESC LIMIT 1"
+            )
+        )
+
+    def revision_of(self, mark: int) -> Revision | None:
+        """The commit with this mark; None where the store never was there, or forgot it since."""
+        row = self._one("SELECT generation, mark, last_slot FROM revision WHERE mark = ?", mark)
+        return None if row is None else Revision(*row)
+
+    def changes_since(self, revision: Revision) -> Changes:
+        """How the slots that vector search covers differ from those of an earlier commit.
+
+        No id is used twice and no slot becomes valid again: what came since then has a higher id,
+        and what went is listed.
+        """
+        added = self._rows(
+            "SELECT id FROM slot WHERE id > ? AND kind = 'passage' AND valid_until IS NULL",
+            revision.last_slot,
+        )
+        removed = self._rows("SELECT slot FROM gone WHERE generation > ?", revision.generation)
+        return Changes(
+            np.fromiter((row[0] for row in added), np.int64),
+            np.fromiter((row[0] for row in removed), np.int64),
+        )
+
+    def forget_revisions(self, before: Revision) -> None:
+        """Forget how the slots changed before a commit; nobody can ask for it any longer."""
+        self._connection.execute("DELETE FROM revision WHERE generation < ?", (before.generation,))
+        self._connection.execute("DELETE FROM gone WHERE generation <= ?", (before.generation,))
 
     # Writing --------------------------------------------------------------------------------
 
@@ -700,18 +755,35 @@ class Records:
 
     # Private --------------------------------------------------------------------------------
 
+    @contextmanager
+    def _changes(self) -> Iterator[None]:
+        """Undo what the block did not commit."""
+        self.changing = True
+        try:
+            yield
+        except sqlite3.DatabaseError as error:
+            raise StoreError(
+                f"the store could not be written ({error}); nothing of this step was kept: "
+                "check free space and permissions, then run it again"
+            ) from error
+        finally:
+            self._roll_back()
+            self.changing = False
+
     def _roll_back(self) -> None:
+        """End the transaction, if one is under way; what can't be undone now is when opened."""
         if self._connection.in_transaction:
-            self._connection.execute("ROLLBACK")
+            with suppress(sqlite3.DatabaseError):
+                self._connection.execute("ROLLBACK")
 
     def _text_agrees(self) -> bool:
         """Whether the text search holds the words of each slot and nothing else."""
         try:
             self._connection.execute("INSERT INTO slot_text (slot_text) VALUES ('integrity-check')")
         except sqlite3.DatabaseError as error:
-            if error.sqlite_errorcode != sqlite3.SQLITE_READONLY:
+            if error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_BUSY):
                 return False
-            # The check counts as a write: on a read-only store the number of texts must do.
+            # The check counts as a write: where nobody may write now the number of texts must do.
         row = self._one(
             f"SELECT (SELECT count(*) FROM slot_text_docsize), (SELECT count(*) {_SEARCHED_TEXTS})"
         )
@@ -785,7 +857,7 @@ class Records:
         try:
             return self._connection.execute(statement, parameters).fetchall()
         except sqlite3.DatabaseError as error:
-            if self._connection.in_transaction:
+            if self.changing:
                 raise
             raise StoreError(
                 f"the store could not be read ({error}); run 'memnet verify' on it"
