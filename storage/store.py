@@ -94,26 +94,25 @@ class MemoryStore:
         self.dimension = dimension
         self._lock_seconds = lock_seconds
         self._config = config or StoreConfig()
-        self._local = threading.local()
-        self._connections: list[Records] = []
         self._index: VectorIndex | None = None
         self._index_revision: Revision | None = None
         self._stamp: IndexStamp | None = None
-        self._index_guard = threading.RLock()
-        self._writer_depth = 0
-        self._write_guard = threading.RLock()
-        self._changing = False
         _check_folder(self.path, create)
         self._read_only = not os.access(self.path, os.W_OK)
+        self._closed = self._changing = False
         self._file_lock = FileLock(self.path / _LOCK)
+        self._inherited: list[object] = []
+        self._connections: list[Records] = []
+        self._start_process()
         self._prepare()
 
     def close(self) -> None:
-        """Close the store's files."""
-        for records in self._connections:
-            records.close()
-        self._connections.clear()
-        self._local = threading.local()
+        """Close the store's files. A thread that reads or comes to read is told so."""
+        self._closed = True
+        if self._process == os.getpid():
+            for records in self._connections:
+                records.close()
+            self._connections.clear()
 
     # Writing --------------------------------------------------------------------------------
 
@@ -131,15 +130,17 @@ class MemoryStore:
             StoreError: the store is read-only.
         """
         self._acquire_writer(self._lock_seconds if wait is None else wait)
+        process = self._process
         try:
             self._writer_depth += 1
             yield
             if self._writer_depth == 1:
                 self._save_index()
         finally:
-            self._writer_depth -= 1
-            self._file_lock.release()
-            self._write_guard.release()
+            if process == os.getpid():
+                self._writer_depth -= 1
+                self._file_lock.release()
+                self._write_guard.release()
 
     @contextmanager
     def changing(self) -> Iterator[None]:
@@ -409,7 +410,7 @@ class MemoryStore:
 
     def index_description(self) -> str:
         """Kind and size of the vector index, for people."""
-        with self._index_guard:
+        with self.reading(), self._index_guard:
             index = self._current_index()
             return f"{index.description}, {len(index)} vectors"
 
@@ -434,14 +435,38 @@ class MemoryStore:
 
     @property
     def _records(self) -> Records:
-        """The calling thread's own connection; a forked child opens its own as well."""
-        held: tuple[int, Records] | None = getattr(self._local, "held", None)
-        if held is None or held[0] != os.getpid():
+        """The calling thread's own connection."""
+        self._check_open()
+        records: Records | None = getattr(self._local, "records", None)
+        if records is None:
             records = Records(self.path / _DATABASE, read_only=self._read_only)
+            self._local.records = records
             self._connections.append(records)
-            held = (os.getpid(), records)
-            self._local.held = held
-        return held[1]
+        return records
+
+    def _check_open(self) -> None:
+        """See that the store is open, and that nothing is used that a parent process left."""
+        if self._closed:
+            raise StoreError(f"the store {self.path} is closed; open it again")
+        if self._process != os.getpid():
+            self._start_process()
+
+    def _start_process(self) -> None:
+        """Take locks and connections of this process's own.
+
+        Those of a parent are kept out of use and never closed: the parent uses them, and any of its
+        threads may have held a lock when the process was forked.
+        """
+        if self._connections:
+            self._inherited += [*self._connections, self._file_lock]
+        self._connections = []
+        self._local = threading.local()
+        self._index_guard = threading.RLock()
+        self._write_guard = threading.RLock()
+        self._file_lock = FileLock(self.path / _LOCK)
+        self._writer_depth = 0
+        self._changing = False
+        self._process = os.getpid()
 
     @property
     def _index_path(self) -> Path:
@@ -469,6 +494,7 @@ class MemoryStore:
         return nullcontext() if self._changing else self._records.transaction(advance=False)
 
     def _acquire_writer(self, wait: float) -> None:
+        self._check_open()
         if self._read_only:
             raise StoreError(f"the store {self.path} is read-only; make its folder writable first")
         if not self._write_guard.acquire(timeout=wait):

@@ -81,7 +81,12 @@ class VectorIndex:
         )
 
     def save(self, path: Path, stamp: IndexStamp) -> None:
-        """Write the index, then its stamp with a checksum; each appears whole or not at all."""
+        """Write the index, then its stamp with a checksum; each appears whole or not at all.
+
+        One process at a time may save.
+        """
+        for left_by_a_kill in path.parent.glob(f"{path.stem}.*.part"):
+            left_by_a_kill.unlink()
         data = self._faiss.serialize_index(self._index).tobytes()
         _write_whole(path, data)
         _write_whole(

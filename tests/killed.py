@@ -31,8 +31,8 @@ _WORDS = "light boat harbour ferry keeper storm island herring lamp rope".split(
 _NAMES = [f"document {number}" for number in range(12)]
 _ABOUT = ["ann", "ben", "orre"]
 
-_START = multiprocessing.get_context("forkserver")
-_START.set_forkserver_preload(["tests.killed", "faiss"])
+START = multiprocessing.get_context("forkserver")
+START.set_forkserver_preload(["tests.killed", "faiss"])
 
 Step = tuple[str, Any]
 """A change, which is one commit, and what it is about."""
@@ -209,8 +209,8 @@ def kill_one(path: Path, model: Model, chance: random.Random, longest: float) ->
         chance: says what is done and when it ends.
         longest: seconds after opening the store that the process may live.
     """
-    ours, theirs = _START.Pipe(duplex=False)
-    process = _START.Process(
+    ours, theirs = START.Pipe(duplex=False)
+    process = START.Process(
         target=work, args=(path, model, chance.getrandbits(32), theirs), daemon=True
     )
     process.start()
