@@ -186,18 +186,15 @@ class Records:
                 timeout=10,
                 check_same_thread=False,
             )
+            # Before anything that could change the file.
+            self.schema_version = int(self._connection.execute("PRAGMA user_version").fetchone()[0])
+            self._check_schema(path)
             if not read_only:
                 self._connection.execute("PRAGMA journal_mode = WAL")
                 self._connection.execute("PRAGMA synchronous = FULL")
             self._connection.execute("PRAGMA foreign_keys = ON")
-            self.schema_version = int(self._connection.execute("PRAGMA user_version").fetchone()[0])
         except sqlite3.DatabaseError as error:
             raise StoreError(_why_not_opened(path, read_only, error)) from error
-        if self.schema_version > SCHEMA_VERSION:
-            raise StoreError(
-                f"{path} has schema {self.schema_version}, this version of memnet knows schemas "
-                f"up to {SCHEMA_VERSION}; upgrade memnet to open it"
-            )
 
     def close(self) -> None:
         """Close the connection; a thread that reads by it is told so."""
@@ -773,6 +770,14 @@ class Records:
         finally:
             self._roll_back()
             self.changing = False
+
+    def _check_schema(self, path: Path) -> None:
+        if self.schema_version > SCHEMA_VERSION:
+            self.close()
+            raise StoreError(
+                f"{path} has schema {self.schema_version}, this version of memnet knows schemas "
+                f"up to {SCHEMA_VERSION}; upgrade memnet to open it"
+            )
 
     def _roll_back(self) -> None:
         """End the transaction, if one is under way; what can't be undone now is when opened."""
