@@ -1,19 +1,21 @@
 """Kills: processes that change a store, ended by SIGKILL at random moments.
 
-    python -m benchmarks.kills [--kills N] [--commands N]
+    python -m benchmarks.kills [--kills N] [--copies N] [--commands N]
 
 A process puts, replaces, deletes, tells, ends and erases, and says before each commit what it is
 about to do and after it that it is done. After each kill the store must hold what was acknowledged
 and the change under way wholly or not at all, be found sound by ``verify``, and find what brute
-force over lists finds. Then ``memnet ingest`` with the real encoder is killed while it takes in a
-folder whose files change from run to run; after each kill every document must be as one version of
-its file makes it.
+force over lists finds. Then stores are copied file by file while a process changes them: a copy
+must be of one commit, or be refused. Then ``memnet ingest`` with the real encoder is killed while
+it takes in a folder whose files change from run to run; after each kill every document must be as
+one version of its file makes it.
 """
 
 import argparse
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -29,6 +31,7 @@ from tests import killed
 
 _RESULTS = Path(__file__).parent / "results" / "kills.json"
 _KILLS_OF_A_STORE = 50
+_COPIES_OF_A_STORE = 10
 _FILES = 40
 _WORDS = "light boat harbour ferry keeper storm island herring lamp rope".split()
 
@@ -37,6 +40,7 @@ def main() -> None:
     """Kill, check, and write what was met."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=1000)
+    parser.add_argument("--copies", type=int, default=200)
     parser.add_argument("--commands", type=int, default=40)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=_RESULTS)
@@ -47,6 +51,7 @@ def main() -> None:
             "environment": environment(),
             "seed": options.seed,
             "store": _kill_writers(Path(folder), chance, options.kills),
+            "copies": _copy_stores(Path(folder), chance, options.copies),
             "command": _kill_commands(Path(folder), chance, options.commands),
         }
     options.out.write_text(json.dumps(results, indent=1) + "\n")
@@ -63,12 +68,25 @@ def _kill_writers(folder: Path, chance: random.Random, kills: int) -> dict[str, 
         path = folder / f"store {number // _KILLS_OF_A_STORE}"
         kill = killed.kill_one(path, model, chance, longest=0.15)
         model = kill.held
+        if number % _KILLS_OF_A_STORE == _KILLS_OF_A_STORE - 1:
+            shutil.rmtree(path)
         counts["acknowledged commits"] += kill.acknowledged
         counts["while opening"] += not kill.opened
         counts["within a change, kept"] += kill.in_doubt is True
         counts["within a change, not kept"] += kill.in_doubt is False
         counts[f"index file {kill.index_file}"] += 1
     return {"kills": kills, **counts, "seconds": time.perf_counter() - started}
+
+
+def _copy_stores(folder: Path, chance: random.Random, copies: int) -> dict[str, Any]:
+    started = time.perf_counter()
+    counts: Counter[str] = Counter()
+    for number in range(0, copies, _COPIES_OF_A_STORE):
+        path = folder / f"copied {number}"
+        path.mkdir()
+        counts += killed.copy_while_written(path, chance, min(_COPIES_OF_A_STORE, copies - number))
+        shutil.rmtree(path)
+    return {"copies": copies, **counts, "seconds": time.perf_counter() - started}
 
 
 def _kill_commands(folder: Path, chance: random.Random, kills: int) -> dict[str, Any]:

@@ -750,6 +750,13 @@ class Records:
         )
         if wrong is not None and wrong[0]:
             found.append(f"database: {wrong[0]} facts can't be followed")
+        wrong = self._one(
+            "SELECT 1 FROM (SELECT generation, last_slot FROM revision ORDER BY 1 DESC LIMIT 1) "
+            "WHERE generation <> (SELECT value + 0 FROM property WHERE name = 'generation') "
+            "OR last_slot <> ifnull((SELECT seq FROM sqlite_sequence WHERE name = 'slot'), 0)"
+        )
+        if wrong is not None:
+            found.append("database: the last commit is not the one that its rows are of")
         if not self._text_agrees():
             found.append("text search: does not agree with the slots")
         return found

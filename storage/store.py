@@ -488,6 +488,33 @@ class MemoryStore:
                 f"the store {self.path} was made with encoder {made_with}, not with "
                 f"{self.fingerprint}; open it with that encoder, or ingest into a new store"
             )
+        self._check_copy()
+
+    def _check_copy(self) -> None:
+        """See that a store that came here as a copy is whole.
+
+        A copy that was taken while something wrote to the store may have old and new pages.
+
+        Raises:
+            StoreError: it is not whole.
+        """
+        file = (self.path / _DATABASE).stat()
+        place = f"{file.st_dev} {file.st_ino}"
+        if self._records.property("place") == place:
+            return
+        problems = self._records.problems(self.dimension)
+        if problems:
+            raise StoreError(
+                f"the store {self.path} is damaged ({problems[0]}), as a copy is that was taken "
+                "while something wrote to the store; copy it again when nothing does"
+            )
+        if not self._read_only:
+            with (
+                suppress(StoreBusyError),
+                self.writing(),
+                self._records.transaction(advance=False),
+            ):
+                self._records.set_property("place", place)
 
     def _usage_transaction(self) -> AbstractContextManager[None]:
         """The transaction under way, or one that leaves the vector index as it is."""

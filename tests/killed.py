@@ -11,8 +11,10 @@ import random
 import re
 import shutil
 import time
+from collections import Counter
 from collections.abc import Sequence
-from contextlib import closing
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -22,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memnet.config import StoreConfig
+from memnet.errors import StoreError
 from memnet.storage import MemoryStore, NewSlot, NewSource, Slot
 from memnet.storage.vector_index import saved_stamp
 from tests.exact_store import ExactStore
@@ -238,21 +241,90 @@ def kill_one(path: Path, model: Model, chance: random.Random, longest: float) ->
 
 def _heard(model: Model, said: Connection) -> tuple[int, list[Model], bool]:
     """Changes acknowledged; the store after them, and after the one under way; if it was open."""
-    begun: Step | None = None
-    acknowledged, opened = 0, False
+    messages = _messages(said)
+    history = _history(model, messages)
+    acknowledged = messages.count("done")
+    return acknowledged, history[acknowledged:], "open" in messages
+
+
+def _messages(said: Connection) -> list[Any]:
+    """All that a process says, until it ends."""
+    messages: list[Any] = []
     while True:
         try:
-            message = said.recv()
+            messages.append(said.recv())
         except (EOFError, ConnectionResetError):
-            return acknowledged, [model] if begun is None else [model, model.after(begun)], opened
-        if message == "open":
-            opened = True
-        elif message == "done":
-            assert begun is not None
-            model, begun = model.after(begun), None
-            acknowledged += 1
+            return messages
+
+
+def _history(model: Model, messages: Sequence[Any]) -> list[Model]:
+    """What the store held after each change that was begun, and before the first."""
+    history = [model]
+    for message in messages:
+        if message not in ("open", "done"):
+            history.append(history[-1].after(message))
+    return history
+
+
+def copy_while_written(folder: Path, chance: random.Random, copies: int) -> Counter[str]:
+    """Copy a store file by file while a process changes it; each copy is right or refused.
+
+    Args:
+        folder: where store and copies are made.
+        chance: says what is written, and in which order and how fast files are copied.
+        copies: how many.
+
+    Returns:
+        How many copies were right, and how many were refused.
+    """
+    ours, theirs = START.Pipe(duplex=False)
+    process = START.Process(
+        target=work, args=(folder / "store", Model(), chance.getrandbits(32), theirs), daemon=True
+    )
+    process.start()
+    theirs.close()
+    ours.poll(60)
+    with ThreadPoolExecutor(1) as pool:
+        messages = pool.submit(_messages, ours)
+        time.sleep(0.5)
+        for number in range(copies):
+            _copy_slowly(folder / "store", folder / f"copy {number}", chance)
+        process.kill()
+        history = _history(Model(), messages.result())
+    process.join()
+    process.close()
+    ours.close()
+    counts: Counter[str] = Counter()
+    for number in range(copies):
+        try:
+            with closing(open_store(folder / f"copy {number}")) as store:
+                check(store, history)
+        except StoreError as error:
+            if not re.search("is damaged|not a readable|could not be", str(error)):
+                raise
+            counts["refused"] += 1
         else:
-            begun = message
+            counts["right"] += 1
+        shutil.rmtree(folder / f"copy {number}")
+    return counts
+
+
+def _copy_slowly(source: Path, target: Path, chance: random.Random) -> None:
+    """As ``cp -r`` does it, only slower, so that more is written meanwhile."""
+    target.mkdir()
+    files = list(source.iterdir())
+    chance.shuffle(files)
+    pause = chance.choice([0, 0, 0.001, 0.01])
+    for file in files:
+        # The log of a store that is checkpointed and closed may be gone by now.
+        with (
+            suppress(FileNotFoundError),
+            file.open("rb") as old,
+            (target / file.name).open("wb") as new,
+        ):
+            while data := old.read(chance.choice([4096, 65_536])):
+                new.write(data)
+                time.sleep(chance.random() * pause)
 
 
 def _index_state(store: MemoryStore) -> str:
