@@ -107,7 +107,10 @@ class MemoryStore:
         self._prepare()
 
     def close(self) -> None:
-        """Close the store's files. A thread that reads or comes to read is told so."""
+        """Close the store's files, once what other threads do right now has ended.
+
+        A thread that goes on to use the store is told that it is closed.
+        """
         self._closed = True
         if self._process == os.getpid():
             for records in self._connections:
