@@ -5,6 +5,7 @@ change is in doubt, and that must be there as a whole or not at all. Imports no 
 no time, and starts often.
 """
 
+import functools
 import hashlib
 import multiprocessing
 import random
@@ -49,6 +50,7 @@ def encode(texts: Sequence[str]) -> NDArray[np.float32]:
     return normal
 
 
+@functools.cache
 def _vector(word: str) -> NDArray[np.float64]:
     seed = int.from_bytes(hashlib.blake2b(word.encode(), digest_size=4).digest())
     return np.random.default_rng(seed).normal(size=DIMENSION)
