@@ -19,6 +19,15 @@ class WindowConfig(Settings):
     encoder was trained on; 94 % of encyclopaedia paragraphs fit whole."""
 
 
+class StoreConfig(Settings):
+    """When the store saves what it could make anew."""
+
+    unsaved_share: float = Field(default=1 / 16, gt=0)
+    """The index file is written again once it lacks so many changes, as a share of the vectors in
+    it. A changed slot then costs the writing of 16 at most, and opening a store the reading of a
+    sixteenth of its vectors from the rows."""
+
+
 class IngestConfig(Settings):
     """Limits and batch sizes of an ingest."""
 
@@ -137,6 +146,7 @@ class Config(Settings):
 
     window: WindowConfig = WindowConfig()
     ingest: IngestConfig = IngestConfig()
+    store: StoreConfig = StoreConfig()
     hop: HopConfig = HopConfig()
     answer: AnswerConfig = AnswerConfig()
     write: WriteConfig = WriteConfig()

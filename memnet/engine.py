@@ -107,6 +107,7 @@ class Engine:
             dimension=chosen.dimension,
             create=create,
             lock_seconds=config.lock_seconds,
+            config=config.store,
         )
         try:
             return cls(store, chosen, config, model, reader)

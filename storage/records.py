@@ -1,9 +1,11 @@
 """The rows of a store: the only place that knows SQL, and the only truth about what is stored."""
 
 import json
+import os
 import sqlite3
+import threading
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +14,11 @@ from numpy.typing import NDArray
 
 from memnet.errors import StoreError
 from memnet.storage.slots import (
+    Changes,
     DigestedSlot,
     Keys,
     NewSource,
+    Revision,
     Slot,
     SourceState,
     StoreCounts,
@@ -23,7 +27,7 @@ from memnet.storage.slots import (
 )
 from memnet.storage.terms import query_terms
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 _MIGRATIONS = {
     1: """
@@ -124,6 +128,33 @@ _MIGRATIONS = {
         JOIN slot_key ON slot_key.slot = slot.id JOIN mention ON mention.slot = slot.id
         WHERE slot.kind <> 'passage';
     """,
+    4: """
+    CREATE TABLE revision (
+        generation INTEGER PRIMARY KEY,
+        mark INTEGER NOT NULL,
+        last_slot INTEGER NOT NULL
+    );
+    CREATE TABLE gone (
+        generation INTEGER NOT NULL,
+        slot INTEGER NOT NULL,
+        PRIMARY KEY (generation, slot)
+    ) WITHOUT ROWID;
+    CREATE TRIGGER revision_made AFTER UPDATE ON property WHEN new.name = 'generation' BEGIN
+        INSERT INTO revision VALUES (
+            new.value, random(),
+            ifnull((SELECT seq FROM sqlite_sequence WHERE name = 'slot'), 0)
+        );
+    END;
+    CREATE TRIGGER slot_deleted AFTER DELETE ON slot
+    WHEN old.kind = 'passage' AND old.valid_until IS NULL BEGIN
+        INSERT INTO gone SELECT value + 1, old.id FROM property WHERE name = 'generation';
+    END;
+    CREATE TRIGGER slot_ended AFTER UPDATE OF valid_until ON slot
+    WHEN old.kind = 'passage' AND old.valid_until IS NULL AND new.valid_until IS NOT NULL BEGIN
+        INSERT INTO gone SELECT value + 1, old.id FROM property WHERE name = 'generation';
+    END;
+    UPDATE property SET value = value + 1 WHERE name = 'generation';
+    """,
 }
 
 _SLOT_COLUMNS = """slot.id, slot.kind, source.name, source.namespace, slot.title, slot.text,
@@ -144,39 +175,47 @@ class Records:
         Raises:
             StoreError: the file is no database, is damaged, or is newer than this version.
         """
-        address = f"{path.absolute().as_uri()}?immutable=1" if read_only else str(path)
+        self.changing = False
+        """Whether a transaction is under way that may change what is stored."""
+        self._closed = False
+        self._guard = threading.RLock()
+        self._process = os.getpid()
         try:
             self._connection = sqlite3.connect(
-                address, uri=read_only, isolation_level=None, timeout=10, check_same_thread=False
+                _address(path, read_only),
+                uri=True,
+                isolation_level=None,
+                timeout=10,
+                check_same_thread=False,
             )
+            # Before anything that could change the file.
+            self.schema_version = int(self._connection.execute("PRAGMA user_version").fetchone()[0])
+            self._check_schema(path)
             if not read_only:
                 self._connection.execute("PRAGMA journal_mode = WAL")
                 self._connection.execute("PRAGMA synchronous = FULL")
             self._connection.execute("PRAGMA foreign_keys = ON")
-            self.schema_version = int(self._rows("PRAGMA user_version")[0][0])
         except sqlite3.DatabaseError as error:
-            raise StoreError(
-                f"{path} is not a readable memnet database ({error}); "
-                "restore it from a copy, or choose another store folder"
-            ) from error
-        if self.schema_version > SCHEMA_VERSION:
-            raise StoreError(
-                f"{path} has schema {self.schema_version}, this version of memnet knows schemas "
-                f"up to {SCHEMA_VERSION}; upgrade memnet to open it"
-            )
+            raise StoreError(_why_not_opened(path, read_only, error)) from error
 
     def close(self) -> None:
-        """Close the connection."""
-        self._connection.close()
+        """Close the connection, once the statement or transaction under way has ended.
+
+        To close it under a thread that uses it would end the process.
+        """
+        with self._guard:
+            self._closed = True
+            self._connection.close()
 
     def migrate(self) -> None:
         """Bring the schema up to date; the caller holds the store's writer lock."""
         # Another process may have done so while this one waited for the lock.
         self.schema_version = int(self._only("PRAGMA user_version")[0])
         for number in range(self.schema_version + 1, SCHEMA_VERSION + 1):
-            self._connection.executescript(
-                f"BEGIN IMMEDIATE; {_MIGRATIONS[number]} PRAGMA user_version = {number}; COMMIT;"
-            )
+            with self._changes():
+                self._connection.executescript(
+                    f"BEGIN IMMEDIATE; {_MIGRATIONS[number]} PRAGMA user_version = {number}; COMMIT"
+                )
             self.schema_version = number
 
     @contextmanager
@@ -189,7 +228,7 @@ class Records:
         Raises:
             StoreError: the database can't be written (read-only, full, damaged).
         """
-        try:
+        with self._changes():
             self._connection.execute("BEGIN IMMEDIATE")
             yield
             if advance:
@@ -197,27 +236,19 @@ class Records:
                     "UPDATE property SET value = value + 1 WHERE name = 'generation'"
                 )
             self._connection.execute("COMMIT")
-        except sqlite3.DatabaseError as error:
-            self._roll_back()
-            raise StoreError(
-                f"the store could not be written ({error}); nothing of this step was kept: "
-                "check free space and permissions, then run it again"
-            ) from error
-        except BaseException:
-            self._roll_back()
-            raise
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
         """Every read inside sees the same commit."""
-        if self._connection.in_transaction:
-            yield
-            return
-        self._connection.execute("BEGIN")
-        try:
-            yield
-        finally:
-            self._roll_back()
+        with self._guard:
+            if self._connection.in_transaction:
+                yield
+                return
+            self._rows("BEGIN")
+            try:
+                yield
+            finally:
+                self._roll_back()
 
     # Properties -----------------------------------------------------------------------------
 
@@ -230,9 +261,41 @@ class Records:
         """Set a named property of the store."""
         self._connection.execute("INSERT OR REPLACE INTO property VALUES (?, ?)", (name, value))
 
-    def generation(self) -> int:
-        """How many transactions have changed the store."""
-        return int(self.property("generation") or 0)
+    # Revisions ------------------------------------------------------------------------------
+
+    def revision(self) -> Revision:
+        """The last commit that changed what is stored."""
+        return Revision(
+            *self._only(
+                "SELECT generation, mark, last_slot FROM revision ORDER BY generation DESC LIMIT 1"
+            )
+        )
+
+    def revision_of(self, mark: int) -> Revision | None:
+        """The commit with this mark; None where the store never was there, or forgot it since."""
+        row = self._one("SELECT generation, mark, last_slot FROM revision WHERE mark = ?", mark)
+        return None if row is None else Revision(*row)
+
+    def changes_since(self, revision: Revision) -> Changes:
+        """How the slots that vector search covers differ from those of an earlier commit.
+
+        No id is used twice and no slot becomes valid again: what came since then has a higher id,
+        and what went is listed.
+        """
+        added = self._rows(
+            "SELECT id FROM slot WHERE id > ? AND kind = 'passage' AND valid_until IS NULL",
+            revision.last_slot,
+        )
+        removed = self._rows("SELECT slot FROM gone WHERE generation > ?", revision.generation)
+        return Changes(
+            np.fromiter((row[0] for row in added), np.int64),
+            np.fromiter((row[0] for row in removed), np.int64),
+        )
+
+    def forget_revisions(self, before: Revision) -> None:
+        """Forget how the slots changed before a commit; nobody can ask for it any longer."""
+        self._connection.execute("DELETE FROM revision WHERE generation < ?", (before.generation,))
+        self._connection.execute("DELETE FROM gone WHERE generation <= ?", (before.generation,))
 
     # Writing --------------------------------------------------------------------------------
 
@@ -694,24 +757,59 @@ class Records:
         )
         if wrong is not None and wrong[0]:
             found.append(f"database: {wrong[0]} facts can't be followed")
+        wrong = self._one(
+            "SELECT 1 FROM (SELECT generation, last_slot FROM revision ORDER BY 1 DESC LIMIT 1) "
+            "WHERE generation <> (SELECT value + 0 FROM property WHERE name = 'generation') "
+            "OR last_slot <> ifnull((SELECT seq FROM sqlite_sequence WHERE name = 'slot'), 0)"
+        )
+        if wrong is not None:
+            found.append("database: the last commit is not the one that its rows are of")
         if not self._text_agrees():
             found.append("text search: does not agree with the slots")
         return found
 
     # Private --------------------------------------------------------------------------------
 
+    @contextmanager
+    def _changes(self) -> Iterator[None]:
+        """Undo what the block did not commit."""
+        self._guard.acquire()
+        self.changing = True
+        try:
+            yield
+        except sqlite3.DatabaseError as error:
+            raise StoreError(
+                f"the store could not be written ({error}); nothing of this step was kept: "
+                "check free space and permissions, then run it again"
+            ) from error
+        finally:
+            self._roll_back()
+            self.changing = False
+            self._guard.release()
+
+    def _check_schema(self, path: Path) -> None:
+        if self.schema_version > SCHEMA_VERSION:
+            self.close()
+            raise StoreError(
+                f"{path} has schema {self.schema_version}, this version of memnet knows schemas "
+                f"up to {SCHEMA_VERSION}; upgrade memnet to open it"
+            )
+
     def _roll_back(self) -> None:
-        if self._connection.in_transaction:
-            self._connection.execute("ROLLBACK")
+        """End the transaction, if one is under way; what can't be undone now is when opened."""
+        with suppress(sqlite3.DatabaseError):
+            # A forked child that unwinds its parent's stack must not end the parent's transaction.
+            if self._connection.in_transaction and self._process == os.getpid():
+                self._connection.execute("ROLLBACK")
 
     def _text_agrees(self) -> bool:
         """Whether the text search holds the words of each slot and nothing else."""
         try:
             self._connection.execute("INSERT INTO slot_text (slot_text) VALUES ('integrity-check')")
         except sqlite3.DatabaseError as error:
-            if error.sqlite_errorcode != sqlite3.SQLITE_READONLY:
+            if error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_BUSY):
                 return False
-            # The check counts as a write: on a read-only store the number of texts must do.
+            # The check counts as a write: where nobody may write now the number of texts must do.
         row = self._one(
             f"SELECT (SELECT count(*) FROM slot_text_docsize), (SELECT count(*) {_SEARCHED_TEXTS})"
         )
@@ -783,9 +881,12 @@ class Records:
 
     def _rows(self, statement: str, *parameters: Any) -> list[tuple[Any, ...]]:
         try:
-            return self._connection.execute(statement, parameters).fetchall()
+            with self._guard:
+                return self._connection.execute(statement, parameters).fetchall()
         except sqlite3.DatabaseError as error:
-            if self._connection.in_transaction:
+            if self._closed:
+                raise StoreError("the store was closed while it was read; open it again") from error
+            if self.changing:
                 raise
             raise StoreError(
                 f"the store could not be read ({error}); run 'memnet verify' on it"
@@ -798,6 +899,37 @@ class Records:
     def _only(self, statement: str, *parameters: Any) -> tuple[Any, ...]:
         """The row of a statement that always gives one."""
         return self._rows(statement, *parameters)[0]
+
+
+def _address(path: Path, read_only: bool) -> str:
+    """What to open. Where nobody may write, a log that a crash left must be read, if there is one.
+
+    Reading a log needs the shared memory file beside it, and without a log none can be made.
+    """
+    address = path.absolute().as_uri()
+    if not read_only:
+        return address
+    return f"{address}?mode=ro" if _log_of(path) else f"{address}?immutable=1"
+
+
+def _log_of(path: Path) -> bool:
+    """Whether there are commits beside the database that were not taken into it."""
+    log = path.with_name(f"{path.name}-wal")
+    return log.exists() and log.stat().st_size > 0
+
+
+def _why_not_opened(path: Path, read_only: bool, error: sqlite3.DatabaseError) -> str:
+    if error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
+        return (
+            f"{path} is not a readable memnet database ({error}); "
+            "restore it from a copy, or choose another store folder"
+        )
+    if read_only and _log_of(path):
+        return (
+            f"{path} has commits beside it that a process left when it was killed, and its folder "
+            f"is read-only ({error}); open the store once where it can be written"
+        )
+    return f"{path} could not be opened ({error}); check free space and permissions"
 
 
 def _in_namespace(namespace: str | None) -> tuple[str, list[str]]:

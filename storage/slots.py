@@ -139,6 +139,26 @@ class PutCounts(NamedTuple):
     unchanged: int
 
 
+class Revision(NamedTuple):
+    """A commit that changed what is stored."""
+
+    generation: int
+    """How many there were, this one included."""
+    mark: int
+    """A random number: two stores, or two histories of one, never share it."""
+    last_slot: int
+    """The highest id that a slot ever had."""
+
+
+class Changes(NamedTuple):
+    """How the slots that vector search covers changed."""
+
+    added: NDArray[np.int64]
+    """Ids [A] int64."""
+    removed: NDArray[np.int64]
+    """Ids [R] int64; some may have come and gone in between."""
+
+
 class StoreCounts(NamedTuple):
     """How much a store holds."""
 

@@ -1,32 +1,37 @@
 """The memory store: rows as the truth, a vector index as their cache, one writer at a time."""
 
 import hashlib
+import logging
 import os
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 from filelock import FileLock, Timeout
 from numpy.typing import NDArray
 
+from memnet.config import StoreConfig
 from memnet.errors import EncoderMismatchError, StoreBusyError, StoreError
 from memnet.storage.records import SCHEMA_VERSION, Records
 from memnet.storage.slots import (
+    Changes,
     DigestedSlot,
     Hits,
     Keys,
     NewSlot,
     NewSource,
     PutCounts,
+    Revision,
     Slot,
     SourceState,
     StoreCounts,
     Symbols,
 )
-from memnet.storage.vector_index import IndexStamp, VectorIndex
+from memnet.storage.vector_index import IndexStamp, VectorIndex, saved_stamp
+
+_log = logging.getLogger("memnet")
 
 Encode = Callable[[Sequence[str]], NDArray[np.float32]]
 """Texts -> their vectors [N, D] float32, of length one."""
@@ -34,15 +39,6 @@ Encode = Callable[[Sequence[str]], NDArray[np.float32]]
 _DATABASE = "memory.sqlite3"
 _INDEX = "vectors.faiss"
 _LOCK = "writer.lock"
-_NEVER = -1
-"""Generation of an index that was not made or not saved yet."""
-
-
-class _Change(NamedTuple):
-    """Ids of slots that a commit adds to the searched ones, and of those it takes from them."""
-
-    added: list[int]
-    removed: list[int]
 
 
 def stored_fingerprint(path: str | os.PathLike[str]) -> str | None:
@@ -76,6 +72,7 @@ class MemoryStore:
         dimension: int,
         create: bool = False,
         lock_seconds: float = 2.0,
+        config: StoreConfig | None = None,
     ) -> None:
         """Open the store in the folder ``path``.
 
@@ -85,6 +82,7 @@ class MemoryStore:
             dimension: D, width of its vectors.
             create: make the store if there is none.
             lock_seconds: how long a write waits for another writer.
+            config: settings; None for the defaults.
 
         Raises:
             EncoderMismatchError: the store was made with another encoder.
@@ -95,32 +93,37 @@ class MemoryStore:
         self.fingerprint = fingerprint
         self.dimension = dimension
         self._lock_seconds = lock_seconds
-        self._local = threading.local()
-        self._connections: list[Records] = []
+        self._config = config or StoreConfig()
         self._index: VectorIndex | None = None
-        self._index_generation = _NEVER
-        self._saved_generation = _NEVER
-        self._index_guard = threading.RLock()
-        self._writer_depth = 0
-        self._write_guard = threading.RLock()
-        self._change: _Change | None = None
+        self._index_revision: Revision | None = None
+        self._stamp: IndexStamp | None = None
         _check_folder(self.path, create)
         self._read_only = not os.access(self.path, os.W_OK)
+        self._closed = self._changing = False
         self._file_lock = FileLock(self.path / _LOCK)
+        self._inherited: list[object] = []
+        self._connections: list[Records] = []
+        self._start_process()
         self._prepare()
 
     def close(self) -> None:
-        """Close the store's files."""
-        for records in self._connections:
-            records.close()
-        self._connections.clear()
-        self._local = threading.local()
+        """Close the store's files, once what other threads do right now has ended.
+
+        A thread that goes on to use the store is told that it is closed.
+        """
+        self._closed = True
+        if self._process == os.getpid():
+            for records in self._connections:
+                records.close()
+            self._connections.clear()
 
     # Writing --------------------------------------------------------------------------------
 
     @contextmanager
     def writing(self, wait: float | None = None) -> Iterator[None]:
-        """Be the one writer of the store until the block ends; the index is saved at its end.
+        """Be the one writer of the store until the block ends.
+
+        At its end the vector index is saved if its file lacks much by now.
 
         Args:
             wait: seconds to wait for another writer; None for as long as the store was told.
@@ -130,15 +133,15 @@ class MemoryStore:
             StoreError: the store is read-only.
         """
         self._acquire_writer(self._lock_seconds if wait is None else wait)
+        process = self._process
         try:
             self._writer_depth += 1
             yield
+            if self._writer_depth == 1:
+                self._save_index()
         finally:
-            self._writer_depth -= 1
-            try:
-                if not self._writer_depth:
-                    self._save_index()
-            finally:
+            if process == os.getpid():
+                self._writer_depth -= 1
                 self._file_lock.release()
                 self._write_guard.release()
 
@@ -149,8 +152,16 @@ class MemoryStore:
         Raises:
             StoreBusyError, StoreError: as ``writing``.
         """
-        with self._changes():
-            yield
+        with self.writing():
+            if self._changing:
+                yield
+                return
+            self._changing = True
+            try:
+                with self._records.transaction():
+                    yield
+            finally:
+                self._changing = False
 
     def put(self, sources: Sequence[NewSource], encode: Encode) -> PutCounts:
         """Add sources, or replace those of the same name and namespace, in one transaction.
@@ -166,15 +177,12 @@ class MemoryStore:
             if not changed:
                 return counts
             vectors = self._new_vectors(changed, encode)
-            with self._changes() as change:
-                removed: list[int] = []
+            with self.changing():
+                outdated: list[int] = []
                 self._records.add_vectors(vectors)
                 for source in changed:
-                    new, old = self._records.put_source(source, _with_digests(source.slots))
-                    change.added.extend(new)
-                    removed += old
-                self._records.delete_slots(removed)
-                change.removed.extend(removed)
+                    outdated += self._records.put_source(source, _with_digests(source.slots))[1]
+                self._records.delete_slots(outdated)
         return counts
 
     def delete(self, names: Iterable[str], namespace: str | None = None) -> int:
@@ -184,10 +192,8 @@ class MemoryStore:
             names: source names; unknown ones are passed over.
             namespace: where to look for them; None for everywhere.
         """
-        with self._changes() as change:
-            removed = self._records.delete_sources(names, namespace)
-            change.removed.extend(removed)
-        return len(removed)
+        with self.changing():
+            return len(self._records.delete_sources(names, namespace))
 
     # Told statements ------------------------------------------------------------------------
 
@@ -198,22 +204,19 @@ class MemoryStore:
 
     def append(self, source: NewSource, encode: Encode) -> list[int]:
         """Add slots to a source, new or stored, leaving those it has; returns their ids."""
-        with self._changes() as change:
+        with self.changing():
             self._records.add_vectors(self._new_vectors([source], encode))
-            added, _ = self._records.put_source(source, _with_digests(source.slots))
-            change.added.extend(added)
-        return added
+            return self._records.put_source(source, _with_digests(source.slots))[0]
 
     def end(self, ids: Sequence[int], at: float) -> None:
         """Close the validity of told slots: they can be fetched, and are found no more."""
-        with self._changes() as change:
-            change.removed.extend(self._records.end_slots(ids, at))
+        with self.changing():
+            self._records.end_slots(ids, at)
 
     def erase(self, ids: Sequence[int]) -> None:
         """Delete slots for good, and told sources that have none left."""
-        with self._changes() as change:
+        with self.changing():
             self._records.erase_slots(ids)
-            change.removed.extend(ids)
 
     def told(self, symbol: str, namespace: str | None = None) -> list[Slot]:
         """Told statements about a symbol, those that ended as well, in the order of their times."""
@@ -275,8 +278,8 @@ class MemoryStore:
         self, vector: NDArray[np.float32], limit: int, namespace: str | None = None
     ) -> Hits:
         """Valid slots whose keys have the largest inner product with ``vector`` [D] float32."""
-        within = None if namespace is None else self._records.namespace_ids(namespace)
-        with self._index_guard:
+        with self.reading(), self._index_guard:
+            within = None if namespace is None else self._records.namespace_ids(namespace)
             return self._current_index().search(vector, limit, within)
 
     def search_lexical(self, text: str, limit: int, namespace: str | None = None) -> Hits:
@@ -410,7 +413,7 @@ class MemoryStore:
 
     def index_description(self) -> str:
         """Kind and size of the vector index, for people."""
-        with self._index_guard:
+        with self.reading(), self._index_guard:
             index = self._current_index()
             return f"{index.description}, {len(index)} vectors"
 
@@ -419,14 +422,8 @@ class MemoryStore:
     def verify(self) -> list[str]:
         """What is wrong with the store, a line each; empty when rows and caches agree."""
         problems = self._records.problems(self.dimension)
-        loaded = VectorIndex.load(self._index_path, self.fingerprint, self.dimension)
-        if loaded is None:
-            problems.append("vector index: the file is missing or damaged")
-        elif loaded[1] != self._records.generation():
-            problems.append("vector index: the file is older than the rows")
-        elif not np.array_equal(np.sort(loaded[0].ids()), self._records.dense_ids()):
-            problems.append("vector index: does not hold the ids of the rows")
-        return problems
+        with self.reading():
+            return problems + self._index_problems()
 
     def rebuild(self) -> None:
         """Make the vector index and the text search anew from the rows."""
@@ -434,21 +431,45 @@ class MemoryStore:
             with self._records.transaction():
                 self._records.rebuild_text()
             with self._index_guard:
-                self._index = VectorIndex(self.dimension)
-                self._index_generation = self._saved_generation = _NEVER
+                self._index, self._index_revision = VectorIndex(self.dimension), None
+            self._write_current_index()
 
     # Private --------------------------------------------------------------------------------
 
     @property
     def _records(self) -> Records:
-        """The calling thread's own connection; a forked child opens its own as well."""
-        held: tuple[int, Records] | None = getattr(self._local, "held", None)
-        if held is None or held[0] != os.getpid():
+        """The calling thread's own connection."""
+        self._check_open()
+        records: Records | None = getattr(self._local, "records", None)
+        if records is None:
             records = Records(self.path / _DATABASE, read_only=self._read_only)
+            self._local.records = records
             self._connections.append(records)
-            held = (os.getpid(), records)
-            self._local.held = held
-        return held[1]
+        return records
+
+    def _check_open(self) -> None:
+        """See that the store is open, and that nothing is used that a parent process left."""
+        if self._closed:
+            raise StoreError(f"the store {self.path} is closed; open it again")
+        if self._process != os.getpid():
+            self._start_process()
+
+    def _start_process(self) -> None:
+        """Take locks and connections of this process's own.
+
+        Those of a parent are kept out of use and never closed: the parent uses them, and any of its
+        threads may have held a lock when the process was forked.
+        """
+        if self._connections:
+            self._inherited += [*self._connections, self._file_lock]
+        self._connections = []
+        self._local = threading.local()
+        self._index_guard = threading.RLock()
+        self._write_guard = threading.RLock()
+        self._file_lock = FileLock(self.path / _LOCK)
+        self._writer_depth = 0
+        self._changing = False
+        self._process = os.getpid()
 
     @property
     def _index_path(self) -> Path:
@@ -470,28 +491,40 @@ class MemoryStore:
                 f"the store {self.path} was made with encoder {made_with}, not with "
                 f"{self.fingerprint}; open it with that encoder, or ingest into a new store"
             )
+        self._check_copy()
 
-    @contextmanager
-    def _changes(self) -> Iterator[_Change]:
-        """As ``changing``; gives what the commit has changed so far, to be added to."""
-        with self.writing():
-            if self._change is not None:
-                yield self._change
-                return
-            change = self._change = _Change([], [])
-            try:
-                with self._records.transaction():
-                    yield change
-                    generation = self._records.generation() + 1
-            finally:
-                self._change = None
-            self._update_index(generation, change)
+    def _check_copy(self) -> None:
+        """See that a store that came here as a copy is whole.
+
+        A copy that was taken while something wrote to the store may have old and new pages.
+
+        Raises:
+            StoreError: it is not whole.
+        """
+        file = (self.path / _DATABASE).stat()
+        place = f"{file.st_dev} {file.st_ino}"
+        if self._records.property("place") == place:
+            return
+        problems = self._records.problems(self.dimension)
+        if problems:
+            raise StoreError(
+                f"the store {self.path} is damaged ({problems[0]}), as a copy is that was taken "
+                "while something wrote to the store; copy it again when nothing does"
+            )
+        if not self._read_only:
+            with (
+                suppress(StoreBusyError),
+                self.writing(),
+                self._records.transaction(advance=False),
+            ):
+                self._records.set_property("place", place)
 
     def _usage_transaction(self) -> AbstractContextManager[None]:
         """The transaction under way, or one that leaves the vector index as it is."""
-        return nullcontext() if self._change else self._records.transaction(advance=False)
+        return nullcontext() if self._changing else self._records.transaction(advance=False)
 
     def _acquire_writer(self, wait: float) -> None:
+        self._check_open()
         if self._read_only:
             raise StoreError(f"the store {self.path} is read-only; make its folder writable first")
         if not self._write_guard.acquire(timeout=wait):
@@ -538,66 +571,109 @@ class MemoryStore:
             return []
         return list(zip(digests, encode([texts[digest] for digest in digests]), strict=True))
 
-    def _update_index(self, generation: int, change: _Change) -> None:
-        """Take a committed change into the index in memory, if there is one and it was current."""
-        with self._index_guard:
-            if self._index is None or self._index_generation != generation - 1:
-                return
-            self._index.remove(np.array(change.removed, np.int64))
-            removed = set(change.removed)
-            keys = self.keys([slot for slot in change.added if slot not in removed])
-            self._index.add(keys.ids[~keys.is_fact], keys.vectors[~keys.is_fact])
-            self._index_generation = generation
-
     def _current_index(self) -> VectorIndex:
-        """The vector index, brought up to date with the rows; the caller holds the guard.
+        """The vector index, brought up to date with the rows; the caller holds the guard."""
+        with self._records.snapshot():
+            revision = self._records.revision()
+            if self._index is not None and self._index_revision == revision:
+                return self._index
+            index, of, loaded = self._index, self._index_revision, self._index is None
+            # What fails half-way, or sees a commit before it is one, must not stay for others.
+            self._index = None
+            if index is None:
+                index, of = self._load_index()
+            changes = self._index_changes(index, of)
+            index.remove(changes.removed)
+            for start in range(0, len(changes.added), 10_000):
+                keys = self.keys(changes.added[start : start + 10_000].tolist())
+                index.add(keys.ids, keys.vectors)
+            if self._records.changing:
+                return index
+            self._index, self._index_revision = index, revision
+            if loaded and (of is None or self._file_lacks_much()):
+                self._offer_index(index, revision)
+            return index
 
-        A slot never changes its vector and no id is used twice, so an index is current exactly
-        when it holds the same ids as the rows.
+    def _index_changes(self, index: VectorIndex, revision: Revision | None) -> Changes:
+        """What an index of an earlier commit lacks, and what it holds too much.
+
+        A slot never changes its vector and no id is used twice, so ids say it all. Where the rows
+        don't know the commit, as seen by a read that began before it, all ids are compared.
         """
-        generation = self._records.generation()
-        if self._index_generation == generation and self._index is not None:
-            return self._index
-        first = self._index is None
-        index = self._index or self._load_index()
+        if revision is not None and self._records.revision_of(revision.mark) == revision:
+            return self._records.changes_since(revision)
         wanted, held = self._records.dense_ids(), index.ids()
-        index.remove(np.setdiff1d(held, wanted))
-        fresh = np.setdiff1d(wanted, held)
-        for start in range(0, len(fresh), 10_000):
-            keys = self.keys(fresh[start : start + 10_000].tolist())
-            index.add(keys.ids, keys.vectors)
-        self._index, self._index_generation = index, generation
-        if first and self._saved_generation != generation:
-            self._offer_index()
-        return index
+        return Changes(np.setdiff1d(wanted, held), np.setdiff1d(held, wanted))
 
-    def _load_index(self) -> VectorIndex:
-        """The index as saved, or an empty one where that can't be trusted."""
+    def _load_index(self) -> tuple[VectorIndex, Revision | None]:
+        """The index as saved and its commit, or an empty one where it isn't one of these rows."""
+        self._stamp = saved_stamp(self._index_path)
+        loaded = VectorIndex.load(self._index_path, self.fingerprint, self.dimension)
+        revision = None if loaded is None else self._records.revision_of(loaded[1].mark)
+        if loaded is None or revision is None:
+            return VectorIndex(self.dimension), None
+        return loaded[0], revision
+
+    def _index_problems(self) -> list[str]:
+        """What is wrong with the index file. It may lack the last changes: they are made up for."""
         loaded = VectorIndex.load(self._index_path, self.fingerprint, self.dimension)
         if loaded is None:
-            return VectorIndex(self.dimension)
-        index, self._saved_generation = loaded
-        return index
+            return ["vector index: the file is missing or damaged"]
+        revision = self._records.revision_of(loaded[1].mark)
+        if revision is None:
+            return ["vector index: the file was not made from these rows"]
+        changes = self._records.changes_since(revision)
+        ids = np.append(np.setdiff1d(loaded[0].ids(), changes.removed), changes.added)
+        if not np.array_equal(np.sort(ids), self._records.dense_ids()):
+            return ["vector index: does not hold the ids of the rows"]
+        return []
 
-    def _offer_index(self) -> None:
-        """Save an index that a reader had to make, unless someone is writing or nobody may."""
-        with suppress(StoreError, Timeout, OSError):
-            if not self._read_only:
-                with self._file_lock.acquire(timeout=0):
-                    self._write_index()
+    def _offer_index(self, index: VectorIndex, revision: Revision) -> None:
+        """Save what a reader made up for, unless someone writes, or did since it read the file."""
+        if self._read_only or self._writer_depth:
+            return
+        with suppress(StoreError, Timeout, OSError), self._file_lock.acquire(timeout=0):
+            if saved_stamp(self._index_path) == self._stamp:
+                self._write_index(index, revision)
 
     def _save_index(self) -> None:
-        """Save the index if its file is behind the rows; called by the one writer."""
-        with self._index_guard:
-            self._current_index()
-            if self._saved_generation != self._index_generation:
-                self._write_index()
+        """Save the index if its file lacks much; called by the one writer, after its commits.
 
-    def _write_index(self) -> None:
-        if self._index is not None:
-            stamp = IndexStamp(self._index_generation, self.fingerprint, self.dimension)
-            self._index.save(self._index_path, stamp)
-            self._saved_generation = self._index_generation
+        The rows are safe by then: a file that can't be written costs time later, and no error.
+        """
+        try:
+            if self._file_lacks_much():
+                self._write_current_index()
+        except (StoreError, MemoryError) as error:
+            _log.warning("%s; until it is, readers make up for it from the rows", error)
+
+    def _file_lacks_much(self) -> bool:
+        stamp = saved_stamp(self._index_path)
+        revision = None if stamp is None else self._records.revision_of(stamp.mark)
+        if stamp is None or revision is None:
+            return True
+        changes = self._records.changes_since(revision)
+        lacking = len(changes.added) + len(changes.removed)
+        return lacking > 0 and lacking >= self._config.unsaved_share * stamp.slots
+
+    def _write_current_index(self) -> None:
+        """Write the index file, and forget what only older files needed."""
+        with self._index_guard:
+            index = self._current_index()
+            revision = self._records.revision()
+            self._write_index(index, revision)
+        with self._records.transaction(advance=False):
+            self._records.forget_revisions(revision)
+
+    def _write_index(self, index: VectorIndex, revision: Revision) -> None:
+        stamp = IndexStamp(revision.mark, self.fingerprint, self.dimension, len(index))
+        try:
+            index.save(self._index_path, stamp)
+        except OSError as error:
+            raise StoreError(
+                f"the vector index could not be saved ({error}); the rows are safe: "
+                "check free space and permissions"
+            ) from error
 
 
 def _check_folder(path: Path, create: bool) -> None:

@@ -16,11 +16,13 @@ from memnet.storage.slots import Hits
 class IndexStamp(NamedTuple):
     """What an index file must say of itself to be trusted."""
 
-    generation: int
-    """Of the rows it was made from."""
+    mark: int
+    """Of the commit of the rows that it was made from."""
     fingerprint: str
     """Of the encoder."""
     dimension: int
+    slots: int
+    """How many vectors it holds."""
 
 
 class VectorIndex:
@@ -79,7 +81,12 @@ class VectorIndex:
         )
 
     def save(self, path: Path, stamp: IndexStamp) -> None:
-        """Write the index, then its stamp with a checksum; each appears whole or not at all."""
+        """Write the index, then its stamp with a checksum; each appears whole or not at all.
+
+        One process at a time may save.
+        """
+        for left_by_a_kill in path.parent.glob(f"{path.stem}.*.part"):
+            left_by_a_kill.unlink()
         data = self._faiss.serialize_index(self._index).tobytes()
         _write_whole(path, data)
         _write_whole(
@@ -88,27 +95,44 @@ class VectorIndex:
         )
 
     @classmethod
-    def load(cls, path: Path, fingerprint: str, dimension: int) -> "tuple[VectorIndex, int] | None":
-        """Read a saved index and the generation of the rows it was made from.
+    def load(
+        cls, path: Path, fingerprint: str, dimension: int
+    ) -> "tuple[VectorIndex, IndexStamp] | None":
+        """Read a saved index and what it says of itself.
 
         Returns None for a file that is missing, torn, foreign or of another encoder.
         """
         try:
             said: Any = json.loads(_stamp_path(path).read_bytes())
             data = path.read_bytes()
+            stamp = _stamp(said)
             trusted = (
                 said["sha256"] == hashlib.sha256(data).hexdigest()
-                and said["fingerprint"] == fingerprint
-                and said["dimension"] == dimension
+                and stamp.fingerprint == fingerprint
+                and stamp.dimension == dimension
             )
-            generation = int(said["generation"])
         except (OSError, ValueError, KeyError, TypeError):
             return None
         if not trusted:
             return None
         index = cls(dimension)
         index._index = index._faiss.deserialize_index(np.frombuffer(data, np.uint8))
-        return index, generation
+        return index, stamp
+
+
+def saved_stamp(path: Path) -> IndexStamp | None:
+    """What the index file at ``path`` says of itself, unchecked; None where there is none."""
+    try:
+        path.stat()
+        return _stamp(json.loads(_stamp_path(path).read_bytes()))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _stamp(said: Any) -> IndexStamp:
+    return IndexStamp(
+        int(said["mark"]), str(said["fingerprint"]), int(said["dimension"]), int(said["slots"])
+    )
 
 
 def _stamp_path(path: Path) -> Path:
