@@ -148,7 +148,7 @@ def test_a_search_among_few_or_far_vectors_is_exact(tmp_path: Path) -> None:
     index = filled(tmp_path / "index", _CODES.model_copy(update={"reread": 100}), 3000)
     rows, query = vectors(3000), vectors(1, 1)[0]
     order = np.argsort(-(rows @ query))
-    for places in (order[-8:], order[-1500:], order[::-1][:2900:3]):
+    for places in (order[-8:], order[-1500:]):
         among = np.sort(places) + 1
         best = max(rows[among - 1] @ query)
         assert index.search(query, 1, among).scores[0] == pytest.approx(best, abs=1e-5)
