@@ -1,6 +1,7 @@
 """The rows of a store: the only place that knows SQL, and the only truth about what is stored."""
 
 import json
+import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -175,29 +176,29 @@ class Records:
         """
         self.changing = False
         """Whether a transaction is under way that may change what is stored."""
-        address = f"{path.absolute().as_uri()}?immutable=1" if read_only else str(path)
+        self._closed = False
+        self._process = os.getpid()
         try:
             self._connection = sqlite3.connect(
-                address, uri=read_only, isolation_level=None, timeout=10, check_same_thread=False
+                _address(path, read_only),
+                uri=True,
+                isolation_level=None,
+                timeout=10,
+                check_same_thread=False,
             )
+            # Before anything that could change the file.
+            self.schema_version = int(self._connection.execute("PRAGMA user_version").fetchone()[0])
+            self._check_schema(path)
             if not read_only:
                 self._connection.execute("PRAGMA journal_mode = WAL")
                 self._connection.execute("PRAGMA synchronous = FULL")
             self._connection.execute("PRAGMA foreign_keys = ON")
-            self.schema_version = int(self._rows("PRAGMA user_version")[0][0])
         except sqlite3.DatabaseError as error:
-            raise StoreError(
-                f"{path} is not a readable memnet database ({error}); "
-                "restore it from a copy, or choose another store folder"
-            ) from error
-        if self.schema_version > SCHEMA_VERSION:
-            raise StoreError(
-                f"{path} has schema {self.schema_version}, this version of memnet knows schemas "
-                f"up to {SCHEMA_VERSION}; upgrade memnet to open it"
-            )
+            raise StoreError(_why_not_opened(path, read_only, error)) from error
 
     def close(self) -> None:
-        """Close the connection."""
+        """Close the connection; a thread that reads by it is told so."""
+        self._closed = True
         self._connection.close()
 
     def migrate(self) -> None:
@@ -236,7 +237,7 @@ class Records:
         if self._connection.in_transaction:
             yield
             return
-        self._connection.execute("BEGIN")
+        self._rows("BEGIN")
         try:
             yield
         finally:
@@ -749,6 +750,13 @@ class Records:
         )
         if wrong is not None and wrong[0]:
             found.append(f"database: {wrong[0]} facts can't be followed")
+        wrong = self._one(
+            "SELECT 1 FROM (SELECT generation, last_slot FROM revision ORDER BY 1 DESC LIMIT 1) "
+            "WHERE generation <> (SELECT value + 0 FROM property WHERE name = 'generation') "
+            "OR last_slot <> ifnull((SELECT seq FROM sqlite_sequence WHERE name = 'slot'), 0)"
+        )
+        if wrong is not None:
+            found.append("database: the last commit is not the one that its rows are of")
         if not self._text_agrees():
             found.append("text search: does not agree with the slots")
         return found
@@ -770,10 +778,19 @@ class Records:
             self._roll_back()
             self.changing = False
 
+    def _check_schema(self, path: Path) -> None:
+        if self.schema_version > SCHEMA_VERSION:
+            self.close()
+            raise StoreError(
+                f"{path} has schema {self.schema_version}, this version of memnet knows schemas "
+                f"up to {SCHEMA_VERSION}; upgrade memnet to open it"
+            )
+
     def _roll_back(self) -> None:
         """End the transaction, if one is under way; what can't be undone now is when opened."""
-        if self._connection.in_transaction:
-            with suppress(sqlite3.DatabaseError):
+        with suppress(sqlite3.DatabaseError):
+            # A forked child that unwinds its parent's stack must not end the parent's transaction.
+            if self._connection.in_transaction and self._process == os.getpid():
                 self._connection.execute("ROLLBACK")
 
     def _text_agrees(self) -> bool:
@@ -857,6 +874,8 @@ class Records:
         try:
             return self._connection.execute(statement, parameters).fetchall()
         except sqlite3.DatabaseError as error:
+            if self._closed:
+                raise StoreError("the store was closed while it was read; open it again") from error
             if self.changing:
                 raise
             raise StoreError(
@@ -870,6 +889,37 @@ class Records:
     def _only(self, statement: str, *parameters: Any) -> tuple[Any, ...]:
         """The row of a statement that always gives one."""
         return self._rows(statement, *parameters)[0]
+
+
+def _address(path: Path, read_only: bool) -> str:
+    """What to open. Where nobody may write, a log that a crash left must be read, if there is one.
+
+    Reading a log needs the shared memory file beside it, and without a log none can be made.
+    """
+    address = path.absolute().as_uri()
+    if not read_only:
+        return address
+    return f"{address}?mode=ro" if _log_of(path) else f"{address}?immutable=1"
+
+
+def _log_of(path: Path) -> bool:
+    """Whether there are commits beside the database that were not taken into it."""
+    log = path.with_name(f"{path.name}-wal")
+    return log.exists() and log.stat().st_size > 0
+
+
+def _why_not_opened(path: Path, read_only: bool, error: sqlite3.DatabaseError) -> str:
+    if error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
+        return (
+            f"{path} is not a readable memnet database ({error}); "
+            "restore it from a copy, or choose another store folder"
+        )
+    if read_only and _log_of(path):
+        return (
+            f"{path} has commits beside it that a process left when it was killed, and its folder "
+            f"is read-only ({error}); open the store once where it can be written"
+        )
+    return f"{path} could not be opened ({error}); check free space and permissions"
 
 
 def _in_namespace(namespace: str | None) -> tuple[str, list[str]]:

@@ -97,29 +97,28 @@ class MemoryStore:
         self.dimension = dimension
         self._lock_seconds = lock_seconds
         self._config = config or StoreConfig()
-        self._local = threading.local()
-        self._connections: list[Records] = []
-        self._index: VectorIndex | None = None
-        self._index_revision: Revision | None = None
         self._stamp: IndexStamp | None = None
-        self._index_guard = threading.RLock()
-        self._index_writer: threading.Thread | None = None
-        self._writer_depth = 0
-        self._write_guard = threading.RLock()
-        self._changing = False
         _check_folder(self.path, create)
         self._read_only = not os.access(self.path, os.W_OK)
+        self._closed = self._changing = False
         self._file_lock = FileLock(self.path / _LOCK)
+        self._inherited: list[object] = []
+        self._connections: list[Records] = []
+        self._start_process()
         self._prepare()
 
     def close(self) -> None:
-        """Close the store's files, once an index that is being written beside is whole."""
-        if self._index_writer is not None:
+        """Close the store's files, once an index that is being written beside is whole.
+
+        A thread that reads or comes to read is told so.
+        """
+        if self._process == os.getpid() and self._index_writer is not None:
             self._index_writer.join()
-        for records in self._connections:
-            records.close()
-        self._connections.clear()
-        self._local = threading.local()
+        self._closed = True
+        if self._process == os.getpid():
+            for records in self._connections:
+                records.close()
+            self._connections.clear()
 
     # Writing --------------------------------------------------------------------------------
 
@@ -137,15 +136,17 @@ class MemoryStore:
             StoreError: the store is read-only.
         """
         self._acquire_writer(self._lock_seconds if wait is None else wait)
+        process = self._process
         try:
             self._writer_depth += 1
             yield
             if self._writer_depth == 1:
                 self._save_index()
         finally:
-            self._writer_depth -= 1
-            self._file_lock.release()
-            self._write_guard.release()
+            if process == os.getpid():
+                self._writer_depth -= 1
+                self._file_lock.release()
+                self._write_guard.release()
 
     @contextmanager
     def changing(self) -> Iterator[None]:
@@ -422,7 +423,7 @@ class MemoryStore:
 
     def index_description(self) -> str:
         """Kind and size of the vector index, for people."""
-        with self._index_guard:
+        with self.reading(), self._index_guard:
             index = self._current_index()
             return f"{index.description}, {len(index)} vectors"
 
@@ -447,14 +448,41 @@ class MemoryStore:
 
     @property
     def _records(self) -> Records:
-        """The calling thread's own connection; a forked child opens its own as well."""
-        held: tuple[int, Records] | None = getattr(self._local, "held", None)
-        if held is None or held[0] != os.getpid():
+        """The calling thread's own connection."""
+        self._check_open()
+        records: Records | None = getattr(self._local, "records", None)
+        if records is None:
             records = Records(self.path / _DATABASE, read_only=self._read_only)
+            self._local.records = records
             self._connections.append(records)
-            held = (os.getpid(), records)
-            self._local.held = held
-        return held[1]
+        return records
+
+    def _check_open(self) -> None:
+        """See that the store is open, and that nothing is used that a parent process left."""
+        if self._closed:
+            raise StoreError(f"the store {self.path} is closed; open it again")
+        if self._process != os.getpid():
+            self._start_process()
+
+    def _start_process(self) -> None:
+        """Take locks and connections of this process's own.
+
+        Those of a parent are kept out of use and never closed: the parent uses them, and any of its
+        threads may have held a lock when the process was forked.
+        """
+        if self._connections:
+            self._inherited += [*self._connections, self._file_lock]
+        self._connections = []
+        self._local = threading.local()
+        self._index: VectorIndex | None = None
+        self._index_revision: Revision | None = None
+        self._index_writer: threading.Thread | None = None
+        self._index_guard = threading.RLock()
+        self._write_guard = threading.RLock()
+        self._file_lock = FileLock(self.path / _LOCK)
+        self._writer_depth = 0
+        self._changing = False
+        self._process = os.getpid()
 
     @property
     def _index_path(self) -> Path:
@@ -476,12 +504,40 @@ class MemoryStore:
                 f"the store {self.path} was made with encoder {made_with}, not with "
                 f"{self.fingerprint}; open it with that encoder, or ingest into a new store"
             )
+        self._check_copy()
+
+    def _check_copy(self) -> None:
+        """See that a store that came here as a copy is whole.
+
+        A copy that was taken while something wrote to the store may have old and new pages.
+
+        Raises:
+            StoreError: it is not whole.
+        """
+        file = (self.path / _DATABASE).stat()
+        place = f"{file.st_dev} {file.st_ino}"
+        if self._records.property("place") == place:
+            return
+        problems = self._records.problems(self.dimension)
+        if problems:
+            raise StoreError(
+                f"the store {self.path} is damaged ({problems[0]}), as a copy is that was taken "
+                "while something wrote to the store; copy it again when nothing does"
+            )
+        if not self._read_only:
+            with (
+                suppress(StoreBusyError),
+                self.writing(),
+                self._records.transaction(advance=False),
+            ):
+                self._records.set_property("place", place)
 
     def _usage_transaction(self) -> AbstractContextManager[None]:
         """The transaction under way, or one that leaves the vector index as it is."""
         return nullcontext() if self._changing else self._records.transaction(advance=False)
 
     def _acquire_writer(self, wait: float) -> None:
+        self._check_open()
         if self._read_only:
             raise StoreError(f"the store {self.path} is read-only; make its folder writable first")
         if not self._write_guard.acquire(timeout=wait):
@@ -534,7 +590,8 @@ class MemoryStore:
             revision = self._records.revision()
             if self._index is not None and self._index_revision == revision:
                 return self._index
-            index, of, loaded = self._index, self._index_revision, self._index is None
+            index, of = self._index, self._index_revision
+            loaded = index is None or of is None
             # What fails half-way, or sees a commit before it is one, must not stay for others.
             self._index = None
             if index is None:

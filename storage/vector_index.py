@@ -182,9 +182,9 @@ class VectorIndex:
                 held = now.fresh.ids[now.fresh_alive]
                 gone = view.saved.ids[view.saved_alive & ~now.saved_alive]
                 since = np.flatnonzero(now.fresh_alive & ~np.isin(now.fresh.ids, written))
+                gone = np.concatenate([gone, np.setdiff1d(written, held)])
                 self._said = said
-                self._start_from(saved, now.fresh.ids[since], now.fresh.rows[since])
-            self.remove(np.concatenate([gone, np.setdiff1d(written, held)]))
+                self._start_from(saved, now.fresh.ids[since], now.fresh.rows[since], gone)
 
     @classmethod
     def load(
@@ -220,14 +220,15 @@ class VectorIndex:
         saved: Part,
         ids: NDArray[np.int64] | None = None,
         rows: NDArray[np.float32] | None = None,
+        gone: NDArray[np.int64] | None = None,
     ) -> None:
-        """Hold what was saved and, besides, these vectors."""
+        """Hold what was saved, but what is gone since, and besides these vectors."""
         self._fresh_ids = np.empty(0, np.int64) if ids is None else ids
         self._fresh_rows = np.empty((0, self._dimension), np.float32) if rows is None else rows
         self._used = len(self._fresh_ids)
         self._view = IndexView(
             saved,
-            np.ones(len(saved), np.bool_),
+            np.ones(len(saved), np.bool_) if gone is None else ~_among(saved.ids, gone),
             Part(self._fresh_ids, self._fresh_rows),
             np.ones(self._used, np.bool_),
             self._config,
