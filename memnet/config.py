@@ -1,6 +1,7 @@
 """All settings, each with its reason. Nothing else in memnet holds a tunable number."""
 
 import os
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -19,6 +20,34 @@ class WindowConfig(Settings):
     encoder was trained on; 94 % of encyclopaedia paragraphs fit whole."""
 
 
+class IndexConfig(Settings):
+    """What the vector index is made of, and how far a search in it looks.
+
+    Chosen by measuring (docs/decisions/012-index-kinds.md).
+    """
+
+    kind: Literal["auto", "flat", "codes"] = "auto"
+    """What a file becomes when it is written: flat, where every vector is compared exactly; codes,
+    where four-bit codes of all are compared and the best of them exactly; auto chooses by size."""
+    exact_up_to: int = Field(default=75_000, ge=0)
+    """Vectors up to which auto stays flat. So many take 4.5 ms on one core; codes of a million
+    take less."""
+    fewest_coded: int = Field(default=64, ge=16)
+    """Fewer are flat in any case: a code book has 16 entries to learn."""
+    trained_on: int = Field(default=50_000, ge=64)
+    """Vectors that the code book is learned from, in about 2 s."""
+    reread: int = Field(default=200, ge=1)
+    """Least number of vectors compared exactly after their codes: of a million they hold 99.9 % of
+    the ten nearest, 50 hold 96.7 %. More than 200 cost time and add less than 0.1 %."""
+    reread_per_hit: int = Field(default=4, ge=1)
+    """The same, for each hit wanted."""
+    gathered: int = Field(default=5_000, ge=0)
+    """A search among so few of the vectors compares just these, in about 5 ms."""
+    measured: int = Field(default=200, ge=1)
+    """Queries over which the recall of codes is measured when they are made: 2,000 neighbours, so
+    that 98 % is known within 0.6."""
+
+
 class StoreConfig(Settings):
     """When the store saves what it could make anew."""
 
@@ -26,6 +55,7 @@ class StoreConfig(Settings):
     """The index file is written again once it lacks so many changes, as a share of the vectors in
     it. A changed slot then costs the writing of 16 at most, and opening a store the reading of a
     sixteenth of its vectors from the rows."""
+    index: IndexConfig = IndexConfig()
 
 
 class IngestConfig(Settings):

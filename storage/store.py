@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 from memnet.config import StoreConfig
 from memnet.errors import EncoderMismatchError, StoreBusyError, StoreError
+from memnet.storage.index_build import IndexStamp
+from memnet.storage.index_file import DamagedIndexError
 from memnet.storage.records import SCHEMA_VERSION, Records
 from memnet.storage.slots import (
     Changes,
@@ -29,7 +31,7 @@ from memnet.storage.slots import (
     StoreCounts,
     Symbols,
 )
-from memnet.storage.vector_index import IndexStamp, VectorIndex, saved_stamp
+from memnet.storage.vector_index import IndexView, VectorIndex, saved_stamp
 
 _log = logging.getLogger("memnet")
 
@@ -39,6 +41,7 @@ Encode = Callable[[Sequence[str]], NDArray[np.float32]]
 _DATABASE = "memory.sqlite3"
 _INDEX = "vectors.faiss"
 _LOCK = "writer.lock"
+_INDEX_LOCK = "index.lock"
 
 
 def stored_fingerprint(path: str | os.PathLike[str]) -> str | None:
@@ -94,8 +97,6 @@ class MemoryStore:
         self.dimension = dimension
         self._lock_seconds = lock_seconds
         self._config = config or StoreConfig()
-        self._index: VectorIndex | None = None
-        self._index_revision: Revision | None = None
         self._stamp: IndexStamp | None = None
         _check_folder(self.path, create)
         self._read_only = not os.access(self.path, os.W_OK)
@@ -107,10 +108,12 @@ class MemoryStore:
         self._prepare()
 
     def close(self) -> None:
-        """Close the store's files, once what other threads do right now has ended.
+        """Close the store's files, once an index that is being written beside is whole.
 
-        A thread that goes on to use the store is told that it is closed.
+        What other threads do right now ends first; one that goes on is told that it is closed.
         """
+        if self._process == os.getpid() and self._index_writer is not None:
+            self._index_writer.join()
         self._closed = True
         if self._process == os.getpid():
             for records in self._connections:
@@ -278,9 +281,16 @@ class MemoryStore:
         self, vector: NDArray[np.float32], limit: int, namespace: str | None = None
     ) -> Hits:
         """Valid slots whose keys have the largest inner product with ``vector`` [D] float32."""
-        with self.reading(), self._index_guard:
+        with self.reading():
             within = None if namespace is None else self._records.namespace_ids(namespace)
-            return self._current_index().search(vector, limit, within)
+            with self._index_guard:
+                view = self._current_index().view
+            try:
+                return view.search(vector, limit, within)
+            except DamagedIndexError:
+                with self._index_guard:
+                    self._forget_index()
+                    return self._current_index().search(vector, limit, within)
 
     def search_lexical(self, text: str, limit: int, namespace: str | None = None) -> Hits:
         """Valid slots that share words with ``text``, scored by BM25; any text is a safe query."""
@@ -431,7 +441,7 @@ class MemoryStore:
             with self._records.transaction():
                 self._records.rebuild_text()
             with self._index_guard:
-                self._index, self._index_revision = VectorIndex(self.dimension), None
+                self._forget_index()
             self._write_current_index()
 
     # Private --------------------------------------------------------------------------------
@@ -464,6 +474,9 @@ class MemoryStore:
             self._inherited += [*self._connections, self._file_lock]
         self._connections = []
         self._local = threading.local()
+        self._index: VectorIndex | None = None
+        self._index_revision: Revision | None = None
+        self._index_writer: threading.Thread | None = None
         self._index_guard = threading.RLock()
         self._write_guard = threading.RLock()
         self._file_lock = FileLock(self.path / _LOCK)
@@ -577,7 +590,8 @@ class MemoryStore:
             revision = self._records.revision()
             if self._index is not None and self._index_revision == revision:
                 return self._index
-            index, of, loaded = self._index, self._index_revision, self._index is None
+            index, of = self._index, self._index_revision
+            loaded = index is None or of is None
             # What fails half-way, or sees a commit before it is one, must not stay for others.
             self._index = None
             if index is None:
@@ -594,6 +608,10 @@ class MemoryStore:
                 self._offer_index(index, revision)
             return index
 
+    def _forget_index(self) -> None:
+        """Make the index from the rows when it is wanted next; its file is not to be trusted."""
+        self._index, self._index_revision = VectorIndex(self.dimension, self._config.index), None
+
     def _index_changes(self, index: VectorIndex, revision: Revision | None) -> Changes:
         """What an index of an earlier commit lacks, and what it holds too much.
 
@@ -608,17 +626,26 @@ class MemoryStore:
     def _load_index(self) -> tuple[VectorIndex, Revision | None]:
         """The index as saved and its commit, or an empty one where it isn't one of these rows."""
         self._stamp = saved_stamp(self._index_path)
-        loaded = VectorIndex.load(self._index_path, self.fingerprint, self.dimension)
+        loaded = self._opened_index()
         revision = None if loaded is None else self._records.revision_of(loaded[1].mark)
         if loaded is None or revision is None:
-            return VectorIndex(self.dimension), None
+            return VectorIndex(self.dimension, self._config.index), None
         return loaded[0], revision
+
+    def _opened_index(self) -> tuple[VectorIndex, IndexStamp] | None:
+        return VectorIndex.load(
+            self._index_path, self.fingerprint, self.dimension, self._config.index
+        )
 
     def _index_problems(self) -> list[str]:
         """What is wrong with the index file. It may lack the last changes: they are made up for."""
-        loaded = VectorIndex.load(self._index_path, self.fingerprint, self.dimension)
+        loaded = self._opened_index()
         if loaded is None:
             return ["vector index: the file is missing or damaged"]
+        try:
+            loaded[0].check()
+        except DamagedIndexError as error:
+            return [f"vector index: the file is damaged: {error}"]
         revision = self._records.revision_of(loaded[1].mark)
         if revision is None:
             return ["vector index: the file was not made from these rows"]
@@ -632,9 +659,12 @@ class MemoryStore:
         """Save what a reader made up for, unless someone writes, or did since it read the file."""
         if self._read_only or self._writer_depth:
             return
+        if len(index) > self._config.index.exact_up_to:
+            self._write_index_beside()
+            return
         with suppress(StoreError, Timeout, OSError), self._file_lock.acquire(timeout=0):
             if saved_stamp(self._index_path) == self._stamp:
-                self._write_index(index, revision)
+                self._write_index(index, revision, index.view)
 
     def _save_index(self) -> None:
         """Save the index if its file lacks much; called by the one writer, after its commits.
@@ -642,7 +672,13 @@ class MemoryStore:
         The rows are safe by then: a file that can't be written costs time later, and no error.
         """
         try:
-            if self._file_lacks_much():
+            if not self._file_lacks_much():
+                return
+            with self._index_guard:
+                size = len(self._current_index())
+            if size > self._config.index.exact_up_to:
+                self._write_index_beside()
+            else:
                 self._write_current_index()
         except (StoreError, MemoryError) as error:
             _log.warning("%s; until it is, readers make up for it from the rows", error)
@@ -656,19 +692,46 @@ class MemoryStore:
         lacking = len(changes.added) + len(changes.removed)
         return lacking > 0 and lacking >= self._config.unsaved_share * stamp.slots
 
+    def _write_index_beside(self) -> None:
+        """Write the index file in a thread of its own, unless one is at it already."""
+        with self._index_guard:
+            if self._index_writer is None or not self._index_writer.is_alive():
+                self._index_writer = threading.Thread(target=self._write_index_alone)
+                self._index_writer.start()
+
+    def _write_index_alone(self) -> None:
+        """Write the index file, unless another process is at it; runs in a thread of its own."""
+        try:
+            with FileLock(self.path / _INDEX_LOCK).acquire(timeout=0):
+                self._write_current_index()
+        except Timeout:
+            pass
+        except (StoreError, MemoryError) as error:
+            _log.warning("%s; until it is, readers make up for it from the rows", error)
+        finally:
+            self._connections.remove(self._records)
+            self._records.close()
+
     def _write_current_index(self) -> None:
         """Write the index file, and forget what only older files needed."""
-        with self._index_guard:
+        with self._index_guard, self.reading():
             index = self._current_index()
-            revision = self._records.revision()
-            self._write_index(index, revision)
+            revision, view = self._records.revision(), index.view
+        try:
+            self._write_index(index, revision, view)
+        except DamagedIndexError:
+            with self._index_guard, self.reading():
+                self._forget_index()
+                index = self._current_index()
+                revision, view = self._records.revision(), index.view
+            self._write_index(index, revision, view)
         with self._records.transaction(advance=False):
             self._records.forget_revisions(revision)
 
-    def _write_index(self, index: VectorIndex, revision: Revision) -> None:
-        stamp = IndexStamp(revision.mark, self.fingerprint, self.dimension, len(index))
+    def _write_index(self, index: VectorIndex, revision: Revision, view: IndexView) -> None:
+        stamp = IndexStamp(revision.mark, self.fingerprint, self.dimension, view.size)
         try:
-            index.save(self._index_path, stamp)
+            index.save(self._index_path, stamp, view)
         except OSError as error:
             raise StoreError(
                 f"the vector index could not be saved ({error}); the rows are safe: "

@@ -159,7 +159,7 @@ def _change_and_die(path: Path, seed: int, steps: int) -> None:
 
 
 @pytest.mark.parametrize("damage", [_flip, _cut, _blank])
-@pytest.mark.parametrize("file", ["vectors.faiss", "vectors.json"])
+@pytest.mark.parametrize("file", ["vectors.faiss"])
 def test_a_damaged_index_changes_no_result(
     tmp_path: Path,
     left_by_a_kill: tuple[Path, list[killed.Model]],

@@ -1,4 +1,3 @@
-import json
 import os
 import shutil
 import sqlite3
@@ -328,29 +327,31 @@ def test_a_failed_put_changes_nothing(store: MemoryStore) -> None:
     assert store.verify() == []
 
 
-@pytest.mark.parametrize("damage", ["delete", "truncate", "garbage", "stamp", "foreign", "swapped"])
+@pytest.mark.parametrize(
+    "damage", ["delete", "truncate", "garbage", "description", "vectors", "foreign", "swapped"]
+)
 def test_the_index_file_is_never_trusted(tmp_path: Path, damage: str) -> None:
     path = tmp_path / "store"
     store = open_store(path)
     store.put([source("a", passage("old boats")), source("b", passage("a light"))], encode)
     store.close()
-    index, stamp = path / "vectors.faiss", path / "vectors.json"
+    index = path / "vectors.faiss"
     if damage == "delete":
         index.unlink()
     elif damage == "truncate":
         os.truncate(index, index.stat().st_size // 2)
     elif damage == "garbage":
         index.write_bytes(os.urandom(500))
-    elif damage == "stamp":
-        stamp.write_text("{")
-    elif damage == "foreign":
-        stamp.write_text(json.dumps({**json.loads(stamp.read_text()), "fingerprint": "other"}))
+    elif damage in ("description", "vectors"):
+        data = bytearray(index.read_bytes())
+        data[-40 if damage == "description" else 40] ^= 64
+        index.write_bytes(data)
     else:
-        other = open_store(tmp_path / "other")
+        fingerprint = "other" if damage == "foreign" else "toy/64"
+        other = open_store(tmp_path / "other", fingerprint=fingerprint)
         other.put([source("x", passage("elsewhere")), source("y", passage("away"))], encode)
         other.close()
-        for file in (index, stamp):
-            shutil.copy(tmp_path / "other" / file.name, file)  # the ids of the two agree
+        shutil.copy(tmp_path / "other" / index.name, index)  # the ids of the two agree
     reopened = open_store(path, create=False)
     assert reopened.verify() != []
     hits = reopened.search_dense(encode(["old boats"])[0], 1)
