@@ -50,7 +50,7 @@ class Ingest:
         self._encode = encode
         self._config = config
         self._namespace = namespace
-        self._reader = InputReader(facts=facts, longest=config.ingest.longest_document)
+        self._reader = InputReader(facts=facts, limits=config.limit)
         self._on_progress = on_progress
         self._problems = _Problems(on_problem)
         self._added = self._updated = self._unchanged = self._removed = 0
@@ -104,7 +104,8 @@ class Ingest:
             return
         self._batch.append((parsed, digest))
         self._batch_size += parsed.size()
-        if self._batch_size >= self._config.ingest.batch_characters:
+        batch = self._config.ingest
+        if self._batch_size >= batch.batch_characters or len(self._batch) >= batch.batch_sources:
             self._store_batch()
 
     def _store_batch(self) -> None:
@@ -140,11 +141,22 @@ class Ingest:
         vanished = [
             name
             for name, origin in stored.items()
-            if name not in self._seen and (isinstance(read, FileRead) or not Path(origin).exists())
+            if name not in self._seen and (isinstance(read, FileRead) or _is_gone(origin))
         ]
         if vanished:
             self._store.delete(vanished, self._namespace)
             self._removed += len(vanished)
+
+
+def _is_gone(origin: str) -> bool:
+    """Whether a file is there no longer; one in a folder that can't be read counts as there."""
+    try:
+        Path(origin).stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except (OSError, ValueError):
+        return False
+    return False
 
 
 class _Problems:

@@ -1,12 +1,15 @@
 """Question files: JSON lines ``{"id", "question", "answers": [...], "gold": [...]?}``."""
 
 import os
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Iterable, Iterator
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from memnet.config import LimitConfig
 from memnet.errors import InputError
+from memnet.ingest.reading import Problem, open_file, read_lines
+
+_LONGEST_LINE = LimitConfig().document
 
 
 class Question(BaseModel):
@@ -30,17 +33,22 @@ def read_questions(path: str | os.PathLike[str]) -> list[Question]:
         InputError: it can't be read, holds no question, or a line is not one.
     """
     try:
-        with Path(path).open(encoding="utf-8") as file:
-            questions = list(_parsed(path, file))
-    except (OSError, UnicodeDecodeError) as error:
+        with open_file(path) as file:
+            questions = list(_parsed(path, read_lines(file, str(path), _LONGEST_LINE)))
+    except (OSError, ValueError) as error:
         raise InputError(f"the question file {path} can't be read: {error}") from error
     if not questions:
         raise InputError(f"the question file {path} holds no questions; expected JSON lines")
     return questions
 
 
-def _parsed(path: str | os.PathLike[str], lines: Iterator[str]) -> Iterator[Question]:
-    for number, line in enumerate(lines, start=1):
+def _parsed(
+    path: str | os.PathLike[str], lines: Iterable[tuple[int, str] | Problem]
+) -> Iterator[Question]:
+    for numbered in lines:
+        if isinstance(numbered, Problem):
+            raise InputError(str(numbered))
+        number, line = numbered
         if line.strip():
             try:
                 question = Question.model_validate_json(line)
