@@ -8,6 +8,7 @@ import hashlib
 import io
 import json
 import shutil
+import zipfile
 from collections.abc import Callable
 from contextlib import redirect_stdout
 from pathlib import Path
@@ -42,6 +43,7 @@ from memnet.models.stored import (
     save_story_model,
 )
 from memnet.models.story import StoryModel, StoryModelConfig
+from memnet.storage import import_bundle
 
 Door = Callable[[Random], None]
 
@@ -206,6 +208,34 @@ def models(work: Path) -> Door:
     return open_door
 
 
+def bundles(work: Path) -> Door:
+    """Bundles: changed bytes, and members with changed bytes or values under a right checksum."""
+    with _engine(work / "store") as engine:
+        _fill(engine)
+        engine.export(work / "memory.zip")
+    whole = (work / "memory.zip").read_bytes()
+    with zipfile.ZipFile(work / "memory.zip") as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    path, copy = work / "changed.zip", work / "copy"
+    encoder = CheapEncoder()
+
+    def open_door(random: Random) -> None:
+        if random.random() < 0.3:
+            path.write_bytes(changed_bytes(random, whole))
+        else:
+            _write_changed(random, members, path)
+        try:
+            import_bundle(path, copy, fingerprint=encoder.fingerprint, dimension=encoder.dimension)
+            with _engine(copy) as asked:
+                _hold(not asked.verify().problems, "an imported store does not verify")
+                _check_answer(asked, TEXTS[0])
+                asked.history("Ann")
+        finally:
+            shutil.rmtree(copy, ignore_errors=True)
+
+    return open_door
+
+
 def configuration(work: Path) -> Door:
     """Settings."""
     engine = _engine(work / "store")
@@ -299,6 +329,22 @@ def _one_line(message: str) -> None:
     _hold("\n" not in message, "a message of several lines")
 
 
+def _write_changed(random: Random, members: dict[str, bytes], path: Path) -> None:
+    chosen = random.choice(list(members))
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in members.items():
+            changed = data
+            if name == chosen and name.endswith("json") | name.endswith("jsonl"):
+                lines = data.splitlines()
+                place = random.randrange(len(lines))
+                value = changed_json(random, json.loads(lines[place]))
+                lines[place] = json.dumps(value).encode()
+                changed = b"\n".join([*lines, b""])
+            elif name == chosen:
+                changed = changed_bytes(random, data)
+            archive.writestr(name, changed)
+
+
 def _hold(condition: bool, broken: str) -> None:
     if not condition:
         raise AssertionError(broken)
@@ -348,12 +394,13 @@ def _change_model(random: Random, folder: Path) -> None:
 DOORS: dict[str, tuple[Callable[[Path], Door], int]] = {
     "ask": (ask, 26),
     "tell": (tell, 16),
-    "forget": (forget, 6),
+    "forget": (forget, 4),
     "files": (files, 20),
     "stream": (stream, 8),
     "documents": (documents, 6),
     "questions": (questions, 8),
     "models": (models, 4),
+    "bundles": (bundles, 2),
     "configuration": (configuration, 2),
     "real": (real, 4),
 }

@@ -22,7 +22,7 @@ from memnet.ingest.statements import subject_symbol
 from memnet.models.choose import answers_of
 from memnet.models.reader import SPANS, LazyReader, copy_reader, save_calibration
 from memnet.models.stored import TEXT
-from memnet.storage import MemoryStore, stored_fingerprint
+from memnet.storage import MemoryStore, import_bundle, stored_fingerprint
 from memnet.types import (
     Answer,
     Document,
@@ -398,6 +398,49 @@ class Engine:
                     "source ids stand in the evidence of answers"
                 )
             return self._store.delete(names)
+
+    def export(self, path: str | os.PathLike[str]) -> int:
+        """Write the memory as one file, from which ``Engine.restore`` makes it again anywhere.
+
+        It holds what was committed when the call began, whoever writes meanwhile, and appears
+        whole or not at all. Equal memories give equal bytes.
+
+        Args:
+            path: of the bundle; a file that is there is replaced.
+
+        Returns:
+            How many slots it holds.
+
+        Raises:
+            StoreError: the file can't be written, or the store can't be read.
+        """
+        with suppress(StoreError, OSError):
+            self._usage.save(wait=0)
+        return self._store.export(path)
+
+    @staticmethod
+    def restore(
+        bundle: str | os.PathLike[str],
+        path: str | os.PathLike[str],
+        encoder: str | None = None,
+    ) -> None:
+        """Make a store from a bundle, which appears whole or not at all.
+
+        Everything in the bundle is checked: it may come from anyone.
+
+        Args:
+            bundle: a file that ``export`` made.
+            path: of the store's folder, new or empty.
+            encoder: as for ``open``, of the encoder that made it.
+
+        Raises:
+            EncoderError: there is no such encoder.
+            EncoderMismatchError: the bundle was made with another encoder.
+            StoreError: the bundle is damaged, or the folder is not empty or can't be written.
+            DependencyError: FAISS, or the library of a named model, is not installed.
+        """
+        chosen = _encoder(encoder, Config())
+        import_bundle(bundle, path, fingerprint=chosen.fingerprint, dimension=chosen.dimension)
 
     def info(self) -> StoreInfo:
         """What the store holds."""

@@ -55,7 +55,7 @@ class Ingest:
         self._problems = _Problems(on_problem)
         self._added = self._updated = self._unchanged = self._removed = 0
         self._progress = Progress(0, 0)
-        self._seen: dict[str, bytes] = {}
+        self._used = False
         self._batch: list[tuple[Parsed, bytes]] = []
         self._batch_size = 0
         self._salt = f"{_PIPELINE_VERSION}/{config.window.characters}/".encode()
@@ -69,6 +69,7 @@ class Ingest:
         """
         started = time.perf_counter()
         with self._store.writing():
+            self._store.start_run()
             for item in self._reader.read(inputs):
                 if isinstance(item, Problem):
                     self._problems.add(item)
@@ -77,7 +78,7 @@ class Ingest:
                 else:
                     self._take(item)
             self._store_batch()
-        self._problems.finish(nothing_used=not self._seen)
+        self._problems.finish(nothing_used=not self._used)
         return IngestReport(
             added=self._added,
             updated=self._updated,
@@ -91,8 +92,9 @@ class Ingest:
     def _take(self, parsed: Parsed) -> None:
         """Put an input into the batch, unless this run has met its name before."""
         digest = hashlib.blake2b(self._salt + parsed.digest(), digest_size=16).digest()
-        before = self._seen.setdefault(parsed.name, digest)
-        if before is not digest:
+        self._used = True
+        before = self._store.meet(parsed.name, digest)
+        if before is not None:
             if before != digest:
                 self._problems.add(
                     Problem(
@@ -137,11 +139,10 @@ class Ingest:
 
     def _remove_vanished(self, read: FileRead | FolderRead) -> None:
         """Remove what came from this file, or from files of this folder, and is there no longer."""
-        stored = self._store.names_by_origin(read.origin, self._namespace)
         vanished = [
             name
-            for name, origin in stored.items()
-            if name not in self._seen and (isinstance(read, FileRead) or _is_gone(origin))
+            for name, origin in self._store.not_met(read.origin, self._namespace).items()
+            if isinstance(read, FileRead) or _is_gone(origin)
         ]
         if vanished:
             self._store.delete(vanished, self._namespace)
