@@ -269,7 +269,7 @@ class Records:
         return None
 
     def not_met(self, namespace: str, origin: str) -> dict[str, str]:
-        """Origins of the sources, of a file or of files below a folder, that the run has not met."""
+        """Origins of the sources of a file, or of files below a folder, that the run has not met."""
         rows = self._rows(
             "SELECT name, origin FROM source WHERE namespace = ?1 AND (origin = ?2 "
             "OR substr(origin, 1, length(?2) + 1) = ?2 || '/') "
