@@ -1,5 +1,6 @@
 """``memnet ingest``."""
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -98,6 +99,11 @@ def _bar(paths: tuple[str, ...]) -> "Iterator[Callable[[Progress], None]]":
 
 
 def _size(path: Path) -> int:
-    if path.is_dir():
-        return sum(_size(child) for child in path.iterdir())
-    return path.stat().st_size if path.is_file() else 0
+    """Bytes of a file, or of the files below a folder, links left out."""
+    try:
+        if not path.is_dir():
+            return path.stat().st_size
+        files = (Path(parent, name) for parent, _, names in os.walk(path) for name in names)
+        return sum(file.lstat().st_size for file in files)
+    except (OSError, ValueError):
+        return 0

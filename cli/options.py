@@ -67,11 +67,12 @@ def open_engine(
     from memnet.engine import Engine
 
     return Engine.open(
-        _store_path(store), create=create, model=model, reader=reader, encoder=encoder
+        store_path(store), create=create, model=model, reader=reader, encoder=encoder
     )
 
 
-def _store_path(given: Path | None) -> Path:
+def store_path(given: Path | None) -> Path:
+    """The folder that ``--store`` or its defaults name."""
     if given is not None:
         return given
     if from_environment := os.environ.get("MEMNET_STORE"):

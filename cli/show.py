@@ -4,6 +4,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from memnet.errors import one_line
 from memnet.types import Answer, SlotWeight
 
 _EVIDENCE_SHOWN = 5
@@ -13,7 +14,7 @@ _BAR_WIDTH = 10
 
 def show_answer(answer: Answer) -> None:
     """Print the answer, the further values of a set, and the best evidence."""
-    console = Console(highlight=False)
+    console = _console()
     if answer.unknown_words:
         words = ", ".join(answer.unknown_words)
         console.print(Text(f"The model {answer.model} does not know: {words}.", style="bold"))
@@ -39,7 +40,7 @@ def show_answer(answer: Answer) -> None:
         console.print(f"The model {answer.model} never saw these relations: {relations}.")
     for number, item in enumerate(answer.evidence[:_EVIDENCE_SHOWN], start=1):
         console.print(
-            Text(f"  [{number}] hop {item.hop}  {item.source}  {_one_line(item.text)}"),
+            Text(f"  [{number}] hop {item.hop}  {one_line(item.source)}  {_one_line(item.text)}"),
             overflow="ellipsis",
             no_wrap=True,
         )
@@ -47,7 +48,7 @@ def show_answer(answer: Answer) -> None:
 
 def show_hops(answer: Answer) -> None:
     """Print a table of what each hop attended to, and why it went there where that is known."""
-    console = Console(highlight=False)
+    console = _console()
     scored = any(weight.dense for hop in answer.hops for weight in hop.weights)
     for hop in answer.hops:
         columns = ("vector", "words", "name", "trained", "led here by") if scored else ()
@@ -65,6 +66,11 @@ def show_hops(answer: Answer) -> None:
         console.print(table)
 
 
+def _console() -> Console:
+    """Prints texts as they are: what is remembered holds no markup for this terminal."""
+    return Console(highlight=False, markup=False, emoji=False)
+
+
 def _table(title: str, *columns: str) -> Table:
     table = Table(title=title, title_justify="left", box=None, padding=(0, 1))
     table.add_column("weight", no_wrap=True)
@@ -75,7 +81,7 @@ def _table(title: str, *columns: str) -> Table:
 
 
 def _share(weight: SlotWeight) -> tuple[str, str]:
-    return f"{_bar(weight.weight)} {weight.weight:.2f}", weight.title or weight.source
+    return f"{_bar(weight.weight)} {weight.weight:.2f}", one_line(weight.title or weight.source)
 
 
 def _parts(weight: SlotWeight, known: tuple[SlotWeight, ...]) -> tuple[str, ...]:
@@ -89,7 +95,7 @@ def _reason(weight: SlotWeight, known: tuple[SlotWeight, ...]) -> str:
     if weight.via_source is None:
         return f'"{weight.via}" in the question'
     titles = {item.source: item.title for item in known}
-    return f'"{weight.via}" in {titles.get(weight.via_source) or weight.via_source}'
+    return f'"{weight.via}" in {one_line(titles.get(weight.via_source) or weight.via_source)}'
 
 
 def _bar(weight: float) -> str:
@@ -98,4 +104,4 @@ def _bar(weight: float) -> str:
 
 
 def _one_line(text: str) -> str:
-    return " ".join(text.split())
+    return one_line(" ".join(text.split()), None)

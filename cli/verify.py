@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from memnet.cli.options import open_engine, store_option
+from memnet.errors import one_line
 
 
 @click.command()
@@ -20,7 +21,7 @@ def verify(repair: bool, store: Path | None) -> int:
     with open_engine(store) as engine:
         report = engine.verify(repair)
     for problem in report.problems:
-        click.echo(problem)
+        click.echo(one_line(problem))
     if report.repaired:
         click.echo("Repaired.")
     elif not report.problems:

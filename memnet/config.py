@@ -7,9 +7,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 
 class Settings(BaseModel):
-    """Base of the settings: frozen, checked, and unknown names are refused."""
+    """Base of the settings: frozen, checked, finite, and unknown names are refused."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class WindowConfig(Settings):
@@ -58,14 +58,38 @@ class StoreConfig(Settings):
     index: IndexConfig = IndexConfig()
 
 
+class LimitConfig(Settings):
+    """What is refused for its size, so that no input can fill the memory or take hours."""
+
+    document: int = Field(default=25_000_000, ge=1)
+    """Bytes of a file or of a line of JSON. A document is held whole while its windows are made,
+    which takes up to ten times its size, and parsed JSON up to 24 times: 600 MB at most."""
+    title: int = Field(default=1000, ge=1)
+    """Characters. A title stands in the key of every window of its document."""
+    name: int = Field(default=4096, ge=1)
+    """Characters of a source id or a namespace: as long as the longest path."""
+    metadata: int = Field(default=100_000, ge=1)
+    """Characters of a document's metadata as JSON."""
+    fact: int = Field(default=10_000, ge=1)
+    """Characters of a subject, a relation or an object."""
+    question: int = Field(default=100_000, ge=1)
+    """Characters. Only the first 200 words are looked for names and 64 for words to match."""
+    told: int = Field(default=100_000, ge=1)
+    """Characters that are told at once: about 1,500 sentences, a transaction of some 30 s."""
+    hops: int = Field(default=100, ge=1)
+    """Reads that a question may ask for. Each keeps a record of what it attended to."""
+    evidence: int = Field(default=10_000, ge=1)
+    """Pieces of evidence that a question may ask for."""
+
+
 class IngestConfig(Settings):
-    """Limits and batch sizes of an ingest."""
+    """Batch sizes of an ingest."""
 
     batch_characters: int = Field(default=500_000, ge=1)
     """Text encoded and committed together. About 15 s of work on 2 cores: that much is repeated
     after a kill. It is also enough for windows of equal length to meet in a batch."""
-    longest_document: int = Field(default=200_000_000, ge=1)
-    """Characters; a longer one is refused rather than filling the memory of the machine."""
+    batch_sources: int = Field(default=2000, ge=1)
+    """Documents and facts of a batch, however short: each costs some kilobytes of memory."""
 
 
 class HopConfig(Settings):
@@ -175,6 +199,7 @@ class Config(Settings):
     """Everything that can be set about an ``Engine``."""
 
     window: WindowConfig = WindowConfig()
+    limit: LimitConfig = LimitConfig()
     ingest: IngestConfig = IngestConfig()
     store: StoreConfig = StoreConfig()
     hop: HopConfig = HopConfig()

@@ -9,17 +9,20 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, BinaryIO, Self, cast
 
+from pydantic import ValidationError
+
 from memnet.config import Config
 from memnet.encoders import Encoder, MiniLMEncoder
 from memnet.encoders.named import NamedEncoder, stored_encoder_name
-from memnet.errors import InputError, StoreError
+from memnet.errors import InputError, ModelError, StoreError
 from memnet.ingest import Ingest, Input, Problem, Progress
+from memnet.ingest.limits import check_text
 from memnet.ingest.questions import Question
 from memnet.ingest.statements import subject_symbol
 from memnet.models.choose import answers_of
 from memnet.models.reader import SPANS, LazyReader, copy_reader, save_calibration
 from memnet.models.stored import TEXT
-from memnet.storage import MemoryStore, stored_fingerprint
+from memnet.storage import MemoryStore, import_bundle, stored_fingerprint
 from memnet.types import (
     Answer,
     Document,
@@ -157,6 +160,7 @@ class Engine:
             StoreBusyError: another writer is at work.
             StoreError: the store can't be written.
         """
+        self._check_namespace(namespace)
         run = Ingest(
             self._store,
             self._encoder.encode,
@@ -184,10 +188,13 @@ class Engine:
             Each decision with its reason.
 
         Raises:
-            InputError: the text holds no words, or is to have forgotten what nobody told.
+            InputError: the text holds no words, is too long, or is to have forgotten what nobody
+                told.
             StoreBusyError: another writer is at work.
             StoreError: the store can't be written.
         """
+        check_text(text, "the text", self.config.limit.told)
+        self._check_namespace(namespace)
         started = time.perf_counter()
         run = Write(self._store, self._encoder.encode, self.config.write, text, namespace)
         self._usage.save()
@@ -204,7 +211,12 @@ class Engine:
         Args:
             name: of whom it was told, in any case.
             namespace: to look in; None for all.
+
+        Raises:
+            InputError: the name is too long.
         """
+        check_text(name, "the name", self.config.limit.name)
+        self._check_namespace(namespace)
         return tuple(
             ToldStatement(
                 id=slot.id,
@@ -234,14 +246,29 @@ class Engine:
             namespace: to look in; None for all.
 
         Raises:
-            InputError: the question is blank, or ``hops`` or ``top_k`` is below 1.
+            InputError: the question is blank or too long, or ``hops`` or ``top_k`` is below 1 or
+                beyond its limit.
+            ModelError: the model gives no numbers.
         """
+        limits = self.config.limit
         if not question.strip():
             raise InputError("the question is empty; ask something in plain words")
+        check_text(question, "the question", limits.question)
+        self._check_namespace(namespace)
         top_k = self.config.hop.evidence if top_k is None else top_k
-        if top_k < 1 or (hops is not None and hops < 1):
-            raise InputError(f"hops is {hops} and top_k is {top_k}; both must be at least 1")
-        return self._model.ask(question, hops, top_k, namespace)
+        if not (1 <= top_k <= limits.evidence and (hops is None or 1 <= hops <= limits.hops)):
+            raise InputError(
+                f"hops is {hops} and top_k is {top_k}; they must be at least 1, and at most "
+                f"{limits.hops} and {limits.evidence:,}"
+            )
+        try:
+            return self._model.ask(question, hops, top_k, namespace)
+        except ValidationError as error:
+            field = ".".join(map(str, error.errors()[0]["loc"]))
+            raise ModelError(
+                f"the model gives an answer that can't be right ({field}: "
+                f"{error.errors()[0]['msg']}); train it again"
+            ) from error
 
     def train_facts(
         self,
@@ -377,6 +404,49 @@ class Engine:
                 )
             return self._store.delete(names)
 
+    def export(self, path: str | os.PathLike[str]) -> int:
+        """Write the memory as one file, from which ``Engine.restore`` makes it again anywhere.
+
+        It holds what was committed when the call began, whoever writes meanwhile, and appears
+        whole or not at all. Equal memories give equal bytes.
+
+        Args:
+            path: of the bundle; a file that is there is replaced.
+
+        Returns:
+            How many slots it holds.
+
+        Raises:
+            StoreError: the file can't be written, or the store can't be read.
+        """
+        with suppress(StoreError, OSError):
+            self._usage.save(wait=0)
+        return self._store.export(path)
+
+    @staticmethod
+    def restore(
+        bundle: str | os.PathLike[str],
+        path: str | os.PathLike[str],
+        encoder: str | None = None,
+    ) -> None:
+        """Make a store from a bundle, which appears whole or not at all.
+
+        Everything in the bundle is checked: it may come from anyone.
+
+        Args:
+            bundle: a file that ``export`` made.
+            path: of the store's folder, new or empty.
+            encoder: as for ``open``, of the encoder that made it.
+
+        Raises:
+            EncoderError: there is no such encoder.
+            EncoderMismatchError: the bundle was made with another encoder.
+            StoreError: the bundle is damaged, or the folder is not empty or can't be written.
+            DependencyError: FAISS, or the library of a named model, is not installed.
+        """
+        chosen = _encoder(encoder, Config())
+        import_bundle(bundle, path, fingerprint=chosen.fingerprint, dimension=chosen.dimension)
+
     def info(self) -> StoreInfo:
         """What the store holds."""
         counts = self._store.counts()
@@ -394,6 +464,10 @@ class Engine:
             index=self._store.index_description(),
             bytes=self._store.size_in_bytes(),
         )
+
+    def _check_namespace(self, namespace: str | None) -> None:
+        if namespace is not None:
+            check_text(namespace, "the namespace", self.config.limit.name)
 
     def verify(self, repair: bool = False) -> VerifyReport:
         """Check that rows, text search and vector index agree.

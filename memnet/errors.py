@@ -3,9 +3,30 @@
 Each message says what was found, what was expected and what to do, in one line.
 """
 
+import re
+
+_LONGEST = 1000
+"""Characters of a message: what it quotes may be of any length."""
+_STEERING = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Control characters, ends of lines, changes of writing direction, and unpaired surrogates."""
+
 
 class MemnetError(Exception):
     """Base of all errors of this package; catch it to catch them all."""
+
+    def __str__(self) -> str:
+        return one_line(super().__str__())
+
+
+def one_line(text: str, longest: int | None = _LONGEST) -> str:
+    """A text with the characters escaped that end a line or steer a terminal.
+
+    Args:
+        text: may quote names from outside.
+        longest: characters that are kept; None for all.
+    """
+    kept = text if longest is None or len(text) <= longest else f"{text[: longest - 3]}..."
+    return _STEERING.sub(lambda found: found[0].encode("unicode_escape").decode(), kept)
 
 
 class InputError(MemnetError):

@@ -6,9 +6,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 
 class Value(BaseModel):
-    """Base of all public values: frozen, and unknown fields are refused."""
+    """Base of all public values: frozen, finite, and unknown fields are refused."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class Document(Value):

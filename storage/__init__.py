@@ -11,7 +11,7 @@ from memnet.storage.slots import (
     StoreCounts,
     Symbols,
 )
-from memnet.storage.store import Encode, MemoryStore, stored_fingerprint
+from memnet.storage.store import Encode, MemoryStore, import_bundle, stored_fingerprint
 from memnet.storage.terms import query_terms
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "SourceState",
     "StoreCounts",
     "Symbols",
+    "import_bundle",
     "query_terms",
     "stored_fingerprint",
 ]

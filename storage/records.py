@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,9 @@ from memnet.storage.slots import (
     Usage,
 )
 from memnet.storage.terms import query_terms
+
+if TYPE_CHECKING:
+    from memnet.storage.bundle import BundledSlot, BundledSource
 
 SCHEMA_VERSION = 4
 
@@ -159,6 +162,10 @@ _MIGRATIONS = {
 
 _SLOT_COLUMNS = """slot.id, slot.kind, source.name, source.namespace, slot.title, slot.text,
     slot.start, slot.end, slot.relation, slot.value, slot.valid_from, slot.valid_until"""
+_BUNDLED = (
+    "id", "source", "kind", "title", "text", "start", "end", "relation", "value", "vector",
+    "relation_vector", "digest", "valid_from", "valid_until", "usage", "used",
+)  # fmt: skip
 _SEARCHED_TEXTS = "FROM slot WHERE kind <> 'reverse' AND valid_until IS NULL"
 _LISTED = "IN (SELECT value FROM json_each(?))"
 
@@ -308,11 +315,28 @@ class Records:
         )
         return {name: SourceState(digest, origin) for name, digest, origin in rows}
 
-    def names_by_origin(self, namespace: str, origin: str) -> dict[str, str]:
-        """Source names with their origins, for the file ``origin`` or files below that folder."""
+    def start_run(self) -> None:
+        """Forget which sources a run of this thread has met; they are kept on disk, not here."""
+        self._connection.execute(
+            "CREATE TEMP TABLE IF NOT EXISTS met "
+            "(name TEXT PRIMARY KEY, digest BLOB NOT NULL) WITHOUT ROWID"
+        )
+        self._connection.execute("DELETE FROM temp.met")
+
+    def meet(self, name: str, digest: bytes) -> bytes | None:
+        """Note that a run meets a source; returns its digest if the run has met it before."""
+        row = self._one("SELECT digest FROM temp.met WHERE name = ?", name)
+        if row is not None:
+            return bytes(row[0])
+        self._connection.execute("INSERT INTO temp.met VALUES (?, ?)", (name, digest))
+        return None
+
+    def not_met(self, namespace: str, origin: str) -> dict[str, str]:
+        """Origins of the sources of a file, or of files below a folder, that the run has not met."""
         rows = self._rows(
             "SELECT name, origin FROM source WHERE namespace = ?1 AND (origin = ?2 "
-            "OR substr(origin, 1, length(?2) + 1) = ?2 || '/')",
+            "OR substr(origin, 1, length(?2) + 1) = ?2 || '/') "
+            "AND name NOT IN (SELECT name FROM temp.met)",
             namespace,
             origin,
         )
@@ -733,6 +757,110 @@ class Records:
         )
         return np.fromiter((row[0] for row in rows), np.int64)
 
+    # Bundles --------------------------------------------------------------------------------
+
+    def bundle_head(self) -> dict[str, Any]:
+        """What a bundle says of itself, but its format."""
+        row = self._only(
+            """SELECT (SELECT count(*) FROM vector), (SELECT count(*) FROM source),
+                (SELECT count(*) FROM slot),
+                (SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'source'),
+                (SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'slot')"""
+        )
+        names = ("vectors", "sources", "slots", "last_source", "last_slot")
+        return {
+            "encoder": self.property("encoder"),
+            "dimension": int(self.property("dimension") or 0),
+            "told": int(self.property("told") or 0),
+            **dict(zip(names, row, strict=True)),
+        }
+
+    def bundled_vectors(self, rows: int) -> Iterator[list[tuple[int, bytes, bytes]]]:
+        """Id, digest and float32 numbers of all vectors, so many at a time."""
+        return self._pages("SELECT id, digest, data FROM vector WHERE id > ?", rows)
+
+    def bundled_sources(self, rows: int) -> Iterator[dict[str, Any]]:
+        """All columns of all sources."""
+        names = ("id", "namespace", "name", "kind", "origin", "title", "metadata", "digest")
+        for page in self._pages(f"SELECT {', '.join(names)} FROM source WHERE id > ?", rows):
+            yield from (dict(zip(names, row, strict=True)) for row in page)
+
+    def bundled_slots(self, rows: int) -> Iterator[dict[str, Any]]:
+        """All columns of all slots, with the names of their symbols."""
+        statement = f"SELECT {', '.join(_BUNDLED)} FROM slot WHERE id > ?"
+        for page in self._pages(statement, rows):
+            symbols = self.symbols(row[0] for row in page)
+            for row in page:
+                own = symbols.get(row[0], Symbols([], []))
+                yield {
+                    **dict(zip(_BUNDLED, row, strict=True)),
+                    "keys": own.keys,
+                    "mentions": own.values,
+                }
+
+    def restore_vectors(
+        self, first: int, digests: Sequence[bytes], vectors: NDArray[np.float32]
+    ) -> None:
+        """Store vectors [B, D] float32 of a bundle, ``first`` being the place of the first."""
+        self._restore(
+            "INSERT INTO vector (id, digest, data) VALUES (?, ?, ?)",
+            (
+                (place, digest, vector.astype("<f4").tobytes())
+                for place, (digest, vector) in enumerate(
+                    zip(digests, vectors, strict=True), first + 1
+                )
+            ),
+        )
+
+    def restore_sources(self, sources: "Iterable[tuple[int, BundledSource]]") -> None:
+        """Store the sources of a bundle, by their places."""
+        self._restore(
+            "INSERT INTO source (id, namespace, name, kind, origin, title, metadata, digest) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                (
+                    place + 1, source.namespace, source.name, source.kind, source.origin,
+                    source.title, json.dumps(source.metadata, ensure_ascii=False),
+                    bytes.fromhex(source.digest),
+                )
+                for place, source in sources
+            ),
+        )  # fmt: skip
+
+    def restore_slots(self, slots: "Sequence[BundledSlot]") -> None:
+        """Store slots of a bundle under their own ids, which are higher than those stored."""
+        if not slots:
+            return
+        self._restore(
+            f"INSERT INTO slot ({', '.join(_BUNDLED)}) VALUES ({', '.join('?' * len(_BUNDLED))})",
+            (
+                (
+                    slot.id, slot.source + 1, slot.kind, slot.title, slot.text, slot.start,
+                    slot.end, slot.relation, slot.value, slot.vector + 1,
+                    None if slot.relation_vector is None else slot.relation_vector + 1,
+                    bytes.fromhex(slot.digest), slot.valid_from, None, slot.usage, slot.used,
+                )
+                for slot in slots
+            ),
+        )  # fmt: skip
+        # The end of a statement takes it out of the text search, as it did when it was told.
+        self._restore(
+            "UPDATE slot SET valid_until = ? WHERE id = ?",
+            ((slot.valid_until, slot.id) for slot in slots if slot.valid_until is not None),
+        )
+        self._add_symbols("slot_key", ((slot.id, slot.keys) for slot in slots))
+        self._add_symbols("mention", ((slot.id, slot.mentions) for slot in slots))
+        self._add_links(slots[0].id)
+
+    def restore_counters(self, last_source: int, last_slot: int, told: int) -> None:
+        """Let ids and names of told sources go on where those of a bundle end."""
+        self._connection.execute("DELETE FROM sqlite_sequence WHERE name IN ('source', 'slot')")
+        self._connection.execute(
+            "INSERT INTO sqlite_sequence (name, seq) VALUES ('source', ?), ('slot', ?)",
+            (last_source, last_slot),
+        )
+        self.set_property("told", str(told))
+
     # Checking -------------------------------------------------------------------------------
 
     def problems(self, dimension: int) -> list[str]:
@@ -860,13 +988,35 @@ class Records:
         self._add_symbols(
             "mention", zip(ids, (item.slot.value_symbols for item in items), strict=True)
         )
+        self._add_links(first)
+        return ids
+
+    def _add_links(self, first: int) -> None:
+        """Let the facts among the slots from ``first`` on be followed."""
         self._connection.execute(
             "INSERT INTO link SELECT slot_key.symbol, slot.vector, mention.symbol, slot.id "
             "FROM slot JOIN slot_key ON slot_key.slot = slot.id "
             "JOIN mention ON mention.slot = slot.id WHERE slot.id >= ? AND slot.kind <> 'passage'",
             (first,),
         )
-        return ids
+
+    def _restore(self, statement: str, rows: Iterable[tuple[Any, ...]]) -> None:
+        """Insert rows of a bundle.
+
+        Raises:
+            ValueError: two of them are the same where they may not be.
+        """
+        try:
+            self._connection.executemany(statement, rows)
+        except sqlite3.IntegrityError as error:
+            raise ValueError(f"two of its rows are the same: {error}") from error
+
+    def _pages(self, statement: str, rows: int) -> Iterator[list[tuple[Any, ...]]]:
+        """The rows of a statement with a lowest id as its last condition, so many at a time."""
+        last = -1
+        while page := self._rows(f"{statement} ORDER BY id LIMIT {rows}", last):
+            yield page
+            last = page[-1][0]
 
     def _add_symbols(self, table: str, symbols: Iterable[tuple[int, Iterable[str]]]) -> None:
         """Say which symbols slots, by their ids, are about or mention."""

@@ -3,10 +3,12 @@
 import hashlib
 import logging
 import os
+import shutil
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
+from tempfile import mkdtemp
 
 import numpy as np
 from filelock import FileLock, Timeout
@@ -14,6 +16,7 @@ from numpy.typing import NDArray
 
 from memnet.config import StoreConfig
 from memnet.errors import EncoderMismatchError, StoreBusyError, StoreError
+from memnet.storage.bundle import open_bundle, restore_rows, write_bundle
 from memnet.storage.index_build import IndexStamp
 from memnet.storage.index_file import DamagedIndexError
 from memnet.storage.records import SCHEMA_VERSION, Records
@@ -400,9 +403,22 @@ class MemoryStore:
         """Digest and origin of those of the named sources that are stored."""
         return self._records.source_states(names, namespace)
 
-    def names_by_origin(self, origin: str, namespace: str = "") -> dict[str, str]:
-        """Names and origins of the sources that came from this file, or from below this folder."""
-        return self._records.names_by_origin(namespace, origin)
+    def start_run(self) -> None:
+        """Forget which sources a run of this thread has met: so many that they are kept on disk."""
+        self._records.start_run()
+
+    def meet(self, name: str, digest: bytes) -> bytes | None:
+        """Note that the run meets a source; returns its digest if the run has met it before."""
+        return self._records.meet(name, digest)
+
+    def not_met(self, origin: str, namespace: str = "") -> dict[str, str]:
+        """Names and origins of stored sources that the run has not met.
+
+        Args:
+            origin: the file that they came from, or a folder above it.
+            namespace: they are in.
+        """
+        return self._records.not_met(namespace, origin)
 
     def known(self, names: Iterable[str]) -> set[str]:
         """Those of the names that are sources in some namespace."""
@@ -426,6 +442,15 @@ class MemoryStore:
         with self.reading(), self._index_guard:
             index = self._current_index()
             return f"{index.description}, {len(index)} vectors"
+
+    def export(self, path: str | os.PathLike[str]) -> int:
+        """Write everything as one bundle, of one commit; returns how many slots it holds.
+
+        Raises:
+            StoreError: the file can't be written, or the store can't be read.
+        """
+        with self._records.snapshot():
+            return write_bundle(self._records, Path(path)).slots
 
     # Checking -------------------------------------------------------------------------------
 
@@ -737,6 +762,50 @@ class MemoryStore:
                 f"the vector index could not be saved ({error}); the rows are safe: "
                 "check free space and permissions"
             ) from error
+
+
+def import_bundle(
+    bundle: str | os.PathLike[str],
+    path: str | os.PathLike[str],
+    *,
+    fingerprint: str,
+    dimension: int,
+) -> None:
+    """Make a store from a bundle, in the folder ``path``, where it appears whole or not at all.
+
+    Args:
+        bundle: a file that ``MemoryStore.export`` made; nothing in it is trusted.
+        path: of a folder that is new or empty.
+        fingerprint: of the encoder that is to be used with the store.
+        dimension: D, width of its vectors.
+
+    Raises:
+        EncoderMismatchError: the bundle's vectors are of another encoder.
+        StoreError: the bundle is damaged, or the folder is not empty or can't be written.
+        DependencyError: FAISS is not installed.
+    """
+    folder = Path(path).absolute()
+    try:
+        if folder.exists() and any(folder.iterdir()):
+            raise StoreError(f"{folder} is not empty; import into a new folder")
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        part = Path(mkdtemp(prefix=f".{folder.name}.", suffix=".import", dir=folder.parent))
+    except OSError as error:
+        raise StoreError(f"the store folder {folder} can't be made: {error}") from error
+    try:
+        with open_bundle(Path(bundle)) as reader:
+            reader.check_encoder(fingerprint, dimension)
+            store = MemoryStore(part, fingerprint=fingerprint, dimension=dimension, create=True)
+            try:
+                with store.writing(), store._records.transaction():
+                    restore_rows(store._records, reader)
+            finally:
+                store.close()
+        part.rename(folder)
+    except OSError as error:
+        raise StoreError(f"the store {folder} can't be put in its place: {error}") from error
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
 
 
 def _check_folder(path: Path, create: bool) -> None:

@@ -100,7 +100,7 @@ def test_an_empty_question_is_refused(toy_engine: Engine, question: str) -> None
 
 def test_hops_and_top_k_must_be_positive(toy_engine: Engine) -> None:
     for hops, top_k in ((0, None), (None, 0)):
-        with pytest.raises(InputError, match="both must be at least 1"):
+        with pytest.raises(InputError, match="they must be at least 1"):
             toy_engine.ask("who?", hops=hops, top_k=top_k)
 
 

@@ -78,7 +78,7 @@ def test_a_folder_is_read_and_mirrored(toy_engine: Engine, tmp_path: Path) -> No
     _write(tmp_path / "outside.txt", "Outside.")
     (folder / "link.txt").symlink_to(tmp_path / "outside.txt")
     report = toy_engine.ingest(folder)
-    assert (report.added, report.skipped) == (2, 0)
+    assert (report.added, report.skipped) == (2, 1)
 
     (folder / "a.txt").unlink()
     _write(folder / "deep" / "b.md", "# Bee\nChanged.")
@@ -301,7 +301,7 @@ def test_a_very_long_line(toy_engine: Engine, tmp_path: Path) -> None:
 
 
 def test_a_file_over_the_limit_is_refused(tmp_path: Path, toy_engine: Engine) -> None:
-    config = Config.model_validate({"ingest": {"longest_document": 10}})
+    config = Config.model_validate({"limit": {"document": 10}})
     engine = Engine(toy_engine._store, ToyEncoder(), config)
     with pytest.raises(InputError, match="holds 18 bytes, the limit is 10; split it"):
         engine.ingest(_write(tmp_path / "a.txt", "eighteen letters.."))

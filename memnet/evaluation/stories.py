@@ -7,12 +7,16 @@ from pathlib import Path
 
 import numpy as np
 
+from memnet.config import LimitConfig
 from memnet.errors import InputError
-from memnet.ingest.stories import Story, looks_like_stories, parse_stories
+from memnet.ingest.reading import open_file, read_text
+from memnet.ingest.stories import Story, looks_like_stories, opens_like_a_story, parse_stories
 from memnet.models.answers import answer_stories
 from memnet.models.story import StoryModel, asked_story
 from memnet.scores import f1
 from memnet.types import Evaluation
+
+_LONGEST = LimitConfig().document
 
 
 def read_story_questions(path: str | os.PathLike[str]) -> list[Story] | None:
@@ -22,8 +26,11 @@ def read_story_questions(path: str | os.PathLike[str]) -> list[Story] | None:
         InputError: it is, but has a mistake or holds no question with an answer.
     """
     try:
-        text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        with open_file(path) as file:
+            if not opens_like_a_story(file.readline(_LONGEST).decode(errors="replace")):
+                return None
+        text = read_text(Path(path), _LONGEST)
+    except (OSError, ValueError, InputError) as error:
         raise InputError(f"the question file {path} can't be read: {error}") from error
     if not looks_like_stories(text):
         return None
@@ -56,6 +63,8 @@ def evaluate_stories(
     overlap: list[float] = []
     elapsed: list[float] = []
     for story in stories:
+        if not story.questions:
+            continue
         started = time.perf_counter()
         answers = answer_stories(model, [asked_story(story)], hops)[0]
         elapsed.append((time.perf_counter() - started) * 1000)

@@ -41,13 +41,17 @@ def from_text(
         yield ParsedDocument(name, title, text, (Section(title, 0, len(text)),), origin)
 
 
-def from_markdown(text: str, name: str, title: str, origin: str = "") -> ParsedDocument:
+def from_markdown(
+    text: str, name: str, title: str, longest: int, origin: str = ""
+) -> ParsedDocument:
     """A Markdown text, in a section for each heading.
 
     The first heading, if it opens the text, is the document's title and ``title`` is not needed.
-    Each section keeps the whole of its source between two headings, its own heading left out.
+    Each section keeps the whole of its source between two headings, its own heading left out. A
+    heading of more than ``longest`` characters, such as a paragraph with a line of dashes below it,
+    is a text like any other.
     """
-    headings = _headings(text)
+    headings = [heading for heading in _headings(text) if len(heading[0]) <= longest]
     if headings and not text[: headings[0][1]].strip():
         title = headings[0][0]
     own = title_symbols(title)
@@ -118,7 +122,7 @@ def _document(fields: Mapping[str, Any], fallback_id: str) -> Document:
     given = fields.get("id")
     try:
         return Document(
-            id=fallback_id if given is None else str(given),
+            id=fallback_id if given is None else _as_text(given),
             text=fields["text"],
             title=fields.get("title") or "",
             metadata=fields.get("metadata") or {},
@@ -128,12 +132,20 @@ def _document(fields: Mapping[str, Any], fallback_id: str) -> Document:
         raise InputError(f"has an unusable {first['loc'][0]!r}: {first['msg']}") from error
 
 
+def _as_text(identifier: object) -> str:
+    if isinstance(identifier, (dict, list)):
+        kind = type(identifier).__name__
+        raise InputError(f"has an unusable 'id': a JSON {kind}; expected a string or a number")
+    return str(identifier)
+
+
 def _headings(text: str) -> list[tuple[str, int, int]]:
     """Title, first character and end of each heading of a Markdown text."""
     lines = [0]
     for line in io.StringIO(text, newline=""):
         lines.append(lines[-1] + len(line))
-    tokens = MarkdownIt("commonmark").parse(text)
+    # What stands within a line is of no interest, and takes most of the time.
+    tokens = MarkdownIt("commonmark").disable("inline").parse(text)
     return [
         (tokens[place + 1].content.strip(), lines[token.map[0]], lines[token.map[1]])
         for place, token in enumerate(tokens)

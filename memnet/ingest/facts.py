@@ -15,7 +15,9 @@ def from_fact(fact: Fact) -> ParsedFacts:
     return ParsedFacts(name, (PlacedFact(fact, text, 0, len(text)),))
 
 
-def from_table(text: str, name: str, origin: str = "") -> Iterator[ParsedFacts | Problem]:
+def from_table(
+    text: str, name: str, longest: int, origin: str = ""
+) -> Iterator[ParsedFacts | Problem]:
     """The facts of a file, a fact a line, as one source; and a problem for each bad line."""
     facts: list[PlacedFact] = []
     position = 0
@@ -23,7 +25,7 @@ def from_table(text: str, name: str, origin: str = "") -> Iterator[ParsedFacts |
         content = line.rstrip("\r")
         if content.strip():
             try:
-                fact = from_line(content)
+                fact = from_line(content, longest)
                 facts.append(PlacedFact(fact, content, position, position + len(content)))
             except InputError as error:
                 yield Problem(f"{name}, line {number}", str(error))
@@ -32,11 +34,15 @@ def from_table(text: str, name: str, origin: str = "") -> Iterator[ParsedFacts |
         yield ParsedFacts(name, tuple(facts), origin)
 
 
-def from_line(line: str) -> Fact:
+def from_line(line: str, longest: int) -> Fact:
     """The fact on one line.
 
+    Args:
+        line: without its end.
+        longest: characters of a column.
+
     Raises:
-        InputError: the line has not three filled columns.
+        InputError: the line has not three filled columns, or one is too long.
     """
     columns = [column.strip() for column in line.split("\t" if "\t" in line else "|")]
     if len(columns) != 3:
@@ -46,4 +52,6 @@ def from_line(line: str) -> Fact:
         )
     if not all(columns):
         raise InputError("has an empty column; subject, relation and object must all be filled")
+    if len(max(columns, key=len)) > longest:
+        raise InputError(f"has a column of more than {longest:,} characters; shorten it")
     return Fact(subject=columns[0], relation=columns[1], object=columns[2])

@@ -2,6 +2,7 @@
 
 import string
 from collections.abc import Callable, Collection, Iterable, Mapping
+from itertools import islice
 from typing import NamedTuple
 
 from memnet.ingest.names import is_name, normalise
@@ -12,8 +13,12 @@ _MOST_WORDS = 200
 """Of a question in which names are looked for."""
 _SHORTEST_MISSPELLED = 5
 """Letters: of shorter words, too many are one letter from another."""
+_LONGEST_MISSPELLED = 60
+"""Letters: a run of letters has 74 spellings for each, as long as itself."""
 _MISSPELLED_WORDS = 4
 """Of a name that may be misspelled."""
+_MOST_MISSPELLED = 200
+"""Runs of words that are tried, each in some ms."""
 _LETTERS = string.ascii_lowercase + string.digits + " "
 
 Known = Callable[[Iterable[str]], Collection[str]]
@@ -86,11 +91,15 @@ def _without_overlap(
 def _misspelled(words: tuple[str, ...], known: Known) -> list[Mention]:
     """The longest run of words that is one letter away from a name, if any."""
     runs = _runs(words, _MISSPELLED_WORDS)
-    for run, (start, end) in runs.items():
-        if len(run) >= _SHORTEST_MISSPELLED and is_name(run):
-            found = sorted(known(_spellings(run)))
-            if found:
-                return [Mention(start, end, dict.fromkeys(found, 1 / len(found)))]
+    possible = (
+        run
+        for run in runs
+        if _SHORTEST_MISSPELLED <= len(run) <= _LONGEST_MISSPELLED and is_name(run)
+    )
+    for run in islice(possible, _MOST_MISSPELLED):
+        found = sorted(known(_spellings(run)))
+        if found:
+            return [Mention(*runs[run], dict.fromkeys(found, 1 / len(found)))]
     return []
 
 

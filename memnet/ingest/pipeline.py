@@ -50,12 +50,12 @@ class Ingest:
         self._encode = encode
         self._config = config
         self._namespace = namespace
-        self._reader = InputReader(facts=facts, longest=config.ingest.longest_document)
+        self._reader = InputReader(facts=facts, limits=config.limit)
         self._on_progress = on_progress
         self._problems = _Problems(on_problem)
         self._added = self._updated = self._unchanged = self._removed = 0
         self._progress = Progress(0, 0)
-        self._seen: dict[str, bytes] = {}
+        self._used = False
         self._batch: list[tuple[Parsed, bytes]] = []
         self._batch_size = 0
         self._salt = f"{_PIPELINE_VERSION}/{config.window.characters}/".encode()
@@ -69,6 +69,7 @@ class Ingest:
         """
         started = time.perf_counter()
         with self._store.writing():
+            self._store.start_run()
             for item in self._reader.read(inputs):
                 if isinstance(item, Problem):
                     self._problems.add(item)
@@ -77,7 +78,7 @@ class Ingest:
                 else:
                     self._take(item)
             self._store_batch()
-        self._problems.finish(nothing_used=not self._seen)
+        self._problems.finish(nothing_used=not self._used)
         return IngestReport(
             added=self._added,
             updated=self._updated,
@@ -91,8 +92,9 @@ class Ingest:
     def _take(self, parsed: Parsed) -> None:
         """Put an input into the batch, unless this run has met its name before."""
         digest = hashlib.blake2b(self._salt + parsed.digest(), digest_size=16).digest()
-        before = self._seen.setdefault(parsed.name, digest)
-        if before is not digest:
+        self._used = True
+        before = self._store.meet(parsed.name, digest)
+        if before is not None:
             if before != digest:
                 self._problems.add(
                     Problem(
@@ -104,7 +106,8 @@ class Ingest:
             return
         self._batch.append((parsed, digest))
         self._batch_size += parsed.size()
-        if self._batch_size >= self._config.ingest.batch_characters:
+        batch = self._config.ingest
+        if self._batch_size >= batch.batch_characters or len(self._batch) >= batch.batch_sources:
             self._store_batch()
 
     def _store_batch(self) -> None:
@@ -136,15 +139,25 @@ class Ingest:
 
     def _remove_vanished(self, read: FileRead | FolderRead) -> None:
         """Remove what came from this file, or from files of this folder, and is there no longer."""
-        stored = self._store.names_by_origin(read.origin, self._namespace)
         vanished = [
             name
-            for name, origin in stored.items()
-            if name not in self._seen and (isinstance(read, FileRead) or not Path(origin).exists())
+            for name, origin in self._store.not_met(read.origin, self._namespace).items()
+            if isinstance(read, FileRead) or _is_gone(origin)
         ]
         if vanished:
             self._store.delete(vanished, self._namespace)
             self._removed += len(vanished)
+
+
+def _is_gone(origin: str) -> bool:
+    """Whether a file is there no longer; one in a folder that can't be read counts as there."""
+    try:
+        Path(origin).stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except (OSError, ValueError):
+        return False
+    return False
 
 
 class _Problems:

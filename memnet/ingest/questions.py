@@ -1,12 +1,16 @@
 """Question files: JSON lines ``{"id", "question", "answers": [...], "gold": [...]?}``."""
 
 import os
-from pathlib import Path
+from collections.abc import Iterable, Iterator
 from typing import Annotated, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
+from memnet.config import LimitConfig
 from memnet.errors import InputError
+from memnet.ingest.reading import Problem, open_file, read_lines
+
+_LONGEST_LINE = LimitConfig().document
 
 Read = TypeVar("Read", bound=BaseModel)
 
@@ -38,10 +42,10 @@ def read_questions(path: str | os.PathLike[str]) -> list[Question]:
         InputError: it can't be read, holds no question, or a line is not one.
     """
     expected = '{"question": str, "answers": [str], "gold": [source id]?}'
-    return read_lines(path, Question, "question", expected)
+    return read_json_lines(path, Question, "question", expected)
 
 
-def read_lines(
+def read_json_lines(
     path: str | os.PathLike[str], kind: type[Read], name: str, expected: str
 ) -> list[Read]:
     """Read a file of one JSON object a line.
@@ -56,25 +60,32 @@ def read_lines(
         InputError: the file can't be read, holds no object, or a line is not one.
     """
     try:
-        with Path(path).open(encoding="utf-8") as file:
-            lines = enumerate(file, start=1)
-            read = [
-                _parsed(f"{path}, line {number}", line, kind, expected)
-                for number, line in lines
-                if line.strip()
-            ]
-    except (OSError, UnicodeDecodeError) as error:
+        with open_file(path) as file:
+            read = list(_parsed(read_lines(file, str(path), _LONGEST_LINE), path, kind, expected))
+    except (OSError, ValueError) as error:
         raise InputError(f"the {name} file {path} can't be read: {error}") from error
     if not read:
         raise InputError(f"the {name} file {path} holds no {name}s; expected JSON lines")
     return read
 
 
-def _parsed(place: str, line: str, kind: type[Read], expected: str) -> Read:
-    try:
-        return kind.model_validate_json(line)
-    except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(map(str, first["loc"])) or "line"
-        said = first["msg"].removeprefix("Value error, ")
-        raise InputError(f"{place}: {field}: {said}; expected {expected}") from error
+def _parsed(
+    lines: Iterable[tuple[int, str] | Problem],
+    path: str | os.PathLike[str],
+    kind: type[Read],
+    expected: str,
+) -> Iterator[Read]:
+    for numbered in lines:
+        if isinstance(numbered, Problem):
+            raise InputError(str(numbered))
+        number, line = numbered
+        if line.strip():
+            try:
+                yield kind.model_validate_json(line)
+            except ValidationError as error:
+                first = error.errors()[0]
+                field = ".".join(map(str, first["loc"])) or "line"
+                said = first["msg"].removeprefix("Value error, ")
+                raise InputError(
+                    f"{path}, line {number}: {field}: {said}; expected {expected}"
+                ) from error

@@ -2,11 +2,13 @@
 
 import codecs
 import os
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
-from memnet.errors import InputError
+from memnet.errors import InputError, one_line
 
 SUFFIXES = (".txt", ".md", ".markdown", ".jsonl", ".tsv")
 """Kinds of files that are taken from a folder."""
@@ -20,24 +22,67 @@ class Problem:
     what: str
 
     def __str__(self) -> str:
-        return f"{self.where}: {self.what}"
+        return one_line(f"{self.where}: {self.what}")
 
 
-def files_below(folder: Path) -> Iterator[Path]:
+def files_below(folder: Path) -> Iterator[Path | Problem]:
     """Readable kinds of files in a folder and its subfolders, in a fixed order.
 
-    Hidden files and folders, and links that lead out of the folder, are passed over.
+    Hidden files and folders are passed over. So are links to folders: what they lead to in the
+    folder is met by itself. In the place of a link that leads out of the folder, or nowhere, and of
+    a folder that can't be read, there is a problem.
     """
     root = folder.resolve()
-    for parent, folders, names in os.walk(folder):
+    unreadable: list[Problem] = []
+    for parent, folders, names in os.walk(folder, onerror=lambda e: unreadable.append(_closed(e))):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(names):
+        files = (name for name in names if Path(name).suffix.lower() in SUFFIXES)
+        links = (name for name in folders if Path(parent, name).is_symlink())
+        for name in sorted([*files, *links]):
             path = Path(parent, name)
-            if name.startswith(".") or path.suffix.lower() not in SUFFIXES:
+            if name.startswith("."):
                 continue
-            if path.is_symlink() and not path.resolve().is_relative_to(root):
-                continue
-            yield path
+            problem = _misleading(path, root) if path.is_symlink() else None
+            if problem:
+                yield problem
+            elif name not in folders:
+                yield path
+    yield from unreadable
+
+
+def _closed(error: OSError) -> Problem:
+    return Problem(
+        str(error.filename), f"the folder can't be read ({error.strerror}); check its rights"
+    )
+
+
+def _misleading(link: Path, root: Path) -> Problem | None:
+    """What is wrong with a link in a folder."""
+    try:
+        target = link.resolve(strict=True)
+    except (OSError, RuntimeError):
+        return Problem(str(link), "is a link that leads nowhere; remove it")
+    if target.is_relative_to(root):
+        return None
+    return Problem(
+        str(link), f"is a link out of the folder, to {target}; name that too if it is wanted"
+    )
+
+
+def open_file(path: str | os.PathLike[str]) -> BinaryIO:
+    """Open a regular file to read its bytes; a pipe or a device is never waited for.
+
+    Raises:
+        InputError: it is something else than a file.
+        OSError: it is not there, or can't be read.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    mode = os.fstat(descriptor).st_mode
+    if not stat.S_ISREG(mode):
+        os.close(descriptor)
+        kind = "folder" if stat.S_ISDIR(mode) else "pipe" if stat.S_ISFIFO(mode) else "device"
+        raise InputError(f"is a {kind}, expected a file; '-' reads standard input")
+    return os.fdopen(descriptor, "rb")
 
 
 def read_text(path: Path, longest: int) -> str:
@@ -47,10 +92,11 @@ def read_text(path: Path, longest: int) -> str:
         InputError: it can't be read, is empty, is not text, or is longer than ``longest`` bytes.
     """
     try:
-        size = path.stat().st_size
-        if size > longest:
-            raise InputError(f"holds {size:,} bytes, the limit is {longest:,}; split it")
-        data = path.read_bytes()
+        with open_file(path) as file:
+            size = os.fstat(file.fileno()).st_size
+            if size > longest:
+                raise InputError(f"holds {size:,} bytes, the limit is {longest:,}; split it")
+            data = file.read(longest)
     except OSError as error:
         raise InputError(
             f"can't be read ({error.strerror or error}); check path and rights"
@@ -59,6 +105,27 @@ def read_text(path: Path, longest: int) -> str:
     if not text.strip():
         raise InputError("is empty; there is nothing to remember in it")
     return text
+
+
+def read_lines(stream: BinaryIO, where: str, longest: int) -> Iterator[tuple[int, str] | Problem]:
+    """Numbered lines of a stream, with a problem for each that is not text or is too long.
+
+    Args:
+        stream: of bytes.
+        where: it comes from, as problems call it.
+        longest: bytes of a line.
+    """
+    number = 0
+    while data := stream.readline(longest + 1):
+        number += 1
+        try:
+            if len(data) > longest:
+                while data and not data.endswith(b"\n"):
+                    data = stream.readline(longest)
+                raise InputError(f"is longer than {longest:,} bytes; split it")
+            yield number, decode(data)
+        except InputError as error:
+            yield Problem(f"{where}, line {number}", str(error))
 
 
 def decode(data: bytes) -> str:

@@ -40,6 +40,11 @@ class Story:
     questions: tuple[StoryQuestion, ...]
 
 
+def opens_like_a_story(line: str) -> bool:
+    """Whether the first line of a text might be that of a file of stories."""
+    return not line.strip() or bool(_FIRST.match(line))
+
+
 def looks_like_stories(text: str) -> bool:
     """Whether a text is in the story format, if perhaps with mistakes.
 

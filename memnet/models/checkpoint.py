@@ -7,17 +7,25 @@ checkpoint is always whole: the former one until the new one is complete.
 import hashlib
 import json
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import torch
 from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import Tensor, nn
 
-from memnet.errors import ModelError
+from memnet.errors import InputError, ModelError
+from memnet.ingest.reading import open_file
 
 _FORMAT = 1
+_LARGEST_DESCRIPTION = 50_000_000
+_LARGEST_TENSORS = 2_000_000_000
+"""Bytes. A description of 50 MB names a million words; the tensors that ship have 8 MB."""
+_LARGEST_WEIGHT = 1e6
+"""No trained weight comes near it, and products of larger ones are not finite any more."""
 
 
 def save_checkpoint(
@@ -59,13 +67,18 @@ def load_checkpoint(folder: Path, name: str) -> tuple[dict[str, Tensor], dict[st
     """
     path = folder / f"{name}.json"
     try:
-        description: dict[str, Any] = json.loads(path.read_bytes())
+        description: dict[str, Any] = json.loads(_content(path, _LARGEST_DESCRIPTION))
         if description["format"] != _FORMAT:
             raise ModelError(
                 f"{path} has format {description['format']}, this version of memnet reads format "
                 f"{_FORMAT}; train the model again"
             )
-        data = (folder / description["tensors"]).read_bytes()
+        if not re.fullmatch(rf"{name}-[0-9a-f]{{12}}\.safetensors", description["tensors"]):
+            raise ModelError(
+                f"{path} names the tensors {description['tensors']!r}, expected "
+                f"'{name}-<12 hex digits>.safetensors'; restore it or train the model again"
+            )
+        data = _content(folder / description["tensors"], _LARGEST_TENSORS)
         if hashlib.sha256(data).hexdigest() != description["sha256"]:
             raise ModelError(
                 f"{folder / description['tensors']} is damaged (its checksum is not the one that "
@@ -77,7 +90,15 @@ def load_checkpoint(folder: Path, name: str) -> tuple[dict[str, Tensor], dict[st
             f"{folder} holds no whole model ({Path(error.filename).name} is missing); expected a "
             "folder that 'memnet train' made"
         ) from error
-    except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
+    except (
+        InputError,
+        OSError,
+        ValueError,
+        KeyError,
+        TypeError,
+        RuntimeError,
+        SafetensorError,
+    ) as error:
         raise ModelError(
             f"{path} can't be read ({error!r}); restore it or train the model again"
         ) from error
@@ -94,18 +115,49 @@ def fill(module: nn.Module, tensors: Mapping[str, Tensor], source: Path) -> None
     """Give a module its tensors.
 
     Raises:
-        ModelError: a tensor is missing, has another shape, or is not of this module.
+        ModelError: as ``check_fit``, or a tensor holds what is no weight.
+    """
+    check_fit(module, tensors, source)
+    for name, tensor in tensors.items():
+        if not bool((tensor.abs() <= _LARGEST_WEIGHT).all()):
+            raise ModelError(
+                f"the model in {source} is damaged: tensor {name} holds numbers that are not "
+                f"finite or over {_LARGEST_WEIGHT:g}; restore it or train the model again"
+            )
+    module.load_state_dict(dict(tensors))
+
+
+def check_fit(module: nn.Module, tensors: Mapping[str, Tensor], source: Path) -> None:
+    """Check that tensors are those of a module, which may be one without memory of its own.
+
+    Raises:
+        ModelError: a tensor is missing, has another shape or type, or is not of this module.
     """
     own = module.state_dict()
     for name in sorted(own.keys() | tensors.keys()):
-        found = tuple(tensors[name].shape) if name in tensors else None
-        expected = tuple(own[name].shape) if name in own else None
+        found = (tuple(tensors[name].shape), tensors[name].dtype) if name in tensors else None
+        expected = (tuple(own[name].shape), own[name].dtype) if name in own else None
         if found != expected:
             raise ModelError(
                 f"the model in {source} does not fit its description: tensor {name} has shape "
-                f"{found}, expected {expected}; train the model again"
+                f"{_shown(found)}, expected {_shown(expected)}; train the model again"
             )
-    module.load_state_dict(dict(tensors))
+
+
+def _shown(kind: tuple[tuple[int, ...], torch.dtype] | None) -> str:
+    if kind is None:
+        return "None"
+    shape, dtype = kind
+    return str(shape) if dtype == torch.float32 else f"{shape} of {dtype}"
+
+
+def _content(path: Path, most: int) -> bytes:
+    """The content of a file that has at most so many bytes."""
+    with open_file(path) as file:
+        size = os.fstat(file.fileno()).st_size
+        if size > most:
+            raise ValueError(f"{path.name} holds {size:,} bytes, the limit is {most:,}")
+        return file.read(most)
 
 
 def _replace(path: Path, data: bytes) -> None:

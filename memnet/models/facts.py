@@ -23,12 +23,12 @@ one that leads nowhere may not rule out everything."""
 class FactModelConfig(Settings):
     """The sizes of a fact model."""
 
-    width: int = Field(default=128, ge=1)
-    heads: int = Field(default=4, ge=1)
-    inner: int = Field(default=256, ge=1)
-    hops: int = Field(default=3, ge=1)
+    width: int = Field(default=128, ge=1, le=4096)
+    heads: int = Field(default=4, ge=1, le=64)
+    inner: int = Field(default=256, ge=1, le=16384)
+    hops: int = Field(default=3, ge=1, le=100)
     """Most relations in a row."""
-    mentions: int = Field(default=4, ge=1)
+    mentions: int = Field(default=4, ge=1, le=100)
     """Most names of a question to start from."""
     dropout: float = Field(default=0.1, ge=0, lt=1)
     """While training, of encoded tokens and of what is learned about relations."""

@@ -90,7 +90,7 @@ def load_span_network(folder: Path, dropout: float = 0.0) -> SpanNetwork:
         )
     with WithoutInitialisation():
         network = SpanNetwork(dropout)
-    whole = _restored(tensors) | _embeddings()
+    whole = _restored(tensors, folder) | _embeddings()
     fill(network, whole, folder)
     return network
 
@@ -178,10 +178,10 @@ def load_calibration(folder: Path) -> Calibration | None:
         return None
     tensors, _ = load_checkpoint(folder, CONFIDENCE)
     weights = tensors.get("weights", torch.zeros(0))
-    if weights.shape != (FEATURES,):
+    if weights.shape != (FEATURES,) or not bool(torch.isfinite(weights).all()):
         raise ModelError(
             f"the calibration in {folder} has weights of shape {tuple(weights.shape)}, expected "
-            f"({FEATURES},); make it again with 'memnet train confidence'"
+            f"finite ones of shape ({FEATURES},); make it again with 'memnet train confidence'"
         )
     return Calibration(weights.tolist())
 
@@ -211,7 +211,14 @@ def _quantised(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     return result
 
 
-def _restored(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+def _restored(tensors: Mapping[str, Tensor], folder: Path) -> dict[str, Tensor]:
+    for name, tensor in tensors.items():
+        scale = tensors.get(name + _SCALE)
+        if scale is not None and (tensor.dim() < 1 or scale.shape != (len(tensor), 1)):
+            raise ModelError(
+                f"the reader in {folder} is damaged: tensor {name} has shape {tuple(tensor.shape)} "
+                f"and scales of shape {tuple(scale.shape)}; restore it or train it again"
+            )
     return {
         name: tensor * tensors[name + _SCALE] if name + _SCALE in tensors else tensor
         for name, tensor in tensors.items()

@@ -1,18 +1,19 @@
 """Trained models as folders."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
+from pydantic import BaseModel, ConfigDict, Field
 from torch import Tensor, nn
 
 from memnet.config import HopConfig
 from memnet.controllers import TextController
 from memnet.encoders.vocabulary import Vocabulary
 from memnet.errors import ModelError
-from memnet.models.checkpoint import fill, load_checkpoint, save_checkpoint
+from memnet.models.checkpoint import check_fit, fill, load_checkpoint, save_checkpoint
 from memnet.models.facts import AnswerRule, FactModel, FactModelConfig
 from memnet.models.story import StoryModel, StoryModelConfig
 
@@ -20,6 +21,11 @@ TEXT = "text"
 """Name of the shipped model for documents and facts."""
 UNTRAINED = "untrained"
 """Name of the controller that knows nothing but the configuration's numbers, which is no folder."""
+
+_WIDEST_ENCODER = 100_000
+"""Numbers of an encoded token."""
+
+_Model = TypeVar("_Model", bound=nn.Module)
 
 _SHIPPED = Path(__file__).with_name("shipped")
 _NAME = "model"
@@ -109,18 +115,14 @@ def load_model(
         )
     try:
         with torch.random.fork_rng():
-            if kind == _STORY:
-                story = _story_model(description)
-                fill(story, tensors, folder)
-                return story.eval()
             if kind == _TEXT:
-                text = TextController(hop)
-                fill(text, tensors, folder)
-                return text.eval()
-            facts = _fact_model(description)
-            fill(facts, tensors, folder)
-            return facts.eval(), AnswerRule(**{k: float(v) for k, v in description["rule"].items()})
-    except (KeyError, TypeError, ValueError) as error:
+                return _filled(lambda: TextController(hop), tensors, folder)
+            if kind == _STORY:
+                story = _StoryDescription.model_validate(description)
+                return _filled(lambda: _story_model(story), tensors, folder)
+            facts = _FactDescription.model_validate(description)
+            return _filled(lambda: _fact_model(facts), tensors, folder), facts.rule
+    except (KeyError, TypeError, ValueError, RuntimeError) as error:
         raise ModelError(
             f"{folder / _NAME}.json does not describe a model ({' '.join(repr(error).split())}); "
             "train it again"
@@ -146,12 +148,41 @@ def _tensors(model: nn.Module) -> dict[str, Tensor]:
     return {name: tensor.cpu().contiguous() for name, tensor in model.state_dict().items()}
 
 
-def _story_model(description: Mapping[str, Any]) -> StoryModel:
-    config = StoryModelConfig.model_validate(description["config"])
-    return StoryModel(Vocabulary(description["vocabulary"]), config)
+class _StoryDescription(BaseModel):
+    """What a folder says of a story model."""
+
+    config: StoryModelConfig
+    vocabulary: tuple[str, ...]
 
 
-def _fact_model(description: Mapping[str, Any]) -> FactModel:
-    config = FactModelConfig.model_validate(description["config"])
-    familiar, idle = (frozenset(description[name]) for name in ("familiar", "idle"))
-    return FactModel(config, description["encoded"], description["relations"], familiar, idle)
+class _FactDescription(BaseModel):
+    """What a folder says of a fact model."""
+
+    model_config = ConfigDict(allow_inf_nan=False)
+
+    config: FactModelConfig
+    encoded: int = Field(ge=1, le=_WIDEST_ENCODER)
+    relations: tuple[str, ...]
+    familiar: frozenset[str]
+    idle: frozenset[str]
+    rule: AnswerRule
+
+
+def _filled(make: Callable[[], _Model], tensors: Mapping[str, Tensor], folder: Path) -> _Model:
+    """A model with its tensors; one whose description asks for others takes no memory before."""
+    with torch.device("meta"):
+        check_fit(make(), tensors, folder)
+    model = make()
+    fill(model, tensors, folder)
+    return model.eval()
+
+
+def _story_model(description: _StoryDescription) -> StoryModel:
+    return StoryModel(Vocabulary(description.vocabulary), description.config)
+
+
+def _fact_model(description: _FactDescription) -> FactModel:
+    return FactModel(
+        description.config, description.encoded, description.relations,
+        description.familiar, description.idle,
+    )  # fmt: skip

@@ -19,18 +19,18 @@ from memnet.readers.decoder import Decoded, SequenceDecoder
 class StoryModelConfig(Settings):
     """The sizes of a story model."""
 
-    width: int = Field(default=128, ge=2)
-    heads: int = Field(default=8, ge=1)
-    inner: int = Field(default=256, ge=1)
-    hops: int = Field(default=6, ge=1)
+    width: int = Field(default=128, ge=2, le=4096)
+    heads: int = Field(default=8, ge=1, le=64)
+    inner: int = Field(default=256, ge=1, le=16384)
+    hops: int = Field(default=6, ge=1, le=100)
     """Most reads of the story."""
-    blocks: int = Field(default=3, ge=1)
+    blocks: int = Field(default=3, ge=1, le=100)
     """Hops with weights of their own, which take turns."""
-    queries: int = Field(default=8, ge=1)
+    queries: int = Field(default=8, ge=1, le=1024)
     """Learned queries that read a sentence."""
-    longest_sentence: int = Field(default=16, ge=1)
+    longest_sentence: int = Field(default=16, ge=1, le=4096)
     """Words."""
-    longest_answer: int = Field(default=4, ge=1)
+    longest_answer: int = Field(default=4, ge=1, le=1024)
     """Words, and the end."""
     dropout: float = Field(default=0.05, ge=0, lt=1)
     """Of the encoded sentences, while training."""

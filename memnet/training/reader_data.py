@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from memnet.ingest.questions import read_lines
+from memnet.ingest.questions import read_json_lines
 from memnet.readers.packs import Pack, Packer, Passage
 from memnet.readers.span_network import NO, NO_ANSWER, SPAN, YES
 
@@ -59,7 +59,7 @@ def read_reader_examples(path: str | os.PathLike[str]) -> list[ReaderExample]:
         InputError: it can't be read, holds no example, or a line is not one.
     """
     expected = '{"question": str, "answers": [str], "passages": [{"title": str, "text": str}]}'
-    return read_lines(path, ReaderExample, "example", expected)
+    return read_json_lines(path, ReaderExample, "example", expected)
 
 
 def packed_example(

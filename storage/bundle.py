@@ -1,0 +1,362 @@
+"""A store as one file: a zip archive of JSON lines and raw vectors, checked row by row when read.
+
+``bundle.json``   format, encoder, dimension and counts.
+``vectors.f32``   [V, D] float32, little-endian, row after row.
+``digests.bin``   [V, 16] bytes: what each vector is of.
+``sources.jsonl`` a source a line; ``slots.jsonl`` a slot a line, which refers to sources and
+vectors by their places. There is no index in it, no SQL and nothing pickled.
+"""
+
+import json
+import os
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Annotated, Any, Literal, NamedTuple, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from memnet.errors import EncoderMismatchError, StoreError
+from memnet.storage.records import Records
+
+_FORMAT = 1
+_HEAD, _VECTORS, _DIGESTS, _SOURCES, _SLOTS = _MEMBERS = (
+    "bundle.json", "vectors.f32", "digests.bin", "sources.jsonl", "slots.jsonl",
+)  # fmt: skip
+_DIGEST_BYTES = 16
+_ROWS = 1000
+"""Read and written at a time."""
+_LONGEST_LINE = 10_000_000
+"""Bytes: a hundred times what the largest slot takes that an ingest makes."""
+_MOST_EXPANSION = 200
+"""Texts shrink to a fifth; what grows by so much was made to fill a disk."""
+_SMALL = 10_000_000
+"""Bytes that a bundle may expand to in any case."""
+_MOST = 2**53
+_LENGTH_TOLERANCE = 0.01
+_EPOCH = (1980, 1, 1, 0, 0, 0)
+"""The time of every member, so that equal stores give equal bytes."""
+
+_Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
+_Place = Annotated[int, Field(ge=0, lt=_MOST)]
+_Number = Annotated[float, Field(allow_inf_nan=False, ge=0, le=1e11)]
+_Symbols = tuple[Annotated[str, Field(min_length=1)], ...]
+
+
+class _Line(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class BundleHead(_Line):
+    """What a bundle says of itself."""
+
+    format: Literal[1]
+    encoder: Annotated[str, Field(min_length=1, max_length=4096)]
+    """Fingerprint of the encoder that made the vectors."""
+    dimension: Annotated[int, Field(ge=1, le=100_000)]
+    vectors: _Place
+    sources: _Place
+    slots: _Place
+    last_source: _Place
+    last_slot: _Place
+    """The highest ids ever given, so that none is given again."""
+    told: _Place
+    """How many names of told sources were given."""
+
+
+class BundledSource(_Line):
+    """A source; its place is that of its line."""
+
+    namespace: str
+    name: Annotated[str, Field(min_length=1)]
+    kind: Literal["document", "facts", "told"]
+    origin: str
+    title: str
+    metadata: dict[str, Any]
+    digest: _Digest
+
+
+class BundledSlot(_Line):
+    """A slot with its symbols."""
+
+    id: Annotated[int, Field(ge=1, lt=_MOST)]
+    source: _Place
+    kind: Literal["passage", "fact", "reverse"]
+    title: str
+    text: str
+    start: _Place
+    end: _Place
+    relation: str
+    value: str
+    vector: _Place
+    relation_vector: _Place | None
+    digest: _Digest
+    valid_from: _Number | None
+    valid_until: _Number | None
+    usage: _Number
+    used: _Number
+    keys: _Symbols
+    mentions: _Symbols
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if self.end - self.start != len(self.text):
+            raise ValueError("its text is not as long as its span")
+        if (self.valid_from is None) != (self.relation_vector is None):
+            raise ValueError("a told slot has a time and a relation vector, others have neither")
+        if self.valid_until is not None and (
+            self.valid_from is None or self.valid_until < self.valid_from
+        ):
+            raise ValueError("it ended before it began")
+        fact = self.keys and self.mentions and self.valid_from is None
+        if self.kind != "passage" and not fact:
+            raise ValueError("a fact leads from a name to another and has no time")
+        return self
+
+
+class VectorBatch(NamedTuple):
+    """Some vectors in their order. B = vectors of the batch."""
+
+    first: int
+    """Place of the first."""
+    digests: list[bytes]
+    data: NDArray[np.float32]
+    """[B, D] float32."""
+
+
+_Row = TypeVar("_Row", bound=_Line)
+
+
+def write_bundle(records: Records, path: Path) -> BundleHead:
+    """Write all rows as a bundle, which appears at ``path`` whole or not at all.
+
+    Args:
+        records: within a snapshot, so that every row is of one commit.
+        path: of the file; one that is there is replaced.
+
+    Raises:
+        StoreError: the file can't be written, or the rows can't be read.
+    """
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    head = BundleHead.model_validate({"format": _FORMAT, **records.bundle_head()})
+    try:
+        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            with zipfile.ZipFile(file, "w") as archive:
+                _write_members(archive, records, head)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+    except OSError as error:
+        raise StoreError(
+            f"the bundle {path} can't be written ({error.strerror or error}); choose another path"
+        ) from error
+    finally:
+        part.unlink(missing_ok=True)
+    return head
+
+
+@contextmanager
+def open_bundle(path: Path) -> "Iterator[BundleReader]":
+    """Open a bundle to read it, with everything in it mistrusted.
+
+    Raises:
+        StoreError: it can't be read, is no bundle, or is damaged; also while it is read.
+    """
+    try:
+        with path.open("rb") as file, zipfile.ZipFile(file) as archive:
+            yield BundleReader(archive, os.fstat(file.fileno()).st_size)
+    except (
+        OSError, EOFError, NotImplementedError, RuntimeError, ValueError, zipfile.BadZipFile,
+        zlib.error, struct.error,
+    ) as error:  # fmt: skip
+        raise StoreError(
+            f"the bundle {path} can't be used ({_first_line(error)}); "
+            "export it again, or restore it from a copy"
+        ) from error
+
+
+class BundleReader:
+    """The rows of a bundle, each checked before it is given."""
+
+    def __init__(self, archive: zipfile.ZipFile, size: int) -> None:
+        """Check the archive's table of contents and read the head.
+
+        Raises:
+            ValueError: it is no bundle.
+        """
+        self._archive = archive
+        members = archive.infolist()
+        if sorted(member.filename for member in members) != sorted(_MEMBERS):
+            raise ValueError(f"it does not hold exactly {', '.join(_MEMBERS)}")
+        if any(member.compress_type not in _COMPRESSION.values() for member in members):
+            raise ValueError("it is compressed in another way than deflate")
+        if sum(member.file_size for member in members) > max(_SMALL, _MOST_EXPANSION * size):
+            raise ValueError(f"it expands to more than {_MOST_EXPANSION} times its size")
+        (head,) = self._lines(_HEAD, BundleHead, 1)
+        self.head = head
+        self._expect(_VECTORS, 4 * head.dimension * head.vectors)
+        self._expect(_DIGESTS, _DIGEST_BYTES * head.vectors)
+
+    def check_encoder(self, fingerprint: str, dimension: int) -> None:
+        """Check that the vectors are of an encoder.
+
+        Raises:
+            EncoderMismatchError: they are of another.
+        """
+        if (self.head.encoder, self.head.dimension) != (fingerprint, dimension):
+            raise EncoderMismatchError(
+                f"the bundle was made with encoder {self.head.encoder!r}, not with {fingerprint}; "
+                "import it with that encoder"
+            )
+
+    def vectors(self) -> Iterator[VectorBatch]:
+        """All vectors, in batches.
+
+        Raises:
+            ValueError: one is not of length one.
+        """
+        width = 4 * self.head.dimension
+        with self._archive.open(_VECTORS) as data, self._archive.open(_DIGESTS) as digests:
+            for start in range(0, self.head.vectors, _ROWS):
+                count = min(_ROWS, self.head.vectors - start)
+                rows = np.frombuffer(_exactly(data, count * width), "<f4").astype(np.float32)
+                rows = rows.reshape(count, self.head.dimension)
+                with np.errstate(all="ignore"):
+                    lengths = np.linalg.norm(rows.astype(np.float64), axis=1)
+                if not bool((np.abs(lengths - 1) <= _LENGTH_TOLERANCE).all()):
+                    raise ValueError(f"{_VECTORS} holds a vector that is not of length one")
+                names = _exactly(digests, count * _DIGEST_BYTES)
+                yield VectorBatch(
+                    start,
+                    [names[at : at + _DIGEST_BYTES] for at in range(0, len(names), _DIGEST_BYTES)],
+                    rows,
+                )
+
+    def sources(self) -> Iterator[BundledSource]:
+        """All sources."""
+        return self._lines(_SOURCES, BundledSource, self.head.sources)
+
+    def slots(self) -> Iterator[BundledSlot]:
+        """All slots, by rising id; what they refer to is there.
+
+        Raises:
+            ValueError: it is not.
+        """
+        last = 0
+        for slot in self._lines(_SLOTS, BundledSlot, self.head.slots):
+            vectors = (slot.vector, slot.relation_vector or 0)
+            if slot.source >= self.head.sources or max(vectors) >= self.head.vectors:
+                raise ValueError(f"slot {slot.id} refers to a source or vector that is not there")
+            if not last < slot.id <= self.head.last_slot:
+                raise ValueError(f"slot {slot.id} follows slot {last}; ids rise to the last given")
+            last = slot.id
+            yield slot
+
+    def _expect(self, member: str, size: int) -> None:
+        found = self._archive.getinfo(member).file_size
+        if found != size:
+            raise ValueError(f"{member} has {found} bytes, expected {size}")
+
+    def _lines(self, member: str, kind: type[_Row], count: int) -> Iterator[_Row]:
+        number = 0
+        with self._archive.open(member) as file:
+            while line := file.readline(_LONGEST_LINE + 1):
+                number += 1
+                if len(line) > _LONGEST_LINE:
+                    raise ValueError(f"{member}, line {number} is longer than {_LONGEST_LINE:,}")
+                try:
+                    yield kind.model_validate_json(line)
+                except ValidationError as error:
+                    first = error.errors()[0]
+                    field = ".".join(map(str, first["loc"])) or "it"
+                    raise ValueError(f"{member}, line {number}, {field}: {first['msg']}") from error
+        if number != count:
+            raise ValueError(f"{member} has {number} lines, expected {count}")
+
+
+_COMPRESSION = {
+    _HEAD: zipfile.ZIP_STORED, _VECTORS: zipfile.ZIP_STORED, _DIGESTS: zipfile.ZIP_STORED,
+    _SOURCES: zipfile.ZIP_DEFLATED, _SLOTS: zipfile.ZIP_DEFLATED,
+}  # fmt: skip
+"""Vectors don't shrink."""
+
+
+def _write_members(archive: zipfile.ZipFile, records: Records, head: BundleHead) -> None:
+    places: dict[int, int] = {}
+    sources: dict[int, int] = {}
+    with _member(archive, _HEAD) as file:
+        file.write(head.model_dump_json().encode() + b"\n")
+    with _member(archive, _VECTORS) as file:
+        for rows in records.bundled_vectors(_ROWS):
+            for vector, _, data in rows:
+                places[vector] = len(places)
+                file.write(data)
+    with _member(archive, _DIGESTS) as file:
+        for rows in records.bundled_vectors(_ROWS):
+            file.write(b"".join(digest for _, digest, _ in rows))
+    with _member(archive, _SOURCES) as file:
+        for row in records.bundled_sources(_ROWS):
+            sources[row.pop("id")] = len(sources)
+            row["metadata"] = json.loads(row["metadata"])
+            file.write(_json_line(row))
+    with _member(archive, _SLOTS) as file:
+        for row in records.bundled_slots(_ROWS):
+            row["source"] = sources[row["source"]]
+            row["vector"] = places[row["vector"]]
+            relation = row["relation_vector"]
+            row["relation_vector"] = None if relation is None else places[relation]
+            file.write(_json_line(row))
+
+
+def _member(archive: zipfile.ZipFile, name: str) -> IO[bytes]:
+    member = zipfile.ZipInfo(name, _EPOCH)
+    member.compress_type = _COMPRESSION[name]
+    member.external_attr = 0o600 << 16
+    return archive.open(member, "w", force_zip64=True)
+
+
+def _json_line(row: Any) -> bytes:
+    line = json.dumps(row, ensure_ascii=False, separators=(",", ":"), default=bytes.hex)
+    return line.encode() + b"\n"
+
+
+def _exactly(file: IO[bytes], count: int) -> bytes:
+    data = file.read(count)
+    if len(data) != count:
+        raise ValueError("it ends too early")
+    return data
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]
+
+
+def restore_rows(records: Records, bundle: BundleReader) -> None:
+    """Fill empty rows from a bundle; the caller holds the transaction.
+
+    Raises:
+        ValueError: the bundle is damaged.
+    """
+    for batch in bundle.vectors():
+        records.restore_vectors(batch.first, batch.digests, batch.data)
+    records.restore_sources(enumerate(bundle.sources()))
+    for slots in _batches(bundle.slots()):
+        records.restore_slots(slots)
+    head = bundle.head
+    records.restore_counters(max(head.last_source, head.sources), head.last_slot, head.told)
+
+
+def _batches(slots: Iterable[BundledSlot]) -> Iterator[list[BundledSlot]]:
+    batch: list[BundledSlot] = []
+    for slot in slots:
+        batch.append(slot)
+        if len(batch) == _ROWS:
+            yield batch
+            batch = []
+    yield batch
