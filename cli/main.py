@@ -7,6 +7,7 @@ import click
 
 from memnet import __version__
 from memnet.cli.ask import ask
+from memnet.cli.encoder import encoder
 from memnet.cli.evaluate import evaluate
 from memnet.cli.forget import forget
 from memnet.cli.info import info
@@ -31,7 +32,7 @@ def memnet() -> None:
     """
 
 
-for command in (ingest, tell, ask, forget, info, verify, evaluate, train):
+for command in (ingest, tell, ask, forget, info, verify, evaluate, train, encoder):
     memnet.add_command(command)
 
 
