@@ -5,6 +5,7 @@ import os
 import platform
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,12 @@ _ROOT = Path(__file__).resolve().parent.parent
 _LIBRARIES = ("torch", "faiss-cpu", "numpy", "tokenizers", "sentence-transformers")
 
 
-def environment() -> dict[str, Any]:
-    """Machine, commit, command and versions, for the head of a result file."""
+def environment(more: Sequence[str] = ()) -> dict[str, Any]:
+    """Machine, commit, command and versions, for the head of a result file.
+
+    Args:
+        more: packages that the measurement needs besides the usual ones.
+    """
     return {
         "machine": {
             "processor": _processor(),
@@ -24,12 +29,10 @@ def environment() -> dict[str, Any]:
             "system": platform.system(),
         },
         "commit": _git("rev-parse", "HEAD") + ("+" if _git("status", "--porcelain") else ""),
-        "command": " ".join(
-            ["python", "-m", "benchmarks." + Path(sys.argv[0]).stem, *sys.argv[1:]]
-        ),
+        "command": " ".join(["python", "-m", _module(), *sys.argv[1:]]),
         "versions": {
             "python": platform.python_version(),
-            **{name: importlib.metadata.version(name) for name in _LIBRARIES},
+            **{name: importlib.metadata.version(name) for name in (*_LIBRARIES, *more)},
         },
     }
 
@@ -44,3 +47,9 @@ def _processor() -> str:
 def _git(*arguments: str) -> str:
     command = ["git", "-C", str(_ROOT), *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def _module() -> str:
+    """The module that was started."""
+    spec = sys.modules["__main__"].__spec__
+    return "" if spec is None else spec.name.removesuffix(".__main__")

@@ -78,6 +78,37 @@ def _recall_row(title: str, ways: dict[str, Any], times: str) -> str:
     return f"| {title} | {last['n']} | {means} | {interval} | {times} |"
 
 
+def eight_bits(results: dict[str, Any]) -> str:
+    """The tables of the encoder in eight bits."""
+    cosine, speed, found = (results[name] for name in ("cosine", "speed", "recall@5"))
+    rows = [
+        "| encoder | passages per core second | one question, core ms | times in full |",
+        "|---|---|---|---|",
+    ]
+    titles = {"full": "in full", "onnx": "eight bits, ONNX Runtime", "torch": "eight bits, torch"}
+    for name, title in titles.items():
+        rate, query = speed[name]["passages_per_second"], speed[name]["query_ms"]
+        times = rate / speed["full"]["passages_per_second"]
+        rows.append(f"| {title} | {rate:.1f} | {query:.1f} | {times:.2f} |")
+    rows += [
+        "",
+        f"Cosine of both vectors of {cosine['n']:,} windows: mean {cosine['mean']:.4f}, first "
+        f"percentile {cosine['first percentile']:.4f}, worst {cosine['worst']:.4f}.",
+        "",
+        f"| Recall@5 | {' | '.join(_NAMES.values())} |",
+        "|---" * (len(_NAMES) + 1) + "|",
+    ]
+    ways = {
+        "full": "store and questions in full",
+        "eight bits": "both in eight bits",
+        "mixed": "store in full, questions in eight bits",
+    }
+    for way, title in ways.items():
+        scores = " | ".join(f"{100 * found[way][name]:.1f}" for name in _NAMES)
+        rows.append(f"| {title} | {scores} |")
+    return "\n".join([*rows, "", _source(results["environment"])])
+
+
 def answers(results: dict[str, Any]) -> str:
     """The tables of short answers and their confidence."""
     rows = [
@@ -257,6 +288,7 @@ def page() -> str:
     tables = {
         "multihop": multihop(_result("multihop")),
         "recall": recall(_result("recall")),
+        "eight_bits": eight_bits(_result("eight_bits")),
         "answers": answers(_result("answers")),
         "facts": facts(_result("facts")),
         "stories": stories(_result("stories")),

@@ -8,6 +8,7 @@ import click
 from memnet import __version__
 from memnet.cli.ask import ask
 from memnet.cli.bundle import export_store, import_store
+from memnet.cli.encoder import encoder
 from memnet.cli.evaluate import evaluate
 from memnet.cli.forget import forget
 from memnet.cli.info import info
@@ -33,7 +34,7 @@ def memnet() -> None:
 
 
 for command in (
-    ingest, tell, ask, forget, info, verify, export_store, import_store, evaluate, train,
+    ingest, tell, ask, forget, info, verify, export_store, import_store, evaluate, train, encoder,
 ):  # fmt: skip
     memnet.add_command(command)
 

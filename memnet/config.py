@@ -209,6 +209,10 @@ class Config(Settings):
     facts: FactConfig = FactConfig()
     threads: int = Field(default=0, ge=0)
     """Processor cores to use; 0 means as many as this process may run on."""
+    eight_bits: bool | None = None
+    """Whether the default encoder encodes texts in eight bits, which is about twice as fast; None:
+    where ONNX Runtime is installed. The vectors of both lie in one space and may be mixed in a
+    store (docs/decisions/013-int8-encoder.md)."""
     lock_seconds: float = Field(default=2.0, ge=0)
     """How long a writer waits for another one to finish before it gives up."""
 

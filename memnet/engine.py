@@ -491,7 +491,7 @@ def _stored_encoder(path: str | os.PathLike[str]) -> str | None:
 
 def _encoder(name: str | None, config: Config) -> Encoder:
     if name is None:
-        return MiniLMEncoder(threads=config.cores())
+        return MiniLMEncoder(threads=config.cores(), eight_bits=config.eight_bits)
     return NamedEncoder(name)
 
 

@@ -1,0 +1,1 @@
+"""memnet beside tools for the same work: same passages, same weights, same machine, in turn."""
