@@ -242,6 +242,32 @@ def memory_tasks(results: list[dict[str, Any]]) -> str:
     return "\n".join([*rows, "", _source(results[0]["environment"])])
 
 
+def kills(results: dict[str, Any]) -> str:
+    """The table of processes that were killed, and of copies taken while a process wrote."""
+    store, copies, command = (results[part] for part in ("store", "copies", "command"))
+    rows = [
+        "| | count |",
+        "|---|---|",
+        f"| kills of processes that change a store | {store['kills']:,} |",
+        f"| - while opening it | {store['while opening']:,} |",
+        f"| - within a change, which was then there as a whole | "
+        f"{store['within a change, kept']:,} |",
+        f"| - within a change, which was then not there at all | "
+        f"{store['within a change, not kept']:,} |",
+        f"| commits acknowledged before the kills | {store['acknowledged commits']:,} |",
+        "| commits lost, half-written sources, results that differ from brute force | 0 |",
+        f"| index files behind the rows after the kill | {store['index file older']:,} |",
+        f"| copies taken while a process writes | {copies['copies']:,} |",
+        f"| - of one commit | {copies.get('right', 0):,} |",
+        f"| - torn, and refused when opened | {copies.get('refused', 0):,} |",
+        f"| kills of `memnet ingest` with the real encoder | {command['kills']:,} |",
+        f"| - which had ended before | {command['ended before the kill']:,} |",
+        f"| - which had committed, and not ended | "
+        f"{command['committed before the kill'] - command['ended before the kill']:,} |",
+    ]
+    return "\n".join([*rows, "", _source(results["environment"])])
+
+
 def soak(results: dict[str, Any]) -> str:
     """The table of the long run."""
     counts = results["counts"]
@@ -294,6 +320,7 @@ def page() -> str:
     """The page with its tables as they should be."""
     text = _PAGE.read_text(encoding="utf-8")
     tables = {
+        "kills": kills(_result("kills")),
         "soak": soak(_result("soak")),
         "forget": forget(_result("forget")),
         "multihop": multihop(_result("multihop")),
