@@ -273,6 +273,71 @@ def memory_tasks(results: list[dict[str, Any]]) -> str:
     return "\n".join([*rows, "", _source(results[0]["environment"])])
 
 
+def kills(results: dict[str, Any]) -> str:
+    """The table of processes that were killed, and of copies taken while a process wrote."""
+    store, copies, command = (results[part] for part in ("store", "copies", "command"))
+    rows = [
+        "| | count |",
+        "|---|---|",
+        f"| kills of processes that change a store | {store['kills']:,} |",
+        f"| - while opening it | {store['while opening']:,} |",
+        f"| - within a change, which was then there as a whole | "
+        f"{store['within a change, kept']:,} |",
+        f"| - within a change, which was then not there at all | "
+        f"{store['within a change, not kept']:,} |",
+        f"| commits acknowledged before the kills | {store['acknowledged commits']:,} |",
+        "| commits lost, half-written sources, results that differ from brute force | 0 |",
+        f"| index files behind the rows after the kill | {store['index file older']:,} |",
+        f"| copies taken while a process writes | {copies['copies']:,} |",
+        f"| - of one commit | {copies.get('right', 0):,} |",
+        f"| - torn, and refused when opened | {copies.get('refused', 0):,} |",
+        f"| kills of `memnet ingest` with the real encoder | {command['kills']:,} |",
+        f"| - which had ended before | {command['ended before the kill']:,} |",
+        f"| - which had committed, and not ended | "
+        f"{command['committed before the kill'] - command['ended before the kill']:,} |",
+    ]
+    return "\n".join([*rows, "", _source(results["environment"])])
+
+
+def soak(results: dict[str, Any]) -> str:
+    """The table of the long run."""
+    counts = results["counts"]
+    rows = [
+        f"{results['minutes']:g} minutes, one writer and two readers of two threads each: "
+        f"{counts['ask']:,} questions, {counts['look']:,} looks at a pair, "
+        f"{counts['replace']:,} pairs replaced, {counts['forget']:,} forgotten, "
+        f"{counts['tell']:,} statements told; {len(results['errors'])} errors, "
+        f"{len(results['problems'])} problems found by `verify` at the end.",
+        "",
+        "| MiB | after a third | at the end | an hour, by the slope in between |",
+        "|---|---|---|---|",
+    ]
+    for name, size in results["growth"].items():
+        rows.append(
+            f"| {name} | {size['after_a_third']:.1f} | {size['at_the_end']:.1f} | "
+            f"{size['per_hour']:+.1f} |"
+        )
+    return "\n".join([*rows, "", _source(results["environment"])])
+
+
+def forget(results: dict[str, Any]) -> str:
+    """The table of forgetting one document."""
+    rows = [
+        "| passages | forget p50 | p95 | largest | search after it p50 | open and search p50 | "
+        "the same, index file behind |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for size in results["sizes"]:
+        delete = size["delete_ms"]
+        rows.append(
+            f"| {size['passages']:,} | {delete['p50']:.1f} ms | {delete['p95']:.1f} ms | "
+            f"{delete['largest']:.1f} ms | {size['search_after_it_ms']['p50']:.1f} ms | "
+            f"{size['open_and_search_ms']['p50']:.0f} ms | "
+            f"{size['open_and_catch_up_ms']['p50']:.0f} ms |"
+        )
+    return "\n".join([*rows, "", _source(results["environment"])])
+
+
 def _source(environment: dict[str, Any]) -> str:
     machine = environment["machine"]
     versions = ", ".join(f"{name} {version}" for name, version in environment["versions"].items())
@@ -286,6 +351,9 @@ def page() -> str:
     """The page with its tables as they should be."""
     text = _PAGE.read_text(encoding="utf-8")
     tables = {
+        "kills": kills(_result("kills")),
+        "soak": soak(_result("soak")),
+        "forget": forget(_result("forget")),
         "multihop": multihop(_result("multihop")),
         "recall": recall(_result("recall")),
         "eight_bits": eight_bits(_result("eight_bits")),

@@ -1039,7 +1039,8 @@ class Records:
             if self.changing:
                 raise
             raise StoreError(
-                f"the store could not be read ({error}); run 'memnet verify' on it"
+                f"the store could not be read ({error}); 'memnet verify' may say what is "
+                "damaged: restore it from a copy"
             ) from error
 
     def _one(self, statement: str, *parameters: Any) -> tuple[Any, ...] | None:
