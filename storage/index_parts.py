@@ -100,6 +100,7 @@ class Part:
         rows: NDArray[np.float32],
         codes: Codes | None = None,
         check: Check | None = None,
+        reread: int = 0,
     ) -> None:
         """Join ids and vectors.
 
@@ -108,10 +109,12 @@ class Part:
             rows: [N, D] float32.
             codes: of the rows; None to compare all rows.
             check: is called with places of rows before they are used, None for all.
+            reread: how many vectors at least are compared exactly after their codes.
         """
         self.ids = ids
         self.rows = rows
         self.codes = codes
+        self.reread = reread
         self._check = check
         self._faiss = import_faiss()
 
@@ -167,7 +170,7 @@ class Part:
         """How many of ``count`` vectors have to be found for ``limit`` hits."""
         if self.codes is None:
             return min(count, limit)
-        return min(count, max(config.reread, config.reread_per_hit * limit))
+        return min(count, max(self.reread, config.reread_per_hit * limit))
 
     def _search_among(
         self,
