@@ -189,11 +189,17 @@ def measure(scratch: Path, name: str, rows: Vectors, queries: Vectors) -> dict[s
                 own.append(timed(partial(index.search, query, 10), own_times).ids)
             else:
                 theirs.append(timed(partial(raw, query, 10), raw_times))
+    spent = []
+    for query in queries:
+        began = time.thread_time()
+        index.search(query, 10)
+        spent.append(time.thread_time() - began)
     wide = [timed(partial(index.search, query, 100), hundred).ids for query in queries]
     result |= {
         "recall@10": recall(own, exact, 10),
         "recall@100": recall(wide, exact, 100),
         "ms": percentiles(own_times),
+        "processor_ms": percentiles(spent),
         "hundred_ms": percentiles(hundred),
         "faiss": {"recall@10": recall(theirs, exact, 10), "ms": percentiles(raw_times)},
         "over_faiss": statistics.median(own_times) / statistics.median(raw_times),

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from filelock import FileLock, Timeout
@@ -426,6 +427,11 @@ class MemoryStore:
         with self.reading(), self._index_guard:
             index = self._current_index()
             return f"{index.description}, {len(index)} vectors"
+
+    def index_details(self) -> dict[str, Any]:
+        """Kind of the vector index, how much of it is saved, and the recall it was built with."""
+        with self._index_guard:
+            return self._current_index().details()
 
     # Checking -------------------------------------------------------------------------------
 
