@@ -16,8 +16,6 @@ from memnet.errors import DependencyError
 from memnet.storage.index_file import Check
 
 _CODE_BITS = 4
-_BLOCK = 16_384
-"""Rows that are handled together: 25 MB."""
 
 
 class Found(NamedTuple):
@@ -212,11 +210,17 @@ class Part:
 
     def _compare(self, query: NDArray[np.float32], limit: int, places: NDArray[np.int64]) -> Found:
         """The nearest of the vectors at these places, exactly."""
-        parts = [places[start : start + _BLOCK] for start in range(0, len(places), _BLOCK)]
-        scores = [np.einsum("kd,d->k", self.read(part), query) for part in parts]
-        return best(
-            [Found(self.ids[places], np.concatenate([np.empty(0, np.float32), *scores]))], limit
-        )
+        if self._check is not None:
+            self._check(places)
+        scores = np.empty(len(places), np.float32)
+        pointer = self._faiss.swig_ptr
+        places = np.ascontiguousarray(places)
+        if len(places):
+            self._faiss.fvec_inner_products_by_idx(
+                pointer(scores), pointer(query), pointer(self.rows), pointer(places),
+                len(query), 1, len(places),
+            )  # fmt: skip
+        return best([Found(self.ids[places], scores)], limit)
 
 
 def best(found: list[Found], limit: int) -> Found:
