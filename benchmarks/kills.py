@@ -23,11 +23,13 @@ import tempfile
 import time
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from benchmarks.environment import environment
-from memnet import Engine
 from tests import killed
+
+if TYPE_CHECKING:
+    from memnet import Engine  # each process that is killed imports this module, and no torch
 
 _RESULTS = Path(__file__).parent / "results" / "kills.json"
 _KILLS_OF_A_STORE = 50
@@ -90,6 +92,8 @@ def _copy_stores(folder: Path, chance: random.Random, copies: int) -> dict[str, 
 
 
 def _kill_commands(folder: Path, chance: random.Random, kills: int) -> dict[str, Any]:
+    from memnet import Engine
+
     started = time.perf_counter()
     notes, store = folder / "notes", folder / "memory"
     notes.mkdir()
@@ -138,7 +142,7 @@ def _run(
     return seconds if kill_after is None else -seconds
 
 
-def _held(memory: Engine, versions: dict[str, list[str]]) -> list[int]:
+def _held(memory: "Engine", versions: dict[str, list[str]]) -> list[int]:
     """Which version of each document the memory holds, 0 for the last; exits if of none."""
     held: list[int] = []
     slots: dict[str, list[tuple[int, str]]] = {}

@@ -304,6 +304,45 @@ def _cosines(one: dict[str, Any]) -> str:
     return ", ".join(f"{cosine:.3f}" for cosine in one["cosines"].values())
 
 
+def soak(results: dict[str, Any]) -> str:
+    """The table of the long run."""
+    counts = results["counts"]
+    rows = [
+        f"{results['minutes']:g} minutes, one writer and two readers of two threads each: "
+        f"{counts['ask']:,} questions, {counts['look']:,} looks at a pair, "
+        f"{counts['replace']:,} pairs replaced, {counts['forget']:,} forgotten, "
+        f"{counts['tell']:,} statements told; {len(results['errors'])} errors, "
+        f"{len(results['problems'])} problems found by `verify` at the end.",
+        "",
+        "| MiB | after a third | at the end | an hour, by the slope in between |",
+        "|---|---|---|---|",
+    ]
+    for name, size in results["growth"].items():
+        rows.append(
+            f"| {name} | {size['after_a_third']:.1f} | {size['at_the_end']:.1f} | "
+            f"{size['per_hour']:+.1f} |"
+        )
+    return "\n".join([*rows, "", _source(results["environment"])])
+
+
+def forget(results: dict[str, Any]) -> str:
+    """The table of forgetting one document."""
+    rows = [
+        "| passages | forget p50 | p95 | largest | search after it p50 | open and search p50 | "
+        "the same, index file behind |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for size in results["sizes"]:
+        delete = size["delete_ms"]
+        rows.append(
+            f"| {size['passages']:,} | {delete['p50']:.1f} ms | {delete['p95']:.1f} ms | "
+            f"{delete['largest']:.1f} ms | {size['search_after_it_ms']['p50']:.1f} ms | "
+            f"{size['open_and_search_ms']['p50']:.0f} ms | "
+            f"{size['open_and_catch_up_ms']['p50']:.0f} ms |"
+        )
+    return "\n".join([*rows, "", _source(results["environment"])])
+
+
 def _source(environment: dict[str, Any]) -> str:
     machine = environment["machine"]
     versions = ", ".join(f"{name} {version}" for name, version in environment["versions"].items())
@@ -317,6 +356,8 @@ def page() -> str:
     """The page with its tables as they should be."""
     text = _PAGE.read_text(encoding="utf-8")
     tables = {
+        "soak": soak(_result("soak")),
+        "forget": forget(_result("forget")),
         "multihop": multihop(_result("multihop")),
         "recall": recall(_result("recall")),
         "answers": answers(_result("answers")),

@@ -3,6 +3,7 @@
 import json
 import os
 import sqlite3
+import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -177,6 +178,7 @@ class Records:
         self.changing = False
         """Whether a transaction is under way that may change what is stored."""
         self._closed = False
+        self._guard = threading.RLock()
         self._process = os.getpid()
         try:
             self._connection = sqlite3.connect(
@@ -197,9 +199,13 @@ class Records:
             raise StoreError(_why_not_opened(path, read_only, error)) from error
 
     def close(self) -> None:
-        """Close the connection; a thread that reads by it is told so."""
-        self._closed = True
-        self._connection.close()
+        """Close the connection, once the statement or transaction under way has ended.
+
+        To close it under a thread that uses it would end the process.
+        """
+        with self._guard:
+            self._closed = True
+            self._connection.close()
 
     def migrate(self) -> None:
         """Bring the schema up to date; the caller holds the store's writer lock."""
@@ -234,14 +240,15 @@ class Records:
     @contextmanager
     def snapshot(self) -> Iterator[None]:
         """Every read inside sees the same commit."""
-        if self._connection.in_transaction:
-            yield
-            return
-        self._rows("BEGIN")
-        try:
-            yield
-        finally:
-            self._roll_back()
+        with self._guard:
+            if self._connection.in_transaction:
+                yield
+                return
+            self._rows("BEGIN")
+            try:
+                yield
+            finally:
+                self._roll_back()
 
     # Properties -----------------------------------------------------------------------------
 
@@ -766,6 +773,7 @@ class Records:
     @contextmanager
     def _changes(self) -> Iterator[None]:
         """Undo what the block did not commit."""
+        self._guard.acquire()
         self.changing = True
         try:
             yield
@@ -777,6 +785,7 @@ class Records:
         finally:
             self._roll_back()
             self.changing = False
+            self._guard.release()
 
     def _check_schema(self, path: Path) -> None:
         if self.schema_version > SCHEMA_VERSION:
@@ -872,14 +881,16 @@ class Records:
 
     def _rows(self, statement: str, *parameters: Any) -> list[tuple[Any, ...]]:
         try:
-            return self._connection.execute(statement, parameters).fetchall()
+            with self._guard:
+                return self._connection.execute(statement, parameters).fetchall()
         except sqlite3.DatabaseError as error:
             if self._closed:
                 raise StoreError("the store was closed while it was read; open it again") from error
             if self.changing:
                 raise
             raise StoreError(
-                f"the store could not be read ({error}); run 'memnet verify' on it"
+                f"the store could not be read ({error}); 'memnet verify' may say what is "
+                "damaged: restore it from a copy"
             ) from error
 
     def _one(self, statement: str, *parameters: Any) -> tuple[Any, ...] | None:

@@ -109,9 +109,10 @@ class MemoryStore:
         self._prepare()
 
     def close(self) -> None:
-        """Close the store's files, once an index that is being written beside is whole.
+        """Close the store's files, once what other threads do right now has ended.
 
-        A thread that reads or comes to read is told so.
+        So has the writing of an index beside. A thread that goes on to use the store is told that
+        it is closed.
         """
         if self._process == os.getpid() and self._index_writer is not None:
             self._index_writer.join()

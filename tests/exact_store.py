@@ -1,5 +1,6 @@
 """The exact twin of the memory store: the same interface over plain lists and NumPy."""
 
+import functools
 import math
 import re
 from collections import Counter
@@ -22,7 +23,7 @@ from memnet.storage import (
 )
 from tests import oracle
 
-_porter = stemmer("porter")
+_stem = functools.cache(stemmer("porter").stemWord)
 
 
 class ExactStore:
@@ -155,7 +156,7 @@ class ExactStore:
         if not listed:
             return _best({}, limit)
         documents = [_words(f"{slot.title} {slot.text}") for _, (_, slot, _) in listed]
-        query = [_porter.stemWord(term) for term in query_terms(text)]
+        query = [_stem(term) for term in query_terms(text)]
         scores = {
             slot_id: score
             for (slot_id, (source, _, _)), score, words in zip(
@@ -274,7 +275,7 @@ class ExactStore:
 
 
 def _words(text: str) -> list[str]:
-    return [_porter.stemWord(word) for word in re.findall(r"[^\W_]+", text.casefold())]
+    return [_stem(word) for word in re.findall(r"[^\W_]+", text.casefold())]
 
 
 def _best(scores: dict[int, float], limit: int) -> Hits:

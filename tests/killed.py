@@ -5,6 +5,7 @@ change is in doubt, and that must be there as a whole or not at all. Imports no 
 no time, and starts often.
 """
 
+import functools
 import hashlib
 import multiprocessing
 import random
@@ -49,6 +50,7 @@ def encode(texts: Sequence[str]) -> NDArray[np.float32]:
     return normal
 
 
+@functools.cache
 def _vector(word: str) -> NDArray[np.float64]:
     seed = int.from_bytes(hashlib.blake2b(word.encode(), digest_size=4).digest())
     return np.random.default_rng(seed).normal(size=DIMENSION)
@@ -227,13 +229,14 @@ def kill_one(path: Path, model: Model, chance: random.Random, longest: float) ->
     process.close()
     ours.close()
     # A copy leaves the next process what the kill left, rather than what opening it here makes.
-    looked_at = path if chance.random() < 0.5 else path.with_name("copy")
-    if looked_at != path:
+    copied = chance.random() < 0.5 and path.exists()
+    looked_at = path.with_name("copy") if copied else path
+    if copied:
         shutil.copytree(path, looked_at)
     with closing(open_store(looked_at)) as store:
         index = _index_state(store)
         held = check(store, possible)
-    if looked_at != path:
+    if copied:
         shutil.rmtree(looked_at)
     in_doubt = None if len(possible) == 1 else held is possible[1]
     return Kill(held, acknowledged, opened, in_doubt, index)

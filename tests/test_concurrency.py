@@ -1,0 +1,288 @@
+"""One writer, many readers: threads and processes, forked and spawned, see whole commits."""
+
+import json
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import closing
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memnet.errors import StoreBusyError, StoreError
+from memnet.storage import MemoryStore, NewSlot, NewSource
+from tests import killed
+
+_PARTS = 4
+
+
+def put_round(store: MemoryStore, number: int) -> None:
+    """Replace all parts at once: each commit holds one round and nothing else."""
+    store.put(
+        [
+            NewSource(
+                f"part {part}",
+                f"{number}".encode(),
+                [NewSlot("passage", "", text, 0, len(text), text)],
+            )
+            for part in range(_PARTS)
+            for text in [f"storm round {number} part {part}"]
+        ],
+        killed.encode,
+    )
+
+
+def read_round(store: MemoryStore) -> int:
+    """The round that a reader sees; fails where rows, words and vectors are of different ones."""
+    with store.reading():
+        dense = store.search_dense(killed.encode(["storm"])[0], 10)
+        words = store.search_lexical("storm", 10)
+        slots = store.fetch(dense.ids[dense.mask].tolist())
+        assert len(slots) == int(dense.mask.sum()) == _PARTS
+        assert set(words.ids[words.mask].tolist()) == {slot.id for slot in slots}
+        again = store.search_dense(killed.encode(["storm"])[0], 10)
+        assert set(again.ids[again.mask].tolist()) == {slot.id for slot in slots}
+    (number,) = {slot.text.split()[2] for slot in slots}
+    return int(number)
+
+
+def read_until_told(path: Path, said: Connection) -> None:
+    """Read in several threads until something is said; say how often, and what went wrong."""
+    done: list[int] = []
+    wrong: list[str] = []
+    stop = threading.Event()
+    with closing(killed.open_store(path, create=False)) as store:
+
+        def read() -> None:
+            last = 0
+            while not stop.is_set():
+                try:
+                    number = read_round(store)
+                    assert number >= last, "went back"
+                except Exception as error:
+                    wrong.append(repr(error))
+                    return
+                last = number
+                done.append(number)
+
+        threads = [threading.Thread(target=read) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        said.send("reading")
+        said.recv()
+        stop.set()
+        for thread in threads:
+            thread.join()
+    said.send((len(done), len(set(done)), wrong))
+
+
+def test_readers_in_threads_and_processes_see_one_commit_each(tmp_path: Path) -> None:
+    with closing(killed.open_store(tmp_path / "store", unsaved_share=0.5)) as store:
+        put_round(store, 0)
+        readers: list[Connection] = []
+        processes = []
+        for _ in range(2):
+            ours, theirs = killed.START.Pipe()
+            process = killed.START.Process(
+                target=read_until_told, args=(tmp_path / "store", theirs)
+            )
+            process.start()
+            readers.append(ours)
+            processes.append(process)
+        for reader in readers:
+            assert reader.recv() == "reading"
+        for number in range(1, 60):
+            put_round(store, number)
+            read_round(store)
+        for reader in readers:
+            reader.send("stop")
+        for reader in readers:
+            reads, rounds, wrong = reader.recv()
+            assert wrong == []
+            assert reads >= rounds > 1
+        for process in processes:
+            process.join()
+
+
+def test_old_reads_go_on_while_others_move_on(tmp_path: Path) -> None:
+    """A long read keeps its commit though the index in memory has gone ahead, and back again."""
+    with closing(killed.open_store(tmp_path / "store")) as store:
+        put_round(store, 0)
+        turn = threading.Barrier(2, timeout=20)
+        seen: list[int] = []
+
+        def read_long() -> None:
+            with store.reading():
+                seen.append(read_round(store))
+                turn.wait()
+                turn.wait()
+                seen.append(read_round(store))
+            seen.append(read_round(store))
+
+        thread = threading.Thread(target=read_long)
+        thread.start()
+        turn.wait()
+        for number in range(1, 4):
+            put_round(store, number)
+            assert read_round(store) == number
+        turn.wait()
+        thread.join()
+        assert seen == [0, 0, 3]
+        assert read_round(store) == 3
+        assert store.verify() == []
+
+
+def test_the_second_writer_is_told_and_no_store_is_hurt(tmp_path: Path) -> None:
+    first, second = (killed.open_store(tmp_path / "store") for _ in range(2))
+    put_round(first, 0)
+    with first.writing():
+        busy = pytest.raises(StoreBusyError, match="another process is writing to the store")
+        with busy, second.writing(0.05):
+            pass
+        assert read_round(second) == 0
+    put_round(second, 1)
+    assert read_round(first) == 1
+    first.close()
+    second.close()
+
+
+def _in_child(what: Callable[[], None]) -> None:
+    """Do something in a forked child; fails if the child does, or hangs."""
+    child = os.fork()
+    if not child:
+        try:
+            signal.alarm(20)
+            what()
+        except BaseException:
+            os._exit(1)
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_a_store_opened_before_a_fork_works_in_both(tmp_path: Path) -> None:
+    with closing(killed.open_store(tmp_path / "store")) as store:
+        put_round(store, 0)
+        assert read_round(store) == 0
+
+        def read_and_write() -> None:
+            assert read_round(store) == 0
+            put_round(store, 1)
+            store.close()
+
+        _in_child(read_and_write)
+        assert read_round(store) == 1
+        put_round(store, 2)
+        assert read_round(store) == 2
+
+        def leave() -> None:
+            # The parent is writing, and holds every lock there is.
+            with pytest.raises(StoreBusyError, match="another process is writing"):
+                put_round(store, 3)
+            assert read_round(store) == 2
+
+        with store.writing(), store._index_guard:
+            _in_child(leave)
+            put_round(store, 4)
+            other = killed.open_store(tmp_path / "store")
+            with pytest.raises(StoreBusyError), other.writing(0.05):
+                pass
+            other.close()
+        assert read_round(store) == 4
+        assert store.verify() == []
+
+
+def test_a_child_that_leaves_its_parents_block_ends_nothing(tmp_path: Path) -> None:
+    with closing(killed.open_store(tmp_path / "store")) as store:
+        put_round(store, 0)
+        child = -1
+        try:
+            with store.changing():
+                put_round(store, 1)
+                child = os.fork()
+                if not child:
+                    raise KeyboardInterrupt
+                os.waitpid(child, 0)
+                put_round(store, 2)
+        except KeyboardInterrupt:
+            os._exit(0)
+        assert read_round(store) == 2
+        assert store.verify() == []
+
+
+@pytest.mark.parametrize("method", ["spawn", "forkserver"])
+def test_started_processes_read(tmp_path: Path, method: str) -> None:
+    with closing(killed.open_store(tmp_path / "store")) as store:
+        put_round(store, 0)
+        context: Any = multiprocessing.get_context(method)
+        ours, theirs = context.Pipe()
+        process = context.Process(target=read_until_told, args=(tmp_path / "store", theirs))
+        process.start()
+        assert ours.recv() == "reading"
+        put_round(store, 1)
+        ours.send("stop")
+        assert ours.recv()[2] == []
+        process.join()
+
+
+def _read_on(store: MemoryStore, reading: threading.Barrier, ended: list[BaseException]) -> None:
+    """Read until that ends, and say how it did."""
+    read_round(store)
+    reading.wait()
+    try:
+        while True:
+            read_round(store)
+    except BaseException as error:
+        ended.append(error)
+
+
+def test_closing_while_others_read_tells_them(tmp_path: Path) -> None:
+    for _ in range(5):
+        store = killed.open_store(tmp_path / "store")
+        put_round(store, 0)
+        reading = threading.Barrier(4, timeout=20)
+        ended: list[BaseException] = []
+
+        arguments = (store, reading, ended)
+        threads = [threading.Thread(target=_read_on, args=arguments) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        reading.wait()
+        store.close()
+        for thread in threads:
+            thread.join(20)
+        assert len(ended) == 3
+        for error in ended:
+            assert isinstance(error, StoreError), repr(error)
+            assert "open it again" in str(error)
+        with pytest.raises(StoreError, match="is closed; open it again"):
+            put_round(store, 1)
+
+
+_WITH_THE_REAL_ENCODER = """
+import json, os, sys
+from memnet import Document, Engine
+with Engine.open(sys.argv[1], create=True, model="untrained", reader="sentences") as memory:
+    memory.ingest(Document(id="a", title="Orre Light", text="The Orre Light stands on Orre Head."))
+    before = memory.ask("Where is the Orre Light?").evidence[0].source
+    child = os.fork()
+    if not child:
+        memory.ask("Where is the Orre Light?")
+        memory.ingest(Document(id="b", text="A ferry calls at Kestle."))
+        memory.close()
+        os._exit(0)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    after = memory.ask("Where does a ferry call?").evidence[0].source
+print(json.dumps([code, before, after]))
+"""
+
+
+def test_encoder_and_index_work_in_a_forked_child(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", _WITH_THE_REAL_ENCODER, str(tmp_path / "store")]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    assert json.loads(run.stdout) == [0, "a", "b"]

@@ -1,0 +1,94 @@
+"""Stores in folders that may be read and not written, some as a killed process left them."""
+
+import os
+import shutil
+import signal
+from collections.abc import Iterator
+from contextlib import closing
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memnet.errors import StoreError
+from tests import killed
+
+_NOBODY = 65534
+_MODEL = killed.Model({"document 1": 1, "document 2": 3})
+
+
+def _write_and_die(path: Path) -> None:
+    store = killed.open_store(path)
+    killed.take(store, ("put", {"document 1": 2, "document 2": 3, "document 3": 1}))
+    killed.take(store, ("delete", ["document 3"]))
+    killed.take(store, ("put", {"document 1": 1}))
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@pytest.fixture
+def crashed(tmp_path: Path) -> Iterator[Path]:
+    """A store with all its commits in the log that a killed process left beside the database."""
+    process = killed.START.Process(target=_write_and_die, args=(tmp_path / "store",))
+    process.start()
+    process.join()
+    assert (tmp_path / "store" / "memory.sqlite3-wal").stat().st_size > 100_000
+    for folder in (tmp_path, *tmp_path.parents):
+        if folder.stat().st_uid == os.geteuid() and folder != Path("/"):
+            folder.chmod(folder.stat().st_mode | 0o011)
+    yield tmp_path / "store"
+    (tmp_path / "store").chmod(0o700)
+
+
+def _read(path: Path, said: Connection) -> None:
+    """Read as someone who may not write; root may always, so become nobody."""
+    if os.geteuid() == 0:
+        os.setgid(_NOBODY)
+        os.setuid(_NOBODY)
+    try:
+        with closing(killed.open_store(path, create=False)) as store:
+            killed.check(store, [_MODEL])
+            with pytest.raises(StoreError, match="is read-only; make its folder writable first"):
+                killed.take(store, ("delete", ["document 1"]))
+        said.send("read")
+    except BaseException as error:
+        said.send(f"{type(error).__name__}: {error}")
+
+
+def read_only(path: Path) -> Any:
+    """What reading says of a store when its folder and files can't be written."""
+    for file in path.iterdir():
+        file.chmod(0o444)
+    path.chmod(0o555)
+    ours, theirs = killed.START.Pipe(duplex=False)
+    process = killed.START.Process(target=_read, args=(path, theirs))
+    process.start()
+    theirs.close()
+    said = ours.recv()
+    process.join()
+    return said
+
+
+def test_the_log_that_a_kill_left_is_read(crashed: Path) -> None:
+    assert read_only(crashed) == "read"
+
+
+def test_a_closed_store_is_read(crashed: Path) -> None:
+    killed.open_store(crashed).close()
+    assert not (crashed / "memory.sqlite3-wal").exists()
+    assert read_only(crashed) == "read"
+
+
+def test_a_log_that_cannot_be_read_is_not_passed_over(crashed: Path) -> None:
+    (crashed / "memory.sqlite3-shm").unlink()
+    assert "read-only" in read_only(crashed)
+    assert "open the store once where it can be written" in read_only(crashed)
+
+
+def test_a_store_may_be_moved_and_copied(crashed: Path) -> None:
+    moved = crashed.rename(crashed.with_name("moved"))
+    with closing(killed.open_store(moved, create=False)) as store:
+        killed.check(store, [_MODEL])
+    shutil.copytree(moved, crashed)
+    with closing(killed.open_store(crashed, create=False)) as store:
+        killed.check(store, [_MODEL])
