@@ -30,7 +30,7 @@ class IndexConfig(Settings):
     """What a file becomes when it is written: flat, where every vector is compared exactly; codes,
     where four-bit codes of all are compared and the best of them exactly; auto chooses by size."""
     exact_up_to: int = Field(default=75_000, ge=0)
-    """Vectors up to which auto stays flat. So many take 4.5 ms on one core; codes of a million
+    """Vectors up to which auto stays flat. So many take 5 ms on one core; codes of a million
     take less."""
     fewest_coded: int = Field(default=64, ge=16)
     """Fewer are flat in any case: a code book has 16 entries to learn."""

@@ -1,7 +1,7 @@
 """Vectors that are searched together: all of them exactly, or by four-bit codes and then exactly.
 
 The only place that knows FAISS. A search runs on one thread: it waits for memory, and a second
-thread made it five times slower where another process kept that core busy.
+thread made it slower where other processes kept the cores busy.
 """
 
 from collections.abc import Iterator
