@@ -5,6 +5,7 @@ python -m benchmarks.tables [--check]
 
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -299,6 +300,67 @@ def kills(results: dict[str, Any]) -> str:
     return "\n".join([*rows, "", _source(results["environment"])])
 
 
+def scale(results: dict[str, Any]) -> str:
+    """The tables of vector search by size."""
+    rows = [
+        "| vectors | kind | recall@10 | @100 | p50 | p95 | p50, first time | processor time p50 | "
+        "FAISS alone p50 | ratio | opened | built | processor time of that | file |",
+        "|---" * 14 + "|",
+    ]
+    named = {f"{int(size):,}": one for size, one in results["sizes"].items()}
+    named[f"{results['random']['vectors']:,} of any direction"] = results["random"]
+    for name, one in named.items():
+        rows.append(
+            f"| {name} | {one['kind']} | {one['recall@10']:.4f} | {one['recall@100']:.4f} | "
+            f"{one['ms']['p50']:.2f} ms | {one['ms']['p95']:.2f} ms | "
+            f"{one['unchecked_ms']['p50']:.2f} ms | "
+            f"{one['processor_ms']['p50']:.2f} ms | {one['faiss']['ms']['p50']:.2f} ms | "
+            f"{one['over_faiss']:.2f} | {one['open_ms']:.1f} ms | {one['build_seconds']:.0f} s | "
+            f"{one['build_processor_seconds']:.0f} s | {one['file_bytes'] / 2**20:,.0f} MiB |"
+        )
+    rows += [
+        "",
+        "| a million, codes | recall@10 | p50 | p95 |",
+        "|---|---|---|---|",
+        *(
+            f"| {name.replace('unsaved', 'changes that are not saved')} "
+            f"{one.get('changes', '')} | {one['recall@10']:.4f} | {one['p50']:.2f} ms | "
+            f"{one['p95']:.2f} ms |"
+            for name, one in results["changed"].items()
+        ),
+        "",
+        _ten_million(results["sizes"]),
+        "",
+        f"Median cosines with the nearest, 10th and 50th nearest of "
+        f"{results['real']['vectors']:,}: real {_cosines(results['real'])}, made "
+        f"{_cosines(results['made'])}. Queries: {results['questions']} questions; the last row's "
+        "are of any direction as well.",
+        "",
+        _source(results["environment"]),
+    ]
+    return "\n".join(rows)
+
+
+def _ten_million(sizes: dict[str, Any]) -> str:
+    """Ten million by the line through the two largest sizes."""
+
+    def reached(read: Callable[[dict[str, Any]], float]) -> float:
+        (few, low), (many, high) = ((int(n), read(one)) for n, one in list(sizes.items())[-2:])
+        return high + (high - low) / (many - few) * (10_000_000 - many)
+
+    return (
+        "Extrapolated along the line through the last two sizes, not measured: ten million take "
+        f"{reached(lambda one: one['ms']['p50']):.0f} ms at p50, "
+        f"{reached(lambda one: one['build_processor_seconds']):.0f} s of processor time to build, "
+        f"{reached(lambda one: one['open_ms']) / 1000:.1f} s to open and "
+        f"{reached(lambda one: one['file_bytes']) / 2**30:.0f} GiB of file."
+    )
+
+
+def _cosines(one: dict[str, Any]) -> str:
+    return ", ".join(f"{cosine:.3f}" for cosine in one["cosines"].values())
+
+
 def soak(results: dict[str, Any]) -> str:
     """The table of the long run."""
     counts = results["counts"]
@@ -367,6 +429,7 @@ def page() -> str:
         "sparse_attention": sparse_attention(
             {name: _result(f"sparse-{name}") for name in ("facts", "passages")}
         ),
+        "scale": scale(_result("scale")),
         "memory_tasks": memory_tasks(
             [_result(path.stem) for path in sorted((_FOLDER / "results").glob("memory-*.json"))]
         ),

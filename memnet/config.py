@@ -30,15 +30,20 @@ class IndexConfig(Settings):
     """What a file becomes when it is written: flat, where every vector is compared exactly; codes,
     where four-bit codes of all are compared and the best of them exactly; auto chooses by size."""
     exact_up_to: int = Field(default=75_000, ge=0)
-    """Vectors up to which auto stays flat. So many take 4.5 ms on one core; codes of a million
+    """Vectors up to which auto stays flat. So many take 5 ms on one core; codes of a million
     take less."""
     fewest_coded: int = Field(default=64, ge=16)
     """Fewer are flat in any case: a code book has 16 entries to learn."""
     trained_on: int = Field(default=50_000, ge=64)
     """Vectors that the code book is learned from, in about 2 s."""
     reread: int = Field(default=200, ge=1)
-    """Least number of vectors compared exactly after their codes: of a million they hold 99.9 % of
-    the ten nearest, 50 hold 96.7 %. More than 200 cost time and add less than 0.1 %."""
+    """Least number of vectors compared exactly after their codes: of a million passages they hold
+    99.9 % of the ten nearest, 50 hold 96.7 %."""
+    recall: float = Field(default=0.99, ge=0, le=1)
+    """Twice as many, and again, are compared until so much of the ten nearest is found when the
+    codes are made."""
+    most_reread: int = Field(default=3200, ge=1)
+    """But no more, or reading the vectors would take longer than comparing the codes."""
     reread_per_hit: int = Field(default=4, ge=1)
     """The same, for each hit wanted."""
     gathered: int = Field(default=5_000, ge=0)

@@ -449,7 +449,7 @@ class Engine:
 
     def info(self) -> StoreInfo:
         """What the store holds."""
-        counts = self._store.counts()
+        counts, index = self._store.counts(), self._store.index_details()
         return StoreInfo(
             path=str(self._store.path),
             slots=counts.slots,
@@ -462,6 +462,8 @@ class Engine:
             schema_version=self._store.schema_version,
             generation=counts.generation,
             index=self._store.index_description(),
+            index_kind=index["kind"],
+            index_recall=index["recall"],
             bytes=self._store.size_in_bytes(),
         )
 

@@ -193,6 +193,10 @@ class StoreInfo(Value):
     schema_version: int
     generation: int
     index: str
+    index_kind: str
+    """"flat", where every vector is compared exactly, or "codes"."""
+    index_recall: float
+    """Share of the ten nearest vectors that it finds, as measured when it was built."""
     bytes: int
 
 

@@ -72,7 +72,7 @@ def write_part(
         written = writer.add("rows", "float32", (stamp.slots, stamp.dimension), rows())
         writer.add("ids", "int64", (stamp.slots,), ids)
         if _coded(stamp.slots, config):
-            said["recall"] = _write_codes(writer, written, config)
+            said |= _write_codes(writer, written, config)
         writer.finish(said)
     return said
 
@@ -88,14 +88,16 @@ def saved_part(file: IndexFile, dimension: int, config: IndexConfig) -> Part:
         raise DamagedIndexError("ids and vectors don't belong together")
     if np.any(ids[1:] <= ids[:-1]):
         raise DamagedIndexError("ids are out of order")
-    codes = None
+    codes, reread = None, 0
     if "codes" in file and config.kind != "flat":
         if file.said.get("faiss") != import_faiss().__version__:
             raise DamagedIndexError("another version of FAISS made the codes")
         codes = Codes.from_arrays(dimension, len(ids), file.checked("book"), file.checked("codes"))
-        if codes is None or not isinstance(file.said.get("recall"), float):
+        said = file.said.get("recall"), file.said.get("reread")
+        if codes is None or not isinstance(said[0], float) or not isinstance(said[1], int):
             raise DamagedIndexError("codes and vectors don't belong together")
-    return Part(ids, rows, codes, lambda places: file.check("rows", places))
+        reread = said[1]
+    return Part(ids, rows, codes, lambda places: file.check("rows", places), reread)
 
 
 def _coded(count: int, config: IndexConfig) -> bool:
@@ -105,8 +107,10 @@ def _coded(count: int, config: IndexConfig) -> bool:
     return config.kind == "codes" and count >= config.fewest_coded
 
 
-def _write_codes(writer: IndexWriter, rows: NDArray[np.float32], config: IndexConfig) -> float:
-    """Write code book and codes of the rows; returns the recall they give."""
+def _write_codes(
+    writer: IndexWriter, rows: NDArray[np.float32], config: IndexConfig
+) -> dict[str, Any]:
+    """Write code book and codes of the rows; returns how to use them, and the recall that gives."""
     random = np.random.default_rng(0)
     codes = Codes(rows.shape[1])
     sample = random.choice(len(rows), min(len(rows), config.trained_on), replace=False)
@@ -116,8 +120,14 @@ def _write_codes(writer: IndexWriter, rows: NDArray[np.float32], config: IndexCo
     book, data = codes.arrays()
     writer.add("book", "float32", book.shape, [book])
     writer.add("codes", "uint8", data.shape, [data])
-    part = Part(np.arange(len(rows)), rows, codes)
-    return measured_recall(part, probes(rows, config.measured, random), config)
+    part = Part(np.arange(len(rows)), rows, codes, reread=config.reread)
+    queries = probes(rows, config.measured, random)
+    exact = exact_scores(queries, rows, _HITS)
+    while (recall := _recall(part, queries, exact, config)) < config.recall:
+        if part.reread >= config.most_reread:
+            break
+        part.reread *= 2
+    return {"recall": recall, "reread": part.reread}
 
 
 def probes(
@@ -141,13 +151,13 @@ def probes(
     return found
 
 
-def measured_recall(part: Part, queries: NDArray[np.float32], config: IndexConfig) -> float:
-    """Share of the ten best scores of exact search that a part's search reaches, over queries."""
-    limit = min(_HITS, len(part))
-    exact = exact_scores(queries, part.rows, limit)
+def _recall(
+    part: Part, queries: NDArray[np.float32], exact: NDArray[np.float32], config: IndexConfig
+) -> float:
+    """Share of the best scores of exact search [Q, K] that a part's search reaches."""
     reached = 0
     for query, scores in zip(queries, exact, strict=True):
-        found = part.search(query, limit, None, config).scores
-        # The least of the ten, less what the order of additions changes; equals may change places.
+        found = part.search(query, len(scores), None, config).scores
+        # The least of them, less what the order of additions changes: equals may change places.
         reached += int(np.count_nonzero(found >= scores[-1] - 1e-6))
-    return reached / (limit * len(queries))
+    return reached / exact.size

@@ -168,8 +168,10 @@ class IndexFile:
             wanted = np.flatnonzero(~done)
         else:
             width = section.size // max(1, section.shape[0])
-            touched = [(rows * width) // _BLOCK, (rows * width + width - 1) // _BLOCK]
-            wanted = np.unique(np.concatenate(touched))
+            first, last = rows * width // _BLOCK, (rows * width + width - 1) // _BLOCK
+            if done[first].all() and done[last].all():
+                return
+            wanted = np.unique(np.concatenate([first, last]))
             wanted = wanted[~done[wanted]]
         if not len(wanted):
             return

@@ -1,7 +1,7 @@
 """Vectors that are searched together: all of them exactly, or by four-bit codes and then exactly.
 
 The only place that knows FAISS. A search runs on one thread: it waits for memory, and a second
-thread made it five times slower where another process kept that core busy.
+thread made it slower where other processes kept the cores busy.
 """
 
 from collections.abc import Iterator
@@ -16,8 +16,6 @@ from memnet.errors import DependencyError
 from memnet.storage.index_file import Check
 
 _CODE_BITS = 4
-_BLOCK = 16_384
-"""Rows that are handled together: 25 MB."""
 
 
 class Found(NamedTuple):
@@ -100,6 +98,7 @@ class Part:
         rows: NDArray[np.float32],
         codes: Codes | None = None,
         check: Check | None = None,
+        reread: int = 0,
     ) -> None:
         """Join ids and vectors.
 
@@ -108,10 +107,12 @@ class Part:
             rows: [N, D] float32.
             codes: of the rows; None to compare all rows.
             check: is called with places of rows before they are used, None for all.
+            reread: how many vectors at least are compared exactly after their codes.
         """
         self.ids = ids
         self.rows = rows
         self.codes = codes
+        self.reread = reread
         self._check = check
         self._faiss = import_faiss()
 
@@ -167,7 +168,7 @@ class Part:
         """How many of ``count`` vectors have to be found for ``limit`` hits."""
         if self.codes is None:
             return min(count, limit)
-        return min(count, max(config.reread, config.reread_per_hit * limit))
+        return min(count, max(self.reread, config.reread_per_hit * limit))
 
     def _search_among(
         self,
@@ -209,11 +210,17 @@ class Part:
 
     def _compare(self, query: NDArray[np.float32], limit: int, places: NDArray[np.int64]) -> Found:
         """The nearest of the vectors at these places, exactly."""
-        parts = [places[start : start + _BLOCK] for start in range(0, len(places), _BLOCK)]
-        scores = [np.einsum("kd,d->k", self.read(part), query) for part in parts]
-        return best(
-            [Found(self.ids[places], np.concatenate([np.empty(0, np.float32), *scores]))], limit
-        )
+        if self._check is not None:
+            self._check(places)
+        scores = np.empty(len(places), np.float32)
+        pointer = self._faiss.swig_ptr
+        places = np.ascontiguousarray(places)
+        if len(places):
+            self._faiss.fvec_inner_products_by_idx(
+                pointer(scores), pointer(query), pointer(self.rows), pointer(places),
+                len(query), 1, len(places),
+            )  # fmt: skip
+        return best([Found(self.ids[places], scores)], limit)
 
 
 def best(found: list[Found], limit: int) -> Found:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from tempfile import mkdtemp
+from typing import Any
 
 import numpy as np
 from filelock import FileLock, Timeout
@@ -111,9 +112,10 @@ class MemoryStore:
         self._prepare()
 
     def close(self) -> None:
-        """Close the store's files, once an index that is being written beside is whole.
+        """Close the store's files, once what other threads do right now has ended.
 
-        What other threads do right now ends first; one that goes on is told that it is closed.
+        So has the writing of an index beside. A thread that goes on to use the store is told that
+        it is closed.
         """
         if self._process == os.getpid() and self._index_writer is not None:
             self._index_writer.join()
@@ -442,6 +444,11 @@ class MemoryStore:
         with self.reading(), self._index_guard:
             index = self._current_index()
             return f"{index.description}, {len(index)} vectors"
+
+    def index_details(self) -> dict[str, Any]:
+        """Kind of the vector index, how much of it is saved, and the recall it was built with."""
+        with self._index_guard:
+            return self._current_index().details()
 
     def export(self, path: str | os.PathLike[str]) -> int:
         """Write everything as one bundle, of one commit; returns how many slots it holds.

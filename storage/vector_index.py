@@ -100,8 +100,8 @@ class VectorIndex:
         if self._view.saved.codes is None:
             return "flat inner product (exact)"
         return (
-            f"four-bit codes, the best {self._config.reread} or more compared exactly "
-            f"(recall@10 {self._said['recall']:.3f})"
+            f"four-bit codes, the best {self._view.saved.reread} or more compared exactly "
+            f"(recall@10 {self._said['recall']:.3f} when built)"
         )
 
     def details(self) -> dict[str, Any]:

@@ -130,7 +130,7 @@ TestAgainstNumPy.settings = settings(max_examples=40, stateful_step_count=20, de
 
 @pytest.mark.parametrize("dimension", [48, 50, 64, 37])
 def test_codes_find_most_and_say_how_many(tmp_path: Path, dimension: int) -> None:
-    config = _CODES.model_copy(update={"reread": 100, "reread_per_hit": 1})
+    config = _CODES.model_copy(update={"reread": 100, "reread_per_hit": 1, "most_reread": 100})
     index = filled(tmp_path / "index", config, 3000, dimension)
     rows = vectors(3000, dimension=dimension)
     queries = vectors(50, 1, dimension)
@@ -144,8 +144,23 @@ def test_codes_find_most_and_say_how_many(tmp_path: Path, dimension: int) -> Non
     assert f"{index.details()['recall']:.3f}" in index.description
 
 
+def test_more_is_compared_until_enough_is_found(tmp_path: Path) -> None:
+    few = _CODES.model_copy(update={"reread": 10, "reread_per_hit": 1, "recall": 0.0})
+    index = filled(tmp_path / "few", few, 3000)
+    assert index.view.saved.reread == 10
+    low = index.details()["recall"]
+    index = filled(tmp_path / "more", few.model_copy(update={"recall": 0.99}), 3000)
+    assert index.view.saved.reread > 10
+    assert index.details()["recall"] >= 0.99 > low
+    loaded = VectorIndex.load(tmp_path / "more", "toy", DIMENSION, few)
+    assert loaded is not None
+    assert loaded[0].view.saved.reread == index.view.saved.reread
+
+
 def test_a_search_among_few_or_far_vectors_is_exact(tmp_path: Path) -> None:
-    index = filled(tmp_path / "index", _CODES.model_copy(update={"reread": 100}), 3000)
+    index = filled(
+        tmp_path / "index", _CODES.model_copy(update={"reread": 100, "most_reread": 100}), 3000
+    )
     rows, query = vectors(3000), vectors(1, 1)[0]
     order = np.argsort(-(rows @ query))
     for places in (order[-8:], order[-1500:]):
