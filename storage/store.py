@@ -3,6 +3,7 @@
 import hashlib
 import os
 import shutil
+import stat
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
@@ -109,7 +110,7 @@ class MemoryStore:
         self._change: _Change | None = None
         _check_folder(self.path, create)
         self._read_only = not os.access(self.path, os.W_OK)
-        self._file_lock = FileLock(self.path / _LOCK)
+        self._file_lock = FileLock(self.path / _LOCK, mode=0o600)
         self._prepare()
 
     def close(self) -> None:
@@ -622,7 +623,16 @@ class MemoryStore:
         if self._index is not None:
             stamp = IndexStamp(self._index_generation, self.fingerprint, self.dimension)
             self._index.save(self._index_path, stamp)
+            _same_rights(self.path)
             self._saved_generation = self._index_generation
+
+
+def _same_rights(folder: Path) -> None:
+    """Let whoever may read the rows of a store read its other files, and nobody else."""
+    rights = stat.S_IMODE((folder / _DATABASE).stat().st_mode)
+    for file in folder.iterdir():
+        if file.is_file() and stat.S_IMODE(file.stat().st_mode) != rights:
+            file.chmod(rights)
 
 
 def import_bundle(
@@ -683,6 +693,8 @@ def _check_folder(path: Path, create: bool) -> None:
     try:
         path.mkdir(parents=True, exist_ok=True)
         path.chmod(0o700)
+        # Made here, since SQLite would leave who may read it to the umask; its log follows it.
+        os.close(os.open(path / _DATABASE, os.O_RDWR | os.O_CREAT, 0o600))
     except OSError as error:
         raise StoreError(f"the store folder {path} can't be made: {error}") from error
 
