@@ -5,7 +5,7 @@
 Each door (``benchmarks/fuzz_doors.py``) is tried in a process of its own, so that one that dies is
 found too. An input is made from its own seed and can be tried again: ``--door ask --only 12345``.
 It fails if anything but one of memnet's own errors, in one line, comes out, or if it takes longer
-than ``--seconds``. After all inputs of a door its stores must verify without a problem.
+than ``--seconds``.
 """
 
 import argparse
@@ -28,7 +28,6 @@ from benchmarks.environment import environment
 from benchmarks.fuzz_doors import DOORS
 from memnet import MemnetError
 
-_RESULTS = Path(__file__).parent / "results" / "fuzz.json"
 _SHOWN = 40
 _SEED_STEP = 1_000_003
 
@@ -48,8 +47,20 @@ def main() -> None:
             DOORS[options.door[0]][0](Path(work))(Random(options.only))
         return
     started = time.perf_counter()
-    found = {name: _door_in_child(name, options) for name in options.door or DOORS}
-    result = {
+    found: dict[str, dict[str, Any]] = {}
+    for name in options.door or DOORS:
+        found[name] = _door_in_child(name, options)
+        result = _result(found, options, started)
+        if options.out:
+            options.out.write_text(json.dumps(result, indent=1) + "\n")
+    print(f"{result['inputs']} inputs, {result['failures']} failures, {result['seconds']} s")
+    sys.exit(1 if result["failures"] else 0)
+
+
+def _result(
+    found: dict[str, dict[str, Any]], options: argparse.Namespace, started: float
+) -> dict[str, Any]:
+    return {
         "environment": environment(),
         "seed": options.seed,
         "inputs": sum(one["inputs"] for one in found.values()),
@@ -57,10 +68,6 @@ def main() -> None:
         "seconds": round(time.perf_counter() - started),
         "doors": found,
     }
-    if options.out:
-        options.out.write_text(json.dumps(result, indent=1) + "\n")
-    print(f"{result['inputs']} inputs, {result['failures']} failures, {result['seconds']} s")
-    sys.exit(1 if result["failures"] else 0)
 
 
 def _options() -> argparse.Namespace:

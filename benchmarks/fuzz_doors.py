@@ -8,9 +8,10 @@ import hashlib
 import io
 import json
 import shutil
+import sqlite3
 import zipfile
 from collections.abc import Callable
-from contextlib import redirect_stdout
+from contextlib import redirect_stdout, suppress
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -49,6 +50,16 @@ Door = Callable[[Random], None]
 
 _SUFFIXES = (".txt", ".md", ".jsonl", ".tsv")
 _KEPT_FILES = 40
+_FOREIGN = (
+    "CREATE TRIGGER t AFTER INSERT ON slot BEGIN DELETE FROM source; END",
+    "CREATE VIEW v AS SELECT * FROM slot",
+    "CREATE TABLE other (a)",
+    "DROP TRIGGER slot_text_insert",
+    "DROP TABLE link",
+    "DROP INDEX source_by_name",
+    "PRAGMA user_version = 2",
+)
+"""What may be done to a schema."""
 _TOLD = 60
 
 
@@ -236,6 +247,32 @@ def bundles(work: Path) -> Door:
     return open_door
 
 
+def databases(work: Path) -> Door:
+    """Stores whose database was changed: its bytes, a value of a row, or its schema."""
+    with _engine(work / "store") as engine:
+        _fill(engine)
+    folder = work / "changed"
+
+    def open_door(random: Random) -> None:
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(work / "store", folder)
+        database = folder / "memory.sqlite3"
+        if random.random() < 0.4:
+            database.write_bytes(changed_bytes(random, database.read_bytes()))
+        else:
+            _change_rows(random, database)
+        with _engine(folder) as asked:
+            _check_answer(asked, random.choice(TEXTS[:3]))
+            asked.history("Ann")
+            asked.info()
+            asked.write("Ann moved to Oslo.")
+            asked.ingest(Document(id="b", text="Another text about the Orre Light."))
+            asked.verify(repair=True)
+            asked.export(work / "out.zip")
+
+    return open_door
+
+
 def configuration(work: Path) -> Door:
     """Settings."""
     engine = _engine(work / "store")
@@ -345,6 +382,28 @@ def _write_changed(random: Random, members: dict[str, bytes], path: Path) -> Non
             archive.writestr(name, changed)
 
 
+def _change_rows(random: Random, database: Path) -> None:
+    connection = sqlite3.connect(database)
+    tables = ("property", "source", "vector", "slot", "symbol", "slot_key", "mention", "link")
+    try:
+        for _ in range(random.randint(1, 3)):
+            table = random.choice(tables)
+            columns = connection.execute(f"SELECT name FROM pragma_table_info('{table}')")
+            column = random.choice([name for (name,) in columns])
+            value = random.choice(
+                (None, -1, 2**62, 0.5, 1e300, float("inf"), b"", b"\xff" * 64, "", "text", "\0")
+            )
+            with suppress(sqlite3.DatabaseError):
+                if random.random() < 0.1:
+                    connection.execute(random.choice(_FOREIGN))
+                else:
+                    where = random.choice(("1", "rowid % 2", "rowid = 3"))
+                    connection.execute(f"UPDATE {table} SET {column} = ? WHERE {where}", (value,))
+        connection.commit()
+    finally:
+        connection.close()
+
+
 def _hold(condition: bool, broken: str) -> None:
     if not condition:
         raise AssertionError(broken)
@@ -393,15 +452,16 @@ def _change_model(random: Random, folder: Path) -> None:
 
 DOORS: dict[str, tuple[Callable[[Path], Door], int]] = {
     "ask": (ask, 26),
-    "tell": (tell, 16),
+    "tell": (tell, 14),
     "forget": (forget, 4),
     "files": (files, 20),
     "stream": (stream, 8),
-    "documents": (documents, 6),
-    "questions": (questions, 8),
+    "documents": (documents, 7),
+    "questions": (questions, 9),
     "models": (models, 4),
     "bundles": (bundles, 2),
+    "databases": (databases, 1),
     "configuration": (configuration, 2),
-    "real": (real, 4),
+    "real": (real, 3),
 }
 """Each door and its share of the inputs, in hundredths."""

@@ -400,6 +400,38 @@ def forget(results: dict[str, Any]) -> str:
     return "\n".join([*rows, "", _source(results["environment"])])
 
 
+def fuzz(results: dict[str, Any]) -> str:
+    """The table of bad inputs."""
+    rows = [
+        "| door | inputs | taken | refused | failures | slowest |",
+        "|---|---|---|---|---|---|",
+    ]
+    for name, one in results["doors"].items():
+        rows.append(
+            f"| {name} | {one['inputs']:,} | {one.get('taken', 0):,} | {one.get('refused', 0):,} | "
+            f"{one['failures']} | {one.get('slowest_seconds', 0):.2f} s |"
+        )
+    rows.append(f"| all | {results['inputs']:,} | | | {results['failures']} | |")
+    return "\n".join([*rows, "", _source(results["environment"])])
+
+
+def bounded_memory(results: dict[str, Any]) -> str:
+    """The table of the memory of an ingest, as it goes on."""
+    rows = [
+        "| input stored | documents | slots | peak of the process | of it vectors | after |",
+        "|---|---|---|---|---|---|",
+    ]
+    rows += [
+        f"| {mark['megabytes']:,} MB | {mark['documents']:,} | {mark['slots']:,} | "
+        f"{mark['peak_mib']:.0f} MiB | {mark['vectors_mib']:.1f} MiB | {mark['seconds']:,} s |"
+        for mark in results["marks"]
+    ]
+    given = results["input"]
+    made = f"Input of {given['bytes'] / 1e6:,.0f} MB in {given['files']:,} files"
+    ended = "read to its end" if results["marks"][-1]["end"] else "the run was stopped before"
+    return "\n".join([*rows, "", f"{made}; {ended}.", "", _source(results["environment"])])
+
+
 def _source(environment: dict[str, Any]) -> str:
     machine = environment["machine"]
     versions = ", ".join(f"{name} {version}" for name, version in environment["versions"].items())
@@ -433,6 +465,8 @@ def page() -> str:
         "memory_tasks": memory_tasks(
             [_result(path.stem) for path in sorted((_FOLDER / "results").glob("memory-*.json"))]
         ),
+        "fuzz": fuzz(_result("fuzz")),
+        "bounded_memory": bounded_memory(_result("bounded_memory")),
     }
     for name, table in tables.items():
         start, end = f"<!-- {name} -->\n", f"\n<!-- /{name} -->"

@@ -68,7 +68,7 @@ class LimitConfig(Settings):
 
     document: int = Field(default=25_000_000, ge=1)
     """Bytes of a file or of a line of JSON. A document is held whole while its windows are made,
-    which takes up to ten times its size, and parsed JSON up to 24 times: 600 MB at most."""
+    and JSON that is parsed takes up to 24 times its size: 600 MB."""
     title: int = Field(default=1000, ge=1)
     """Characters. A title stands in the key of every window of its document."""
     name: int = Field(default=4096, ge=1)
@@ -80,7 +80,7 @@ class LimitConfig(Settings):
     question: int = Field(default=100_000, ge=1)
     """Characters. Only the first 200 words are looked for names and 64 for words to match."""
     told: int = Field(default=100_000, ge=1)
-    """Characters that are told at once: about 1,500 sentences, a transaction of some 30 s."""
+    """Characters that are told at once: they are one transaction, which keeps others waiting."""
     hops: int = Field(default=100, ge=1)
     """Reads that a question may ask for. Each keeps a record of what it attended to."""
     evidence: int = Field(default=10_000, ge=1)
@@ -94,7 +94,7 @@ class IngestConfig(Settings):
     """Text encoded and committed together. About 15 s of work on 2 cores: that much is repeated
     after a kill. It is also enough for windows of equal length to meet in a batch."""
     batch_sources: int = Field(default=2000, ge=1)
-    """Documents and facts of a batch, however short: each costs some kilobytes of memory."""
+    """Documents and facts of a batch, however short: each costs memory besides its text."""
 
 
 class HopConfig(Settings):

@@ -5,9 +5,10 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from functools import wraps
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, BinaryIO, Self, cast
+from typing import TYPE_CHECKING, BinaryIO, Concatenate, ParamSpec, Self, TypeVar, cast
 
 from pydantic import ValidationError
 
@@ -42,7 +43,27 @@ if TYPE_CHECKING:
     from memnet.training.reader_data import ReaderExample
     from memnet.training.text import TextReport
 
+_Given = ParamSpec("_Given")
+_Result = TypeVar("_Result")
 _log = logging.getLogger("memnet")
+
+
+def _unless_damaged(
+    method: "Callable[Concatenate[Engine, _Given], _Result]",
+) -> "Callable[Concatenate[Engine, _Given], _Result]":
+    """Let a method that fails over a damaged store say so; any other failure stays as it is."""
+
+    @wraps(method)
+    def guarded(self: "Engine", /, *args: _Given.args, **kwargs: _Given.kwargs) -> _Result:
+        try:
+            return method(self, *args, **kwargs)
+        except (LookupError, TypeError, ValueError, OverflowError, AttributeError) as error:
+            problem = self._damage()
+            if problem is None:
+                raise
+            raise StoreError(f"the store is damaged ({problem}); restore it from a copy") from error
+
+    return guarded
 
 
 class Engine:
@@ -135,6 +156,7 @@ class Engine:
     ) -> None:
         self.close()
 
+    @_unless_damaged
     def ingest(
         self,
         *inputs: Input | Iterable[Input],
@@ -172,6 +194,7 @@ class Engine:
         )
         return run.run(_flat(inputs))
 
+    @_unless_damaged
     def write(self, text: str, *, namespace: str = "") -> WriteReport:
         """Remember what is told, comparing each sentence with what was told before.
 
@@ -205,6 +228,7 @@ class Engine:
             elapsed_ms=(time.perf_counter() - started) * 1000,
         )
 
+    @_unless_damaged
     def history(self, name: str, *, namespace: str | None = None) -> tuple[ToldStatement, ...]:
         """What was told about someone or something, in the order of times, with its validity.
 
@@ -229,6 +253,7 @@ class Engine:
             if slot.valid_from is not None
         )
 
+    @_unless_damaged
     def ask(
         self,
         question: str,
@@ -377,6 +402,7 @@ class Engine:
         save_calibration(Path(out), calibration, report._asdict())
         return report
 
+    @_unless_damaged
     def forget(self, *source_ids: str) -> int:
         """Remove documents and fact files, with all that was made from them.
 
@@ -404,6 +430,7 @@ class Engine:
                 )
             return self._store.delete(names)
 
+    @_unless_damaged
     def export(self, path: str | os.PathLike[str]) -> int:
         """Write the memory as one file, from which ``Engine.restore`` makes it again anywhere.
 
@@ -447,6 +474,7 @@ class Engine:
         chosen = _encoder(encoder, Config())
         import_bundle(bundle, path, fingerprint=chosen.fingerprint, dimension=chosen.dimension)
 
+    @_unless_damaged
     def info(self) -> StoreInfo:
         """What the store holds."""
         counts, index = self._store.counts(), self._store.index_details()
@@ -466,6 +494,13 @@ class Engine:
             index_recall=index["recall"],
             bytes=self._store.size_in_bytes(),
         )
+
+    def _damage(self) -> str | None:
+        """What is wrong with the rows of the store, if anything is."""
+        try:
+            return next((one for one in self._store.verify() if one.startswith("database")), None)
+        except StoreError as error:
+            return str(error)
 
     def _check_namespace(self, namespace: str | None) -> None:
         if namespace is not None:

@@ -34,7 +34,7 @@ _ROWS = 1000
 _LONGEST_LINE = 10_000_000
 """Bytes: a hundred times what the largest slot takes that an ingest makes."""
 _MOST_EXPANSION = 200
-"""Texts shrink to a fifth; what grows by so much was made to fill a disk."""
+"""Texts of an encyclopaedia shrink to three tenths; so much was made to fill a disk."""
 _SMALL = 10_000_000
 """Bytes that a bundle may expand to in any case."""
 _MOST = 2**53

@@ -2,10 +2,12 @@
 
 import json
 import os
+import re
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -170,6 +172,31 @@ _SEARCHED_TEXTS = "FROM slot WHERE kind <> 'reverse' AND valid_until IS NULL"
 _LISTED = "IN (SELECT value FROM json_each(?))"
 
 
+_ACTING = re.compile(r"\b(check|generated|default|as|trigger|view)\b", re.IGNORECASE)
+"""Words by which a statement of a schema has others run later."""
+
+
+@lru_cache(maxsize=1)
+def _known_schema() -> dict[tuple[str, str], set[str]]:
+    """Kind and name of everything that any version's schema holds, with its statements."""
+    known: dict[tuple[str, str], set[str]] = {}
+    connection = sqlite3.connect(":memory:")
+    try:
+        for number in range(1, SCHEMA_VERSION + 1):
+            connection.executescript(_MIGRATIONS[number])
+            for kind, name, statement in connection.execute(
+                "SELECT type, name, sql FROM sqlite_master"
+            ):
+                known.setdefault((kind, name), set()).add(_spaced(statement))
+    finally:
+        connection.close()
+    return known
+
+
+def _spaced(statement: object) -> str:
+    return " ".join(str(statement).split())
+
+
 class Records:
     """One connection to the rows of a store.
 
@@ -202,8 +229,10 @@ class Records:
                 self._connection.execute("PRAGMA journal_mode = WAL")
                 self._connection.execute("PRAGMA synchronous = FULL")
             self._connection.execute("PRAGMA foreign_keys = ON")
+            self._connection.execute("PRAGMA cell_size_check = ON")
         except sqlite3.DatabaseError as error:
             raise StoreError(_why_not_opened(path, read_only, error)) from error
+        self._refuse_foreign_schema(path)
 
     def close(self) -> None:
         """Close the connection, once the statement or transaction under way has ended.
@@ -254,6 +283,10 @@ class Records:
             self._rows("BEGIN")
             try:
                 yield
+            except sqlite3.DatabaseError as error:
+                raise StoreError(
+                    f"the store could not be read ({error}); run 'memnet verify' on it"
+                ) from error
             finally:
                 self._roll_back()
 
@@ -332,7 +365,7 @@ class Records:
         return None
 
     def not_met(self, namespace: str, origin: str) -> dict[str, str]:
-        """Origins of the sources of a file, or of files below a folder, that the run has not met."""
+        """Origins of the sources of a file, or of those below a folder, that were not met."""
         rows = self._rows(
             "SELECT name, origin FROM source WHERE namespace = ?1 AND (origin = ?2 "
             "OR substr(origin, 1, length(?2) + 1) = ?2 || '/') "
@@ -453,7 +486,7 @@ class Records:
 
     def new_told_name(self) -> str:
         """A source name for something told that no source has, or had for something told."""
-        number = int(self.property("told") or 0) + 1
+        number = _integer(self.property("told") or 0) + 1
         while self.existing_names([f"told/{number}"]):
             number += 1
         self.set_property("told", str(number))
@@ -469,7 +502,7 @@ class Records:
             symbol,
             namespace,
         )
-        return [Slot(*row) for row in rows]
+        return [_slot(row) for row in rows]
 
     def latest_time(self) -> float:
         """The latest time at which a told statement began or ended; 0 without any."""
@@ -527,7 +560,7 @@ class Records:
                 (SELECT value FROM property WHERE name = 'generation'),
                 (SELECT count(*) FROM slot WHERE valid_until IS NOT NULL)"""
         )
-        return StoreCounts(*(int(value) for value in row))
+        return StoreCounts(*(_integer(value) for value in row))
 
     def existing_names(self, names: Iterable[str]) -> set[str]:
         """Those of the names that are sources in some namespace."""
@@ -543,7 +576,7 @@ class Records:
             f"WHERE slot.id {_LISTED}",
             _json(ids),
         )
-        found = {row[0]: Slot(*row) for row in rows}
+        found = {row[0]: _slot(row) for row in rows}
         return [found[slot] for slot in ids if slot in found]
 
     def last_passages(self, namespace: str | None, limit: int) -> list[Slot]:
@@ -556,7 +589,7 @@ class Records:
             namespace,
             limit,
         )
-        return [Slot(*row) for row in reversed(rows)]
+        return [_slot(row) for row in reversed(rows)]
 
     def keys(self, ids: Sequence[int], dimension: int) -> Keys:
         """Key vectors, ``dimension`` wide, of those slots that are stored, in their order."""
@@ -567,10 +600,9 @@ class Records:
         )
         found = {row[0]: row for row in rows}
         present = [found[slot] for slot in ids if slot in found]
-        data = np.frombuffer(b"".join(row[2] for row in present), "<f4")
         return Keys(
             np.array([row[0] for row in present], np.int64),
-            data.reshape(len(present), dimension).astype(np.float32),
+            _numbers([row[2] for row in present], dimension),
             np.array([row[1] for row in present], np.bool_),
             tuple(row[3] for row in present),
         )
@@ -583,8 +615,7 @@ class Records:
             _json(ids),
         )
         found = dict(rows)
-        data = np.frombuffer(b"".join(found[slot] for slot in ids), "<f4")
-        return data.reshape(len(ids), dimension).astype(np.float32)
+        return _numbers([found.get(slot) for slot in ids], dimension)
 
     def dense_ids(self) -> NDArray[np.int64]:
         """Ids of the slots that vector search covers, in rising order: [N] int64.
@@ -744,8 +775,8 @@ class Records:
         """Digests and vectors [K, D] float32 by their ids, in this order."""
         rows = self._rows(f"SELECT id, digest, data FROM vector WHERE id {_LISTED}", _json(ids))
         found = {row[0]: row[1:] for row in rows}
-        data = np.frombuffer(b"".join(found[vector][1] for vector in ids), "<f4")
-        return [found[vector][0] for vector in ids], data.reshape(-1, dimension).astype(np.float32)
+        present = [found[vector] for vector in ids if vector in found]
+        return [row[0] for row in present], _numbers([row[1] for row in present], dimension)
 
     def namespace_ids(self, namespace: str) -> NDArray[np.int64]:
         """Ids of the valid passages of a namespace: [N] int64."""
@@ -875,6 +906,8 @@ class Records:
         wrong = self._one("SELECT count(*) FROM vector WHERE length(data) <> ?", 4 * dimension)
         if wrong is not None and wrong[0]:
             found.append(f"database: {wrong[0]} vectors have another width than {dimension}")
+        if self._wrong_values():
+            found.append("database: holds values that memnet does not write")
         wrong = self._one("SELECT count(*) FROM slot WHERE valid_until < valid_from")
         if wrong is not None and wrong[0]:
             found.append(f"database: {wrong[0]} statements ended before they began")
@@ -923,12 +956,48 @@ class Records:
                 f"up to {SCHEMA_VERSION}; upgrade memnet to open it"
             )
 
+    def _refuse_foreign_schema(self, path: Path) -> None:
+        """Refuse tables, triggers and views that no version of memnet made.
+
+        Raises:
+            StoreError: there is one.
+        """
+        known = _known_schema()
+        for kind, name, statement in self._rows("SELECT type, name, sql FROM sqlite_master"):
+            own = str(name).startswith(("sqlite_", "slot_text_")) and kind in ("table", "index")
+            forms = known.get((kind, name), set())
+            # What SQLite and its text search keep for themselves differs between their versions.
+            acts = not own or _ACTING.search(str(statement))
+            if acts and _spaced(statement) not in forms:
+                raise StoreError(
+                    f"{path} holds a {kind} {name!r} that memnet did not make; "
+                    "restore the store from a copy, or import it from a bundle"
+                )
+
     def _roll_back(self) -> None:
         """End the transaction, if one is under way; what can't be undone now is when opened."""
         with suppress(sqlite3.DatabaseError):
             # A forked child that unwinds its parent's stack must not end the parent's transaction.
             if self._connection.in_transaction and self._process == os.getpid():
                 self._connection.execute("ROLLBACK")
+
+    def _wrong_values(self) -> bool:
+        """Whether a column holds another type than its schema says, or what can't be used."""
+        for table in ("property", "source", "vector", "slot", "symbol"):
+            columns = self._rows(f"SELECT name, type FROM pragma_table_info('{table}')")
+            wrong = " OR ".join(
+                f"typeof({name}) NOT IN ('{kind.lower()}', 'null')" for name, kind in columns
+            )
+            if self._one(f"SELECT 1 FROM {table} WHERE {wrong} LIMIT 1") is not None:
+                return True
+        # The length of a text ends for SQLite where it holds a zero, and its JSON has no NaN.
+        row = self._one(
+            "SELECT 1 FROM slot WHERE kind NOT IN ('passage', 'fact', 'reverse') "
+            "OR (length(text) <> end - start AND instr(text, char(0)) = 0) UNION ALL "
+            "SELECT 1 FROM source WHERE NOT json_valid(metadata) "
+            "AND NOT (metadata LIKE '%NaN%' OR metadata LIKE '%Infinity%') LIMIT 1"
+        )
+        return row is not None
 
     def _text_agrees(self) -> bool:
         """Whether the text search holds the words of each slot and nothing else."""
@@ -1081,6 +1150,57 @@ def _why_not_opened(path: Path, read_only: bool, error: sqlite3.DatabaseError) -
             f"is read-only ({error}); open the store once where it can be written"
         )
     return f"{path} could not be opened ({error}); check free space and permissions"
+
+
+_SLOT_TYPES = (int, str, str, str, str, str, int, int, str, str)
+_LATEST = 1e11
+"""Seconds since the epoch: some 3,000 years."""
+
+
+def _slot(row: tuple[Any, ...]) -> Slot:
+    """A slot from the columns ``_SLOT_COLUMNS``.
+
+    Raises:
+        StoreError: a column does not hold what memnet puts there.
+    """
+    slot = Slot(*row)
+    times = (slot.valid_from or 0.0, slot.valid_until or 0.0)
+    if (
+        tuple(map(type, row[:10])) != _SLOT_TYPES
+        or slot.kind not in ("passage", "fact", "reverse")
+        or len(slot.text) != slot.end - slot.start
+        or not all(isinstance(time, float) and 0 <= time <= _LATEST for time in times)
+    ):
+        raise _damaged(f"slot {slot.id!r}")
+    return slot
+
+
+def _numbers(blobs: Sequence[Any], dimension: int) -> NDArray[np.float32]:
+    """Stored vectors as [K, D] float32.
+
+    Raises:
+        StoreError: one has another width, or holds what is no number.
+    """
+    if any(type(blob) is not bytes or len(blob) != 4 * dimension for blob in blobs):
+        raise _damaged("a vector")
+    rows = np.frombuffer(b"".join(blobs), "<f4").reshape(-1, dimension).astype(np.float32)
+    if not np.isfinite(rows).all():
+        raise _damaged("a vector")
+    return rows
+
+
+def _integer(value: object) -> int:
+    try:
+        return int(str(value))
+    except ValueError as error:
+        raise _damaged("a number") from error
+
+
+def _damaged(what: str) -> StoreError:
+    return StoreError(
+        f"the store holds {what} that memnet did not write; run 'memnet verify' on it, or restore "
+        "it from a copy"
+    )
 
 
 def _in_namespace(namespace: str | None) -> tuple[str, list[str]]:

@@ -4,6 +4,7 @@ import hashlib
 import logging
 import os
 import shutil
+import stat
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
@@ -105,7 +106,7 @@ class MemoryStore:
         _check_folder(self.path, create)
         self._read_only = not os.access(self.path, os.W_OK)
         self._closed = self._changing = False
-        self._file_lock = FileLock(self.path / _LOCK)
+        self._file_lock = FileLock(self.path / _LOCK, mode=0o600)
         self._inherited: list[object] = []
         self._connections: list[Records] = []
         self._start_process()
@@ -511,7 +512,7 @@ class MemoryStore:
         self._index_writer: threading.Thread | None = None
         self._index_guard = threading.RLock()
         self._write_guard = threading.RLock()
-        self._file_lock = FileLock(self.path / _LOCK)
+        self._file_lock = FileLock(self.path / _LOCK, mode=0o600)
         self._writer_depth = 0
         self._changing = False
         self._process = os.getpid()
@@ -734,7 +735,7 @@ class MemoryStore:
     def _write_index_alone(self) -> None:
         """Write the index file, unless another process is at it; runs in a thread of its own."""
         try:
-            with FileLock(self.path / _INDEX_LOCK).acquire(timeout=0):
+            with FileLock(self.path / _INDEX_LOCK, mode=0o600).acquire(timeout=0):
                 self._write_current_index()
         except Timeout:
             pass
@@ -764,11 +765,20 @@ class MemoryStore:
         stamp = IndexStamp(revision.mark, self.fingerprint, self.dimension, view.size)
         try:
             index.save(self._index_path, stamp, view)
+            _same_rights(self.path)
         except OSError as error:
             raise StoreError(
                 f"the vector index could not be saved ({error}); the rows are safe: "
                 "check free space and permissions"
             ) from error
+
+
+def _same_rights(folder: Path) -> None:
+    """Let whoever may read the rows of a store read its other files, and nobody else."""
+    rights = stat.S_IMODE((folder / _DATABASE).stat().st_mode)
+    for file in folder.iterdir():
+        if file.is_file() and stat.S_IMODE(file.stat().st_mode) != rights:
+            file.chmod(rights)
 
 
 def import_bundle(
@@ -829,6 +839,8 @@ def _check_folder(path: Path, create: bool) -> None:
     try:
         path.mkdir(parents=True, exist_ok=True)
         path.chmod(0o700)
+        # Made here, since SQLite would leave who may read it to the umask; its log follows it.
+        os.close(os.open(path / _DATABASE, os.O_RDWR | os.O_CREAT, 0o600))
     except OSError as error:
         raise StoreError(f"the store folder {path} can't be made: {error}") from error
 

@@ -1,8 +1,10 @@
 """Any sentence-transformers model as the encoder of a store."""
 
 import hashlib
+import json
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,7 +28,7 @@ class NamedEncoder:
 
         Raises:
             DependencyError: sentence-transformers is not installed.
-            EncoderError: there is no such model.
+            EncoderError: there is no such model, or it would run code that is not the library's.
         """
         try:
             from sentence_transformers import SentenceTransformer
@@ -35,6 +37,7 @@ class NamedEncoder:
                 f"the encoder {name!r} needs sentence-transformers; install it with: "
                 "pip install 'memnet[models]'"
             ) from error
+        _check_modules(Path(name))
         try:
             self._model: Any = SentenceTransformer(name, device="cpu")
         except Exception as error:  # the library raises all kinds of them
@@ -61,6 +64,32 @@ class NamedEncoder:
             TokenStates(_unit(states.numpy()), _places(tokenizer, text, len(states)))
             for text, states in zip(masked, found, strict=True)
         ]
+
+
+def _check_modules(folder: Path) -> None:
+    """Let a model's folder, which a store from anywhere may name, load nothing but its library.
+
+    The library imports whatever class the folder asks for, and calls its ``load``.
+
+    Raises:
+        EncoderError: it asks for another.
+    """
+    try:
+        modules = json.loads((folder / "modules.json").read_bytes())
+        kinds = [str(module["type"]) for module in modules]
+    except OSError:
+        return
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise EncoderError(
+            f"{folder / 'modules.json'} is not the description of a sentence-transformers model "
+            f"({error!r}); save the model again"
+        ) from error
+    for kind in kinds:
+        if not kind.startswith("sentence_transformers."):
+            raise EncoderError(
+                f"the encoder {str(folder)!r} wants to load {kind!r}, which is no part of "
+                "sentence-transformers; use another model"
+            )
 
 
 def stored_encoder_name(fingerprint: str) -> str | None:

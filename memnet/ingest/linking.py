@@ -18,7 +18,7 @@ _LONGEST_MISSPELLED = 60
 _MISSPELLED_WORDS = 4
 """Of a name that may be misspelled."""
 _MOST_MISSPELLED = 200
-"""Runs of words that are tried, each in some ms."""
+"""Runs of words that are tried, so that a question of unknown words comes to an end."""
 _LETTERS = string.ascii_lowercase + string.digits + " "
 
 Known = Callable[[Iterable[str]], Collection[str]]

@@ -23,7 +23,7 @@ from memnet.ingest.reading import open_file
 _FORMAT = 1
 _LARGEST_DESCRIPTION = 50_000_000
 _LARGEST_TENSORS = 2_000_000_000
-"""Bytes. A description of 50 MB names a million words; the tensors that ship have 8 MB."""
+"""Bytes, a hundred times those of what ships."""
 _LARGEST_WEIGHT = 1e6
 """No trained weight comes near it, and products of larger ones are not finite any more."""
 

@@ -1,0 +1,169 @@
+"""A store or a model from anyone: it runs no code, crashes nothing, and is read by nobody else."""
+
+import ast
+import json
+import os
+import sqlite3
+import stat
+from pathlib import Path
+
+import pytest
+
+from memnet import Config, Document, Engine, MemoryStore
+from memnet.encoders.named import NamedEncoder
+from memnet.errors import EncoderError, StoreError
+from tests.toy import ToyEncoder
+
+_ROOT = Path(__file__).parents[1]
+_FORBIDDEN_MODULES = {"pickle", "cPickle", "dill", "cloudpickle", "joblib", "shelve", "marshal"}
+_FORBIDDEN_CALLS = {
+    "torch.load",
+    "torch.save",
+    "yaml.load",
+    "eval",
+    "exec",
+    "np.load",
+    "numpy.load",
+}
+
+
+def _open(path: Path) -> Engine:
+    encoder = ToyEncoder()
+    store = MemoryStore(path, fingerprint=encoder.fingerprint, dimension=encoder.dimension)
+    return Engine(store, encoder, Config(), "untrained", "sentences")
+
+
+@pytest.fixture
+def stored(toy_engine: Engine) -> Path:
+    toy_engine.ingest(Document(id="a", title="Orre", text="The lamp of Orre is electric."))
+    toy_engine.write("Ann lives in Paris.")
+    toy_engine.close()
+    return Path(toy_engine._store.path)
+
+
+def _change(stored: Path, statement: str) -> None:
+    connection = sqlite3.connect(stored / "memory.sqlite3")
+    connection.executescript(statement)
+    connection.close()
+
+
+def test_nothing_is_pickled_or_evaluated() -> None:
+    files = [file for room in ("memnet", "storage", "cli") for file in (_ROOT / room).rglob("*.py")]
+    assert len(files) > 80
+    for file in files:
+        for node in ast.walk(ast.parse(file.read_text())):
+            named: list[str] = []
+            if isinstance(node, ast.Import):
+                named = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                named = [node.module or ""]
+            elif isinstance(node, ast.Call):
+                assert ast.unparse(node.func) not in _FORBIDDEN_CALLS, file
+                assert all(word.arg != "allow_pickle" for word in node.keywords), file
+            assert _FORBIDDEN_MODULES.isdisjoint(name.split(".")[0] for name in named), file
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "CREATE TRIGGER mine AFTER INSERT ON slot BEGIN DELETE FROM source; END",
+        "CREATE VIEW mine AS SELECT * FROM slot",
+        "CREATE TABLE mine (a)",
+        "CREATE INDEX mine ON slot (abs(id))",
+        "DROP TRIGGER slot_text_insert; CREATE TRIGGER slot_text_insert AFTER INSERT ON slot "
+        "BEGIN DELETE FROM source; END",
+        "DROP TABLE link; CREATE TABLE link (a DEFAULT (random()))",
+    ],
+)
+def test_a_foreign_schema_is_refused(stored: Path, statement: str) -> None:
+    _change(stored, statement)
+    with pytest.raises(StoreError, match="that memnet did not make; restore the store"):
+        _open(stored)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE vector SET data = x'00'",
+        "UPDATE vector SET data = zeroblob(256); UPDATE vector SET data = 'text'",
+        "UPDATE slot SET kind = 'view'",
+        "UPDATE slot SET start = 'five'",
+        "UPDATE slot SET text = x'ff'",
+        "UPDATE slot SET end = 9e9",
+        "UPDATE slot SET valid_from = 9e999",
+        "UPDATE symbol SET name = CAST(name AS BLOB)",
+        "UPDATE property SET value = 'many' WHERE name = 'generation'",
+        "UPDATE property SET value = 'x' WHERE name = 'dimension'",
+        "PRAGMA foreign_keys = OFF; DELETE FROM slot",
+        "PRAGMA foreign_keys = OFF; DELETE FROM source",
+        "UPDATE slot_text_data SET block = x'00ff00ff'",
+        "DROP TABLE link",
+        "PRAGMA user_version = 1",
+        "PRAGMA user_version = 99",
+    ],
+)
+def test_damage_is_an_error_in_one_line_or_does_no_harm(stored: Path, statement: str) -> None:
+    _change(stored, statement)
+
+    def use() -> None:
+        with _open(stored) as engine:
+            engine.ask("Where does Ann live?").model_dump_json()
+            engine.history("Ann")
+            engine.info()
+            engine.ingest(Document(id="a", title="Orre", text="The lamp of Orre is old."))
+            engine.write("Ann lives in Rome.")
+            engine.verify()
+
+    try:
+        use()
+    except StoreError as error:
+        assert "\n" not in str(error)  # noqa: PT017
+
+
+def test_a_bug_over_a_sound_store_stays_a_bug(
+    toy_engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise KeyError("a bug")
+
+    monkeypatch.setattr(toy_engine._model, "ask", broken)
+    with pytest.raises(KeyError, match="a bug"):
+        toy_engine.ask("who?")
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o022, 0o077])
+def test_a_new_store_is_private_to_its_owner(tmp_path: Path, umask: int) -> None:
+    before = os.umask(umask)
+    try:
+        encoder = ToyEncoder()
+        store = MemoryStore(
+            tmp_path / "store", fingerprint=encoder.fingerprint, dimension=64, create=True
+        )
+        with Engine(store, encoder, Config(), "untrained", "sentences") as engine:
+            engine.ingest(Document(id="a", text="A text."))
+            engine.write("Ann left.")
+            engine.export(tmp_path / "b.zip")
+            files = {file.name: stat.S_IMODE(file.stat().st_mode) for file in store.path.iterdir()}
+    finally:
+        os.umask(before)
+    assert {"memory.sqlite3", "memory.sqlite3-wal", "writer.lock"} < files.keys()
+    assert set(files.values()) == {0o600}, files
+    assert stat.S_IMODE((tmp_path / "store").stat().st_mode) == 0o700
+    assert stat.S_IMODE((tmp_path / "b.zip").stat().st_mode) == 0o600
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("modules", "complaint"),
+    [
+        ([{"type": "torch.jit", "path": ""}], "wants to load 'torch.jit'"),
+        ([{"path": ""}], "is not the description"),
+        (5, "is not the description"),
+    ],
+)
+def test_a_named_encoder_loads_nothing_but_its_library(
+    tmp_path: Path, modules: object, complaint: str
+) -> None:
+    (tmp_path / "modules.json").write_text(json.dumps(modules))
+    with pytest.raises(EncoderError, match=complaint):
+        NamedEncoder(str(tmp_path))
