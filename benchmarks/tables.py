@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from benchmarks.neighbours.turns import ROWS as _ROWS
+
 _FOLDER = Path(__file__).parent
 _PAGE = _FOLDER / "README.md"
 _NAMES = {"hotpot": "HotpotQA", "2wiki": "2WikiMultiHopQA", "musique": "MuSiQue"}
@@ -107,6 +109,66 @@ def eight_bits(results: dict[str, Any]) -> str:
         scores = " | ".join(f"{100 * found[way][name]:.1f}" for name in _NAMES)
         rows.append(f"| {title} | {scores} |")
     return "\n".join([*rows, "", _source(results["environment"])])
+
+
+def neighbours(results: dict[str, Any]) -> str:
+    """The table of memnet beside other tools."""
+    rows = [
+        "| | ingest, passages/s | per core second | peak MiB | on disk, MiB | cold first answer "
+        "| warm p50 | p95 | warm, core ms | Recall@5 | unchanged again | delete "
+        "| kept after a kill |",
+        "|---" * 13 + "|",
+    ]
+    for name, title in _ROWS.items():
+        if name in results["rows"]:
+            rows.append(f"| {title} | {' | '.join(_neighbour(results['rows'][name], results))} |")
+    counts = ", ".join(f"{_NAMES[name]} {n}" for name, n in results["questions"].items())
+    rows += [
+        "",
+        f"{results['passages']:,} passages; questions: {counts}. Recall@5 is of {_in_order()}.",
+        "",
+        f"Neighbours: {', '.join(results['neighbour_versions'])}.",
+        "",
+        _source(results["environment"]),
+    ]
+    return "\n".join(rows)
+
+
+def _in_order() -> str:
+    return " / ".join(_NAMES.values())
+
+
+def _neighbour(row: dict[str, Any], results: dict[str, Any]) -> list[str]:
+    """The cells of a row; a dash for what was not measured."""
+    none = "–"
+    cells = [none] * 12
+    if "ingest" in row:
+        own = row["ingest"]
+        cells[:4] = [
+            f"{own['passages_per_second']:.1f}",
+            f"{own['passages_per_core_second']:.1f}",
+            f"{own['peak_bytes'] / 2**20:.0f}",
+            f"{own['store_bytes'] / 2**20:.1f}",
+        ]
+    if "cold_seconds" in row:
+        cells[4] = f"{row['cold_seconds']['median']:.1f} s"
+    if "warm_ms" in row:
+        own = row["warm_ms"]
+        cells[5:8] = [f"{own['p50']:.0f} ms", f"{own['p95']:.0f} ms", f"{own['core_mean']:.0f}"]
+        cells[8] = " / ".join(f"{100 * row['recall@5'][name]:.1f}" for name in _NAMES)
+    if "again" in row:
+        more = row["again"]["more"]
+        doubled = f", {more} stored twice" if more else ""
+        cells[9] = f"{results['again']}: {row['again']['seconds']:.1f} s{doubled}"
+    if "delete" in row:
+        own = row["delete"]
+        cells[10] = own["failed"] if "failed" in own else f"{1000 * own['seconds']:.0f} ms"
+        cells[10] += ", still found" if own.get("still_found") else ""
+    if "killed" in row:
+        cells[11] = f"{row['killed']['whole']} of {row['killed']['killed']}"
+    if "failed" in row:
+        cells[11] = f"failed: {row['failed']}"
+    return cells
 
 
 def answers(results: dict[str, Any]) -> str:
@@ -289,6 +351,7 @@ def page() -> str:
         "multihop": multihop(_result("multihop")),
         "recall": recall(_result("recall")),
         "eight_bits": eight_bits(_result("eight_bits")),
+        "neighbours": neighbours(_result("neighbours")),
         "answers": answers(_result("answers")),
         "facts": facts(_result("facts")),
         "stories": stories(_result("stories")),
