@@ -111,6 +111,35 @@ def eight_bits(results: dict[str, Any]) -> str:
     return "\n".join([*rows, "", _source(results["environment"])])
 
 
+def ingest(results: dict[str, Any]) -> str:
+    """The table of what ingest and answers cost beside the encoder."""
+    rows = ["| | in full | eight bits |", "|---|---|---|"]
+    kinds = [results["ingest"][kind] for kind in ("full", "eight bits")]
+    beside = [1 - one["encoder_core_seconds"] / one["core_seconds"] for one in kinds]
+    waiting = [1 - one["encoder_seconds"] / one["seconds"] for one in kinds]
+    hops = [results["one hop"][kind] for kind in ("full", "eight bits")]
+    rows += [
+        f"| ingest, {kinds[0]['passages']:,} passages: share beside the encoder, of core time | "
+        + " | ".join(f"{100 * share:.1f} %" for share in beside) + " |",
+        "| the same, of clock time | "
+        + " | ".join(f"{100 * share:.1f} %" for share in waiting) + " |",
+        "| evidence with one hop, core time | "
+        + " | ".join(f"{one['core_ms']:.1f} ms" for one in hops) + " |",
+        "| of that beside the encoder | "
+        + " | ".join(f"{one['beside_core_ms']:.1f} ms" for one in hops) + " |",
+        "",
+        "| unchanged | core time | clock |",
+        "|---|---|---|",
+    ]  # fmt: skip
+    for name, title in (("again", "passages of one file"), ("files", "small files")):
+        own = results[name]
+        rows.append(
+            f"| {own['passages']:,} {title} | {own['core_seconds']:.1f} s "
+            f"| {own['seconds']:.1f} s |"
+        )
+    return "\n".join([*rows, "", _source(results["environment"])])
+
+
 def neighbours(results: dict[str, Any]) -> str:
     """The table of memnet beside other tools."""
     rows = [
@@ -351,6 +380,7 @@ def page() -> str:
         "multihop": multihop(_result("multihop")),
         "recall": recall(_result("recall")),
         "eight_bits": eight_bits(_result("eight_bits")),
+        "ingest": ingest(_result("ingest")),
         "neighbours": neighbours(_result("neighbours")),
         "answers": answers(_result("answers")),
         "facts": facts(_result("facts")),
