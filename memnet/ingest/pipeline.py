@@ -3,6 +3,7 @@
 import hashlib
 import time
 from collections.abc import Callable, Iterable
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -134,14 +135,28 @@ class Ingest:
             return document_source(parsed, digest, self._namespace, self._config.window.characters)
         return facts_source(parsed, digest, self._namespace)
 
+    @cached_property
+    def _by_file(self) -> dict[str, list[str]]:
+        """Names of the sources that came from each file before this run got to one.
+
+        Read once: a search of all sources for each of many files takes their number squared.
+        """
+        names: dict[str, list[str]] = {}
+        for name, origin in self._store.names_by_origin("", self._namespace).items():
+            names.setdefault(origin, []).append(name)
+        return names
+
     def _remove_vanished(self, read: FileRead | FolderRead) -> None:
         """Remove what came from this file, or from files of this folder, and is there no longer."""
-        stored = self._store.names_by_origin(read.origin, self._namespace)
-        vanished = [
-            name
-            for name, origin in stored.items()
-            if name not in self._seen and (isinstance(read, FileRead) or not Path(origin).exists())
-        ]
+        if isinstance(read, FileRead):
+            vanished = [n for n in self._by_file.get(read.origin, ()) if n not in self._seen]
+        else:
+            stored = self._store.names_by_origin(read.origin, self._namespace)
+            vanished = [
+                name
+                for name, origin in stored.items()
+                if name not in self._seen and not Path(origin).exists()
+            ]
         if vanished:
             self._store.delete(vanished, self._namespace)
             self._removed += len(vanished)
