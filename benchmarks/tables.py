@@ -9,6 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from benchmarks.neighbours.turns import ROWS as _ROWS
+
 _FOLDER = Path(__file__).parent
 _PAGE = _FOLDER / "README.md"
 _NAMES = {"hotpot": "HotpotQA", "2wiki": "2WikiMultiHopQA", "musique": "MuSiQue"}
@@ -108,6 +110,95 @@ def eight_bits(results: dict[str, Any]) -> str:
         scores = " | ".join(f"{100 * found[way][name]:.1f}" for name in _NAMES)
         rows.append(f"| {title} | {scores} |")
     return "\n".join([*rows, "", _source(results["environment"])])
+
+
+def ingest(results: dict[str, Any]) -> str:
+    """The table of what ingest and answers cost beside the encoder."""
+    rows = ["| | in full | eight bits |", "|---|---|---|"]
+    kinds = [results["ingest"][kind] for kind in ("full", "eight bits")]
+    beside = [1 - one["encoder_core_seconds"] / one["core_seconds"] for one in kinds]
+    waiting = [1 - one["encoder_seconds"] / one["seconds"] for one in kinds]
+    hops = [results["one hop"][kind] for kind in ("full", "eight bits")]
+    rows += [
+        f"| ingest, {kinds[0]['passages']:,} passages: share beside the encoder, of core time | "
+        + " | ".join(f"{100 * share:.1f} %" for share in beside) + " |",
+        "| the same, of clock time | "
+        + " | ".join(f"{100 * share:.1f} %" for share in waiting) + " |",
+        "| evidence with one hop, core time | "
+        + " | ".join(f"{one['core_ms']:.1f} ms" for one in hops) + " |",
+        "| of that beside the encoder | "
+        + " | ".join(f"{one['beside_core_ms']:.1f} ms" for one in hops) + " |",
+        "",
+        "| unchanged | core time | clock |",
+        "|---|---|---|",
+    ]  # fmt: skip
+    for name, title in (("again", "passages of one file"), ("files", "small files")):
+        own = results[name]
+        rows.append(
+            f"| {own['passages']:,} {title} | {own['core_seconds']:.1f} s "
+            f"| {own['seconds']:.1f} s |"
+        )
+    return "\n".join([*rows, "", _source(results["environment"])])
+
+
+def neighbours(results: dict[str, Any]) -> str:
+    """The table of memnet beside other tools."""
+    rows = [
+        "| | ingest, passages/s | per core second | peak MiB | on disk, MiB | cold first answer "
+        "| warm p50 | p95 | warm, core ms | Recall@5 | unchanged again | delete "
+        "| kept after a kill |",
+        "|---" * 13 + "|",
+    ]
+    for name, title in _ROWS.items():
+        if name in results["rows"]:
+            rows.append(f"| {title} | {' | '.join(_neighbour(results['rows'][name], results))} |")
+    counts = ", ".join(f"{_NAMES[name]} {n}" for name, n in results["questions"].items())
+    rows += [
+        "",
+        f"{results['passages']:,} passages; questions: {counts}. Recall@5 is of {_in_order()}.",
+        "",
+        f"Neighbours: {', '.join(results['neighbour_versions'])}.",
+        "",
+        _source(results["environment"]),
+    ]
+    return "\n".join(rows)
+
+
+def _in_order() -> str:
+    return " / ".join(_NAMES.values())
+
+
+def _neighbour(row: dict[str, Any], results: dict[str, Any]) -> list[str]:
+    """The cells of a row; a dash for what was not measured."""
+    none = "–"
+    cells = [none] * 12
+    if "ingest" in row:
+        own = row["ingest"]
+        cells[:4] = [
+            f"{own['passages_per_second']:.1f}",
+            f"{own['passages_per_core_second']:.1f}",
+            f"{own['peak_bytes'] / 2**20:.0f}",
+            f"{own['store_bytes'] / 2**20:.1f}",
+        ]
+    if "cold_seconds" in row:
+        cells[4] = f"{row['cold_seconds']['median']:.1f} s"
+    if "warm_ms" in row:
+        own = row["warm_ms"]
+        cells[5:8] = [f"{own['p50']:.0f} ms", f"{own['p95']:.0f} ms", f"{own['core_mean']:.0f}"]
+        cells[8] = " / ".join(f"{100 * row['recall@5'][name]:.1f}" for name in _NAMES)
+    if "again" in row:
+        more = row["again"]["more"]
+        doubled = f", {more} stored twice" if more else ""
+        cells[9] = f"{results['again']}: {row['again']['seconds']:.1f} s{doubled}"
+    if "delete" in row:
+        own = row["delete"]
+        cells[10] = own["failed"] if "failed" in own else f"{1000 * own['seconds']:.0f} ms"
+        cells[10] += ", still found" if own.get("still_found") else ""
+    if "killed" in row:
+        cells[11] = f"{row['killed']['whole']} of {row['killed']['killed']}"
+    if "failed" in row:
+        cells[11] = f"failed: {row['failed']}"
+    return cells
 
 
 def answers(results: dict[str, Any]) -> str:
@@ -451,6 +542,8 @@ def page() -> str:
         "multihop": multihop(_result("multihop")),
         "recall": recall(_result("recall")),
         "eight_bits": eight_bits(_result("eight_bits")),
+        "ingest": ingest(_result("ingest")),
+        "neighbours": neighbours(_result("neighbours")),
         "answers": answers(_result("answers")),
         "facts": facts(_result("facts")),
         "stories": stories(_result("stories")),

@@ -64,6 +64,9 @@ def open_engine(
     """Open the memory that ``--store`` or its defaults name."""
     # A waiting OpenMP thread that spins makes a short query 30 times slower on a busy machine.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    from memnet.encoders.weights import check_early
+
+    check_early()
     from memnet.engine import Engine
 
     return Engine.open(

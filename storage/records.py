@@ -134,6 +134,8 @@ _MIGRATIONS = {
         WHERE slot.kind <> 'passage';
     """,
     4: """
+    CREATE INDEX source_by_origin ON source (namespace, origin);
+
     CREATE TABLE revision (
         generation INTEGER PRIMARY KEY,
         mark INTEGER NOT NULL,
@@ -366,10 +368,12 @@ class Records:
 
     def not_met(self, namespace: str, origin: str) -> dict[str, str]:
         """Origins of the sources of a file, or of those below a folder, that were not met."""
+        found = "SELECT name, origin FROM source WHERE namespace = ?1 AND"
+        new = "name NOT IN (SELECT name FROM temp.met)"
+        # A folder's files lie between its name with "/" and with the next character, "0".
         rows = self._rows(
-            "SELECT name, origin FROM source WHERE namespace = ?1 AND (origin = ?2 "
-            "OR substr(origin, 1, length(?2) + 1) = ?2 || '/') "
-            "AND name NOT IN (SELECT name FROM temp.met)",
+            f"{found} origin = ?2 AND {new} "
+            f"UNION ALL {found} origin > ?2 || '/' AND origin < ?2 || '0' AND {new}",
             namespace,
             origin,
         )

@@ -63,8 +63,7 @@ class EightBitNetwork:
     def embed(self, token_ids: NDArray[np.int64]) -> NDArray[np.float32]:
         """Encode texts of equal length: [B, T] int64 -> [B, D] float32, rows of length one."""
         (vectors,) = self._session.run(["vectors"], {"ids": token_ids})
-        found: NDArray[np.float32] = vectors
-        return found
+        return np.asarray(vectors, np.float32)
 
     @classmethod
     def load(cls, weights: Path, cache: Path | None = None) -> "EightBitNetwork":

@@ -2,6 +2,8 @@
 
 import hashlib
 import importlib.util
+import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ _SHA256 = {
     "model.safetensors": WEIGHTS_SHA256,
 }
 _digests: dict[tuple[Path, int, int], str] = {}
+_digesting = threading.Lock()
 
 
 def model_folder() -> Path:
@@ -44,6 +47,19 @@ def checked_folder(folder: Path | None = None) -> Path:
     for name in _SHA256:
         check_file(folder / name)
     return folder
+
+
+def check_early() -> None:
+    """Start checking the installed files on another thread, while libraries are being imported.
+
+    What is wrong with them is said when they are used.
+    """
+
+    def check() -> None:
+        with suppress(EncoderError):
+            checked_folder()
+
+    threading.Thread(target=check, daemon=True).start()
 
 
 def load_tokenizer(folder: Path) -> Any:
@@ -81,7 +97,8 @@ def _digest(path: Path) -> str:
     """sha256 of a file; size and time of change tell one state of it from another."""
     state = path.stat()
     key = (path, state.st_size, state.st_mtime_ns)
-    if key not in _digests:
-        with path.open("rb") as file:
-            _digests[key] = hashlib.file_digest(file, "sha256").hexdigest()
-    return _digests[key]
+    with _digesting:
+        if key not in _digests:
+            with path.open("rb") as file:
+                _digests[key] = hashlib.file_digest(file, "sha256").hexdigest()
+        return _digests[key]

@@ -8,6 +8,7 @@ from torch import Tensor
 from memnet.attention import attend
 from memnet.config import HopConfig
 from memnet.controllers import Candidates, Parts, QueryState, TextController
+from memnet.encoders.threads import one_thread_each
 from memnet.hops.addressing import Addressing
 from memnet.hops.reading import read_in_hops
 from memnet.storage import Encode, MemoryStore
@@ -80,7 +81,9 @@ class HopLoop:
         def hop(state: QueryState, number: int) -> tuple[HopStep, QueryState]:
             return self._hop(state, addressing.candidates(state), number)
 
-        steps, _ = read_in_hops(start, hop, _nothing_new, hops)
+        # A hop's tensors are small: handing them to other threads takes longer than they do.
+        with one_thread_each:
+            steps, _ = read_in_hops(start, hop, _nothing_new, hops)
         return HopTrace(tuple(steps))
 
     def _hop(

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from markdown_it import MarkdownIt
 from pydantic import ValidationError
 
 from memnet.errors import InputError
@@ -141,6 +140,8 @@ def _as_text(identifier: object) -> str:
 
 def _headings(text: str) -> list[tuple[str, int, int]]:
     """Title, first character and end of each heading of a Markdown text."""
+    from markdown_it import MarkdownIt  # only where it is needed: questions start sooner
+
     lines = [0]
     for line in io.StringIO(text, newline=""):
         lines.append(lines[-1] + len(line))

@@ -1,0 +1,180 @@
+"""What an ingest and an answer cost beside the encoder.
+
+    python -m benchmarks.ingest --data DIR --store STORE [--passages 2000]
+
+DIR holds ``corpus.jsonl`` and ``hotpot.jsonl``. STORE holds the corpus and is made where it is
+missing; a copy of it is given the corpus again, and asked with one hop. Times are of processor
+cores as well as of a clock: other work on the machine changes the former little.
+"""
+
+import argparse
+import json
+import shutil
+import statistics
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.environment import environment
+from memnet import Config, Engine
+from memnet.encoders import Encoder
+
+_FILES = 10_000
+_WORDS = "lamp keeper of the north pier sails at dawn with seven nets and a blue lantern".split()
+_QUESTIONS = 100
+_TURNS = 3
+_EVIDENCE = 10
+
+
+class _Timed:
+    """An encoder that counts the time it takes."""
+
+    def __init__(self, encoder: Encoder) -> None:
+        self._encode = encoder.encode
+        self.core = self.clock = 0.0
+
+    def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        core, clock = time.process_time(), time.perf_counter()
+        vectors = self._encode(texts)
+        self.core += time.process_time() - core
+        self.clock += time.perf_counter() - clock
+        return vectors
+
+
+def main() -> None:
+    """Run the benchmark and write its results."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--store", type=Path, required=True)
+    parser.add_argument("--passages", type=int, default=2000)
+    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results/ingest.json")
+    options = parser.parse_args()
+    corpus = options.data / "corpus.jsonl"
+    if not options.store.exists():
+        with Engine.open(options.store, create=True, config=_config(False)) as memory:
+            memory.ingest(corpus)
+    questions = [json.loads(line)["question"] for line in (options.data / "hotpot.jsonl").open()]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        copy = Path(shutil.copytree(options.store, folder / "copy"))
+        results = {
+            "environment": environment(["onnx", "onnxruntime"]),
+            "ingest": {
+                kind: _ingest(corpus, folder / kind, options.passages, eight)
+                for kind, eight in (("full", False), ("eight bits", True))
+            },
+            "again": _again(copy, corpus),
+            "files": _files(folder),
+            "one hop": {
+                kind: _one_hop(copy, questions[:_QUESTIONS], eight)
+                for kind, eight in (("full", False), ("eight bits", True))
+            },
+        }
+    options.out.write_text(json.dumps(results, indent=1) + "\n")
+
+
+def _config(eight_bits: bool) -> Config:
+    return Config(eight_bits=eight_bits)
+
+
+def _ingest(corpus: Path, folder: Path, passages: int, eight_bits: bool) -> dict[str, float]:
+    """Seconds of an ingest and of the encoder within it."""
+    part = folder.with_suffix(".jsonl")
+    with corpus.open("rb") as file:
+        part.write_bytes(b"".join(line for line, _ in zip(file, range(passages), strict=False)))
+    with Engine.open(folder, create=True, config=_config(eight_bits)) as memory:
+        timed = _timed(memory)
+        timed(["A first text, to load the weights."])
+        timed.core = timed.clock = 0.0
+        core, clock = time.process_time(), time.perf_counter()
+        memory.ingest(part)
+        core, clock = time.process_time() - core, time.perf_counter() - clock
+    return {
+        "passages": passages,
+        "core_seconds": core,
+        "encoder_core_seconds": timed.core,
+        "seconds": clock,
+        "encoder_seconds": timed.clock,
+    }
+
+
+def _again(store: Path, corpus: Path) -> dict[str, float]:
+    """Seconds of an ingest of what is stored already, each time by a newly opened store."""
+    found: list[tuple[float, float]] = []
+    for _ in range(_TURNS):
+        with Engine.open(store) as memory:
+            core, clock = time.process_time(), time.perf_counter()
+            report = memory.ingest(corpus)
+            found.append((time.process_time() - core, time.perf_counter() - clock))
+            if report.added or report.updated:
+                raise SystemExit(f"the store lacked {report.added + report.updated} passages")
+    core, clock = (statistics.median(column) for column in zip(*found, strict=True))
+    return {"passages": report.unchanged, "core_seconds": core, "seconds": clock}
+
+
+def _files(folder: Path) -> dict[str, float]:
+    """The same for a folder of many small files, stored with vectors that mean nothing."""
+    notes = folder / "notes"
+    notes.mkdir()
+    chance = np.random.default_rng(0)
+    for number in range(_FILES):
+        words = " ".join(chance.choice(_WORDS, 60))
+        (notes / f"note-{number}.txt").write_text(f"Note {number}. {words}.")
+    store = folder / "notes-store"
+    with Engine.open(store, create=True) as memory:
+        _set_encode(memory, lambda texts: _unit(chance.standard_normal((len(texts), 384))))
+        memory.ingest(notes)
+    return _again(store, notes)
+
+
+def _one_hop(store: Path, questions: Sequence[str], eight_bits: bool) -> dict[str, float]:
+    """Milliseconds of finding a question's evidence, and of the encoder within it; medians."""
+    core: list[float] = []
+    clock: list[float] = []
+    encoder: list[float] = []
+    with Engine.open(store, reader="sentences", config=_config(eight_bits)) as memory:
+        timed = _timed(memory)
+        model: Any = memory._model
+        memory.ask(questions[0], hops=1)
+        for question in questions:
+            timed.core = 0.0
+            worked, started = time.process_time(), time.perf_counter()
+            model._ranked(model._loop.run(question, 1), _EVIDENCE)
+            core.append(1000 * (time.process_time() - worked))
+            clock.append(1000 * (time.perf_counter() - started))
+            encoder.append(1000 * timed.core)
+    beside = [whole - own for whole, own in zip(core, encoder, strict=True)]
+    return {
+        "core_ms": statistics.median(core),
+        "encoder_core_ms": statistics.median(encoder),
+        "beside_core_ms": statistics.median(beside),
+        "ms": statistics.median(clock),
+    }
+
+
+def _timed(memory: Engine) -> _Timed:
+    timed = _Timed(memory._encoder)
+    _set_encode(memory, timed)
+    return timed
+
+
+def _set_encode(memory: Engine, encode: Any) -> None:
+    """Put another function in the place of the encoder's, wherever the engine has it."""
+    memory._encoder.encode = encode  # type: ignore[method-assign]
+    loop = getattr(memory._model, "_loop", None)
+    if loop is not None:
+        loop._encode = encode
+
+
+def _unit(vectors: NDArray[np.float64]) -> NDArray[np.float32]:
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.asarray(vectors / lengths, np.float32)
+
+
+if __name__ == "__main__":
+    main()
