@@ -242,19 +242,21 @@ def memory_tasks(results: list[dict[str, Any]]) -> str:
     return "\n".join([*rows, "", _source(results[0]["environment"])])
 
 
-def fuzz(results: dict[str, Any]) -> str:
-    """The table of bad inputs."""
+def fuzz(runs: list[dict[str, Any]]) -> str:
+    """The table of bad inputs, the doors of several runs together."""
     rows = [
         "| door | inputs | taken | refused | failures | slowest |",
         "|---|---|---|---|---|---|",
     ]
-    for name, one in results["doors"].items():
+    for name, one in (door for run in runs for door in run["doors"].items()):
         rows.append(
             f"| {name} | {one['inputs']:,} | {one.get('taken', 0):,} | {one.get('refused', 0):,} | "
             f"{one['failures']} | {one.get('slowest_seconds', 0):.2f} s |"
         )
-    rows.append(f"| all | {results['inputs']:,} | | | {results['failures']} | |")
-    return "\n".join([*rows, "", _source(results["environment"])])
+    inputs, failures = (sum(run[name] for run in runs) for name in ("inputs", "failures"))
+    rows.append(f"| all | {inputs:,} | | | {failures} | |")
+    sources = [_source(run["environment"]) for run in runs]
+    return "\n\n".join(["\n".join(rows), *sources])
 
 
 def bounded_memory(results: dict[str, Any]) -> str:
@@ -302,7 +304,9 @@ def page() -> str:
         "memory_tasks": memory_tasks(
             [_result(path.stem) for path in sorted((_FOLDER / "results").glob("memory-*.json"))]
         ),
-        "fuzz": fuzz(_result("fuzz")),
+        "fuzz": fuzz(
+            [_result(path.stem) for path in sorted((_FOLDER / "results").glob("fuzz-*.json"))]
+        ),
         "bounded_memory": bounded_memory(_result("bounded_memory")),
     }
     for name, table in tables.items():
