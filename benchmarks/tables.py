@@ -248,12 +248,14 @@ def fuzz(runs: list[dict[str, Any]]) -> str:
         "| door | inputs | taken | refused | failures | slowest |",
         "|---|---|---|---|---|---|",
     ]
-    for name, one in (door for run in runs for door in run["doors"].items()):
+    # A door that two runs tried with the same seeds counts once.
+    doors = {name: one for run in runs for name, one in run["doors"].items()}
+    for name, one in doors.items():
         rows.append(
             f"| {name} | {one['inputs']:,} | {one.get('taken', 0):,} | {one.get('refused', 0):,} | "
             f"{one['failures']} | {one.get('slowest_seconds', 0):.2f} s |"
         )
-    inputs, failures = (sum(run[name] for run in runs) for name in ("inputs", "failures"))
+    inputs, failures = (sum(one[name] for one in doors.values()) for name in ("inputs", "failures"))
     rows.append(f"| all | {inputs:,} | | | {failures} | |")
     sources = [_source(run["environment"]) for run in runs]
     return "\n\n".join(["\n".join(rows), *sources])
