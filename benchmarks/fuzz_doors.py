@@ -389,7 +389,7 @@ def _change_rows(random: Random, database: Path) -> None:
         for _ in range(random.randint(1, 3)):
             table = random.choice(tables)
             columns = connection.execute(f"SELECT name FROM pragma_table_info('{table}')")
-            column = random.choice([name for (name,) in columns])
+            column = random.choice([name for (name,) in columns] or ["none"])
             value = random.choice(
                 (None, -1, 2**62, 0.5, 1e300, float("inf"), b"", b"\xff" * 64, "", "text", "\0")
             )

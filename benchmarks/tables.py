@@ -491,19 +491,23 @@ def forget(results: dict[str, Any]) -> str:
     return "\n".join([*rows, "", _source(results["environment"])])
 
 
-def fuzz(results: dict[str, Any]) -> str:
-    """The table of bad inputs."""
+def fuzz(runs: list[dict[str, Any]]) -> str:
+    """The table of bad inputs, the doors of several runs together."""
     rows = [
         "| door | inputs | taken | refused | failures | slowest |",
         "|---|---|---|---|---|---|",
     ]
-    for name, one in results["doors"].items():
+    # A door that two runs tried with the same seeds counts once.
+    doors = {name: one for run in runs for name, one in run["doors"].items()}
+    for name, one in doors.items():
         rows.append(
             f"| {name} | {one['inputs']:,} | {one.get('taken', 0):,} | {one.get('refused', 0):,} | "
             f"{one['failures']} | {one.get('slowest_seconds', 0):.2f} s |"
         )
-    rows.append(f"| all | {results['inputs']:,} | | | {results['failures']} | |")
-    return "\n".join([*rows, "", _source(results["environment"])])
+    inputs, failures = (sum(one[name] for one in doors.values()) for name in ("inputs", "failures"))
+    rows.append(f"| all | {inputs:,} | | | {failures} | |")
+    sources = [_source(run["environment"]) for run in runs]
+    return "\n\n".join(["\n".join(rows), *sources])
 
 
 def bounded_memory(results: dict[str, Any]) -> str:
@@ -558,7 +562,9 @@ def page() -> str:
         "memory_tasks": memory_tasks(
             [_result(path.stem) for path in sorted((_FOLDER / "results").glob("memory-*.json"))]
         ),
-        "fuzz": fuzz(_result("fuzz")),
+        "fuzz": fuzz(
+            [_result(path.stem) for path in sorted((_FOLDER / "results").glob("fuzz-*.json"))]
+        ),
         "bounded_memory": bounded_memory(_result("bounded_memory")),
     }
     for name, table in tables.items():

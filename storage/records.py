@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,9 +28,6 @@ from memnet.storage.slots import (
     Usage,
 )
 from memnet.storage.terms import query_terms
-
-if TYPE_CHECKING:
-    from memnet.storage.bundle import BundledSlot, BundledSource
 
 SCHEMA_VERSION = 4
 
@@ -816,9 +813,13 @@ class Records:
 
     def bundled_sources(self, rows: int) -> Iterator[dict[str, Any]]:
         """All columns of all sources."""
-        names = ("id", "namespace", "name", "kind", "origin", "title", "metadata", "digest")
+        names: tuple[str, ...] = (
+            "id", "namespace", "name", "kind", "origin", "title", "metadata", "digest",
+        )  # fmt: skip
         for page in self._pages(f"SELECT {', '.join(names)} FROM source WHERE id > ?", rows):
-            yield from (dict(zip(names, row, strict=True)) for row in page)
+            for row in page:
+                columns: dict[str, Any] = dict(zip(names, row, strict=True))
+                yield columns
 
     def bundled_slots(self, rows: int) -> Iterator[dict[str, Any]]:
         """All columns of all slots, with the names of their symbols."""
@@ -847,8 +848,8 @@ class Records:
             ),
         )
 
-    def restore_sources(self, sources: "Iterable[tuple[int, BundledSource]]") -> None:
-        """Store the sources of a bundle, by their places."""
+    def restore_sources(self, sources: Iterable[tuple[int, Any]]) -> None:
+        """Store the sources of a bundle (each a ``BundledSource``), by their places."""
         self._restore(
             "INSERT INTO source (id, namespace, name, kind, origin, title, metadata, digest) "
             "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -862,8 +863,8 @@ class Records:
             ),
         )  # fmt: skip
 
-    def restore_slots(self, slots: "Sequence[BundledSlot]") -> None:
-        """Store slots of a bundle under their own ids, which are higher than those stored."""
+    def restore_slots(self, slots: Sequence[Any]) -> None:
+        """Store slots of a bundle (``BundledSlot``) under their own ids, which rise."""
         if not slots:
             return
         self._restore(
