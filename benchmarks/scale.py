@@ -8,7 +8,7 @@ Vectors of such numbers are made from those of a real store of passages, queries
 
 with a passage a, one of its 50 nearest b, any two c and d, and t evenly from 0 to 0.5. The cosines
 of the nearest, 10th and 50th nearest neighbour among as many of them as there are real ones are
-given next to the real ones; made vectors are somewhat further from each other, and so harder.
+given next to the real ones: the nearest is somewhat closer than in life, the others are further.
 
 Parts: "build" makes vectors and indexes in DIR and measures what takes long; "measure" measures
 latency, on a machine that does nothing else, and writes the results; "tries" compares other kinds

@@ -304,16 +304,15 @@ class Records:
 
     def revision(self) -> Revision:
         """The last commit that changed what is stored."""
-        return Revision(
-            *self._only(
-                "SELECT generation, mark, last_slot FROM revision ORDER BY generation DESC LIMIT 1"
-            )
+        row = self._only(
+            "SELECT generation, mark, last_slot FROM revision ORDER BY generation DESC LIMIT 1"
         )
+        return Revision(*map(_integer, row))
 
     def revision_of(self, mark: int) -> Revision | None:
         """The commit with this mark; None where the store never was there, or forgot it since."""
         row = self._one("SELECT generation, mark, last_slot FROM revision WHERE mark = ?", mark)
-        return None if row is None else Revision(*row)
+        return None if row is None else Revision(*map(_integer, row))
 
     def changes_since(self, revision: Revision) -> Changes:
         """How the slots that vector search covers differ from those of an earlier commit.

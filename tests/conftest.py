@@ -6,6 +6,8 @@ import pytest
 
 # Several processes share the cores: a thread that waits spinning takes one from the others.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+# Names of models that don't exist are looked for on this machine only.
+os.environ["HF_HUB_OFFLINE"] = "1"
 
 from memnet import Config, Engine, MemoryStore
 from tests.toy import ToyEncoder

@@ -60,7 +60,7 @@ def test_any_bytes_are_a_safe_input(toy_engine: Engine, data: bytes, facts: bool
     try:
         toy_engine.ingest(io.BytesIO(data), facts=facts)
     except InputError as error:
-        assert str(error).startswith("standard input")  # noqa: PT017
+        assert str(error).startswith(("standard input", "nothing was ingested"))  # noqa: PT017
     assert toy_engine.verify().problems == ()
 
 

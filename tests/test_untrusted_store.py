@@ -92,7 +92,7 @@ def test_a_foreign_schema_is_refused(stored: Path, statement: str) -> None:
         "UPDATE slot SET end = 9e9",
         "UPDATE slot SET valid_from = 9e999",
         "UPDATE symbol SET name = CAST(name AS BLOB)",
-        "UPDATE property SET value = 'many' WHERE name = 'generation'",
+        "UPDATE revision SET last_slot = 'many'",
         "UPDATE property SET value = 'x' WHERE name = 'dimension'",
         "PRAGMA foreign_keys = OFF; DELETE FROM slot",
         "PRAGMA foreign_keys = OFF; DELETE FROM source",

@@ -37,7 +37,7 @@ def engine_at(path: Path, **write: object) -> Engine:
 def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     """A memory with the real encoder, for tests that each keep to a namespace of their own."""
     path = tmp_path_factory.mktemp("memory") / "store"
-    with Engine.open(path, create=True, config=Config(threads=1)) as engine:
+    with Engine.open(path, create=True, config=Config(threads=1, eight_bits=False)) as engine:
         yield engine
         assert engine.verify().problems == ()
 
