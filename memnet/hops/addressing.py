@@ -161,7 +161,7 @@ class Addressing:
             if state.before:
                 features[place, 7] = max(_UNSEEN, state.before.get(slot, -np.inf) / 10)
         features[:, 0] = dense
-        features[:, 6] = held @ self._terms.weights
+        features[:, 6] = np.einsum("kt,t->k", held, self._terms.weights)
         return features
 
     def _links(

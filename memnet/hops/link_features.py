@@ -95,8 +95,8 @@ def link_features(
     kinds = np.eye(3, dtype=np.float32)[[link.kind for link in links]]
     counts = np.log1p(np.array([(link.mentions, link.slots) for link in links], np.float32))
     rows = np.array([senders.row(link.sender, link.name) for link in links], np.float32)
-    beyond = (held[slot] * (1 - held[sender])) @ terms.rest
-    together = np.maximum(held[slot], held[sender]) @ terms.weights
+    beyond = np.einsum("et,t->e", held[slot] * (1 - held[sender]), terms.rest)
+    together = np.einsum("et,t->e", np.maximum(held[slot], held[sender]), terms.weights)
     likeness = np.einsum("ed,ed->e", vectors[sender], vectors[slot])
     pairs = np.stack([beyond, together, likeness, dense[slot]], axis=1)
     return torch.from_numpy(np.concatenate([kinds, counts, rows, pairs], axis=1))
