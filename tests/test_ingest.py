@@ -325,9 +325,11 @@ def test_progress_tells_what_is_stored(toy_engine: Engine, tmp_path: Path) -> No
 
 
 _INGEST = """
+import signal
 import sys
 from tests.toy import ToyEncoder
 from memnet import Config, Engine, MemoryStore
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which may come ignored
 encoder = ToyEncoder()
 store = MemoryStore(
     sys.argv[1], fingerprint=encoder.fingerprint, dimension=encoder.dimension, create=True
