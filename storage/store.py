@@ -13,7 +13,7 @@ from tempfile import mkdtemp
 from typing import Any
 
 import numpy as np
-from filelock import FileLock, Timeout
+from filelock import BaseFileLock, FileLock, Timeout
 from numpy.typing import NDArray
 
 from memnet.config import StoreConfig
@@ -105,8 +105,9 @@ class MemoryStore:
         self._stamp: IndexStamp | None = None
         _check_folder(self.path, create)
         self._read_only = not os.access(self.path, os.W_OK)
-        self._closed = self._changing = False
-        self._file_lock = FileLock(self.path / _LOCK, mode=0o600)
+        self._closed = False
+        self._file_lock: BaseFileLock
+        self._changing: bool
         self._inherited: list[object] = []
         self._connections: list[Records] = []
         self._start_process()
