@@ -18,14 +18,11 @@ from memnet.models.reader import (
     save_reader,
 )
 from memnet.readers import read_spans
-from memnet.readers.bridging import bridge
-from memnet.readers.comparison import compare
 from memnet.readers.extractive import ExtractiveReader, Reading, Span
 from memnet.readers.packs import Packer, Passage
-from memnet.readers.ranked import Ranked
 from memnet.readers.span_network import SPAN, SpanNetwork, SpanScores, span_loss
-from memnet.storage import Slot
 from tests.oracle import best_spans
+from tests.reading import ranked
 
 QUESTION = "Who raised the Orre Light?"
 TEXTS = st.text("abc déf. 12,\n漢", max_size=60)
@@ -190,137 +187,6 @@ def test_a_damaged_reader_is_one_line_when_asked(
         assert "\n" not in str(caught.value)
 
 
-class _Answering:
-    """Reads what a table says."""
-
-    def __init__(self, answers: dict[str, str]) -> None:
-        self.answers = answers
-
-    def read(self, question: str, passages: list[Passage]) -> Reading:
-        answer = self.answers.get(question, "")
-        place = passages[0].text.find(answer) if answer else -1
-        if place < 0:
-            return Reading((), 0.0, 0.0, 0.0)
-        return Reading((Span(0, place, place + len(answer), 0.9),), 0.0, 0.0, 1.0)
-
-
-READ = {
-    "When was Ann Orre born?": "4 May 1921",
-    "When was Bo Rank born?": "1921",
-    "When was Cy Dell born?": "March 3, 1890",
-    "When did Ann Orre die?": "12 June 2001",
-    "When did Cy Dell die?": "1999",
-    "When was Petrel released?": "1950",
-    "When was Gannet released?": "1949",
-    "When was Gannet founded?": "1948",
-    "When was Petrel founded?": "1950",
-    "Who directed Petrel?": "Cy Dell",
-    "Who directed Gannet?": "Ann Orre",
-}
-PASSAGES = {
-    "Ann Orre": "Ann Orre (4 May 1921 - 12 June 2001) was a director.",
-    "Cy Dell (director)": "Cy Dell was born on March 3, 1890 and died in 1999.",
-    "Bo Rank": "Bo Rank, born in May 1921, was a builder.",
-    "Petrel (film)": "Petrel is a 1950 film that Cy Dell made.",
-    "Gannet (film)": "Gannet is a 1949 film that Ann Orre made, though begun in 1948.",
-    "Eve": "Eve is a builder of whom no more is known.",
-}
-
-
-def _ranked(passages: dict[str, str] = PASSAGES) -> list[Ranked]:
-    """Passages that start at character 100 of their sources."""
-    slots = [
-        Slot(number, "passage", str(number), "", title, text, 100, 100 + len(text), "", "")
-        for number, (title, text) in enumerate(passages.items())
-    ]
-    return [Ranked(slot, 1.0, 0.5, 0.2, 1) for slot in slots]
-
-
-@pytest.mark.parametrize(
-    ("question", "answer"),
-    [
-        ("Who was born first, Ann Orre or Cy Dell?", "Cy Dell"),
-        ("Who is younger, Ann Orre or Cy Dell?", "Ann Orre"),
-        ("Who died later, Cy Dell or Ann Orre?", "Ann Orre"),
-        ("Who died first: ann orre or cy dell", "Cy Dell"),
-        ("Which film came out first, Petrel or Gannet?", "Gannet"),
-        ("Which film was released more recently, Petrel (Film) or Gannet?", "Petrel"),
-        ("Which film whose director was born later, Petrel or Gannet?", "Gannet"),
-        ("Which film has the director who is older, Petrel or Gannet?", "Petrel"),
-        ("Was Petrel or Gannet founded earlier?", "Gannet"),
-        ("Who was born first, Ann Orre or Eve?", None),
-        ("Who was born first, Ann Orre or somebody else?", None),
-        ("Who was taller, Ann Orre or Cy Dell?", None),
-        ("When was Ann Orre born?", None),
-        ("Who was first to see Ann Orre?", None),
-    ],
-)
-def test_comparisons_are_answered_by_dates(question: str, answer: str | None) -> None:
-    found = compare(question, _ranked(), cast(Any, _Answering(dict(READ))))
-    assert (found.answer if found else None) == answer
-    if found is not None:
-        titled = list(PASSAGES)[found.place]
-        assert titled.startswith(found.answer)
-
-
-def test_a_year_alone_may_be_before_or_after_a_day_of_it() -> None:
-    reader: Any = _Answering(dict(READ))
-    assert compare("Who was born first, Ann Orre or Bo Rank?", _ranked(), reader) is None
-    reader.answers["When was Bo Rank born?"] = "May 1921"
-    assert compare("Who was born first, Ann Orre or Bo Rank?", _ranked(), reader) is None
-
-
-READ |= {
-    "Who is the wife of Cy Dell?": "Eve",
-    "When did Cy Dell die?": "1999",
-    "What is the rank of Ann Orre?": "director",
-}
-WIFE = {"Cy Dell (director)": "Cy Dell, born March 3, 1890, died in 1999, was married to Eve."}
-
-
-@pytest.mark.parametrize(
-    ("question", "rewritten", "about"),
-    [
-        ("When did the director of Petrel die?", "When did Cy Dell die?", "Cy Dell (director)"),
-        (
-            "When did the director of film PETREL (Film) die?",
-            "When did Cy Dell die?",
-            "Cy Dell (di",
-        ),
-        ("Where was Petrel's director born?", "Where was Cy Dell born?", "Cy Dell (director)"),
-        ("Who saw the wife of the director of Petrel?", "Who saw Eve?", "Eve"),
-        ("Who saw Petrel's director's wife?", "Who saw Eve?", "Eve"),
-        ("What is the date of birth of Ann Orre?", None, ""),
-        ("What is the rank of Ann Orre?", None, ""),
-        ("Who is the wife of the director of Nothing?", None, ""),
-        ("Who directed Petrel?", None, ""),
-        ("?", None, ""),
-    ],
-)
-def test_roles_are_filled(question: str, rewritten: str | None, about: str) -> None:
-    passages = _ranked(PASSAGES | WIFE)
-    found = bridge(question, passages, cast(Any, _Answering(dict(READ))))
-    assert (found.question if found else None) == rewritten
-    if found is not None:
-        assert passages[found.place].slot.title.startswith(about)
-        assert found.probability == pytest.approx(0.9 ** (1 + ("wife" in question)))
-
-
-def test_a_bridge_in_a_circle_ends() -> None:
-    passages = {"Ann Orre": "Ann Orre is the sister of Bo Rank.", "Bo Rank": "He knew Ann Orre."}
-    read = {
-        "Who is the sister of Ann Orre?": "Bo Rank",
-        "Who is the sister of Bo Rank?": "Ann Orre",
-    }
-    found = bridge(
-        "the sister of the sister of the sister of the sister of Ann Orre",
-        _ranked(passages),
-        cast(Any, _Answering(read)),
-    )
-    assert found is not None
-    assert found.question == "the sister of Bo Rank"
-
-
 def test_answers_that_say_the_same_count_together() -> None:
     class Twice:
         def read(self, question: str, passages: list[Passage]) -> Reading:
@@ -329,10 +195,10 @@ def test_answers_that_say_the_same_count_together() -> None:
             )  # fmt: skip
             return Reading(spans, 0.05, 0.1, 0.9)
 
-    passages = _ranked(
+    passages = ranked(
         {"a": "Ann Orre, 4 May 1921", "b": "ann-orre is old.", "c": "Nobody knew him."}
     )
-    found = read_spans("Who?", passages, 5, cast(Any, Twice()))
+    found = read_spans("Who?", passages, 5, cast(Any, Twice()), lambda _: [])
     assert [(one.text, round(one.score, 6)) for one in found.candidates] == [
         ("Ann Orre", 0.6), ("4 May 1921", 0.4), ("Nobody k", 0.2), ("no", 0.1), ("yes", 0.05),
     ]  # fmt: skip

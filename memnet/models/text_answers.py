@@ -71,7 +71,7 @@ class TextAnswers:
             trace, ranked = self._found(question, hops, top_k, namespace)
             records = hop_records(trace, self._store, top_k)
         self._on_read(_told_weights(trace, ranked))
-        judged = self._judged(question, ranked, bool(trace.steps[0].state.named))
+        judged = self._judged(question, ranked, bool(trace.steps[0].state.named), namespace)
         abstained = judged.abstained or not judged.candidates
         return Answer(
             question=question,
@@ -89,7 +89,7 @@ class TextAnswers:
         """What is answered to a question, and by which signals: to learn confidence from."""
         with self._store.reading():
             trace, ranked = self._found(question, None, self._config.hop.evidence, None)
-        return self._judged(question, ranked, bool(trace.steps[0].state.named))
+        return self._judged(question, ranked, bool(trace.steps[0].state.named), None)
 
     def _found(
         self, question: str, hops: int | None, top_k: int, namespace: str | None
@@ -118,7 +118,9 @@ class TextAnswers:
             for slot, score, cosine, weight in zip(slots, scores, cosines, weights, strict=True)
         ]
 
-    def _judged(self, question: str, ranked: list[Ranked], named: bool) -> Judged:
+    def _judged(
+        self, question: str, ranked: list[Ranked], named: bool, namespace: str | None
+    ) -> Judged:
         """Possible answers, best first.
 
         Facts answer only a question that names something (``named``): what else shares words with
@@ -134,11 +136,11 @@ class TextAnswers:
             facts = read_facts(question, others, self._config.answer)
             if facts and _subject_named(question, others, facts):
                 return Judged(facts)
-        read = self._read(question, passages) if passages else Judged()
+        read = self._read(question, passages, namespace) if passages else Judged()
         unsure = read.abstained or not read.candidates or read.confidence is None
         return Judged(facts) if facts and unsure else read
 
-    def _read(self, question: str, passages: Sequence[Ranked]) -> Judged:
+    def _read(self, question: str, passages: Sequence[Ranked], namespace: str | None) -> Judged:
         settings = self._config.answer
         first = passages[: settings.passages]
         near = max(item.similarity for item in first) >= settings.support_floor
@@ -146,7 +148,13 @@ class TextAnswers:
         if loaded is None:
             found = read_sentences(question, first, settings)[: settings.passages]
             return Judged(found) if near else Judged()
-        answers = read_spans(question, passages, settings.passages, loaded.reader)
+
+        def find(further: str) -> list[Ranked]:
+            with self._store.reading():
+                _, ranked = self._found(further, None, settings.passages, namespace)
+            return [item for item in ranked if item.slot.kind == "passage"]
+
+        answers = read_spans(question, passages, settings.passages, loaded.reader, find)
         confidence = None
         if loaded.calibration is not None:
             confidence = loaded.calibration.confidence(answers.signals)

@@ -1,4 +1,7 @@
-"""Comparisons: which of two things came first, answered from a date read about each."""
+"""Comparisons: which of two came first, whether both are of one country.
+
+Both are answered from what is read about each.
+"""
 
 import re
 from collections.abc import Sequence
@@ -6,8 +9,9 @@ from datetime import datetime
 from typing import NamedTuple
 
 from memnet.ingest.names import normalise, title_symbols, without_brackets
-from memnet.readers.bridging import ROLES, place_about, read_best
+from memnet.readers.bridging import Find, place_about, read_best
 from memnet.readers.extractive import Reader
+from memnet.readers.phrases import ROLES
 from memnet.readers.ranked import Ranked
 
 _ORDER = re.compile(
@@ -19,6 +23,31 @@ _DEATH = re.compile(r"\b(die|died|dies|death)\b")
 _MADE = re.compile(r"\b(released|published|founded|formed|established|opened|built|created)\b")
 _ROLE = re.compile(rf"\b({'|'.join(ROLES)})s?\b")
 _YEAR = re.compile(r"\b[12]\d{3}\b")
+_SAME_COUNTRY = re.compile(r"\bsame (?:country|nationality)\b|\bnationality the same\b")
+_PLACES = re.compile(r"\b(?:located|situated)\b")
+_COUNTRY_LETTERS = 4
+"""By which "Italy" and "Italian" are the same."""
+_COUNTRIES = {
+    "danish": "denmark",
+    "dutch": "netherlands",
+    "england": "british",
+    "english": "british",
+    "finnish": "finland",
+    "french": "france",
+    "irish": "ireland",
+    "polish": "poland",
+    "scottish": "british",
+    "spanish": "spain",
+    "states": "america",
+    "swiss": "switzerland",
+    "kingdom": "british",
+    "u s": "america",
+    "us": "america",
+    "usa": "america",
+    "uk": "british",
+    "welsh": "british",
+}
+"""Words for the people of a country that begin otherwise than its name, and other names."""
 _DEFAULTS = (datetime(2000, 1, 1), datetime(2004, 2, 2))
 
 
@@ -26,19 +55,19 @@ class Compared(NamedTuple):
     """The outcome of a comparison."""
 
     answer: str
-    """The one of the two that is asked for, as its passage is titled but for brackets."""
-    place: int
-    """Which of the passages is about it."""
+    """The one of the two that is asked for, as its passage is titled but for brackets; yes, no."""
+    place: int | None
+    """Which of the passages is about it; None for yes and no."""
     probability: float
     """That all that was read for it is right, by the reader."""
 
 
 class _Comparison(NamedTuple):
-    asks_for_date: str
+    asks: str
     """The question about each, with a place for the name."""
     latest: bool
     asks_for_role: str | None
-    """The question that leads from each to the one whose date counts."""
+    """The question that leads from each to the one whose date or country counts."""
 
 
 def asks_for_order(question: str) -> bool:
@@ -46,20 +75,62 @@ def asks_for_order(question: str) -> bool:
     return _parsed(question) is not None
 
 
-def compare(question: str, passages: Sequence[Ranked], reader: Reader) -> Compared | None:
-    """Answer a question that asks which of two is the older, the later and the like.
+def compare(
+    question: str, passages: Sequence[Ranked], reader: Reader, find: Find
+) -> Compared | None:
+    """Answer which of two is the older, the later and the like, or whether both are of one country.
 
-    Each of the two must be the subject of a passage, and the date of each must be found in it or,
-    for "the film whose director was born first", in the passage about the director.
+    Each of the two must be the subject of a passage, and the date or country of each must be found
+    in it or, for "the film whose director was born first", in the passage about the director.
 
     Args:
         question: in plain language.
         passages: the evidence, best first.
-        reader: reads names and dates.
+        reader: reads names, dates and countries.
+        find: looks for the passage about someone who is not the subject of one given.
 
     Returns:
-        None where the question asks for something else, or a passage or a date is missing.
+        None where the question asks for something else, or a passage or what is compared is
+        missing.
     """
+    words = question.casefold()
+    if _SAME_COUNTRY.search(words):
+        return _same_country(question, passages, reader, find)
+    return _in_order(question, passages, reader, find)
+
+
+def _same_country(
+    question: str, passages: Sequence[Ranked], reader: Reader, find: Find
+) -> Compared | None:
+    words = question.casefold()
+    places, role = _PLACES.search(words), _ROLE.search(words)
+    asks = _Comparison(
+        "Which country is {} located in?" if places else "What is the nationality of {}?",
+        False,
+        ROLES[role.group(1)] if role else None,
+    )
+    subjects = _subjects(question, passages)
+    read = [_read(asks, passages, place, reader, find) for place in subjects]
+    found = [one for one in read if one is not None and one[0][:1].isupper()]
+    if len(subjects) != 2 or len(found) != 2:
+        return None
+    (one, sure), (other, also_sure) = found
+    same = _country(one) == _country(other)
+    if places and not same:  # two towns of one country are often said to be in two states of it
+        return None
+    return Compared("yes" if same else "no", None, sure * also_sure)
+
+
+def _country(written: str) -> str:
+    """A country by the letters that its name and the word for its people begin with."""
+    word = normalise(written)
+    word = _COUNTRIES.get(word, word).split()[-1] if word else word
+    return _COUNTRIES.get(word, word)[:_COUNTRY_LETTERS]
+
+
+def _in_order(
+    question: str, passages: Sequence[Ranked], reader: Reader, find: Find
+) -> Compared | None:
     comparison = _parsed(question)
     if comparison is None:
         return None
@@ -68,10 +139,11 @@ def compare(question: str, passages: Sequence[Ranked], reader: Reader) -> Compar
         return None
     dated: list[tuple[tuple[int, ...], float, int]] = []
     for place in subjects:
-        found = _dated(comparison, passages, place, reader)
-        if found is None:
+        found = _read(comparison, passages, place, reader, find)
+        date = None if found is None else _date(found[0])
+        if found is None or date is None:
             return None
-        dated.append((*found, place))
+        dated.append((date, found[1], place))
     shared = min(len(date) for date, _, _ in dated)
     if dated[0][0][:shared] == dated[1][0][:shared]:  # "1921" may be before or after a day of 1921
         return None
@@ -116,24 +188,31 @@ def _subjects(question: str, passages: Sequence[Ranked]) -> list[int]:
     return list(chosen.values())
 
 
-def _dated(
-    comparison: _Comparison, passages: Sequence[Ranked], place: int, reader: Reader
-) -> tuple[tuple[int, ...], float] | None:
-    """The date that counts for a subject, with the probability of all that was read."""
-    name = without_brackets(passages[place].slot.title)
-    probability = 1.0
+def _read(
+    comparison: _Comparison, passages: Sequence[Ranked], place: int, reader: Reader, find: Find
+) -> tuple[str, float] | None:
+    """What is compared, as read for a subject, with the probability of all that was read."""
+    item = passages[place]
+    name, probability = without_brackets(item.slot.title), 1.0
     if comparison.asks_for_role is not None:
-        person = read_best(comparison.asks_for_role.format(name), passages[place], reader)
-        if person is None:
+        person = read_best(comparison.asks_for_role.format(name), [item], reader)
+        about = None if person is None else _about(person.text, comparison, passages, find)
+        if person is None or about is None:
             return None
-        name, probability = person
-        about = place_about(name, passages)
-        if about is None:
-            return None
-        place = about
-    written = read_best(comparison.asks_for_date.format(name), passages[place], reader)
-    date = None if written is None else _date(written[0])
-    return None if written is None or date is None else (date, probability * written[1])
+        item, (name, probability) = about, person
+    written = read_best(comparison.asks.format(name), [item], reader)
+    return None if written is None else (written.text, probability * written.probability)
+
+
+def _about(
+    name: str, comparison: _Comparison, passages: Sequence[Ranked], find: Find
+) -> Ranked | None:
+    """The passage about a name, among those given or else in the memory."""
+    place = place_about(name, passages)
+    if place is None:
+        passages = find(comparison.asks.format(name))
+        place = place_about(name, passages)
+    return None if place is None else passages[place]
 
 
 def _date(written: str) -> tuple[int, ...] | None:

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from memnet.ingest.names import normalise, stems
-from memnet.readers.bridging import bridge
+from memnet.readers.answer_types import fits
+from memnet.readers.bridging import Find, bridge
 from memnet.readers.comparison import Compared, compare
 from memnet.readers.confidence import Signals
 from memnet.readers.extractive import Reader, Reading, Span
@@ -14,6 +15,8 @@ from memnet.types import Candidate
 
 _STEM_LETTERS = 5
 _MOST_CANDIDATES = 10
+_UNFIT = 0.1
+"""Factor of a span that is no answer to such a question: no time for "when", say."""
 
 
 class SpanAnswers(NamedTuple):
@@ -23,7 +26,9 @@ class SpanAnswers(NamedTuple):
     signals: Signals
 
 
-def read_spans(question: str, passages: Sequence[Ranked], most: int, reader: Reader) -> SpanAnswers:
+def read_spans(
+    question: str, passages: Sequence[Ranked], most: int, reader: Reader, find: Find
+) -> SpanAnswers:
     """Read the best passages together, and those that comparisons and bridges lead to.
 
     Each span counts as much as the hops attended to its passage. What is read in a passage that a
@@ -37,14 +42,15 @@ def read_spans(question: str, passages: Sequence[Ranked], most: int, reader: Rea
         passages: best first; a comparison may use any of them.
         most: of the passages are read together, at least 1.
         reader: of spans.
+        find: looks for passages when a bridge leads out of the given ones.
     """
     read = passages[:most]
     reading = reader.read(question, [item.passage for item in read])
     candidates = _candidates(
-        [*_attended(reading.spans, read), *_bridged(question, passages, reader)]
+        question, [*_attended(reading.spans, read), *_bridged(question, passages, reader, find)]
     )
     candidates = _with_words(candidates, reading)
-    compared = compare(question, passages, reader)
+    compared = compare(question, passages, reader, find)
     if compared is not None:
         candidates = [_compared(compared, passages), *candidates]
     found = tuple(candidates[:_MOST_CANDIDATES])
@@ -67,24 +73,25 @@ def _placed(span: Span, passages: Sequence[Ranked], weight: float) -> Candidate:
     )  # fmt: skip
 
 
-def _bridged(question: str, passages: Sequence[Ranked], reader: Reader) -> Iterator[Candidate]:
-    """What a question with its roles filled finds in the passage about the last of them."""
-    found = bridge(question, passages, reader)
+def _bridged(
+    question: str, passages: Sequence[Ranked], reader: Reader, find: Find
+) -> Iterator[Candidate]:
+    """What a question with its phrases replaced finds where they lead."""
+    found = bridge(question, passages, reader, find)
     if found is not None:
-        alone = passages[found.place : found.place + 1]
-        reading = reader.read(found.question, [alone[0].passage])
+        reading = reader.read(found.question, [item.passage for item in found.passages])
         for span in reading.spans:
-            yield _placed(span, alone, found.probability)
+            yield _placed(span, found.passages, found.probability)
 
 
-def _candidates(found: Iterable[Candidate]) -> list[Candidate]:
+def _candidates(question: str, found: Iterable[Candidate]) -> list[Candidate]:
     """Distinct answers, best first: those that say the same count together."""
     best: dict[str, Candidate] = {}
     total: dict[str, float] = defaultdict(float)
     for candidate in found:
         said = normalise(candidate.text) or candidate.text
         best.setdefault(said, candidate)
-        total[said] += candidate.score
+        total[said] += candidate.score * (1 if fits(question, candidate.text) else _UNFIT)
     summed = [one.model_copy(update={"score": total[said]}) for said, one in best.items()]
     return sorted(summed, key=lambda candidate: -candidate.score)
 
@@ -95,7 +102,9 @@ def _with_words(candidates: Sequence[Candidate], reading: Reading) -> list[Candi
 
 
 def _compared(compared: Compared, passages: Sequence[Ranked]) -> Candidate:
-    """The title of the passage; where its text holds the title, as a span of it."""
+    """The title of the passage, as a span of its text where that holds it; or yes or no."""
+    if compared.place is None:
+        return Candidate(text=compared.answer, score=compared.probability)
     slot = passages[compared.place].slot
     place = slot.text.find(compared.answer)
     if place < 0:

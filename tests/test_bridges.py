@@ -1,0 +1,317 @@
+"""Questions that need several readings: bridges and comparisons."""
+
+from typing import Any, cast
+
+import pytest
+
+from memnet.readers import read_spans
+from memnet.readers.answer_types import fits
+from memnet.readers.bridging import bridge
+from memnet.readers.comparison import compare
+from memnet.readers.extractive import Reading, Span
+from memnet.readers.packs import Passage
+from memnet.readers.phrases import expanded_kin, phrase_of
+from memnet.readers.ranked import Ranked
+from tests.reading import Answering, ranked
+
+READ = {
+    "When was Ann Orre born?": "4 May 1921",
+    "When was Bo Rank born?": "1921",
+    "When was Cy Dell born?": "March 3, 1890",
+    "When did Ann Orre die?": "12 June 2001",
+    "When did Cy Dell die?": "1999",
+    "When was Petrel released?": "1950",
+    "When was Gannet released?": "1949",
+    "When was Gannet founded?": "1948",
+    "When was Petrel founded?": "1950",
+    "Who directed Petrel?": "Cy Dell",
+    "Who directed Gannet?": "Ann Orre",
+}
+PASSAGES = {
+    "Ann Orre": "Ann Orre (4 May 1921 - 12 June 2001) was a director.",
+    "Cy Dell (director)": "Cy Dell was born on March 3, 1890 and died in 1999.",
+    "Bo Rank": "Bo Rank, born in May 1921, was a builder.",
+    "Petrel (film)": "Petrel is a 1950 film that Cy Dell made.",
+    "Gannet (film)": "Gannet is a 1949 film that Ann Orre made, though begun in 1948.",
+    "Eve": "Eve is a builder of whom no more is known.",
+}
+
+
+def _nothing(_question: str) -> list[Ranked]:
+    """A memory that holds no other passages."""
+    return []
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("Who was born first, Ann Orre or Cy Dell?", "Cy Dell"),
+        ("Who is younger, Ann Orre or Cy Dell?", "Ann Orre"),
+        ("Who died later, Cy Dell or Ann Orre?", "Ann Orre"),
+        ("Who died first: ann orre or cy dell", "Cy Dell"),
+        ("Which film came out first, Petrel or Gannet?", "Gannet"),
+        ("Which film was released more recently, Petrel (Film) or Gannet?", "Petrel"),
+        ("Which film whose director was born later, Petrel or Gannet?", "Gannet"),
+        ("Which film has the director who is older, Petrel or Gannet?", "Petrel"),
+        ("Was Petrel or Gannet founded earlier?", "Gannet"),
+        ("Who was born first, Ann Orre or Eve?", None),
+        ("Who was born first, Ann Orre or somebody else?", None),
+        ("Who was taller, Ann Orre or Cy Dell?", None),
+        ("When was Ann Orre born?", None),
+        ("Who was first to see Ann Orre?", None),
+    ],
+)
+def test_comparisons_are_answered_by_dates(question: str, answer: str | None) -> None:
+    found = compare(question, ranked(PASSAGES), cast(Any, Answering(dict(READ))), _nothing)
+    assert (found.answer if found else None) == answer
+    if found is not None:
+        assert found.place is not None
+        titled = list(PASSAGES)[found.place]
+        assert titled.startswith(found.answer)
+
+
+def test_a_year_alone_may_be_before_or_after_a_day_of_it() -> None:
+    reader: Any = Answering(dict(READ))
+    assert (
+        compare("Who was born first, Ann Orre or Bo Rank?", ranked(PASSAGES), reader, _nothing)
+        is None
+    )
+    reader.answers["When was Bo Rank born?"] = "May 1921"
+    assert (
+        compare("Who was born first, Ann Orre or Bo Rank?", ranked(PASSAGES), reader, _nothing)
+        is None
+    )
+
+
+READ |= {
+    "Who is the wife of Cy Dell?": "Eve",
+    "When did Cy Dell die?": "1999",
+    "What is the rank of Ann Orre?": "director",
+}
+WIFE = {"Cy Dell (director)": "Cy Dell, born March 3, 1890, died in 1999, was married to Eve."}
+
+
+@pytest.mark.parametrize(
+    ("question", "rewritten", "about"),
+    [
+        ("When did the director of Petrel die?", "When did Cy Dell die?", "Cy Dell (director)"),
+        (
+            "When did the director of film PETREL (Film) die?",
+            "When did Cy Dell die?",
+            "Cy Dell (di",
+        ),
+        ("Where was Petrel's director born?", "Where was Cy Dell born?", "Cy Dell (director)"),
+        ("Who saw the wife of the director of Petrel?", "Who saw Eve?", "Eve"),
+        ("Who saw Petrel's director's wife?", "Who saw Eve?", "Eve"),
+        ("What is the date of birth of Ann Orre?", None, ""),
+        ("What is the rank of Ann Orre?", None, ""),
+        ("Who is the wife of the director of Nothing?", None, ""),
+        ("Who directed Petrel?", None, ""),
+        ("?", None, ""),
+    ],
+)
+def test_roles_are_filled(question: str, rewritten: str | None, about: str) -> None:
+    passages = ranked(PASSAGES | WIFE)
+    found = bridge(question, passages, cast(Any, Answering(dict(READ))), _nothing)
+    assert (found.question if found else None) == rewritten
+    if found is not None:
+        assert [item.slot.title.startswith(about) for item in found.passages] == [True]
+        assert found.probability == pytest.approx(0.9 ** (1 + ("wife" in question)))
+
+
+def test_a_bridge_in_a_circle_ends() -> None:
+    passages = {"Ann Orre": "Ann Orre is the sister of Bo Rank.", "Bo Rank": "He knew Ann Orre."}
+    read = {
+        "Who is the sister of Ann Orre?": "Bo Rank",
+        "Who is the sister of Bo Rank?": "Ann Orre",
+    }
+    found = bridge(
+        "the sister of the sister of the sister of the sister of Ann Orre",
+        ranked(passages),
+        cast(Any, Answering(read)),
+        _nothing,
+    )
+    assert found is not None
+    assert found.question == "the sister of Bo Rank"
+
+
+@pytest.mark.parametrize(
+    ("question", "written_out"),
+    [
+        ("Who is Ann's maternal grandfather?", "Who is Ann's mother's father?"),
+        ("the paternal grandmother of Ann", "the mother of the father of Ann"),
+        ("Who is Ann's Father-in-law?", "Who is Ann's spouse's father?"),
+        ("Who is the grandfather of Ann?", "Who is the grandfather of Ann?"),
+        ("Who is a stepchild?", "Who is a stepchild?"),
+    ],
+)
+def test_relatives_are_written_out(question: str, written_out: str) -> None:
+    assert expanded_kin(question) == written_out
+
+
+@pytest.mark.parametrize(
+    ("question", "phrase", "asks"),
+    [
+        (
+            "Who is in charge of the country where Orre Head is located?",
+            "the country where Orre Head is located",
+            "What is the country where Orre Head is located?",
+        ),
+        (
+            "When did the country where Orre Head is located, join the league?",
+            "the country where Orre Head is located",
+            "What is the country where Orre Head is located?",
+        ),
+        (
+            "In what county is the town in which Orre, East Holm was born?",
+            "the town in which Orre, East Holm was born",
+            "What is the town in which Orre, East Holm was born?",
+        ),
+        (
+            "Who wrote about the painter who painted the grey light that burnt down?",
+            "the grey light that burnt down",
+            "What is the grey light that burnt down?",
+        ),
+        (
+            "Where was the wife of the sailor that sank the Petrel born?",
+            None,
+            "",
+        ),
+        (
+            "What is the rank of the sailor that sank the Petrel?",
+            "the sailor that sank the Petrel",
+            "Who is the sailor that sank the Petrel?",
+        ),
+        ("What is the name of the lake that lies north of Orre?", None, ""),
+        ("Which is the ship that sank?", None, ""),
+        ("She sailed on the ship that sank when?", None, ""),
+        ("Who did the sailor that sank marry?", None, ""),
+        ("When was the light built?", None, ""),
+    ],
+)
+def test_what_a_clause_describes_is_asked_for(question: str, phrase: str | None, asks: str) -> None:
+    found = phrase_of(question, [], [])
+    if phrase is None:
+        assert found is None
+    else:
+        assert found is not None
+        assert question[found.start : found.end] == phrase
+        assert found.question == asks
+
+
+def test_a_bridge_leads_to_what_only_the_memory_holds() -> None:
+    further = ranked({"Holm": "Holm is led by Eve."})
+    asked: list[str] = []
+
+    def find(question: str) -> list[Ranked]:
+        asked.append(question)
+        return further
+
+    read = {
+        "What is the country where Orre Head is located?": "Holm",
+        "Who leads Holm?": "Eve",
+    }
+    passages = ranked({"Orre Head": "Orre Head is a rock in Holm."})
+    question = "Who leads the country where Orre Head is located?"
+    answers = read_spans(question, passages, 5, cast(Any, Answering(read)), find)
+    assert asked == ["Who leads Holm?"]
+    best = answers.candidates[0]
+    assert (best.text, best.start) == ("Eve", 100 + len("Holm is led by "))
+    assert best.score == pytest.approx(0.9 * 0.9)
+
+
+def test_what_was_hardly_read_is_not_looked_for() -> None:
+    class Unsure(Answering):
+        def read(self, question: str, passages: list[Passage]) -> Reading:
+            read = super().read(question, passages)
+            return read._replace(spans=tuple(one._replace(probability=0.2) for one in read.spans))
+
+    read = {"What is the country where Orre Head is located?": "Holm"}
+    passages = ranked({"Orre Head": "Orre Head is a rock in Holm."})
+    question = "Who leads the country where Orre Head is located?"
+    assert bridge(question, passages, cast(Any, Unsure(read)), _never) is None
+
+
+def _never(question: str) -> list[Ranked]:
+    raise AssertionError(question)
+
+
+COUNTRIES = {
+    "What is the nationality of Ann Orre?": "Dutch",
+    "What is the nationality of Bo Rank?": "the Netherlands",
+    "What is the nationality of Cy Dell?": "Indian",
+    "Which country is Ann Orre located in?": "Dutch",
+    "Which country is Bo Rank located in?": "Netherlands",
+    "Which country is Cy Dell located in?": "Indian",
+    "Who directed Petrel?": "Cy Dell",
+    "Who directed Gannet?": "Ann Orre",
+}
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("Are Ann Orre and Bo Rank of the same nationality?", "yes"),
+        ("Are Ann Orre and Cy Dell from the same country?", "no"),
+        ("Do both films Petrel and Gannet have directors from the same country?", "no"),
+        ("Are Ann Orre and Bo Rank located in the same country?", "yes"),
+        ("Are Ann Orre and Cy Dell located in the same country?", None),
+        ("Are Ann Orre and Eve of the same nationality?", None),
+        ("Are Ann Orre and Bo Rank alike?", None),
+    ],
+)
+def test_countries_are_compared(question: str, answer: str | None) -> None:
+    passages = ranked(
+        {
+            "Ann Orre": "A Dutch director.",
+            "Bo Rank": "A builder of the Netherlands.".replace("the N", "N"),
+            "Cy Dell": "An Indian director.",
+            "Petrel (film)": "By Cy Dell.",
+            "Gannet (film)": "By Ann Orre.",
+            "Eve": "Eve of nowhere.",
+        }
+    )
+    read = {asked: said.removeprefix("the ") for asked, said in COUNTRIES.items()}
+    found = compare(question, passages, cast(Any, Answering(read)), _nothing)
+    assert (found.answer if found else None) == answer
+
+
+def test_who_is_compared_may_be_found_in_the_memory() -> None:
+    passages = ranked({name: text for name, text in PASSAGES.items() if name != "Ann Orre"})
+    question = "Which film whose director was born later, Petrel or Gannet?"
+    reader: Any = Answering(dict(READ))
+    assert compare(question, passages, reader, _nothing) is None
+    found = compare(question, passages, reader, lambda _: ranked(PASSAGES)[:1])
+    assert found is not None
+    assert found.answer == "Gannet"
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "fit"),
+    [
+        ("When did he die?", "throat cancer", False),
+        ("When did he die?", "in May", True),
+        ("When did he die?", "after the war", True),
+        ("In what year was it?", "Paris", False),
+        ("How many ships sank?", "the Petrel", False),
+        ("How many ships sank?", "Seven", True),
+        ("How much did it cost?", "$5", True),
+        ("Who was there when it sank?", "Ann Orre", True),
+        ("Where did he die?", "Paris", True),
+    ],
+)
+def test_answers_fit_their_questions(question: str, answer: str, fit: bool) -> None:
+    assert fits(question, answer) is fit
+
+
+def test_an_answer_that_does_not_fit_comes_later() -> None:
+    class Both:
+        def read(self, question: str, passages: list[Passage]) -> Reading:
+            return Reading((Span(0, 0, 8, 0.6), Span(0, 12, 16, 0.3)), 0.0, 0.0, 0.9)
+
+    passages = ranked({"a": "Ann Orre in 1921."})
+    texts = [
+        [one.text for one in read_spans(asked, passages, 5, cast(Any, Both()), _nothing).candidates]
+        for asked in ("Who?", "When was it?")
+    ]
+    assert [two[:2] for two in texts] == [["Ann Orre", "1921"], ["1921", "Ann Orre"]]
