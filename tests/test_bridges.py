@@ -4,9 +4,10 @@ from typing import Any, cast
 
 import pytest
 
+from memnet.models.shown import bridged_hop, with_bridged
 from memnet.readers import read_spans
 from memnet.readers.answer_types import fits
-from memnet.readers.bridging import bridge
+from memnet.readers.bridging import Bridged, bridge
 from memnet.readers.comparison import compare
 from memnet.readers.extractive import Reading, Span
 from memnet.readers.packs import Passage
@@ -315,3 +316,27 @@ def test_an_answer_that_does_not_fit_comes_later() -> None:
         for asked in ("Who?", "When was it?")
     ]
     assert [two[:2] for two in texts] == [["Ann Orre", "1921"], ["1921", "Ann Orre"]]
+
+
+@pytest.mark.parametrize(
+    ("found", "order", "hop"),
+    [
+        ("Eve", ["Ann Orre", "Cy Dell (director)", "Bo Rank", "Eve", "Petrel (film)"], 1),
+        ("Cy Dell (director)", list(PASSAGES)[:5], 1),
+        ("Holm", ["Ann Orre", "Cy Dell (director)", "Bo Rank", "Holm", "Petrel (film)"], 3),
+    ],
+)
+def test_what_a_bridge_led_to_is_shown(found: str, order: list[str], hop: int) -> None:
+    memory = ranked(PASSAGES | {"Holm": "Holm is led by Eve."})
+    evidence = memory[:-1]
+    [further] = [item for item in memory if item.slot.title == found]
+    bridged = Bridged("Who leads Holm?", (further,), 0.9, "Holm")
+    shown = with_bridged(evidence, bridged, 3)
+    assert [item.slot.title for item in shown][:5] == order
+    assert next(item.hop for item in shown if item.slot.title == found) == hop
+    assert sorted(item.slot.id for item in evidence) == sorted(
+        item.slot.id for item in shown if item.slot.title != "Holm"
+    )
+    [weight] = bridged_hop(bridged, 3).weights
+    assert (weight.id, weight.weight, weight.via) == (further.slot.id, 1.0, "Holm")
+    assert with_bridged(evidence, None, 3) == evidence

@@ -9,7 +9,9 @@ from memnet.controllers import TextController
 from memnet.hops import HopLoop, HopTrace, hop_records
 from memnet.ingest.names import normalise
 from memnet.models.reader import LazyReader
+from memnet.models.shown import bridged_hop, evidence_of, with_bridged
 from memnet.readers import (
+    Bridged,
     Ranked,
     Signals,
     asks_for_order,
@@ -18,7 +20,7 @@ from memnet.readers import (
     read_spans,
 )
 from memnet.storage import Encode, MemoryStore
-from memnet.types import Answer, Candidate, Evidence
+from memnet.types import Answer, Candidate
 
 
 class Judged(NamedTuple):
@@ -31,6 +33,8 @@ class Judged(NamedTuple):
     """Whether the memory is held not to know, whatever the candidates."""
     signals: Signals | None = None
     """By which confidence was judged; None where no reader of spans was at work."""
+    bridged: Bridged | None = None
+    """What was asked next, where the question held a phrase to be read first."""
 
 
 class TextAnswers:
@@ -72,6 +76,10 @@ class TextAnswers:
             records = hop_records(trace, self._store, top_k)
         self._on_read(_told_weights(trace, ranked))
         judged = self._judged(question, ranked, bool(trace.steps[0].state.named), namespace)
+        further = len(records) + 1
+        shown = with_bridged(ranked, judged.bridged, further)[:top_k]
+        if judged.bridged is not None:
+            records = (*records, bridged_hop(judged.bridged, further))
         abstained = judged.abstained or not judged.candidates
         return Answer(
             question=question,
@@ -79,7 +87,7 @@ class TextAnswers:
             confidence=judged.confidence,
             abstained=abstained,
             candidates=judged.candidates,
-            evidence=tuple(_evidence(item) for item in ranked[:top_k]),
+            evidence=tuple(map(evidence_of, shown)),
             hops=records,
             model=self._name,
             elapsed_ms=(time.perf_counter() - started) * 1000,
@@ -160,7 +168,7 @@ class TextAnswers:
             confidence = loaded.calibration.confidence(answers.signals)
         sure = answers.signals.answerable if confidence is None else confidence
         withheld = not near or sure < settings.threshold
-        return Judged(answers.candidates, confidence, withheld, answers.signals)
+        return Judged(answers.candidates, confidence, withheld, answers.signals, answers.bridged)
 
 
 def _subject_named(question: str, facts: Sequence[Ranked], candidates: Sequence[Candidate]) -> bool:
@@ -180,18 +188,3 @@ def _told_weights(trace: HopTrace, ranked: Iterable[Ranked]) -> dict[int, float]
             if slot in told:
                 weights[slot] = max(weight, weights.get(slot, 0.0))
     return weights
-
-
-def _evidence(item: Ranked) -> Evidence:
-    slot = item.slot
-    return Evidence(
-        id=slot.id,
-        kind="passage" if slot.kind == "passage" else "fact",
-        source=slot.source,
-        title=slot.title,
-        start=slot.start,
-        end=slot.end,
-        text=slot.text,
-        score=item.score,
-        hop=item.hop,
-    )

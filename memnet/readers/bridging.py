@@ -25,6 +25,8 @@ class Bridged(NamedTuple):
     """Where its answer is to be read."""
     probability: float
     """That all that was replaced is right, by the reader."""
+    name: str
+    """What was read last, and put in the place of a phrase."""
 
 
 class _Filled(NamedTuple):
@@ -68,10 +70,10 @@ def bridge(question: str, passages: Sequence[Ranked], reader: Reader, find: Find
             return found
         if about is None or phrase.place is None:
             passages, known = find(asked), []
-            found = Bridged(asked, tuple(passages[:_READ_TOGETHER]), probability)
+            found = Bridged(asked, tuple(passages[:_READ_TOGETHER]), probability, filled.text)
         else:
             known = [(filled.text, about)]
-            found = Bridged(asked, (passages[about],), probability)
+            found = Bridged(asked, (passages[about],), probability, filled.text)
     return found
 
 

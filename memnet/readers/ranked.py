@@ -1,6 +1,6 @@
 """What readers read."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from memnet.readers.packs import Passage
 from memnet.storage import Slot
@@ -24,3 +24,7 @@ class Ranked:
     def passage(self) -> Passage:
         """The slot as readers take it."""
         return Passage(self.slot.title, self.slot.text)
+
+    def at_hop(self, hop: int) -> "Ranked":
+        """The same, as found by another hop."""
+        return replace(self, hop=hop)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from memnet.ingest.names import normalise, stems
 from memnet.readers.answer_types import fits
-from memnet.readers.bridging import Find, bridge
+from memnet.readers.bridging import Bridged, Find, bridge
 from memnet.readers.comparison import Compared, compare
 from memnet.readers.confidence import Signals
 from memnet.readers.extractive import Reader, Reading, Span
@@ -24,6 +24,8 @@ class SpanAnswers(NamedTuple):
 
     candidates: tuple[Candidate, ...]
     signals: Signals
+    bridged: Bridged | None
+    """What was asked next, where the question held a phrase to be read first."""
 
 
 def read_spans(
@@ -46,15 +48,16 @@ def read_spans(
     """
     read = passages[:most]
     reading = reader.read(question, [item.passage for item in read])
+    bridged = bridge(question, passages, reader, find)
     candidates = _candidates(
-        question, [*_attended(reading.spans, read), *_bridged(question, passages, reader, find)]
+        question, [*_attended(reading.spans, read), *_bridged(bridged, reader)]
     )
     candidates = _with_words(candidates, reading)
     compared = compare(question, passages, reader, find)
     if compared is not None:
         candidates = [_compared(compared, passages), *candidates]
     found = tuple(candidates[:_MOST_CANDIDATES])
-    return SpanAnswers(found, _signals(question, read, reading, found, compared))
+    return SpanAnswers(found, _signals(question, read, reading, found, compared), bridged)
 
 
 def _attended(spans: Iterable[Span], passages: Sequence[Ranked]) -> Iterator[Candidate]:
@@ -73,11 +76,8 @@ def _placed(span: Span, passages: Sequence[Ranked], weight: float) -> Candidate:
     )  # fmt: skip
 
 
-def _bridged(
-    question: str, passages: Sequence[Ranked], reader: Reader, find: Find
-) -> Iterator[Candidate]:
+def _bridged(found: Bridged | None, reader: Reader) -> Iterator[Candidate]:
     """What a question with its phrases replaced finds where they lead."""
-    found = bridge(question, passages, reader, find)
     if found is not None:
         reading = reader.read(found.question, [item.passage for item in found.passages])
         for span in reading.spans:

@@ -1,0 +1,62 @@
+"""What an answer shows: its evidence and hops, with what a bridge led to."""
+
+from collections.abc import Sequence
+
+from memnet.readers import Bridged, Ranked
+from memnet.types import Evidence, Hop, SlotWeight
+
+_PLACE = 3
+"""Where the first passage that a bridge found stands among the evidence, counted from 0."""
+
+
+def with_bridged(ranked: Sequence[Ranked], bridged: Bridged | None, hop: int) -> list[Ranked]:
+    """Evidence with the passage that a bridge led to, if it is not among the first already.
+
+    Args:
+        ranked: what the hops found, best first.
+        bridged: what was asked next, if anything.
+        hop: number of the read that found its passages.
+    """
+    if bridged is None or not bridged.passages:
+        return list(ranked)
+    first = bridged.passages[0]
+    before = list(ranked[:_PLACE])
+    if any(item.slot.id == first.slot.id for item in before):
+        return list(ranked)
+    known = {item.slot.id: item for item in ranked}
+    after = [item for item in ranked[_PLACE:] if item.slot.id != first.slot.id]
+    return [*before, known.get(first.slot.id, first.at_hop(hop)), *after]
+
+
+def bridged_hop(bridged: Bridged, hop: int) -> Hop:
+    """The read that a bridge led to, as a hop: its passages share the attention."""
+    total = sum(item.attention for item in bridged.passages) or 1.0
+    return Hop(
+        hop=hop,
+        weights=tuple(
+            SlotWeight(
+                id=item.slot.id,
+                source=item.slot.source,
+                weight=item.attention / total,
+                title=item.slot.title,
+                via=bridged.name,
+            )
+            for item in bridged.passages
+        ),
+    )
+
+
+def evidence_of(item: Ranked) -> Evidence:
+    """A ranked slot as evidence."""
+    slot = item.slot
+    return Evidence(
+        id=slot.id,
+        kind="passage" if slot.kind == "passage" else "fact",
+        source=slot.source,
+        title=slot.title,
+        start=slot.start,
+        end=slot.end,
+        text=slot.text,
+        score=item.score,
+        hop=item.hop,
+    )
