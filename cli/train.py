@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from memnet.cli.options import (
+    device_name,
+    device_option,
     json_option,
     model_option,
     open_engine,
@@ -68,7 +70,7 @@ def train() -> None:
     show_default=True,
     help="In bAbI's tasks, let names change places within a story, or leave stories as they are.",
 )
-@click.option("--device", default="cpu", show_default=True, help="cpu, cuda or cuda:N.")
+@device_option
 @json_option
 def babi(
     data: Path,
@@ -78,7 +80,7 @@ def babi(
     threads: int | None,
     supports: bool,
     renaming: bool,
-    device: str,
+    device: str | None,
     as_json: bool,
 ) -> None:
     """Train one model on stories with questions, all tasks together.
@@ -92,6 +94,7 @@ def babi(
       memnet ask "Where is Mary?" --model my-model
     """
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    from memnet.device import find_device
     from memnet.models.story import StoryModelConfig
     from memnet.training.loop import TrainingConfig
     from memnet.training.stories import read_story_data, train_stories
@@ -107,7 +110,7 @@ def babi(
         _show,
         supports=supports,
         renaming=renaming,
-        device=device,
+        device=find_device(device_name(device)),
         threads=threads,
     )
     if as_json:
@@ -136,6 +139,7 @@ def babi(
 @_out_option
 @click.option("--epochs", type=click.IntRange(min=1), help="Passes over the questions.")
 @_seed_option
+@device_option
 @store_option
 @json_option
 def facts(
@@ -144,6 +148,7 @@ def facts(
     out: Path,
     epochs: int | None,
     seed: int,
+    device: str | None,
     store: Path | None,
     as_json: bool,
 ) -> None:
@@ -165,7 +170,7 @@ def facts(
         [question for file in files for question in read_questions(file)]
         for files in (train_files, dev_files)
     )
-    with open_engine(store) as engine:
+    with open_engine(store, device=device) as engine:
         report = engine.train_facts(
             learned, chosen_by, out, seed=seed, epochs=epochs, on_epoch=_show_hits
         )
@@ -196,10 +201,16 @@ def facts(
 )
 @_out_option
 @_seed_option
+@device_option
 @store_option
 @json_option
 def text(
-    train_files: tuple[Path, ...], out: Path, seed: int, store: Path | None, as_json: bool
+    train_files: tuple[Path, ...],
+    out: Path,
+    seed: int,
+    device: str | None,
+    store: Path | None,
+    as_json: bool,
 ) -> None:
     """Adapt the reading of documents to those of a store.
 
@@ -215,7 +226,7 @@ def text(
     from memnet.ingest.questions import read_questions
 
     groups = [read_questions(file) for file in train_files]
-    with open_engine(store, model="untrained") as engine:
+    with open_engine(store, model="untrained", device=device) as engine:
         report = engine.train_text(
             groups, out, seed=seed, on_stage=lambda stage: click.echo(stage, err=True)
         )
@@ -273,6 +284,7 @@ def text(
 )
 @click.option("--threads", type=click.IntRange(min=1), help="Processor cores.")
 @_seed_option
+@device_option
 @store_option
 @json_option
 def reader(
@@ -285,6 +297,7 @@ def reader(
     bfloat16: bool,
     threads: int | None,
     seed: int,
+    device: str | None,
     store: Path | None,
     as_json: bool,
 ) -> None:
@@ -300,6 +313,7 @@ def reader(
       memnet ask "Who raised the Orre Light?" --reader my-reader
     """
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    from memnet.device import find_device
     from memnet.training.reader import ReaderData, train_reader
     from memnet.training.reader_data import read_reader_examples
 
@@ -316,6 +330,7 @@ def reader(
         bfloat16=bfloat16,
         on_epoch=_show_f1,
         threads=threads,
+        device=find_device(device_name(device)),
     )
     if as_json:
         click.echo(json.dumps({"dev": best, "reader": str(out)}))
@@ -342,6 +357,7 @@ def _made(store: Path | None, most: int, seed: int) -> "list[ReaderExample]":
 @_out_option
 @model_option
 @reader_option
+@device_option
 @store_option
 @json_option
 def confidence(
@@ -349,6 +365,7 @@ def confidence(
     out: Path,
     model: str,
     reader: str,
+    device: str | None,
     store: Path | None,
     as_json: bool,
 ) -> None:
@@ -365,7 +382,7 @@ def confidence(
     from memnet.ingest.questions import read_questions
 
     questions = [question for file in train_files for question in read_questions(file)]
-    with open_engine(store, model=model, reader=reader) as engine:
+    with open_engine(store, model=model, reader=reader, device=device) as engine:
         report = engine.train_confidence(questions, out)
     if as_json:
         click.echo(json.dumps({**report._asdict(), "reader": str(out)}))
