@@ -99,7 +99,7 @@ def _kill_commands(folder: Path, chance: random.Random, kills: int) -> dict[str,
     notes.mkdir()
     counts: Counter[str] = Counter()
     versions: dict[str, list[str]] = {}
-    # The first run makes the store and brings files into the system's cache: later ones are shorter.
+    # The first run makes the store and brings files into the system's cache: later ones take less.
     whole = [_run(notes, store, versions, chance, None) for _ in range(2)][-1]
     for _ in range(kills):
         ended = _run(notes, store, versions, chance, chance.uniform(0.3, 1.0) * whole)
