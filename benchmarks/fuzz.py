@@ -2,7 +2,7 @@
 
     python -m benchmarks.fuzz [--inputs N] [--seed S] [--door NAME ...] [--only SEED] [--out FILE]
 
-Each door (``benchmarks/fuzz_doors.py``) is tried in a process of its own, so that one that dies is
+Each door (``benchmarks/fuzz_doors``) is tried in a process of its own, so that one that dies is
 found too. An input is made from its own seed and can be tried again: ``--door ask --only 12345``.
 It fails if anything but one of memnet's own errors, in one line, comes out, or if it takes longer
 than ``--seconds``.

@@ -5,6 +5,8 @@ from pathlib import Path
 import click
 
 from memnet.cli.options import (
+    device_option,
+    index_option,
     json_option,
     model_option,
     namespace_option,
@@ -28,6 +30,8 @@ from memnet.cli.plot import check_plot, draw
 )
 @model_option
 @reader_option
+@index_option
+@device_option
 @namespace_option("Look only here.")
 @store_option
 @json_option
@@ -39,6 +43,8 @@ def ask(
     plot: Path | None,
     model: str,
     reader: str,
+    index: str | None,
+    device: str | None,
     namespace: str | None,
     store: Path | None,
     as_json: bool,
@@ -53,7 +59,7 @@ def ask(
     """
     if plot is not None:
         check_plot(plot)
-    with open_engine(store, model=model, reader=reader) as engine:
+    with open_engine(store, model=model, reader=reader, device=device, index=index) as engine:
         answer = engine.ask(question, hops=hops, top_k=top_k, namespace=namespace)
     if plot is not None:
         draw(answer, plot)

@@ -1,12 +1,16 @@
 """``memnet eval``."""
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from memnet.cli.options import (
+    device_name,
+    device_option,
+    index_option,
     json_option,
     model_option,
     namespace_option,
@@ -17,6 +21,9 @@ from memnet.cli.options import (
 from memnet.cli.plot import check_plot, draw_reliability
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from memnet.engine import Engine
     from memnet.ingest.stories import Story
     from memnet.types import Evaluation
 
@@ -32,6 +39,8 @@ if TYPE_CHECKING:
 )
 @model_option
 @reader_option
+@index_option
+@device_option
 @namespace_option("Look only here.")
 @store_option
 @json_option
@@ -41,6 +50,8 @@ def evaluate(
     plot: Path | None,
     model: str,
     reader: str,
+    index: str | None,
+    device: str | None,
     namespace: str | None,
     store: Path | None,
     as_json: bool,
@@ -61,9 +72,10 @@ def evaluate(
         check_plot(plot)
     stories = read_story_questions(questions)
     if stories is None:
-        result = _ask_lines(questions, hops, model, reader, namespace, store)
+        opened = partial(open_engine, store, model=model, reader=reader, device=device, index=index)
+        result = _ask_lines(questions, hops, namespace, opened)
     else:
-        result = _ask_stories(questions, stories, hops, model)
+        result = _ask_stories(questions, stories, hops, model, device_name(device))
     if plot is not None:
         draw_reliability(result, plot)
     if as_json:
@@ -76,22 +88,21 @@ def evaluate(
 def _ask_lines(
     questions: Path,
     hops: int | None,
-    model: str,
-    reader: str,
     namespace: str | None,
-    store: Path | None,
+    opened: "Callable[[], Engine]",
 ) -> "Evaluation":
     from memnet.evaluation import evaluate as run
     from memnet.evaluation import read_questions
 
     asked = read_questions(questions)
-    with open_engine(store, model=model, reader=reader) as engine, _progress(len(asked)) as bar:
+    with opened() as engine, _progress(len(asked)) as bar:
         return run(engine, asked, hops=hops, namespace=namespace, on_answer=lambda: bar.update(1))
 
 
 def _ask_stories(
-    questions: Path, stories: "list[Story]", hops: int | None, model: str
+    questions: Path, stories: "list[Story]", hops: int | None, model: str, device: str
 ) -> "Evaluation":
+    from memnet.device import find_device
     from memnet.errors import ModelError
     from memnet.evaluation.stories import evaluate_stories
     from memnet.models.stored import TEXT, load_story_model, model_folder
@@ -101,7 +112,7 @@ def _ask_stories(
             f"{questions} is a file of stories, which the model '{TEXT}' can't answer; "
             "give --model babi, or one that 'memnet train babi' made"
         )
-    trained = load_story_model(model_folder(model))
+    trained = load_story_model(model_folder(model)).to(find_device(device))
     with _progress(len(stories)) as bar:
         return evaluate_stories(trained, stories, hops=hops, on_answer=lambda: bar.update(1))
 

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from memnet.cli.options import json_option, namespace_option, open_engine, store_option
+from memnet.cli.options import (
+    device_option,
+    index_option,
+    json_option,
+    namespace_option,
+    open_engine,
+    store_option,
+)
 
 if TYPE_CHECKING:
     from memnet.ingest import Problem, Progress
@@ -25,6 +32,8 @@ _PROBLEMS_SHOWN = 20
     metavar="NAME",
     help="For a new store: a sentence-transformers model.  [default: all-MiniLM-L6-v2]",
 )
+@index_option
+@device_option
 @namespace_option("Keep these documents apart under this name.")
 @store_option
 @json_option
@@ -32,6 +41,8 @@ def ingest(
     paths: tuple[str, ...],
     facts: bool,
     encoder: str | None,
+    index: str | None,
+    device: str | None,
     namespace: str | None,
     store: Path | None,
     as_json: bool,
@@ -46,7 +57,8 @@ def ingest(
       memnet ingest notes/ articles.jsonl facts.tsv
       cat story.txt | memnet ingest -
     """
-    with open_engine(store, create=True, encoder=encoder) as engine, _bar(paths) as advance:
+    opened = open_engine(store, create=True, encoder=encoder, device=device, index=index)
+    with opened as engine, _bar(paths) as advance:
         reporter = _Reporter()
         report = engine.ingest(
             [sys.stdin.buffer if path == "-" else path for path in paths],

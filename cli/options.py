@@ -3,13 +3,14 @@
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
 
 if TYPE_CHECKING:
     from memnet.engine import Engine
 
+_INDEX_KINDS: "tuple[Literal['auto', 'flat', 'codes'], ...]" = ("auto", "flat", "codes")
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
@@ -53,6 +54,26 @@ def reader_option(command: _Command) -> _Command:
     )(command)
 
 
+def device_option(command: _Command) -> _Command:
+    """``--device DEVICE``."""
+    return click.option(
+        "--device",
+        metavar="DEVICE",
+        help="Where to calculate: cpu, cuda, cuda:N, or auto for a GPU where there is one.  "
+        "[default: $MEMNET_DEVICE, else auto]",
+    )(command)
+
+
+def index_option(command: _Command) -> _Command:
+    """``--index KIND``."""
+    return click.option(
+        "--index",
+        type=click.Choice(_INDEX_KINDS),
+        help="How vectors are compared: every one (flat), four-bit codes of all and the best "
+        "exactly (codes), or by number and device (auto).  [default: $MEMNET_INDEX, else auto]",
+    )(command)
+
+
 def open_engine(
     store: Path | None,
     *,
@@ -60,18 +81,36 @@ def open_engine(
     model: str = "text",
     reader: str = "spans",
     encoder: str | None = None,
+    device: str | None = None,
+    index: str | None = None,
 ) -> "Engine":
     """Open the memory that ``--store`` or its defaults name."""
+    kind = _index_kind(index)
     # A waiting OpenMP thread that spins makes a short query 30 times slower on a busy machine.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     from memnet.encoders.weights import check_early
 
     check_early()
+    from memnet.config import Config, IndexConfig, StoreConfig
     from memnet.engine import Engine
 
+    config = Config(device=device_name(device), store=StoreConfig(index=IndexConfig(kind=kind)))
     return Engine.open(
-        store_path(store), create=create, model=model, reader=reader, encoder=encoder
+        store_path(store), create=create, config=config, model=model, reader=reader, encoder=encoder
     )
+
+
+def device_name(given: str | None) -> str:
+    """The device that ``--device`` or its defaults name, which may not be there."""
+    return given or os.environ.get("MEMNET_DEVICE") or "auto"
+
+
+def _index_kind(given: str | None) -> "Literal['auto', 'flat', 'codes']":
+    """The kind of index that ``--index`` or its defaults name."""
+    kind = given or os.environ.get("MEMNET_INDEX") or "auto"
+    if kind not in _INDEX_KINDS:
+        raise click.UsageError(f"MEMNET_INDEX is {kind!r}; expected {', '.join(_INDEX_KINDS)}")
+    return kind
 
 
 def store_path(given: Path | None) -> Path:

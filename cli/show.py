@@ -4,6 +4,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from memnet.cli.line import text_line
 from memnet.errors import one_line
 from memnet.types import Answer, SlotWeight
 
@@ -21,7 +22,7 @@ def show_answer(answer: Answer) -> None:
     elif answer.answer is None:
         console.print("The memory does not hold the answer.", style="bold")
         if answer.candidates and answer.confidence is not None:
-            guess = _one_line(answer.candidates[0].text)
+            guess = text_line(answer.candidates[0].text)
             console.print(Text(f"Best guess: {guess} (confidence {answer.confidence:.2f})"))
         console.print(
             "Nearest to the question:" if answer.evidence else "Nothing in it comes near."
@@ -31,7 +32,7 @@ def show_answer(answer: Answer) -> None:
         shown = (
             [candidate.text for candidate in answer.candidates] if whole_set else [answer.answer]
         )
-        line = Text(_one_line(", ".join(shown)), style="bold")
+        line = Text(text_line(", ".join(shown)), style="bold")
         if answer.confidence is not None:
             line.append(f"  (confidence {answer.confidence:.2f})", style="not bold")
         console.print(line)
@@ -40,7 +41,7 @@ def show_answer(answer: Answer) -> None:
         console.print(f"The model {answer.model} never saw these relations: {relations}.")
     for number, item in enumerate(answer.evidence[:_EVIDENCE_SHOWN], start=1):
         console.print(
-            Text(f"  [{number}] hop {item.hop}  {one_line(item.source)}  {_one_line(item.text)}"),
+            Text(f"  [{number}] hop {item.hop}  {one_line(item.source)}  {text_line(item.text)}"),
             overflow="ellipsis",
             no_wrap=True,
         )
@@ -101,7 +102,3 @@ def _reason(weight: SlotWeight, known: tuple[SlotWeight, ...]) -> str:
 def _bar(weight: float) -> str:
     filled = round(weight * _BAR_WIDTH)
     return "█" * filled + "·" * (_BAR_WIDTH - filled)
-
-
-def _one_line(text: str) -> str:
-    return one_line(" ".join(text.split()), None)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from memnet.cli.line import text_line
 from memnet.cli.options import json_option, namespace_option, open_engine, store_option
-from memnet.errors import one_line
 
 if TYPE_CHECKING:
     from memnet.types import ToldStatement, WriteReport
@@ -58,8 +58,7 @@ def _show_report(report: "WriteReport", as_json: bool) -> None:
         click.echo(report.model_dump_json())
         return
     for decision in report.decisions:
-        what = _LINES[decision.action].format_map(decision.model_dump())
-        what = one_line(" ".join(what.split()), None)
+        what = text_line(_LINES[decision.action].format_map(decision.model_dump()))
         click.echo(f"{decision.action:<10} {what}: {decision.reason}")
 
 
@@ -69,8 +68,9 @@ def _show_history(told: "tuple[ToldStatement, ...]", as_json: bool) -> None:
         return
     for one in told:
         until = "" if one.valid_until is None else _moment(one.valid_until)
-        text = one_line(" ".join(one.text.split()), None)
-        click.echo(f"{_moment(one.valid_from)} - {until:<19}  {text}  ({one.source})")
+        click.echo(
+            f"{_moment(one.valid_from)} - {until:<19}  {text_line(one.text)}  ({one.source})"
+        )
 
 
 def _moment(seconds: float) -> str:

@@ -46,6 +46,9 @@ class IndexConfig(Settings):
     """But no more, or reading the vectors would take longer than comparing the codes."""
     reread_per_hit: int = Field(default=4, ge=1)
     """The same, for each hit wanted."""
+    exact_on_device: int = Field(default=4_000_000, ge=0)
+    """Vectors up to which auto compares every one on a GPU, whether they have codes or not: 6 GB,
+    which the memory of one gives 2 to 20 ms to read."""
     gathered: int = Field(default=5_000, ge=0)
     """A search among so few of the vectors compares just these, in about 5 ms."""
     measured: int = Field(default=200, ge=1)
@@ -214,10 +217,14 @@ class Config(Settings):
     facts: FactConfig = FactConfig()
     threads: int = Field(default=0, ge=0)
     """Processor cores to use; 0 means as many as this process may run on."""
+    device: str = "auto"
+    """Where encoder, reader and story model run and vectors are compared: cpu, cuda, cuda:N, or
+    auto for a GPU where torch sees one."""
     eight_bits: bool | None = None
-    """Whether the default encoder encodes texts in eight bits, which is about twice as fast; None:
-    where ONNX Runtime is installed. The vectors of both lie in one space and may be mixed in a
-    store (docs/decisions/013-int8-encoder.md)."""
+    """Whether the default encoder encodes texts in eight bits on the processor, which is about
+    twice as fast there; None: where ONNX Runtime is installed and there is no other device. The
+    vectors of both lie in one space and may be mixed in a store
+    (docs/decisions/013-int8-encoder.md)."""
     lock_seconds: float = Field(default=2.0, ge=0)
     """How long a writer waits for another one to finish before it gives up."""
 

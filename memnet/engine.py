@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, BinaryIO, Concatenate, ParamSpec, Self, TypeVa
 from pydantic import ValidationError
 
 from memnet.config import Config
+from memnet.device import find_device, holder
 from memnet.encoders import Encoder, MiniLMEncoder
 from memnet.encoders.named import NamedEncoder, stored_encoder_name
 from memnet.errors import InputError, ModelError, StoreError
@@ -84,12 +85,13 @@ class Engine:
 
         Raises:
             ModelError: there is no such model, or it can't be loaded.
+            DeviceError: the device of the settings is not there.
         """
         self.config = config
         self._store = store
         self._encoder = encoder
         self._usage = Usage(store, config.write)
-        self._reader = LazyReader(reader)
+        self._reader = LazyReader(reader, find_device(config.device))
         self._model = answers_of(model, store, encoder, config, self._usage.add, self._reader)
 
     @classmethod
@@ -118,6 +120,7 @@ class Engine:
 
         Raises:
             ModelError: there is no such model or reader, or it can't be loaded.
+            DeviceError: the device of the settings is not there.
             EncoderError: there is no such encoder.
             EncoderMismatchError: the store was made with another encoder.
             StoreError: there is no store, or it can't be opened.
@@ -132,6 +135,7 @@ class Engine:
             create=create,
             lock_seconds=config.lock_seconds,
             config=config.store,
+            hold=holder(find_device(config.device)),
         )
         try:
             return cls(store, chosen, config, model, reader)
@@ -492,6 +496,7 @@ class Engine:
             index=self._store.index_description(),
             index_kind=index["kind"],
             index_recall=index["recall"],
+            device=find_device(self.config.device),
             bytes=self._store.size_in_bytes(),
         )
 
@@ -527,9 +532,10 @@ def _stored_encoder(path: str | os.PathLike[str]) -> str | None:
 
 
 def _encoder(name: str | None, config: Config) -> Encoder:
+    device = find_device(config.device)
     if name is None:
-        return MiniLMEncoder(threads=config.cores(), eight_bits=config.eight_bits)
-    return NamedEncoder(name)
+        return MiniLMEncoder(threads=config.cores(), eight_bits=config.eight_bits, device=device)
+    return NamedEncoder(name, device)
 
 
 def _flat(inputs: Iterable[Input | Iterable[Input]]) -> Iterator[Input]:

@@ -57,6 +57,10 @@ class DependencyError(MemnetError):
     """An optional library that this call needs is not installed."""
 
 
+class DeviceError(MemnetError):
+    """The device that is asked for is not there."""
+
+
 def first_line(error: Exception) -> str:
     """What another library's error says, in one line."""
     said = str(error).strip()

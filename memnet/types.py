@@ -197,6 +197,8 @@ class StoreInfo(Value):
     """"flat", where every vector is compared exactly, or "codes"."""
     index_recall: float
     """Share of the ten nearest vectors that it finds, as measured when it was built."""
+    device: str
+    """Where encoder, reader and story model run and vectors are compared: "cpu", or "cuda:0"."""
     bytes: int
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from memnet.config import IndexConfig
 from memnet.storage.index_file import DamagedIndexError, IndexFile, IndexWriter, writing
-from memnet.storage.index_parts import Codes, Part, exact_scores, import_faiss
+from memnet.storage.index_parts import Codes, Hold, Part, exact_scores, import_faiss
 
 _BLOCK = 16_384
 """Rows that are coded together: 25 MB."""
@@ -77,8 +77,16 @@ def write_part(
     return said
 
 
-def saved_part(file: IndexFile, dimension: int, config: IndexConfig) -> Part:
+def saved_part(
+    file: IndexFile, dimension: int, config: IndexConfig, hold: Hold | None = None
+) -> Part:
     """What a file holds, ready to be searched; its rows are checked when they are used.
+
+    Args:
+        file: of an index.
+        dimension: D, width of its vectors.
+        config: whether codes, or another device, are to be used.
+        hold: copies vectors to another device; None where there is none.
 
     Raises:
         DamagedIndexError: the file is not what was written, or not by this version of FAISS.
@@ -97,7 +105,14 @@ def saved_part(file: IndexFile, dimension: int, config: IndexConfig) -> Part:
         if codes is None or not isinstance(said[0], float) or not isinstance(said[1], int):
             raise DamagedIndexError("codes and vectors don't belong together")
         reread = said[1]
-    return Part(ids, rows, codes, lambda places: file.check("rows", places), reread)
+    if config.kind == "codes" or (config.kind == "auto" and len(ids) > config.exact_on_device):
+        hold = None
+    return Part(ids, rows, codes, lambda places: file.check("rows", places), reread, hold)
+
+
+def of_wanted_kind(file: IndexFile, config: IndexConfig) -> bool:
+    """Whether a file has codes where it would be written with them."""
+    return ("codes" in file) == _coded(len(file.array("ids")), config)
 
 
 def _coded(count: int, config: IndexConfig) -> bool:

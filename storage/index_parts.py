@@ -4,9 +4,10 @@ The only place that knows FAISS. A search runs on one thread: it waits for memor
 thread made it slower where other processes kept the cores busy.
 """
 
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,23 @@ class Found(NamedTuple):
     """[K] int64."""
     scores: NDArray[np.float32]
     """[K] float32 inner products."""
+
+
+class Held(Protocol):
+    """Vectors that lie on another device, where all of them are compared."""
+
+    def nearest(
+        self, query: NDArray[np.float32], count: int, allowed: NDArray[np.bool_] | None
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Places [K] int64 and inner products [K] float32 of the nearest to [D] float32.
+
+        ``count`` at most, of those that are allowed [N] bool, or of all; best first.
+        """
+        ...
+
+
+Hold = Callable[[NDArray[np.float32]], Held | None]
+"""Copies vectors [N, D] float32 to another device; gives None where it has no room for them."""
 
 
 class Codes:
@@ -99,6 +117,7 @@ class Part:
         codes: Codes | None = None,
         check: Check | None = None,
         reread: int = 0,
+        hold: Hold | None = None,
     ) -> None:
         """Join ids and vectors.
 
@@ -108,16 +127,31 @@ class Part:
             codes: of the rows; None to compare all rows.
             check: is called with places of rows before they are used, None for all.
             reread: how many vectors at least are compared exactly after their codes.
+            hold: copies the rows to another device when they are first searched, to be compared
+                there; None to compare them here.
         """
         self.ids = ids
         self.rows = rows
         self.codes = codes
         self.reread = reread
         self._check = check
+        self._hold = hold
+        self._held: Held | None = None
+        self._holding = threading.Lock()
         self._faiss = import_faiss()
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    @property
+    def elsewhere(self) -> bool:
+        """Whether the rows are compared on another device, as far as is known."""
+        return self._hold is not None
+
+    @property
+    def exact(self) -> bool:
+        """Whether every search compares all rows."""
+        return self.codes is None or self.elsewhere
 
     def check_all(self) -> None:
         """Check all rows.
@@ -157,12 +191,28 @@ class Part:
         Raises:
             DamagedIndexError: the file is not what was written.
         """
+        held = self._on_device()
+        if held is not None:
+            places, scores = held.nearest(query, limit, allowed)
+            return Found(self.ids[places], scores)
         if allowed is not None:
             return self._search_among(query, limit, allowed, config)
-        places, scores = self._nearest(query, self._wanted(len(self), limit, config))
-        if scores is None:
+        places, exact = self._nearest(query, self._wanted(len(self), limit, config))
+        if exact is None:
             return self._compare(query, limit, places)
-        return Found(self.ids[places], scores)
+        return Found(self.ids[places], exact)
+
+    def _on_device(self) -> Held | None:
+        """The rows on another device, copied at the first call; None where they stay here."""
+        if self._hold is None or self._held is not None:
+            return self._held
+        with self._holding:
+            if self._held is None and self._hold is not None:
+                self.check_all()
+                self._held = self._hold(self.rows)
+                if self._held is None:
+                    self._hold = None
+        return self._held
 
     def _wanted(self, count: int, limit: int, config: IndexConfig) -> int:
         """How many of ``count`` vectors have to be found for ``limit`` hits."""

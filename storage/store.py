@@ -21,6 +21,7 @@ from memnet.errors import EncoderMismatchError, StoreBusyError, StoreError
 from memnet.storage.bundle import open_bundle, restore_rows, write_bundle
 from memnet.storage.index_build import IndexStamp
 from memnet.storage.index_file import DamagedIndexError
+from memnet.storage.index_parts import Hold
 from memnet.storage.records import SCHEMA_VERSION, Records
 from memnet.storage.slots import (
     Changes,
@@ -36,7 +37,7 @@ from memnet.storage.slots import (
     StoreCounts,
     Symbols,
 )
-from memnet.storage.vector_index import IndexView, VectorIndex, saved_stamp
+from memnet.storage.vector_index import IndexView, VectorIndex, kept_as_wanted, saved_stamp
 
 _log = logging.getLogger("memnet")
 
@@ -81,6 +82,7 @@ class MemoryStore:
         create: bool = False,
         lock_seconds: float = 2.0,
         config: StoreConfig | None = None,
+        hold: Hold | None = None,
     ) -> None:
         """Open the store in the folder ``path``.
 
@@ -91,6 +93,7 @@ class MemoryStore:
             create: make the store if there is none.
             lock_seconds: how long a write waits for another writer.
             config: settings; None for the defaults.
+            hold: copies vectors to another device, to be compared there; None for the processor.
 
         Raises:
             EncoderMismatchError: the store was made with another encoder.
@@ -102,6 +105,7 @@ class MemoryStore:
         self.dimension = dimension
         self._lock_seconds = lock_seconds
         self._config = config or StoreConfig()
+        self._hold = hold
         self._stamp: IndexStamp | None = None
         _check_folder(self.path, create)
         self._read_only = not os.access(self.path, os.W_OK)
@@ -644,7 +648,7 @@ class MemoryStore:
 
     def _forget_index(self) -> None:
         """Make the index from the rows when it is wanted next; its file is not to be trusted."""
-        self._index, self._index_revision = VectorIndex(self.dimension, self._config.index), None
+        self._index, self._index_revision = self._empty_index(), None
 
     def _index_changes(self, index: VectorIndex, revision: Revision | None) -> Changes:
         """What an index of an earlier commit lacks, and what it holds too much.
@@ -663,12 +667,15 @@ class MemoryStore:
         loaded = self._opened_index()
         revision = None if loaded is None else self._records.revision_of(loaded[1].mark)
         if loaded is None or revision is None:
-            return VectorIndex(self.dimension, self._config.index), None
+            return self._empty_index(), None
         return loaded[0], revision
+
+    def _empty_index(self) -> VectorIndex:
+        return VectorIndex(self.dimension, self._config.index, self._hold)
 
     def _opened_index(self) -> tuple[VectorIndex, IndexStamp] | None:
         return VectorIndex.load(
-            self._index_path, self.fingerprint, self.dimension, self._config.index
+            self._index_path, self.fingerprint, self.dimension, self._config.index, self._hold
         )
 
     def _index_problems(self) -> list[str]:
@@ -701,12 +708,15 @@ class MemoryStore:
                 self._write_index(index, revision, index.view)
 
     def _save_index(self) -> None:
-        """Save the index if its file lacks much; called by the one writer, after its commits.
+        """Save the index if its file lacks much, or is of another kind than the settings name.
+
+        Called by the one writer, after its commits.
 
         The rows are safe by then: a file that can't be written costs time later, and no error.
         """
         try:
-            if not self._file_lacks_much():
+            as_wanted = kept_as_wanted(self._index_path, self._config.index)
+            if as_wanted and not self._file_lacks_much():
                 return
             with self._index_guard:
                 size = len(self._current_index())

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memnet.config import IndexConfig
-from memnet.storage.index_build import IndexStamp, saved_part, write_part
+from memnet.storage.index_build import IndexStamp, of_wanted_kind, saved_part, write_part
 from memnet.storage.index_file import DamagedIndexError, IndexFile
-from memnet.storage.index_parts import Part, best, import_faiss
+from memnet.storage.index_parts import Hold, Part, best, import_faiss
 from memnet.storage.slots import Hits
 
 _BLOCK = 16_384
@@ -75,8 +75,16 @@ class VectorIndex:
     Searching needs no lock, while another thread changes or saves the index as well.
     """
 
-    def __init__(self, dimension: int, config: IndexConfig | None = None) -> None:
-        """Make an empty index for vectors of width ``dimension``.
+    def __init__(
+        self, dimension: int, config: IndexConfig | None = None, hold: Hold | None = None
+    ) -> None:
+        """Make an empty index.
+
+        Args:
+            dimension: D, width of its vectors.
+            config: settings; None for the defaults.
+            hold: copies vectors that were saved to another device, to be compared there; None to
+                compare them here.
 
         Raises:
             DependencyError: FAISS is not installed.
@@ -84,6 +92,7 @@ class VectorIndex:
         import_faiss()
         self._config = config or IndexConfig()
         self._dimension = dimension
+        self._hold = hold
         self._guard = threading.Lock()
         self._saving = threading.Lock()
         self._said: dict[str, Any] = {}
@@ -97,8 +106,9 @@ class VectorIndex:
     @property
     def description(self) -> str:
         """Kind of the index and how well it finds, for people."""
-        if self._view.saved.codes is None:
-            return "flat inner product (exact)"
+        if self._view.saved.exact:
+            where = ", on the device" if self._view.saved.elsewhere else ""
+            return f"flat inner product (exact){where}"
         return (
             f"four-bit codes, the best {self._view.saved.reread} or more compared exactly "
             f"(recall@10 {self._said['recall']:.3f} when built)"
@@ -108,11 +118,11 @@ class VectorIndex:
         """What the index is made of, and the recall that was measured when it was built."""
         view = self._view
         return {
-            "kind": "flat" if view.saved.codes is None else "codes",
+            "kind": "flat" if view.saved.exact else "codes",
             "vectors": len(self),
             "fresh": int(np.count_nonzero(view.fresh_alive)),
             "removed": len(view.saved) - int(np.count_nonzero(view.saved_alive)),
-            "recall": 1.0 if view.saved.codes is None else self._said["recall"],
+            "recall": 1.0 if view.saved.exact else self._said["recall"],
         }
 
     def ids(self) -> NDArray[np.int64]:
@@ -176,7 +186,7 @@ class VectorIndex:
             view = view or self._view
             said = write_part(path, stamp, _blocks(view), self._config)
             file = IndexFile(path)
-            saved = saved_part(file, self._dimension, self._config)
+            saved = saved_part(file, self._dimension, self._config, self._hold)
             with self._guard:
                 now, written = self._view, view.fresh.ids[view.fresh_alive]
                 held = now.fresh.ids[now.fresh_alive]
@@ -188,20 +198,25 @@ class VectorIndex:
 
     @classmethod
     def load(
-        cls, path: Path, fingerprint: str, dimension: int, config: IndexConfig | None = None
+        cls,
+        path: Path,
+        fingerprint: str,
+        dimension: int,
+        config: IndexConfig | None = None,
+        hold: Hold | None = None,
     ) -> "tuple[VectorIndex, IndexStamp] | None":
         """Open a saved index; returns it with what its file says of itself.
 
         Returns None for a file that is missing, torn, foreign or of another encoder. Vectors are
         checked when they are first used.
         """
-        index = cls(dimension, config)
+        index = cls(dimension, config, hold)
         try:
             file = IndexFile(path)
             stamp = IndexStamp.of(file.said)
             if stamp.fingerprint != fingerprint or stamp.dimension != dimension:
                 return None
-            index._start_from(saved_part(file, dimension, index._config))
+            index._start_from(saved_part(file, dimension, index._config, hold))
             index._said = file.said
         except (OSError, DamagedIndexError):
             return None
@@ -254,6 +269,17 @@ def saved_stamp(path: Path) -> IndexStamp | None:
         return IndexStamp.of(IndexFile(path).said)
     except (OSError, DamagedIndexError):
         return None
+
+
+def kept_as_wanted(path: Path, config: IndexConfig) -> bool:
+    """Whether the index file at ``path`` is of the kind that the settings name, if they name one.
+
+    One that is missing or damaged is not.
+    """
+    try:
+        return config.kind == "auto" or of_wanted_kind(IndexFile(path), config)
+    except (OSError, DamagedIndexError):
+        return False
 
 
 def _empty(dimension: int) -> Part:

@@ -1,5 +1,6 @@
 import os
 import threading
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from numpy.typing import NDArray
 
 from memnet.config import IndexConfig, StoreConfig
+from memnet.device import DeviceVectors
 from memnet.storage import MemoryStore
 from memnet.storage.index_build import IndexStamp
 from memnet.storage.index_file import DamagedIndexError, IndexFile, writing
@@ -47,14 +49,15 @@ def filled(
 class AgainstNumPy(RuleBasedStateMachine):
     """Up to 200 vectors: every search compares all that could be among the hits exactly."""
 
-    @initialize(kind=st.sampled_from(sorted(_KINDS)))
-    def start(self, kind: str) -> None:
+    @initialize(kind=st.sampled_from(sorted(_KINDS)), held=st.booleans())
+    def start(self, kind: str, held: bool) -> None:
         import tempfile
 
         self.folder = tempfile.TemporaryDirectory()
         self.path = Path(self.folder.name) / "index"
         self.config = _KINDS[kind]
-        self.index = VectorIndex(DIMENSION, self.config)
+        self.hold = partial(DeviceVectors, device="cpu") if held else None
+        self.index = VectorIndex(DIMENSION, self.config, self.hold)
         self.twin: dict[int, NDArray[np.float32]] = {}
         self.last = 0
 
@@ -93,10 +96,11 @@ class AgainstNumPy(RuleBasedStateMachine):
         self.index.save(self.path, stamp(self.index))
         assert saved_stamp(self.path) == stamp(self.index)
         coded = self.config.kind == "codes" or (self.config.kind == "auto" and len(self.twin) > 100)
+        coded = coded and (self.hold is None or self.config.kind == "codes")
         expected = "codes" if coded and len(self.twin) >= 16 else "flat"
         assert self.index.details()["kind"] == expected
         if reopen:
-            loaded = VectorIndex.load(self.path, "toy", DIMENSION, self.config)
+            loaded = VectorIndex.load(self.path, "toy", DIMENSION, self.config, self.hold)
             assert loaded is not None
             assert loaded[0].description == self.index.description
             self.index = loaded[0]

@@ -22,6 +22,8 @@ _WINDOW_TOKENS = 256
 """Tokens the encoder was trained to see at once, with the two that mark start and end."""
 _BATCH_TOKENS = 1024
 """Tokens of a batch: enough for full speed, small enough for the cache of one core."""
+_DEVICE_BATCH_TOKENS = 16_384
+"""The same on another device: 64 texts of full length, whose attention takes 0.2 GB at a time."""
 
 
 class _Network(Protocol):
@@ -54,22 +56,34 @@ class MiniLMEncoder:
     dimension = 384
 
     def __init__(
-        self, folder: Path | None = None, threads: int = 1, eight_bits: bool | None = False
+        self,
+        folder: Path | None = None,
+        threads: int = 1,
+        eight_bits: bool | None = False,
+        device: str = "cpu",
     ) -> None:
         """Remember where the weights are.
 
         Args:
             folder: with model.safetensors and tokenizer.json; None for the installed package.
             threads: processor cores to use.
-            eight_bits: whether texts are encoded in eight bits, with ONNX Runtime; None for where
-                that is installed. Single tokens are always encoded in full.
+            eight_bits: whether texts are encoded in eight bits, with ONNX Runtime, which is on the
+                processor whatever the device; None for where that is installed and the device is
+                the processor. Single tokens are always encoded in full.
+            device: of torch, that is there.
 
         Raises:
             DependencyError: eight bits are wanted and ONNX Runtime is not installed.
         """
         self._folder = folder
-        self._threads = threads
-        self.eight_bits = eight_bits_installed() if eight_bits is None else eight_bits
+        self._device = device
+        if eight_bits is None:
+            eight_bits = device == "cpu" and eight_bits_installed()
+        self.eight_bits = eight_bits
+        # A GPU takes one large batch after the other.
+        here = device == "cpu" or eight_bits
+        self._threads = threads if here else 1
+        self._batch_tokens = _BATCH_TOKENS if here else _DEVICE_BATCH_TOKENS
         self._guard = threading.Lock()
         self._tokenizer: Any = None
         self._embedding: _Network | None = None
@@ -102,7 +116,7 @@ class MiniLMEncoder:
             for tokens in _token_windows(encoding.ids)
         ]
         # Batches of one length need neither padding nor mask.
-        batches = list(_batches(windows))
+        batches = list(_batches(windows, self._batch_tokens))
         vectors = np.zeros((len(texts), self.dimension), np.float32)
         for batch, pooled in zip(batches, self._embedded(network, batches), strict=True):
             for window, vector in zip(batch, pooled, strict=True):
@@ -126,7 +140,7 @@ class MiniLMEncoder:
             for text, encoding in enumerate(tokenizer.encode_batch(list(texts)))
         ]
         found: dict[int, TokenStates] = {}
-        for batch in _batches(windows):
+        for batch in _batches(windows, self._batch_tokens):
             tokens = np.array([window.tokens for window in batch], np.int64)
             for window, states in zip(batch, network.embed_tokens(tokens), strict=True):
                 places = [place for place, token in enumerate(window.tokens) if token == mention]
@@ -161,7 +175,7 @@ class MiniLMEncoder:
                 from memnet.encoders.network import SentenceNetwork
 
                 folder = self._checked_folder()
-                self._full = SentenceNetwork.load(folder / "model.safetensors")
+                self._full = SentenceNetwork.load(folder / "model.safetensors", self._device)
             return self._tokenizer, self._full
 
     def _checked_folder(self) -> Path:
@@ -183,11 +197,11 @@ def _token_windows(tokens: list[int]) -> Iterator[list[int]]:
         yield [first, *inner[start : start + step], last]
 
 
-def _batches(windows: list[_Window]) -> Iterator[list[_Window]]:
+def _batches(windows: list[_Window], tokens: int) -> Iterator[list[_Window]]:
     """Group windows by length, longest first, into batches of a bounded number of tokens."""
     ordered = sorted(windows, key=lambda window: -len(window.tokens))
     for length, same in groupby(ordered, key=lambda window: len(window.tokens)):
         group = list(same)
-        size = max(1, _BATCH_TOKENS // length)
+        size = max(1, tokens // length)
         for start in range(0, len(group), size):
             yield group[start : start + size]

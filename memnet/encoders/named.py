@@ -23,8 +23,12 @@ class NamedEncoder:
     Source: Reimers and Gurevych 2019.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, device: str = "cpu") -> None:
         """Load the model.
+
+        Args:
+            name: or folder of the model.
+            device: of torch, that is there.
 
         Raises:
             DependencyError: sentence-transformers is not installed.
@@ -39,7 +43,7 @@ class NamedEncoder:
             ) from error
         _check_modules(Path(name))
         try:
-            self._model: Any = SentenceTransformer(name, device="cpu")
+            self._model: Any = SentenceTransformer(name, device=device)
         except Exception as error:  # the library raises all kinds of them
             raise EncoderError(
                 f"the encoder {name!r} can't be loaded ({first_line(error)}); "
@@ -61,7 +65,7 @@ class NamedEncoder:
         masked = [text.replace(MENTION, tokenizer.mask_token or MENTION) for text in texts]
         found = self._model.encode(masked, output_value="token_embeddings", show_progress_bar=False)
         return [
-            TokenStates(_unit(states.numpy()), _places(tokenizer, text, len(states)))
+            TokenStates(_unit(states.cpu().numpy()), _places(tokenizer, text, len(states)))
             for text, states in zip(masked, found, strict=True)
         ]
 
@@ -115,5 +119,5 @@ def _digest(model: Any) -> str:
     digest = hashlib.sha256()
     for name, tensor in sorted(model.state_dict().items()):
         digest.update(name.encode())
-        digest.update(tensor.contiguous().numpy().tobytes())
+        digest.update(tensor.cpu().contiguous().numpy().tobytes())
     return digest.hexdigest()[:12]

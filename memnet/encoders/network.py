@@ -87,23 +87,32 @@ class SentenceNetwork(nn.Module):
     def embed(self, token_ids: NDArray[np.int64]) -> NDArray[np.float32]:
         """``forward`` from and to NumPy, without gradients: [B, T] int64 -> [B, D] float32."""
         with one_thread_each, torch.inference_mode():
-            vectors: NDArray[np.float32] = self(torch.from_numpy(token_ids)).numpy()
+            vectors: NDArray[np.float32] = self(self._placed(token_ids)).cpu().numpy()
         return vectors
 
     def embed_tokens(self, token_ids: NDArray[np.int64]) -> NDArray[np.float32]:
         """``tokens`` from and to NumPy, of length one: [B, T] int64 -> [B, T, D] float32."""
         with one_thread_each, torch.inference_mode():
-            states = nn.functional.normalize(self.tokens(torch.from_numpy(token_ids)), dim=-1)
-            vectors: NDArray[np.float32] = states.numpy()
+            states = nn.functional.normalize(self.tokens(self._placed(token_ids)), dim=-1)
+            vectors: NDArray[np.float32] = states.cpu().numpy()
         return vectors
 
+    def _placed(self, token_ids: NDArray[np.int64]) -> Tensor:
+        """Token ids [B, T] int64 on the device of the weights."""
+        return torch.from_numpy(token_ids).to(self.words.weight.device)
+
     @classmethod
-    def load(cls, path: Path) -> "SentenceNetwork":
-        """Read BERT weights from a safetensors file, which stays mapped rather than copied."""
+    def load(cls, path: Path, device: str = "cpu") -> "SentenceNetwork":
+        """Read BERT weights from a safetensors file.
+
+        Args:
+            path: of the file, which stays mapped rather than copied where ``device`` is "cpu".
+            device: of torch, that is there.
+        """
         with WithoutInitialisation():
             network = cls()
         network.load_state_dict(bert_tensors(path), assign=True)
-        network.requires_grad_(False)
+        network.requires_grad_(False).to(device)
         pack_linear_layers(network)
         return network.eval()
 

@@ -66,6 +66,8 @@ class EightBitLinear(nn.Module):
 def pack_linear_layers(module: nn.Module, eight_bits: bool = False) -> None:
     """Put packed layers in the place of the linear layers of a module, where oneDNN is there.
 
+    Layers on another device than the processor stay as they are.
+
     Args:
         module: is changed.
         eight_bits: whether to calculate in eight bits, where that is there too.
@@ -75,5 +77,5 @@ def pack_linear_layers(module: nn.Module, eight_bits: bool = False) -> None:
     whole = eight_bits and hasattr(torch.ops.onednn, "qlinear_pointwise")
     for parent in list(module.modules()):
         for name, child in list(parent.named_children()):
-            if isinstance(child, nn.Linear):
+            if isinstance(child, nn.Linear) and child.weight.device.type == "cpu":
                 setattr(parent, name, EightBitLinear(child) if whole else PackedLinear(child))

@@ -37,7 +37,7 @@ def answer_stories(
     """Answer the questions of some stories, all in one batch.
 
     Args:
-        model: in evaluation mode.
+        model: in evaluation mode, on any device.
         stories: their answers, if they have any, are not looked at.
         hops: most hops; None for the model's own number.
 
@@ -46,11 +46,12 @@ def answer_stories(
     """
     blank = [story._replace(answers=[()] * len(story.questions)) for story in stories]
     with one_thread_each:
-        output = model(joined([model.numbers(story) for story in blank]), hops=hops)
+        batch = joined([model.numbers(story) for story in blank])
+        output = model(batch.to(model.kinds.device), hops=hops)
     best, numbers = output.decoded.logits.log_softmax(dim=-1).max(dim=-1)
-    attention = output.trace.weights.transpose(1, 2).numpy()
-    halting = output.trace.halting.transpose(1, 2).numpy()
-    alignments = output.decoded.alignments.numpy()
+    attention = output.trace.weights.transpose(1, 2).cpu().numpy()
+    halting = output.trace.halting.transpose(1, 2).cpu().numpy()
+    alignments = output.decoded.alignments.cpu().numpy()
     answers: list[list[StoryAnswer]] = []
     for row, (story, logs, words) in enumerate(
         zip(stories, best.tolist(), numbers.tolist(), strict=True)

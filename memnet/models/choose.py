@@ -6,6 +6,7 @@ from typing import Protocol
 
 from memnet.config import Config
 from memnet.controllers import TextController
+from memnet.device import find_device
 from memnet.encoders import Encoder
 from memnet.models.fact_answers import FactAnswers
 from memnet.models.reader import LazyReader
@@ -45,6 +46,7 @@ def answers_of(
 
     Raises:
         ModelError: there is no such model, or it can't be loaded.
+        DeviceError: the device of the settings is not there.
     """
     untrained = str(model) == UNTRAINED
     loaded = (
@@ -53,5 +55,6 @@ def answers_of(
     if isinstance(loaded, TextController):
         return TextAnswers(store, encoder.encode, loaded, reader, str(model), config, on_read)
     if isinstance(loaded, StoryModel):
+        loaded.to(find_device(config.device))
         return StoryAnswers(store, loaded, str(model), config.story)
     return FactAnswers(store, encoder, *loaded, str(model), config.facts)

@@ -95,22 +95,25 @@ def load_span_network(folder: Path, dropout: float = 0.0) -> SpanNetwork:
     return network
 
 
-def load_reader(folder: Path, longest: int, threads: int = 1) -> ExtractiveReader:
-    """A reader as it was saved, ready to read.
+def load_reader(
+    folder: Path, longest: int, threads: int = 1, device: str = "cpu"
+) -> ExtractiveReader:
+    """A reader as it was saved, ready to read; in eight bits where that is on the processor.
 
     Args:
         folder: of the reader.
         longest: most tokens to read together.
         threads: processor cores to use.
+        device: of torch, that is there.
 
     Raises:
         ModelError: the folder holds no whole reader, or one of another encoder.
         EncoderError: the encoder's package is missing or damaged.
     """
-    network = load_span_network(folder).eval().requires_grad_(False)
+    network = load_span_network(folder).eval().requires_grad_(False).to(device)
     pack_linear_layers(network.encoder, eight_bits=True)
     packer = Packer(load_tokenizer(checked_folder()), longest)
-    return ExtractiveReader(network, packer, threads)
+    return ExtractiveReader(network, packer, threads, device)
 
 
 class LoadedReader(NamedTuple):
@@ -123,13 +126,15 @@ class LoadedReader(NamedTuple):
 class LazyReader:
     """A reader, loaded when it is first needed. Thread-safe."""
 
-    def __init__(self, name: str | os.PathLike[str]) -> None:
+    def __init__(self, name: str | os.PathLike[str], device: str = "cpu") -> None:
         """Remember the reader.
 
         Args:
             name: "sentences" for none, "spans", a folder that ``memnet train reader`` made, or
                 the name or folder of an extractive model of the transformers library.
+            device: of torch, that is there.
         """
+        self._device = device
         self.folder = _reader_folder(name)
         self._name = None if self.folder or str(name) in (SPANS, SENTENCES) else os.fspath(name)
         self._guard = threading.Lock()
@@ -151,10 +156,10 @@ class LazyReader:
             if self._loaded is None:
                 if self.folder is not None:
                     calibration = load_calibration(self.folder)
-                    reader = load_reader(self.folder, longest, threads)
+                    reader = load_reader(self.folder, longest, threads, self._device)
                     self._loaded = LoadedReader(reader, calibration)
                 elif self._name is not None:
-                    self._loaded = LoadedReader(NamedReader(self._name), None)
+                    self._loaded = LoadedReader(NamedReader(self._name, self._device), None)
             return self._loaded
 
 

@@ -114,7 +114,7 @@ def load_model(
             f"{_TEXT!r}; give a model that 'memnet train' made"
         )
     try:
-        with torch.random.fork_rng():
+        with torch.random.fork_rng(devices=[]):
             if kind == _TEXT:
                 return _filled(lambda: TextController(hop), tensors, folder)
             if kind == _STORY:

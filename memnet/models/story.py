@@ -48,6 +48,10 @@ class StoryBatch(NamedTuple):
     answers: Tensor
     """[B, Q, L] int64, with ``END``; all ``PADDING`` where the answer is not known."""
 
+    def to(self, device: torch.device) -> "StoryBatch":
+        """The same on a device."""
+        return StoryBatch(*(tensor.to(device) for tensor in self))
+
 
 class AskedStory(NamedTuple):
     """Words of a story and of what is asked about it."""

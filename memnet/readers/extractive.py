@@ -54,17 +54,21 @@ class Reader(Protocol):
 class ExtractiveReader:
     """Reads passages for a question and points at answers."""
 
-    def __init__(self, network: SpanNetwork, packer: Packer, threads: int = 1) -> None:
+    def __init__(
+        self, network: SpanNetwork, packer: Packer, threads: int = 1, device: str = "cpu"
+    ) -> None:
         """Join a trained network and what makes its input.
 
         Args:
             network: in evaluation mode.
             packer: of its tokens.
             threads: processor cores to use: packs are read side by side, a single one on all.
+            device: of torch, where the network is.
         """
         self._network = network
         self._packer = packer
         self._threads = threads
+        self._device = device
 
     def read(self, question: str, passages: Sequence[Passage]) -> Reading:
         """Read passages, several at a time.
@@ -97,8 +101,9 @@ class ExtractiveReader:
 
     def _of_pack(self, pack: Pack) -> SpanScores:
         with torch.inference_mode():
-            scores: SpanScores = self._network(*pack.inputs())
-        return scores
+            inputs = (part.to(self._device) for part in pack.inputs())
+            scores: SpanScores = self._network(*inputs)
+            return SpanScores(*(part.cpu() for part in scores))
 
 
 def _spans(pack: Pack, scores: SpanScores, weight: float) -> list[Span]:

@@ -24,8 +24,12 @@ class NamedReader:
     the least likely "no answer" among these, share one softmax.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, device: str = "cpu") -> None:
         """Load the model.
+
+        Args:
+            name: or folder of the model.
+            device: of torch, that is there.
 
         Raises:
             DependencyError: transformers is not installed.
@@ -41,6 +45,7 @@ class NamedReader:
         try:
             self._tokenizer: Any = AutoTokenizer.from_pretrained(name, use_fast=True)
             self._model: Any = AutoModelForQuestionAnswering.from_pretrained(name).eval()
+            self._model.to(device)
         except Exception as error:  # the library raises all kinds of them
             raise ModelError(
                 f"there is no reader {name!r} ({first_line(error)}); expected 'spans', "
@@ -81,12 +86,12 @@ class NamedReader:
         offsets = windows.pop("offset_mapping").tolist()
         windows.pop("overflow_to_sample_mapping")
         with one_thread_each, torch.inference_mode():
-            output = self._model(**windows)
+            output = self._model(**windows.to(self._model.device))
         found: list[tuple[Span, float]] = []
         nothing = float("inf")
         for row, places in enumerate(offsets):
             inside = torch.tensor([one == 1 for one in windows.sequence_ids(row)])
-            start, end = output.start_logits[row], output.end_logits[row]
+            start, end = output.start_logits[row].cpu(), output.end_logits[row].cpu()
             nothing = min(nothing, float(start[0] + end[0]))
             found += [
                 (Span(number, places[first][0], places[last][1], 0.0), score)

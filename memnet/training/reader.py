@@ -55,6 +55,7 @@ def train_reader(
     bfloat16: bool = False,
     on_epoch: Callable[[EpochReport], None] = lambda _: None,
     threads: int | None = None,
+    device: str = "cpu",
 ) -> float:
     """Train a reader and keep it in ``out``; a run that was stopped goes on from there.
 
@@ -67,6 +68,7 @@ def train_reader(
         bfloat16: multiply in 16 bits, faster where the processor has instructions for it.
         on_epoch: called after each part of a pass.
         threads: processor cores to use; None leaves torch's setting.
+        device: of torch, that is there.
 
     Returns:
         What the kept reader reached on the dev examples, 0..1: the mean F1 of those that have an
@@ -83,7 +85,7 @@ def train_reader(
     network = encoder_network(_DROPOUT) if start is None else load_span_network(start, _DROPOUT)
     for embedding in (network.encoder.words, network.encoder.positions):
         embedding.requires_grad_(False)
-    task = _Reading(network, data, seed, bfloat16)
+    task = _Reading(network, data, seed, bfloat16, device)
     config = TrainingConfig(
         epochs=task.parts(passes or _PASSES),
         patience=task.parts(passes or _PASSES),
@@ -109,8 +111,11 @@ def train_reader(
 class _Reading:
     """Reading passages, as a task for the training loop."""
 
-    def __init__(self, network: SpanNetwork, data: ReaderData, seed: int, bfloat16: bool) -> None:
-        self._network = network
+    def __init__(
+        self, network: SpanNetwork, data: ReaderData, seed: int, bfloat16: bool, device: str
+    ) -> None:
+        self._network = network.to(device)
+        self._device = device
         self._data = data
         self._seed = seed
         self._bfloat16 = bfloat16
@@ -141,10 +146,10 @@ class _Reading:
 
     def loss(self, batch: list[PackedExample], _progress: float) -> Tensor:
         """Mean negative log-likelihood of what is right."""
-        token_ids, segments, allowed, mask = _padded(batch)
-        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=self._bfloat16):
+        token_ids, segments, allowed, mask = (part.to(self._device) for part in _padded(batch))
+        with torch.autocast(token_ids.device.type, dtype=torch.bfloat16, enabled=self._bfloat16):
             scores = self._network(token_ids, segments, allowed, mask)
-        kinds = torch.tensor([example.kind for example in batch])
+        kinds = torch.tensor([example.kind for example in batch], device=self._device)
         return span_loss(scores, [example.spans for example in batch], kinds)
 
     def valid_errors(self) -> dict[str, float]:
@@ -152,7 +157,7 @@ class _Reading:
 
         Where some have none, also one minus how well the reader tells these from the others.
         """
-        reader = ExtractiveReader(self._network, self._packer)
+        reader = ExtractiveReader(self._network, self._packer, device=self._device)
         dev = self._data.dev
         read = [reader.read(one.question, _passages(one)) for one in dev]
         lost = [

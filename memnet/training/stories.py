@@ -115,7 +115,7 @@ def train_stories(
             answer; else from answers alone.
         renaming: let names that mean nothing by themselves change places in each story anew,
             where the tasks are those of bAbI.
-        device: of torch, such as "cpu" or "cuda".
+        device: of torch, that is there.
         threads: processor cores to use; None for torch's own number.
 
     Returns:
@@ -245,9 +245,8 @@ class StoryTask:
         return _Example(task, self._model.numbers(asked_story(story)), supports)
 
     def _joined(self, examples: Sequence[_Example]) -> StoryBatch:
-        device = self._model.kinds.device
         batch = joined([example.numbers for example in examples])
-        return StoryBatch(*(tensor.to(device) for tensor in batch))
+        return batch.to(self._model.kinds.device)
 
     def _note(self, examples: Sequence[_Example], right: Tensor, asked: Tensor) -> None:
         """Update the running training errors."""

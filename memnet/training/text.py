@@ -128,7 +128,7 @@ class _Learner:
 
     def learn(self, questions: Sequence[tuple[Question, float]]) -> TextController:
         """A controller trained hop by hop: the links of a hop depend on what the one before saw."""
-        with one_thread_each, torch.random.fork_rng():
+        with one_thread_each, torch.random.fork_rng(devices=[]):
             torch.manual_seed(self._seed)
             controller = TextController(self._config)
             for hop in range(_HOPS):

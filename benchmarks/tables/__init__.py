@@ -1,0 +1,1 @@
+"""The tables of benchmarks/README.md, made from the result files."""

@@ -1,0 +1,70 @@
+"""Write the tables of benchmarks/README.md from the result files, or check that they are current.
+
+python -m benchmarks.tables [--check]
+"""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from benchmarks.tables import documents, learned, stores
+from benchmarks.tables.neighbours import neighbours
+
+_PAGE = Path(__file__).parents[1] / "README.md"
+_RESULTS = _PAGE.parent / "results"
+
+
+def page() -> str:
+    """The page with its tables as they should be."""
+    text = _PAGE.read_text(encoding="utf-8")
+    for name, table in _tables().items():
+        start, end = f"<!-- {name} -->\n", f"\n<!-- /{name} -->"
+        before, _, rest = text.partition(start)
+        text = before + start + table + end + rest.partition(end)[2]
+    return text
+
+
+def _tables() -> dict[str, str]:
+    """Each table by its name on the page."""
+    sparse = {name: _result(f"sparse-{name}") for name in ("facts", "passages")}
+    return {
+        "kills": stores.kills(_result("kills")),
+        "soak": stores.soak(_result("soak")),
+        "forget": stores.forget(_result("forget")),
+        "multihop": documents.multihop(_result("multihop")),
+        "recall": documents.recall(_result("recall")),
+        "eight_bits": documents.eight_bits(_result("eight_bits")),
+        "ingest": documents.ingest(_result("ingest")),
+        "neighbours": neighbours(_result("neighbours")),
+        "answers": documents.answers(_result("answers")),
+        "facts": learned.facts(_result("facts")),
+        "stories": learned.stories(_result("stories")),
+        "stories-1k": learned.stories(_result("stories-1k"), timed=False),
+        "story_seeds": learned.story_seeds(_results("stories-seed-*")),
+        "sparse_attention": learned.sparse_attention(sparse),
+        "scale": stores.scale(_result("scale")),
+        "memory_tasks": learned.memory_tasks(_results("memory-*.json")),
+        "fuzz": stores.fuzz(_results("fuzz-*.json")),
+        "bounded_memory": stores.bounded_memory(_result("bounded_memory")),
+    }
+
+
+def _results(pattern: str) -> list[Any]:
+    return [_result(path.stem) for path in sorted(_RESULTS.glob(pattern))]
+
+
+def _result(name: str) -> Any:
+    return json.loads((_RESULTS / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def main() -> None:
+    """Write the page, or exit with 1 if ``--check`` finds it out of date."""
+    if "--check" not in sys.argv:
+        _PAGE.write_text(page(), encoding="utf-8")
+    elif _PAGE.read_text(encoding="utf-8") != page():
+        sys.exit(f"{_PAGE} is out of date; run 'python -m benchmarks.tables'")
+
+
+if __name__ == "__main__":
+    main()

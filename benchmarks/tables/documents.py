@@ -1,0 +1,166 @@
+"""Tables about documents: evidence, answers, the encoder and ingest."""
+
+from typing import Any
+
+from benchmarks.tables.markdown import SETS, head, interval, page_part, percent, row, times
+
+_NO_TIMES = " | "
+"""Two empty cells."""
+_KINDS_OF_ENCODER = ("full", "eight bits")
+
+
+def multihop(results: dict[str, Any]) -> str:
+    """The tables of the end-to-end benchmark over documents."""
+    rows = head("questions", "n", "Recall@1", "@2", "@5", "@10", "ask p50", "p95")
+    for name, title in SETS.items():
+        scores = results["questions"][name]
+        recalls = (percent(scores[f"recall@{first}"]) for first in (1, 2, 5, 10))
+        rows.append(row(title, str(scores["n"]), *recalls, *times(scores["latency_ms"])))
+    ingested, cold = results["ingest"], results["cold_ask_seconds"]
+    by_part = ", ".join(f"{ratio:.2f}" for ratio in ingested["ratio_by_part"])
+    neighbour = ingested["sentence_transformers_flat_faiss_passages_per_second"]
+    rows += [
+        "",
+        *head("", "measured"),
+        row("passages in one store", f"{ingested['passages']:,}"),
+        row("ingest", f"{ingested['memnet_passages_per_second']:.1f} passages/s"),
+        row("sentence-transformers + flat FAISS, taking turns", f"{neighbour:.1f} passages/s"),
+        row("ratio (by part of the corpus)", f"{ingested['ratio']:.2f} ({by_part})"),
+        row("the same files again, whole command", f"{results['reingest_seconds']:.1f} s"),
+        row(
+            "cold `memnet ask`, whole process, median (min to max)",
+            f"{cold['median']:.2f} s ({cold['minimum']:.2f} to {cold['maximum']:.2f})",
+        ),
+        row("store on disk", f"{results['store_bytes'] / 2**20:.0f} MiB"),
+    ]
+    return page_part(rows, results["environment"])
+
+
+def recall(results: dict[str, Any]) -> str:
+    """The tables of recall by kind of question."""
+    rows: list[str] = []
+    for kind, title in (("titled", "with titles"), ("untitled", "titles removed")):
+        if kind not in results:
+            continue
+        ways = results[kind]
+        rows += head(f"Recall@5, {title}", "n", *ways, "95 % interval", "ask p50", "p95")
+        for name, set_title in SETS.items():
+            found = {way: ways[way][name] for way in ways}
+            both = times(found["trained"]["latency_ms"])
+            rows.append(_recall_row(set_title, {w: f["all"] for w, f in found.items()}, *both))
+            if kind == "titled":
+                rows += [
+                    _recall_row(
+                        f"- {own}", {w: f["kinds"][own] for w, f in found.items()}, _NO_TIMES
+                    )
+                    for own in found["trained"]["kinds"]
+                ]
+        rows.append("")
+    return page_part(rows[:-1], results["environment"])
+
+
+def _recall_row(title: str, ways: dict[str, Any], *latency: str) -> str:
+    means = (percent(scores["recall@5"]) for scores in ways.values())
+    last = ways["trained"]
+    return row(title, str(last["n"]), *means, interval(last), *latency)
+
+
+def eight_bits(results: dict[str, Any]) -> str:
+    """The tables of the encoder in eight bits."""
+    cosine, speed, found = (results[name] for name in ("cosine", "speed", "recall@5"))
+    rows = head("encoder", "passages per core second", "one question, core ms", "times in full")
+    titles = {"full": "in full", "onnx": "eight bits, ONNX Runtime", "torch": "eight bits, torch"}
+    for name, title in titles.items():
+        rate, query = speed[name]["passages_per_second"], speed[name]["query_ms"]
+        ratio = rate / speed["full"]["passages_per_second"]
+        rows.append(row(title, f"{rate:.1f}", f"{query:.1f}", f"{ratio:.2f}"))
+    rows += [
+        "",
+        f"Cosine of both vectors of {cosine['n']:,} windows: mean {cosine['mean']:.4f}, first "
+        f"percentile {cosine['first percentile']:.4f}, worst {cosine['worst']:.4f}.",
+        "",
+        *head("Recall@5", *SETS.values()),
+    ]
+    ways = {
+        "full": "store and questions in full",
+        "eight bits": "both in eight bits",
+        "mixed": "store in full, questions in eight bits",
+    }
+    rows += [
+        row(title, *(percent(found[way][name]) for name in SETS)) for way, title in ways.items()
+    ]
+    return page_part(rows, results["environment"])
+
+
+def ingest(results: dict[str, Any]) -> str:
+    """The table of what ingest and answers cost beside the encoder."""
+    kinds = [results["ingest"][kind] for kind in _KINDS_OF_ENCODER]
+    beside = [1 - one["encoder_core_seconds"] / one["core_seconds"] for one in kinds]
+    waiting = [1 - one["encoder_seconds"] / one["seconds"] for one in kinds]
+    hops = [results["one hop"][kind] for kind in _KINDS_OF_ENCODER]
+    rows = [
+        *head("", "in full", "eight bits"),
+        row(
+            f"ingest, {kinds[0]['passages']:,} passages: share beside the encoder, of core time",
+            *(f"{percent(share)} %" for share in beside),
+        ),
+        row("the same, of clock time", *(f"{percent(share)} %" for share in waiting)),
+        row("evidence with one hop, core time", *(f"{one['core_ms']:.1f} ms" for one in hops)),
+        row("of that beside the encoder", *(f"{one['beside_core_ms']:.1f} ms" for one in hops)),
+        "",
+        *head("unchanged", "core time", "clock"),
+    ]
+    for name, title in (("again", "passages of one file"), ("files", "small files")):
+        own = results[name]
+        seconds = (f"{own[clock]:.1f} s" for clock in ("core_seconds", "seconds"))
+        rows.append(row(f"{own['passages']:,} {title}", *seconds))
+    return page_part(rows, results["environment"])
+
+
+def answers(results: dict[str, Any]) -> str:
+    """The tables of short answers and their confidence."""
+    rows = head(
+        "questions", "n", "F1", "95 % interval", "EM", "F1 of the best candidate", "withheld, %"
+    )
+    for name, title in {**SETS, "squad": "SQuAD, with an answer"}.items():
+        found = results["from the store"][name]
+        rows.append(_answers_row(title, found["all"]))
+        rows += [_answers_row(f"- {kind}", one) for kind, one in found["kinds"].items()]
+    unknown = results["from the store"]["squad"]["without an answer"]
+    given, confidence = results["given"], results["confidence"]
+    bins = confidence["reliability"]
+    rows += [
+        "",
+        *head("", "measured"),
+        row(
+            f"SQuAD, given the right paragraph (n = {given['n']}): F1, EM",
+            f"{percent(given['f1'])}, {percent(given['em'])}",
+        ),
+        row(
+            f"SQuAD, without an answer (n = {unknown['n']}): withheld",
+            f"{percent(unknown['withheld'])} %",
+        ),
+        row(
+            "confidence tells SQuAD questions with an answer from those without: AUROC",
+            f"{confidence['answerable_auroc']:.3f}",
+        ),
+        row(
+            "the reader's own score, given the paragraph: AUROC",
+            f"{given['answerable_auroc']:.3f}",
+        ),
+        row(
+            f"expected calibration error (n = {confidence['n']}, all sets)",
+            f"{confidence['calibration_error']:.3f}",
+        ),
+        row("`Engine.ask`, all sets, p50, p95", ", ".join(times(results["latency_ms"], digits=0))),
+        "",
+        *head("answers by confidence", *(str(one["size"]) for one in bins)),
+        row("mean confidence", *(f"{one['confidence']:.2f}" for one in bins)),
+        row("best candidate right", *(f"{one['right']:.2f}" for one in bins)),
+    ]
+    return page_part(rows, results["environment"])
+
+
+def _answers_row(title: str, one: dict[str, Any]) -> str:
+    scores = (percent(one[name]) for name in ("em", "f1 of the best candidate", "withheld"))
+    return row(title, str(one["n"]), percent(one["f1"]), interval(one), *scores)

@@ -1,0 +1,160 @@
+"""Tables about stores: what they survive, and what search, forgetting and long runs cost."""
+
+from collections.abc import Callable
+from typing import Any
+
+from benchmarks.tables.markdown import head, page_part, row, source, times
+
+
+def kills(results: dict[str, Any]) -> str:
+    """The table of processes that were killed, and of copies taken while a process wrote."""
+    store, copies, command = (results[part] for part in ("store", "copies", "command"))
+    ended = command["ended before the kill"]
+    counts = {
+        "kills of processes that change a store": store["kills"],
+        "- while opening it": store["while opening"],
+        "- within a change, which was then there as a whole": store["within a change, kept"],
+        "- within a change, which was then not there at all": store["within a change, not kept"],
+        "commits acknowledged before the kills": store["acknowledged commits"],
+        "commits lost, half-written sources, results that differ from brute force": 0,
+        "index files behind the rows after the kill": store["index file older"],
+        "copies taken while a process writes": copies["copies"],
+        "- of one commit": copies.get("right", 0),
+        "- torn, and refused when opened": copies.get("refused", 0),
+        "kills of `memnet ingest` with the real encoder": command["kills"],
+        "- which had ended before": ended,
+        "- which had committed, and not ended": command["committed before the kill"] - ended,
+    }
+    rows = head("", "count") + [row(what, f"{count:,}") for what, count in counts.items()]
+    return page_part(rows, results["environment"])
+
+
+def scale(results: dict[str, Any]) -> str:
+    """The tables of vector search by size."""
+    rows = head(
+        "vectors", "kind", "recall@10", "@100", "p50", "p95", "p50, first time",
+        "processor time p50", "FAISS alone p50", "ratio", "opened", "built",
+        "processor time of that", "file",
+    )  # fmt: skip
+    named = {f"{int(size):,}": one for size, one in results["sizes"].items()}
+    named[f"{results['random']['vectors']:,} of any direction"] = results["random"]
+    rows += [row(name, *_scale_cells(one)) for name, one in named.items()]
+    rows += ["", *head("a million, codes", "recall@10", "p50", "p95")]
+    for name, one in results["changed"].items():
+        what = name.replace("unsaved", "changes that are not saved")
+        recall = f"{one['recall@10']:.4f}"
+        rows.append(row(f"{what} {one.get('changes', '')}", recall, *times(one, digits=2)))
+    rows += [
+        "",
+        _ten_million(results["sizes"]),
+        "",
+        f"Median cosines with the nearest, 10th and 50th nearest of "
+        f"{results['real']['vectors']:,}: real {_cosines(results['real'])}, made "
+        f"{_cosines(results['made'])}. Queries: {results['questions']} questions; the last row's "
+        "are of any direction as well.",
+    ]
+    return page_part(rows, results["environment"])
+
+
+def _scale_cells(one: dict[str, Any]) -> list[str]:
+    medians = (one["unchecked_ms"], one["processor_ms"], one["faiss"]["ms"])
+    return [
+        one["kind"],
+        f"{one['recall@10']:.4f}",
+        f"{one['recall@100']:.4f}",
+        *times(one["ms"], digits=2),
+        *(f"{median['p50']:.2f} ms" for median in medians),
+        f"{one['over_faiss']:.2f}",
+        f"{one['open_ms']:.1f} ms",
+        f"{one['build_seconds']:.0f} s",
+        f"{one['build_processor_seconds']:.0f} s",
+        f"{one['file_bytes'] / 2**20:,.0f} MiB",
+    ]
+
+
+def _ten_million(sizes: dict[str, Any]) -> str:
+    """Ten million by the line through the two largest sizes."""
+
+    def reached(read: Callable[[dict[str, Any]], float]) -> float:
+        (few, low), (many, high) = ((int(n), read(one)) for n, one in list(sizes.items())[-2:])
+        return high + (high - low) / (many - few) * (10_000_000 - many)
+
+    return (
+        "Extrapolated along the line through the last two sizes, not measured: ten million take "
+        f"{reached(lambda one: one['ms']['p50']):.0f} ms at p50, "
+        f"{reached(lambda one: one['build_processor_seconds']):.0f} s of processor time to build, "
+        f"{reached(lambda one: one['open_ms']) / 1000:.1f} s to open and "
+        f"{reached(lambda one: one['file_bytes']) / 2**30:.0f} GiB of file."
+    )
+
+
+def _cosines(one: dict[str, Any]) -> str:
+    return ", ".join(f"{cosine:.3f}" for cosine in one["cosines"].values())
+
+
+def soak(results: dict[str, Any]) -> str:
+    """The table of the long run."""
+    counts = results["counts"]
+    rows = [
+        f"{results['minutes']:g} minutes, one writer and two readers of two threads each: "
+        f"{counts['ask']:,} questions, {counts['look']:,} looks at a pair, "
+        f"{counts['replace']:,} pairs replaced, {counts['forget']:,} forgotten, "
+        f"{counts['tell']:,} statements told; {len(results['errors'])} errors, "
+        f"{len(results['problems'])} problems found by `verify` at the end.",
+        "",
+        *head("MiB", "after a third", "at the end", "an hour, by the slope in between"),
+    ]
+    for name, size in results["growth"].items():
+        reached = (f"{size[when]:.1f}" for when in ("after_a_third", "at_the_end"))
+        rows.append(row(name, *reached, f"{size['per_hour']:+.1f}"))
+    return page_part(rows, results["environment"])
+
+
+def forget(results: dict[str, Any]) -> str:
+    """The table of forgetting one document."""
+    rows = head(
+        "passages", "forget p50", "p95", "largest", "search after it p50", "open and search p50",
+        "the same, index file behind",
+    )  # fmt: skip
+    for size in results["sizes"]:
+        delete = size["delete_ms"]
+        rows.append(
+            row(
+                f"{size['passages']:,}",
+                *times(delete),
+                f"{delete['largest']:.1f} ms",
+                f"{size['search_after_it_ms']['p50']:.1f} ms",
+                f"{size['open_and_search_ms']['p50']:.0f} ms",
+                f"{size['open_and_catch_up_ms']['p50']:.0f} ms",
+            )
+        )
+    return page_part(rows, results["environment"])
+
+
+def fuzz(runs: list[dict[str, Any]]) -> str:
+    """The table of bad inputs, the doors of several runs together."""
+    rows = head("door", "inputs", "taken", "refused", "failures", "slowest")
+    # A door that two runs tried with the same seeds counts once.
+    doors = {name: one for run in runs for name, one in run["doors"].items()}
+    for name, one in doors.items():
+        counts = (f"{one.get(what, 0):,}" for what in ("inputs", "taken", "refused"))
+        slowest = f"{one.get('slowest_seconds', 0):.2f} s"
+        rows.append(row(name, *counts, str(one["failures"]), slowest))
+    inputs, failures = (sum(one[name] for one in doors.values()) for name in ("inputs", "failures"))
+    rows.append(row("all", f"{inputs:,}", "", "", str(failures), ""))
+    return "\n\n".join(["\n".join(rows), *(source(run["environment"]) for run in runs)])
+
+
+def bounded_memory(results: dict[str, Any]) -> str:
+    """The table of the memory of an ingest, as it goes on."""
+    rows = head(
+        "input stored", "documents", "slots", "peak of the process", "of it vectors", "after"
+    )
+    for mark in results["marks"]:
+        counts = (f"{mark[what]:,}" for what in ("documents", "slots"))
+        sizes = f"{mark['peak_mib']:.0f} MiB", f"{mark['vectors_mib']:.1f} MiB"
+        rows.append(row(f"{mark['megabytes']:,} MB", *counts, *sizes, f"{mark['seconds']:,} s"))
+    given = results["input"]
+    made = f"Input of {given['bytes'] / 1e6:,.0f} MB in {given['files']:,} files"
+    ended = "read to its end" if results["marks"][-1]["end"] else "the run was stopped before"
+    return page_part([*rows, "", f"{made}; {ended}."], results["environment"])

@@ -1,0 +1,21 @@
+"""``memnet train``: a command for each preset."""
+
+import click
+
+from memnet.cli.train.documents import confidence, reader, text
+from memnet.cli.train.facts import facts
+from memnet.cli.train.stories import babi
+
+
+@click.group()
+def train() -> None:
+    """Train a model, to be used with --model.
+
+    \b
+    Example:
+      memnet train babi --data stories/ --out my-model
+    """
+
+
+for preset in (babi, facts, text, reader, confidence):
+    train.add_command(preset)
