@@ -20,6 +20,7 @@ from memnet.storage.slots import (
     DigestedSlot,
     Keys,
     NewSource,
+    Postings,
     Revision,
     Slot,
     SourceState,
@@ -27,7 +28,6 @@ from memnet.storage.slots import (
     Symbols,
     Usage,
 )
-from memnet.storage.terms import query_terms
 
 SCHEMA_VERSION = 4
 
@@ -196,6 +196,40 @@ def _spaced(statement: object) -> str:
     return " ".join(str(statement).split())
 
 
+class Tokenizer:
+    """Takes words apart as the text search does, by a text search of its own in memory."""
+
+    def __init__(self) -> None:
+        self._connection = sqlite3.connect(
+            ":memory:", isolation_level=None, check_same_thread=False
+        )
+        self._connection.execute(
+            "CREATE VIRTUAL TABLE given USING fts5 "
+            "(word, content='', tokenize='porter unicode61 remove_diacritics 2')"
+        )
+        self._connection.execute("CREATE VIRTUAL TABLE token USING fts5vocab(given, instance)")
+
+    def close(self) -> None:
+        """Close its connection."""
+        self._connection.close()
+
+    def tokens(self, words: Sequence[str]) -> list[list[str]]:
+        """The tokens of each word, in their order."""
+        found: list[list[str]] = [[] for _ in words]
+        self._connection.execute("BEGIN")
+        try:
+            self._connection.executemany(
+                "INSERT INTO given (rowid, word) VALUES (?, ?)", enumerate(words)
+            )
+            for place, token in self._connection.execute(
+                "SELECT doc, term FROM token ORDER BY doc, offset"
+            ):
+                found[place].append(token)
+        finally:
+            self._connection.execute("ROLLBACK")
+        return found
+
+
 class Records:
     """One connection to the rows of a store.
 
@@ -211,6 +245,7 @@ class Records:
         self.changing = False
         """Whether a transaction is under way that may change what is stored."""
         self._closed = False
+        self._tokenizer: Tokenizer | None = None
         self._guard = threading.RLock()
         self._process = os.getpid()
         try:
@@ -229,6 +264,9 @@ class Records:
                 self._connection.execute("PRAGMA synchronous = FULL")
             self._connection.execute("PRAGMA foreign_keys = ON")
             self._connection.execute("PRAGMA cell_size_check = ON")
+            self._connection.execute(
+                "CREATE VIRTUAL TABLE temp.slot_token USING fts5vocab(main, slot_text, instance)"
+            )
         except sqlite3.DatabaseError as error:
             raise StoreError(_why_not_opened(path, read_only, error)) from error
         self._refuse_foreign_schema(path)
@@ -241,6 +279,8 @@ class Records:
         with self._guard:
             self._closed = True
             self._connection.close()
+            if self._tokenizer is not None:
+                self._tokenizer.close()
 
     def migrate(self) -> None:
         """Bring the schema up to date; the caller holds the store's writer lock."""
@@ -593,8 +633,11 @@ class Records:
 
     def keys(self, ids: Sequence[int], dimension: int) -> Keys:
         """Key vectors, ``dimension`` wide, of those slots that are stored, in their order."""
+        if not ids:
+            return Keys(np.empty(0, np.int64), _numbers([], dimension), np.empty(0, np.bool_), ())
         rows = self._rows(
-            "SELECT slot.id, slot.kind <> 'passage', vector.data, slot.relation "
+            "SELECT slot.id, slot.kind <> 'passage', vector.data, "
+            "CASE slot.kind WHEN 'passage' THEN '' ELSE slot.relation END "
             f"FROM slot JOIN vector ON vector.id = slot.vector WHERE slot.id {_LISTED}",
             _json(ids),
         )
@@ -628,9 +671,10 @@ class Records:
         )
         return np.fromiter((row[0] for row in rows), np.int64)
 
-    def lexical(self, text: str, limit: int, namespace: str | None) -> list[tuple[int, float]]:
-        """Slots that share words with ``text``, best first, as (id, BM25)."""
-        terms = query_terms(text)
+    def lexical(
+        self, terms: Sequence[str], limit: int, namespace: str | None
+    ) -> list[tuple[int, float]]:
+        """Slots that hold any of the terms, best first, as (id, BM25); for any number of slots."""
         if not terms:
             return []
         within = (
@@ -713,18 +757,57 @@ class Records:
         )
         return _grouped(rows)
 
-    def holding(self, terms: Iterable[str], most: int) -> dict[str, list[int]]:
-        """Slots whose text holds each term; terms that more than ``most`` hold are left out."""
-        found: dict[str, list[int]] = {}
-        for term in terms:
-            rows = self._rows(
-                "SELECT rowid FROM slot_text WHERE slot_text MATCH ?1 LIMIT ?2",
-                f'"{term}"',
-                most + 1,
-            )
-            if len(rows) <= most:
-                found[term] = [slot for (slot,) in rows]
-        return found
+    def tokens(self, words: Sequence[str]) -> list[list[str]]:
+        """What the text search makes of each word: one token of most."""
+        if self._tokenizer is None:
+            self._tokenizer = Tokenizer()
+        return self._tokenizer.tokens(words)
+
+    def postings(self, token: str, most: int) -> Postings | None:
+        """The texts that hold a token; None where more than ``most`` do."""
+        places = self._token_places(token, most + 1)
+        if len(places) > most:
+            if self._too_many(token, most):
+                return None
+            places = self._token_places(token, -1)
+        firsts = np.flatnonzero(np.diff(places, prepend=-1))
+        return Postings(places[firsts], np.diff(firsts, append=len(places)))
+
+    def phrase(self, words: str, most: int) -> list[tuple[int, float]] | None:
+        """Texts that hold tokens in a row, by id, and their BM25; None where over ``most`` do."""
+        if self._too_many(words, most):
+            return None
+        return self._rows(
+            "SELECT rowid, -rank FROM slot_text WHERE slot_text MATCH ? ORDER BY rowid",
+            f'"{words}"',
+        )
+
+    def text_sizes(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Tokens of each of the texts with rising ids [P] int64: [P] int64.
+
+        Raises:
+            StoreError: a text has no size, or one that the text search does not write.
+        """
+        rows = self._rows(
+            f"SELECT sz FROM slot_text_docsize WHERE id {_LISTED} ORDER BY id", _json(ids.tolist())
+        )
+        sizes = _text_numbers([row[0] for row in rows])
+        if len(sizes) != 2 * len(ids):
+            raise _damaged("the size of a text")
+        total: NDArray[np.int64] = sizes.reshape(-1, 2).sum(axis=1)
+        return total
+
+    def text_totals(self) -> tuple[int, int]:
+        """How many texts the text search holds, and how many tokens they have.
+
+        Raises:
+            StoreError: the text search does not say so.
+        """
+        rows = self._rows("SELECT block FROM slot_text_data WHERE id = 1")
+        totals = _text_numbers([row[0] for row in rows]).tolist()
+        if not totals:
+            return 0, 0
+        return totals[0], sum(totals[1:])
 
     def linked(self, names: Iterable[str]) -> dict[str, int]:
         """Those of the named symbols that some fact is about, with their ids."""
@@ -1084,6 +1167,25 @@ class Records:
         except sqlite3.IntegrityError as error:
             raise ValueError(f"two of its rows are the same: {error}") from error
 
+    def _token_places(self, token: str, most: int) -> NDArray[np.int64]:
+        """For each place at which a token stands the text [M] int64, rising; -1 for all places."""
+        row = self._only(
+            "SELECT group_concat(doc) FROM "
+            "(SELECT doc FROM temp.slot_token WHERE term = ? LIMIT ?)",
+            token,
+            most,
+        )
+        return np.fromstring(row[0], np.int64, sep=",") if row[0] else np.empty(0, np.int64)
+
+    def _too_many(self, words: str, most: int) -> bool:
+        """Whether more than ``most`` texts hold these words in a row."""
+        row = self._only(
+            "SELECT count(*) FROM (SELECT 1 FROM slot_text WHERE slot_text MATCH ? LIMIT ?)",
+            f'"{words}"',
+            most + 1,
+        )
+        return int(row[0]) > most
+
     def _pages(self, statement: str, rows: int) -> Iterator[list[tuple[Any, ...]]]:
         """The rows of a statement with a lowest id as its last condition, so many at a time."""
         last = -1
@@ -1191,6 +1293,26 @@ def _numbers(blobs: Sequence[Any], dimension: int) -> NDArray[np.float32]:
     if not np.isfinite(rows).all():
         raise _damaged("a vector")
     return rows
+
+
+def _text_numbers(blobs: Sequence[Any]) -> NDArray[np.int64]:
+    """The numbers in blobs of the text search, one after the other: [N] int64.
+
+    Seven bits of a number stand in each byte, the highest first; the last byte has no eighth bit.
+
+    Raises:
+        StoreError: one is no such blob.
+    """
+    if any(type(blob) is not bytes for blob in blobs):
+        raise _damaged("the size of a text")
+    data = np.frombuffer(b"".join(blobs), np.uint8)
+    ends = np.flatnonzero(data < 128)
+    if not len(ends):
+        return np.empty(0, np.int64)
+    data = data[: ends[-1] + 1]
+    following = np.repeat(ends, np.diff(ends, prepend=-1)) - np.arange(len(data))
+    parts = (data & 127).astype(np.int64) << (7 * following)
+    return np.add.reduceat(parts, np.concatenate([[0], ends[:-1] + 1]))
 
 
 def _integer(value: object) -> int:

@@ -92,7 +92,7 @@ class Keys(NamedTuple):
     is_fact: NDArray[np.bool_]
     """[K] bool: True for facts, forward and reverse."""
     relations: tuple[str, ...]
-    """[K] words of a fact's relation; empty for a passage that nobody told."""
+    """[K] words of a fact's relation; empty for a passage."""
 
 
 class Symbols(NamedTuple):
@@ -102,6 +102,15 @@ class Symbols(NamedTuple):
     """Of what a slot is about."""
     values: list[str]
     """Those that it mentions, or, for a fact, leads to."""
+
+
+class Postings(NamedTuple):
+    """The texts that hold a token of the text search."""
+
+    ids: NDArray[np.int64]
+    """[P] int64: of their slots, rising."""
+    counts: NDArray[np.int64]
+    """[P] int64: how often each holds it."""
 
 
 class DigestedSlot(NamedTuple):

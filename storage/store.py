@@ -36,7 +36,9 @@ from memnet.storage.slots import (
     StoreCounts,
     Symbols,
 )
+from memnet.storage.terms import query_terms
 from memnet.storage.vector_index import IndexView, VectorIndex, saved_stamp
+from memnet.storage.words import Words
 
 _log = logging.getLogger("memnet")
 
@@ -301,7 +303,13 @@ class MemoryStore:
 
     def search_lexical(self, text: str, limit: int, namespace: str | None = None) -> Hits:
         """Valid slots that share words with ``text``, scored by BM25; any text is a safe query."""
-        found = self._records.lexical(text, limit, namespace)
+        terms = query_terms(text)
+        with self.reading():
+            rows, found = self._records, None
+            if namespace is None:
+                found = self._words.best(rows, terms, limit)
+            if found is None:
+                found = rows.lexical(terms, limit, namespace)
         return _hits([slot for slot, _ in found], [score for _, score in found], limit)
 
     def search_symbolic(
@@ -326,8 +334,22 @@ class MemoryStore:
         return self._records.last_passages(namespace, limit)
 
     def keys(self, ids: Sequence[int]) -> Keys:
-        """Key vectors of those of the slots that are stored, in their order."""
-        return self._records.keys([int(slot) for slot in ids], self.dimension)
+        """Key vectors of those of the slots that are stored, in their order.
+
+        Those that the vector index has are taken from it, which is ten times as fast.
+        """
+        wanted = np.array(ids, np.int64)
+        with self.reading():
+            vectors, known = self._indexed(wanted)
+            rest = self._records.keys(wanted[~known].tolist(), self.dimension)
+        read = ~known & np.isin(wanted, rest.ids)
+        vectors[read] = rest.vectors
+        is_fact = np.zeros(len(wanted), np.bool_)
+        is_fact[read] = rest.is_fact
+        relations = np.full(len(wanted), "", object)
+        relations[read] = rest.relations
+        there = known | read
+        return Keys(wanted[there], vectors[there], is_fact[there], tuple(relations[there]))
 
     def passage_ids(self) -> NDArray[np.int64]:
         """Ids of all valid passages, in rising order: [N] int64."""
@@ -346,14 +368,18 @@ class MemoryStore:
         """
         return self._records.mentioning(names, most, namespace)
 
-    def search_terms(self, terms: Iterable[str], most: int) -> dict[str, list[int]]:
-        """Ids of the valid slots whose title or text holds each term, in any of its endings.
+    def search_terms(self, terms: Sequence[str], most: int) -> dict[str, NDArray[np.int64]]:
+        """The valid slots whose title or text holds each term, in any of its endings.
 
         Args:
             terms: as ``query_terms`` gives them.
             most: a term that more slots hold is left out.
+
+        Returns:
+            Ids [P] int64, rising, by term.
         """
-        return self._records.holding(terms, most)
+        with self.reading():
+            return self._words.holding(self._records, terms, most)
 
     def linked(self, names: Iterable[str]) -> dict[str, int]:
         """Those of the named symbols that some fact is about, with their ids."""
@@ -512,6 +538,7 @@ class MemoryStore:
         self._index_revision: Revision | None = None
         self._index_writer: threading.Thread | None = None
         self._index_guard = threading.RLock()
+        self._words = Words(self._config)
         self._write_guard = threading.RLock()
         self._file_lock = FileLock(self.path / _LOCK, mode=0o600)
         self._writer_depth = 0
@@ -633,7 +660,8 @@ class MemoryStore:
             changes = self._index_changes(index, of)
             index.remove(changes.removed)
             for start in range(0, len(changes.added), 10_000):
-                keys = self.keys(changes.added[start : start + 10_000].tolist())
+                added = changes.added[start : start + 10_000].tolist()
+                keys = self._records.keys(added, self.dimension)
                 index.add(keys.ids, keys.vectors)
             if self._records.changing:
                 return index
@@ -641,6 +669,26 @@ class MemoryStore:
             if loaded and (of is None or self._file_lacks_much()):
                 self._offer_index(index, revision)
             return index
+
+    def _indexed(
+        self, ids: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+        """Vectors of slots, as far as the index of the commit that is read has them at hand.
+
+        Args:
+            ids: [K] int64.
+
+        Returns:
+            [K, D] float32, and [K] bool which of them are there.
+        """
+        rows = self._records
+        with self._index_guard:
+            current = not rows.changing and self._index_revision == rows.revision()
+            index = self._index if current else None
+        with suppress(DamagedIndexError):
+            if index is not None:
+                return index.view.vectors(ids)
+        return np.zeros((len(ids), self.dimension), np.float32), np.zeros(len(ids), np.bool_)
 
     def _forget_index(self) -> None:
         """Make the index from the rows when it is wanted next; its file is not to be trusted."""
