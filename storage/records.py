@@ -20,7 +20,6 @@ from memnet.storage.slots import (
     DigestedSlot,
     Keys,
     NewSource,
-    Postings,
     Revision,
     Slot,
     SourceState,
@@ -168,6 +167,7 @@ _BUNDLED = (
     "relation_vector", "digest", "valid_from", "valid_until", "usage", "used",
 )  # fmt: skip
 _SEARCHED_TEXTS = "FROM slot WHERE kind <> 'reverse' AND valid_until IS NULL"
+_NONE = np.empty(0, np.int64)
 _LISTED = "IN (SELECT value FROM json_each(?))"
 
 
@@ -763,15 +763,20 @@ class Records:
             self._tokenizer = Tokenizer()
         return self._tokenizer.tokens(words)
 
-    def postings(self, token: str, most: int) -> Postings | None:
-        """The texts that hold a token; None where more than ``most`` do."""
-        places = self._token_places(token, most + 1)
-        if len(places) > most:
-            if self._too_many(token, most):
-                return None
-            places = self._token_places(token, -1)
-        firsts = np.flatnonzero(np.diff(places, prepend=-1))
-        return Postings(places[firsts], np.diff(firsts, append=len(places)))
+    def places(self, tokens: Sequence[str], most: int) -> list[NDArray[np.int64] | None]:
+        """For each token the text [M] int64, rising, of each place at which it stands.
+
+        None where more than ``most`` texts hold it.
+        """
+        found: list[NDArray[np.int64] | None] = []
+        for token, own in zip(tokens, self._places(tokens, most + 1), strict=True):
+            if len(own) <= most:
+                found.append(own)
+            elif self._too_many(token, most):
+                found.append(None)
+            else:
+                found += self._places([token], -1)
+        return found
 
     def phrase(self, words: str, most: int) -> list[tuple[int, float]] | None:
         """Texts that hold tokens in a row, by id, and their BM25; None where over ``most`` do."""
@@ -1167,15 +1172,16 @@ class Records:
         except sqlite3.IntegrityError as error:
             raise ValueError(f"two of its rows are the same: {error}") from error
 
-    def _token_places(self, token: str, most: int) -> NDArray[np.int64]:
-        """For each place at which a token stands the text [M] int64, rising; -1 for all places."""
-        row = self._only(
-            "SELECT group_concat(doc) FROM "
-            "(SELECT doc FROM temp.slot_token WHERE term = ? LIMIT ?)",
-            token,
+    def _places(self, tokens: Sequence[str], most: int) -> list[NDArray[np.int64]]:
+        """The texts of the first ``most`` places of each token, [M] int64, rising; -1 for all."""
+        rows = self._rows(
+            "SELECT (SELECT group_concat(doc) FROM "
+            "(SELECT doc FROM temp.slot_token WHERE term = given.value LIMIT ?)) "
+            "FROM json_each(?) AS given ORDER BY given.key",
             most,
+            _json(tokens),
         )
-        return np.fromstring(row[0], np.int64, sep=",") if row[0] else np.empty(0, np.int64)
+        return [np.fromstring(row[0], np.int64, sep=",") if row[0] else _NONE for row in rows]
 
     def _too_many(self, words: str, most: int) -> bool:
         """Whether more than ``most`` texts hold these words in a row."""

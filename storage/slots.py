@@ -104,15 +104,6 @@ class Symbols(NamedTuple):
     """Those that it mentions, or, for a fact, leads to."""
 
 
-class Postings(NamedTuple):
-    """The texts that hold a token of the text search."""
-
-    ids: NDArray[np.int64]
-    """[P] int64: of their slots, rising."""
-    counts: NDArray[np.int64]
-    """[P] int64: how often each holds it."""
-
-
 class DigestedSlot(NamedTuple):
     """A slot to store, with what its rows are found by."""
 

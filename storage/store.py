@@ -368,7 +368,7 @@ class MemoryStore:
         """
         return self._records.mentioning(names, most, namespace)
 
-    def search_terms(self, terms: Sequence[str], most: int) -> dict[str, NDArray[np.int64]]:
+    def search_terms(self, terms: Iterable[str], most: int) -> dict[str, NDArray[np.int64]]:
         """The valid slots whose title or text holds each term, in any of its endings.
 
         Args:
@@ -379,7 +379,7 @@ class MemoryStore:
             Ids [P] int64, rising, by term.
         """
         with self.reading():
-            return self._words.holding(self._records, terms, most)
+            return self._words.holding(self._records, list(terms), most)
 
     def linked(self, names: Iterable[str]) -> dict[str, int]:
         """Those of the named symbols that some fact is about, with their ids."""
@@ -670,9 +670,7 @@ class MemoryStore:
                 self._offer_index(index, revision)
             return index
 
-    def _indexed(
-        self, ids: NDArray[np.int64]
-    ) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+    def _indexed(self, ids: NDArray[np.int64]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
         """Vectors of slots, as far as the index of the commit that is read has them at hand.
 
         Args:

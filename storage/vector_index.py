@@ -68,10 +68,7 @@ class IndexView(NamedTuple):
         hits.ids[: len(ids)], hits.scores[: len(ids)], hits.mask[: len(ids)] = ids, scores, True
         return hits
 
-
-    def vectors(
-        self, ids: NDArray[np.int64]
-    ) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+    def vectors(self, ids: NDArray[np.int64]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
         """Vectors by their ids, as far as they are found at once.
 
         Args:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memnet.config import StoreConfig
-from memnet.storage.slots import Postings, Revision
+from memnet.storage.slots import Revision
 
 _K1, _B = 1.2, 0.75
 _LEAST_RARITY = 1e-6
@@ -35,8 +35,11 @@ class WordRows(Protocol):
         """What the text search makes of each word: one token of most."""
         ...
 
-    def postings(self, token: str, most: int) -> Postings | None:
-        """The texts that hold a token; None where more than ``most`` do."""
+    def places(self, tokens: Sequence[str], most: int) -> list[NDArray[np.int64] | None]:
+        """For each token the text [M] int64, rising, of each place at which it stands.
+
+        None where more than ``most`` texts hold it.
+        """
         ...
 
     def phrase(self, words: str, most: int) -> list[tuple[int, float]] | None:
@@ -44,7 +47,7 @@ class WordRows(Protocol):
         ...
 
     def text_sizes(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Tokens of each of the texts [P] int64."""
+        """Tokens [P] int64 of each of the texts with rising ids [P] int64."""
         ...
 
     def text_totals(self) -> tuple[int, int]:
@@ -61,6 +64,18 @@ class _Weighed(NamedTuple):
     """[P] float64."""
 
 
+_Found = _Weighed | int
+"""The texts that hold a word, or where they are too many a number that is below theirs."""
+
+
+class _Commit(NamedTuple):
+    """What is the same for all words."""
+
+    revision: Revision
+    texts: int
+    tokens: int
+
+
 class Words:
     """The words that were looked up since the last commit, for all threads that read a store.
 
@@ -72,10 +87,9 @@ class Words:
         """Remember nothing yet."""
         self._config = config
         self._guard = threading.Lock()
-        self._generation = -1
-        self._mark = 0
-        self._looked_up: OrderedDict[str, _Weighed | int] = OrderedDict()
-        """By word; where too many texts hold it, how many are fewer than those."""
+        self._commit: _Commit | None = None
+        self._looked_up: OrderedDict[str, _Found] = OrderedDict()
+        """Of that commit, by word, the one that was looked up longest ago first."""
         self._room = config.remembered_postings
         self._sizes = _Sizes()
 
@@ -92,7 +106,8 @@ class Words:
         if rows.changing:
             scored = {word: rows.phrase(word, most) for word in words}
             return {word: _ids(texts) for word, texts in scored.items() if texts is not None}
-        return {word: weighed.ids for word, weighed in self._found(rows, words, most).items()}
+        found = self._found(rows, self._commit_of(rows), words, most)
+        return {word: weighed.ids for word, weighed in found.items()}
 
     def best(
         self, rows: WordRows, words: Sequence[str], limit: int
@@ -110,82 +125,102 @@ class Words:
         """
         if rows.changing:
             return None
-        found = self._found(rows, words, self._config.longest_postings)
+        commit = self._commit_of(rows)
+        found = self._found(rows, commit, words, self._config.longest_postings)
         if len(found) < len(words):
             return None
-        texts, _ = rows.text_totals()
         ids, places = np.unique(
             np.concatenate([_NOWHERE.ids, *(one.ids for one in found.values())]),
             return_inverse=True,
         )
-        parts = [_rarity(len(one.ids), texts) * one.parts for one in found.values()]
-        scores = np.bincount(places, np.concatenate([_NOWHERE.parts, *parts]))
+        parts = [_rarity(len(one.ids), commit.texts) * one.parts for one in found.values()]
+        weights = np.concatenate([_NOWHERE.parts, *parts])
+        scores = np.asarray(np.bincount(places, weights), np.float64)
         order = _first(scores, limit)
         return list(zip(ids[order].tolist(), scores[order].tolist(), strict=True))
 
-    def _found(self, rows: WordRows, words: Sequence[str], most: int) -> dict[str, _Weighed]:
+    def _found(
+        self, rows: WordRows, commit: _Commit, words: Sequence[str], most: int
+    ) -> dict[str, _Weighed]:
         """By word the texts that hold it; words that more than ``most`` hold are left out."""
-        revision = rows.revision()
-        known = self._recalled(revision, words)
-        new = [
-            word
-            for word in words
-            if not isinstance(known.get(word), _Weighed) and known.get(word, -1) != most
-        ]
+        known = self._recalled(commit, words)
+        new = [word for word in words if _unknown(known.get(word), most)]
         if new:
-            totals = rows.text_totals()
-            for word, tokens in zip(new, rows.tokens(new), strict=True):
-                known[word] = self._weighed(rows, word, tokens, most, totals)
-            self._remember(revision, {word: known[word] for word in new})
+            looked_up = self._look_up(rows, commit, new, most)
+            self._remember(commit, looked_up)
+            known.update(looked_up)
         return {
-            word: weighed
+            word: found
             for word in words
-            if isinstance(weighed := known[word], _Weighed) and len(weighed.ids) <= most
+            if isinstance(found := known[word], _Weighed) and len(found.ids) <= most
         }
 
-    def _weighed(
-        self,
-        rows: WordRows,
-        word: str,
-        tokens: Sequence[str],
-        most: int,
-        totals: tuple[int, int],
-    ) -> _Weighed | int:
-        """The texts that hold a word, or ``most`` where they are more."""
-        texts, size = totals
-        if not tokens:
-            return _NOWHERE
-        if len(tokens) > 1:
-            scored = rows.phrase(word, most)
-            if scored is None:
-                return most
-            scores = np.array([score for _, score in scored], np.float64)
-            return _Weighed(_ids(scored), scores / _rarity(len(scored), texts))
-        postings = rows.postings(tokens[0], most)
-        if postings is None:
-            return most
-        sizes, often = self._sizes.of(rows, postings.ids), postings.counts
-        length = _K1 * (1 - _B + _B * sizes / (max(1, size) / max(1, texts)))
-        return _Weighed(postings.ids, often * (_K1 + 1) / (often + length))
+    def _look_up(
+        self, rows: WordRows, commit: _Commit, words: Sequence[str], most: int
+    ) -> dict[str, _Found]:
+        """The texts that hold each of some words."""
+        found: dict[str, _Found] = {}
+        single: dict[str, str] = {}
+        for word, tokens in zip(words, rows.tokens(words), strict=True):
+            found[word] = most
+            if len(tokens) == 1:
+                single[word] = tokens[0]
+            elif not tokens:
+                found[word] = _NOWHERE
+            elif (scored := rows.phrase(word, most)) is not None:
+                found[word] = _of_phrase(scored, commit)
+        places = zip(single, rows.places(list(single.values()), most), strict=True)
+        held = {word: own for word, own in places if own is not None}
+        found.update(zip(held, self._weighed(rows, commit, list(held.values())), strict=True))
+        return found
 
-    def _recalled(self, revision: Revision, words: Sequence[str]) -> dict[str, _Weighed | int]:
-        """What is remembered of some words, as of a commit."""
+    def _weighed(
+        self, rows: WordRows, commit: _Commit, places: Sequence[NDArray[np.int64]]
+    ) -> list[_Weighed]:
+        """The texts that hold some words, from the places [M] int64 at which each stands."""
+        if not places:
+            return []
+        everywhere = np.concatenate(places)
+        ends = np.cumsum([len(own) for own in places], dtype=np.int64)
+        first = np.ones(len(everywhere), np.bool_)
+        first[1:] = everywhere[1:] != everywhere[:-1]
+        first[ends[:-1][ends[:-1] < len(everywhere)]] = True
+        starts = np.flatnonzero(first)
+        ids, often = everywhere[starts], np.diff(starts, append=len(everywhere))
+        sizes = self._sizes.of(rows, ids)
+        length = _K1 * (1 - _B + _B * sizes / (max(1, commit.tokens) / max(1, commit.texts)))
+        parts = often * (_K1 + 1) / (often + length)
+        cuts = np.searchsorted(starts, ends)[:-1]
+        return list(map(_Weighed, np.split(ids, cuts), np.split(parts, cuts)))
+
+    def _commit_of(self, rows: WordRows) -> _Commit:
+        """The commit that is read; of a newer one than before nothing is remembered yet."""
+        revision = rows.revision()
         with self._guard:
-            if revision.generation > self._generation:
-                self._generation, self._mark = revision.generation, revision.mark
+            if self._commit is not None and self._commit.revision == revision:
+                return self._commit
+        commit = _Commit(revision, *rows.text_totals())
+        with self._guard:
+            if self._commit is None or self._commit.revision.generation < revision.generation:
+                self._commit = commit
                 self._looked_up.clear()
                 self._room = self._config.remembered_postings
-            if revision.mark != self._mark:
+        return commit
+
+    def _recalled(self, commit: _Commit, words: Sequence[str]) -> dict[str, _Found]:
+        """What is remembered of some words, as of a commit."""
+        with self._guard:
+            if self._commit != commit:
                 return {}
             known = {word: self._looked_up[word] for word in words if word in self._looked_up}
             for word in known:
                 self._looked_up.move_to_end(word)
             return known
 
-    def _remember(self, revision: Revision, new: dict[str, _Weighed | int]) -> None:
+    def _remember(self, commit: _Commit, new: dict[str, _Found]) -> None:
         """Remember words as of a commit, and forget those that were looked up longest ago."""
         with self._guard:
-            if revision.mark != self._mark:
+            if self._commit != commit:
                 return
             for word, found in new.items():
                 before = self._looked_up.pop(word, None)
@@ -201,31 +236,48 @@ class _Sizes:
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
-        self._known = _NO_SIZES
+        self._known = np.empty(0, np.int64), np.empty(0, np.int64)
+        """Ids, rising, and sizes."""
 
     def of(self, rows: WordRows, ids: NDArray[np.int64]) -> NDArray[np.int64]:
         """Tokens [P] int64 of the texts with ids [P] int64, which are there."""
-        missing = ids[~np.isin(ids, self._known[0], assume_unique=True)]
-        if len(missing):
-            sizes = rows.text_sizes(missing)
-            with self._guard:
-                merged = np.concatenate([self._known[0], missing])
-                merged, places = np.unique(merged, return_index=True)
-                self._known = merged, np.concatenate([self._known[1], sizes])[places]
         known, sizes = self._known
-        found: NDArray[np.int64] = sizes[np.searchsorted(known, ids)]
+        places = np.searchsorted(known, ids)
+        missing = ids[known.take(places, mode="clip") != ids] if len(known) else ids
+        if len(missing):
+            missing = np.unique(missing)
+            known, sizes = self._add(missing, rows.text_sizes(missing))
+            places = np.searchsorted(known, ids)
+        found: NDArray[np.int64] = sizes[places]
         return found
+
+    def _add(
+        self, ids: NDArray[np.int64], sizes: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        with self._guard:
+            merged, first = np.unique(np.concatenate([self._known[0], ids]), return_index=True)
+            self._known = merged, np.concatenate([self._known[1], sizes])[first]
+            return self._known
 
 
 _NOWHERE = _Weighed(np.empty(0, np.int64), np.empty(0))
-_NO_SIZES = np.empty(0, np.int64), np.empty(0, np.int64)
+
+
+def _of_phrase(scored: Sequence[tuple[int, float]], commit: _Commit) -> _Weighed:
+    scores = np.array([score for _, score in scored], np.float64)
+    return _Weighed(_ids(scored), scores / _rarity(len(scored), commit.texts))
 
 
 def _ids(scored: Sequence[tuple[int, float]]) -> NDArray[np.int64]:
     return np.array([text for text, _ in scored], np.int64)
 
 
-def _cost(found: _Weighed | int) -> int:
+def _unknown(found: _Found | None, most: int) -> bool:
+    """Whether what is known of a word doesn't say which texts, at most so many, hold it."""
+    return found is None or (isinstance(found, int) and found < most)
+
+
+def _cost(found: _Found) -> int:
     return _ENTRY + (0 if isinstance(found, int) else len(found.ids))
 
 
