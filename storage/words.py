@@ -7,7 +7,7 @@ import math
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -129,15 +129,15 @@ class Words:
         found = self._found(rows, commit, words, self._config.longest_postings)
         if len(found) < len(words):
             return None
-        ids, places = np.unique(
-            np.concatenate([_NOWHERE.ids, *(one.ids for one in found.values())]),
-            return_inverse=True,
-        )
+        everywhere = np.concatenate([_NOWHERE.ids, *(one.ids for one in found.values())])
         parts = [_rarity(len(one.ids), commit.texts) * one.parts for one in found.values()]
-        weights = np.concatenate([_NOWHERE.parts, *parts])
-        scores = np.asarray(np.bincount(places, weights), np.float64)
-        order = _first(scores, limit)
-        return list(zip(ids[order].tolist(), scores[order].tolist(), strict=True))
+        # Rising ids, word by word: a stable sort merges them, and leaves words in their order.
+        order = np.argsort(everywhere, kind="stable")
+        rising, weights = everywhere[order], np.concatenate([_NOWHERE.parts, *parts])[order]
+        first = _changes(rising)
+        ids, scores = rising[first], np.bincount(np.cumsum(first) - 1, weights)
+        best = _first(scores, limit)
+        return list(zip(ids[best].tolist(), scores[best].tolist(), strict=True))
 
     def _found(
         self, rows: WordRows, commit: _Commit, words: Sequence[str], most: int
@@ -182,8 +182,7 @@ class Words:
             return []
         everywhere = np.concatenate(places)
         ends = np.cumsum([len(own) for own in places], dtype=np.int64)
-        first = np.ones(len(everywhere), np.bool_)
-        first[1:] = everywhere[1:] != everywhere[:-1]
+        first = _changes(everywhere)
         first[ends[:-1][ends[:-1] < len(everywhere)]] = True
         starts = np.flatnonzero(first)
         ids, often = everywhere[starts], np.diff(starts, append=len(everywhere))
@@ -272,6 +271,13 @@ def _ids(scored: Sequence[tuple[int, float]]) -> NDArray[np.int64]:
     return np.array([text for text, _ in scored], np.int64)
 
 
+def _changes(ids: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Where a number [M] differs from the one before; the first does: [M] bool."""
+    changes = np.ones(len(ids), np.bool_)
+    changes[1:] = ids[1:] != ids[:-1]
+    return changes
+
+
 def _unknown(found: _Found | None, most: int) -> bool:
     """Whether what is known of a word doesn't say which texts, at most so many, hold it."""
     return found is None or (isinstance(found, int) and found < most)
@@ -287,8 +293,8 @@ def _rarity(holding: int, texts: int) -> float:
     return rarity if rarity > 0 else _LEAST_RARITY
 
 
-def _first(scores: NDArray[np.float64], limit: int) -> NDArray[np.int64]:
-    """Places of the ``limit`` highest scores, best first, of equal ones in their order."""
+def _first(scores: NDArray[Any], limit: int) -> NDArray[np.int64]:
+    """Places of the ``limit`` highest of [M] float64, best first, of equal ones in their order."""
     places = np.arange(len(scores))
     if len(scores) > limit:
         places = np.flatnonzero(scores >= np.partition(scores, -limit)[-limit])
