@@ -254,8 +254,11 @@ class _Sizes:
         self, ids: NDArray[np.int64], sizes: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         with self._guard:
-            merged, first = np.unique(np.concatenate([self._known[0], ids]), return_index=True)
-            self._known = merged, np.concatenate([self._known[1], sizes])[first]
+            known, before = self._known
+            # Another thread may have added some of them meanwhile.
+            new = ~np.isin(ids, known, assume_unique=True)
+            places = np.searchsorted(known, ids[new])
+            self._known = np.insert(known, places, ids[new]), np.insert(before, places, sizes[new])
             return self._known
 
 
