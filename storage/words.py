@@ -7,6 +7,7 @@ import math
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -189,8 +190,11 @@ class Words:
         sizes = self._sizes.of(rows, ids)
         length = _K1 * (1 - _B + _B * sizes / (max(1, commit.tokens) / max(1, commit.texts)))
         parts = often * (_K1 + 1) / (often + length)
-        cuts = np.searchsorted(starts, ends)[:-1]
-        return list(map(_Weighed, np.split(ids, cuts), np.split(parts, cuts)))
+        cuts = [0, *np.searchsorted(starts, ends).tolist()]
+        return [
+            _Weighed(ids[start:end].copy(), parts[start:end].copy())
+            for start, end in pairwise(cuts)
+        ]
 
     def _commit_of(self, rows: WordRows) -> _Commit:
         """The commit that is read; of a newer one than before nothing is remembered yet."""
@@ -241,10 +245,9 @@ class _Sizes:
     def of(self, rows: WordRows, ids: NDArray[np.int64]) -> NDArray[np.int64]:
         """Tokens [P] int64 of the texts with ids [P] int64, which are there."""
         known, sizes = self._known
-        places = np.searchsorted(known, ids)
-        missing = ids[known.take(places, mode="clip") != ids] if len(known) else ids
-        if len(missing):
-            missing = np.unique(missing)
+        places, there = _found_in(known, ids)
+        if not there.all():
+            missing = np.unique(ids[~there])
             known, sizes = self._add(missing, rows.text_sizes(missing))
             places = np.searchsorted(known, ids)
         found: NDArray[np.int64] = sizes[places]
@@ -256,9 +259,9 @@ class _Sizes:
         with self._guard:
             known, before = self._known
             # Another thread may have added some of them meanwhile.
-            new = ~np.isin(ids, known, assume_unique=True)
-            places = np.searchsorted(known, ids[new])
-            self._known = np.insert(known, places, ids[new]), np.insert(before, places, sizes[new])
+            places, there = _found_in(known, ids)
+            places, ids, sizes = places[~there], ids[~there], sizes[~there]
+            self._known = np.insert(known, places, ids), np.insert(before, places, sizes)
             return self._known
 
 
@@ -272,6 +275,16 @@ def _of_phrase(scored: Sequence[tuple[int, float]], commit: _Commit) -> _Weighed
 
 def _ids(scored: Sequence[tuple[int, float]]) -> NDArray[np.int64]:
     return np.array([text for text, _ in scored], np.int64)
+
+
+def _found_in(
+    known: NDArray[np.int64], ids: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Places of ids [M] in rising ones [N], [M] int64, and [M] bool which of them are there."""
+    places = np.searchsorted(known, ids)
+    if not len(known):
+        return places, np.zeros(len(ids), np.bool_)
+    return places, known.take(places, mode="clip") == ids
 
 
 def _changes(ids: NDArray[np.int64]) -> NDArray[np.bool_]:
