@@ -21,7 +21,8 @@ from memnet.errors import EncoderMismatchError, StoreBusyError, StoreError
 from memnet.storage.bundle import open_bundle, restore_rows, write_bundle
 from memnet.storage.index_build import IndexStamp
 from memnet.storage.index_file import DamagedIndexError
-from memnet.storage.records import SCHEMA_VERSION, Records
+from memnet.storage.records import Records
+from memnet.storage.schema import SCHEMA_VERSION
 from memnet.storage.slots import (
     Changes,
     DigestedSlot,

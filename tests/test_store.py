@@ -15,7 +15,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 from memnet.errors import EncoderMismatchError, StoreBusyError, StoreError
 from memnet.storage import MemoryStore, NewSource
-from memnet.storage.records import _MIGRATIONS, SCHEMA_VERSION, Records
+from memnet.storage.records import Records
+from memnet.storage.schema import MIGRATIONS, SCHEMA_VERSION
 from tests.exact_store import ExactStore
 from tests.toy import DIMENSION, ToyEncoder, fact, passage, source, told
 
@@ -431,7 +432,7 @@ def _make_schema_1(path: Path) -> None:
     """A store as the first release made it, with one document."""
     path.mkdir()
     database = sqlite3.connect(path / "memory.sqlite3")
-    database.executescript(f"{_MIGRATIONS[1]} PRAGMA user_version = 1;")
+    database.executescript(f"{MIGRATIONS[1]} PRAGMA user_version = 1;")
     vector = encode(["\na light"])[0].astype("<f4").tobytes()
     for statement, values in (
         ("property VALUES ('encoder', ?)", ("toy/64",)),
