@@ -63,6 +63,12 @@ class StoreConfig(Settings):
     """The index file is written again once it lacks so many changes, as a share of the vectors in
     it. A changed slot then costs the writing of 16 at most, and opening a store the reading of a
     sixteenth of its vectors from the rows."""
+    longest_postings: int = Field(default=5_000, ge=0)
+    """A search for a word that more slots hold is left to the text search of the database, which
+    remembers nothing. Questions pass over such words where they have others."""
+    remembered_postings: int = Field(default=1_000_000, ge=0)
+    """Slots of words, 16 bytes each, that are kept in memory until the next commit, in the order in
+    which words were looked up. Those of all words of 17,691 passages are so many."""
     index: IndexConfig = IndexConfig()
 
 

@@ -3,12 +3,11 @@
 import logging
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import wraps
-from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, BinaryIO, Concatenate, ParamSpec, Self, TypeVar, cast
+from typing import BinaryIO, Concatenate, ParamSpec, Self, TypeVar, cast
 
 from pydantic import ValidationError
 
@@ -19,10 +18,10 @@ from memnet.encoders.named import NamedEncoder, stored_encoder_name
 from memnet.errors import InputError, ModelError, StoreError
 from memnet.ingest import Ingest, Input, Problem, Progress
 from memnet.ingest.limits import check_text
-from memnet.ingest.questions import Question
 from memnet.ingest.statements import subject_symbol
+from memnet.learning import Learning
 from memnet.models.choose import answers_of
-from memnet.models.reader import SPANS, LazyReader, copy_reader, save_calibration
+from memnet.models.reader import SPANS, LazyReader
 from memnet.models.stored import TEXT
 from memnet.storage import MemoryStore, import_bundle, stored_fingerprint
 from memnet.types import (
@@ -36,13 +35,6 @@ from memnet.types import (
     WriteReport,
 )
 from memnet.writing import Usage, Write
-
-if TYPE_CHECKING:
-    from memnet.training.confidence import ConfidenceReport
-    from memnet.training.facts import FactReport
-    from memnet.training.loop import EpochReport
-    from memnet.training.reader_data import ReaderExample
-    from memnet.training.text import TextReport
 
 _Given = ParamSpec("_Given")
 _Result = TypeVar("_Result")
@@ -67,7 +59,7 @@ def _unless_damaged(
     return guarded
 
 
-class Engine:
+class Engine(Learning):
     """A memory store with the encoder, the controller and the readers that answer from it.
 
     May be shared between threads. Use it as a context manager, or call ``close``.
@@ -298,113 +290,6 @@ class Engine:
                 f"the model gives an answer that can't be right ({field}: "
                 f"{error.errors()[0]['msg']}); train it again"
             ) from error
-
-    def train_facts(
-        self,
-        train: Sequence[Question],
-        dev: Sequence[Question],
-        out: str | os.PathLike[str],
-        *,
-        seed: int = 0,
-        epochs: int | None = None,
-        on_epoch: "Callable[[EpochReport], None]" = lambda _: None,
-    ) -> "FactReport":
-        """Learn to answer questions about the facts of this memory by hops over them.
-
-        Args:
-            train: questions with their answers; no facts are given that lead to them.
-            dev: others, to choose the best weights by.
-            out: folder of the model, to be given to ``Engine.open``; a run that was stopped goes
-                on from it.
-            seed: of all that is random.
-            epochs: passes over the questions; None chooses by how many there are.
-            on_epoch: called after each.
-
-        Raises:
-            InputError: the memory holds no facts, or no question can be learned from.
-            ModelError: ``out`` can't be written, or holds another unfinished run.
-        """
-        from memnet.training.facts import FactData, train_facts
-
-        return train_facts(
-            self._store,
-            self._encoder,
-            FactData(train, dev),
-            Path(out),
-            seed=seed,
-            epochs=epochs,
-            on_epoch=on_epoch,
-            threads=self.config.threads or None,
-        )
-
-    def train_text(
-        self,
-        groups: Sequence[Sequence[Question]],
-        out: str | os.PathLike[str],
-        *,
-        seed: int = 0,
-        on_stage: Callable[[str], None] = lambda _: None,
-    ) -> "TextReport":
-        """Learn what each way of addressing is worth for the documents of this memory.
-
-        Args:
-            groups: questions with the source ids of the documents that hold their answers, in
-                groups that count alike; none at all makes questions from the documents.
-            out: folder of the model, to be given to ``Engine.open``.
-            seed: of all that is random.
-            on_stage: told what is being done.
-
-        Raises:
-            InputError: there is nothing to learn from.
-            ModelError: ``out`` can't be written.
-        """
-        from memnet.training.text import train_text
-
-        return train_text(
-            self._store, self._encoder.encode, groups, Path(out), self.config.hop, seed, on_stage
-        )
-
-    def reader_examples(self, most: int, *, seed: int = 0) -> "list[ReaderExample]":
-        """Questions for a reader to learn from, made from the documents of this memory.
-
-        Up to half are templated, the others cloze questions.
-
-        Args:
-            most: questions to make.
-            seed: of the choice.
-        """
-        from memnet.training.cloze import cloze_examples
-        from memnet.training.templates import templated_examples
-
-        templated = templated_examples(self._store, most // 2, seed)
-        return templated + cloze_examples(self._store, most - len(templated), seed)
-
-    def train_confidence(
-        self, questions: Sequence[Question], out: str | os.PathLike[str]
-    ) -> "ConfidenceReport":
-        """Learn how often the reader is right about the documents of this memory.
-
-        Args:
-            questions: that the reader was not trained on, with their right answers; none for those
-                whose answer the memory does not hold.
-            out: folder of a reader like this engine's, calibrated; to be given to ``Engine.open``.
-
-        Raises:
-            InputError: there is nothing to learn from, or this engine has no reader of spans.
-            ModelError: ``out`` can't be written.
-        """
-        from memnet.training.confidence import calibrate
-
-        judge, folder = getattr(self._model, "judged", None), self._reader.folder
-        if judge is None or folder is None:
-            raise InputError(
-                "only answers that a reader of spans gives can be calibrated; open the memory "
-                "with the model 'text' and such a reader"
-            )
-        calibration, report = calibrate(questions, judge)
-        copy_reader(folder, Path(out))
-        save_calibration(Path(out), calibration, report._asdict())
-        return report
 
     @_unless_damaged
     def forget(self, *source_ids: str) -> int:

@@ -1,5 +1,6 @@
 """Storage: slots on disk, searched by vector, by words and by symbol. No torch in here."""
 
+from memnet.storage.restored_store import import_bundle, stored_fingerprint
 from memnet.storage.slots import (
     Hits,
     Keys,
@@ -11,7 +12,7 @@ from memnet.storage.slots import (
     StoreCounts,
     Symbols,
 )
-from memnet.storage.store import Encode, MemoryStore, import_bundle, stored_fingerprint
+from memnet.storage.store import Encode, MemoryStore
 from memnet.storage.terms import query_terms
 
 __all__ = [

@@ -15,13 +15,14 @@ import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Annotated, Any, Literal, NamedTuple, Self, TypeVar
+from typing import IO, Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import ValidationError
 
 from memnet.errors import EncoderMismatchError, StoreError
+from memnet.storage.bundle_lines import BundledSlot, BundledSource, BundleHead, BundleLine
 from memnet.storage.records import Records
 
 _FORMAT = 1
@@ -37,86 +38,9 @@ _MOST_EXPANSION = 200
 """Texts of an encyclopaedia shrink to three tenths; so much was made to fill a disk."""
 _SMALL = 10_000_000
 """Bytes that a bundle may expand to in any case."""
-_MOST = 2**53
 _LENGTH_TOLERANCE = 0.01
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 """The time of every member, so that equal stores give equal bytes."""
-
-_Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
-_Place = Annotated[int, Field(ge=0, lt=_MOST)]
-_Number = Annotated[float, Field(allow_inf_nan=False, ge=0, le=1e11)]
-_Symbols = tuple[Annotated[str, Field(min_length=1)], ...]
-
-
-class _Line(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-
-class BundleHead(_Line):
-    """What a bundle says of itself."""
-
-    format: Literal[1]
-    encoder: Annotated[str, Field(min_length=1, max_length=4096)]
-    """Fingerprint of the encoder that made the vectors."""
-    dimension: Annotated[int, Field(ge=1, le=100_000)]
-    vectors: _Place
-    sources: _Place
-    slots: _Place
-    last_source: _Place
-    last_slot: _Place
-    """The highest ids ever given, so that none is given again."""
-    told: _Place
-    """How many names of told sources were given."""
-
-
-class BundledSource(_Line):
-    """A source; its place is that of its line."""
-
-    namespace: str
-    name: Annotated[str, Field(min_length=1)]
-    kind: Literal["document", "facts", "told"]
-    origin: str
-    title: str
-    metadata: dict[str, Any]
-    digest: _Digest
-
-
-class BundledSlot(_Line):
-    """A slot with its symbols."""
-
-    id: Annotated[int, Field(ge=1, lt=_MOST)]
-    source: _Place
-    kind: Literal["passage", "fact", "reverse"]
-    title: str
-    text: str
-    start: _Place
-    end: _Place
-    relation: str
-    value: str
-    vector: _Place
-    relation_vector: _Place | None
-    digest: _Digest
-    valid_from: _Number | None
-    valid_until: _Number | None
-    usage: _Number
-    used: _Number
-    keys: _Symbols
-    mentions: _Symbols
-
-    @model_validator(mode="after")
-    def _consistent(self) -> Self:
-        if self.end - self.start != len(self.text):
-            raise ValueError("its text is not as long as its span")
-        if (self.valid_from is None) != (self.relation_vector is None):
-            raise ValueError("a told slot has a time and a relation vector, others have neither")
-        if self.valid_until is not None and (
-            self.valid_from is None or self.valid_until < self.valid_from
-        ):
-            raise ValueError("it ended before it began")
-        fact = self.keys and self.mentions and self.valid_from is None
-        if self.kind != "passage" and not fact:
-            raise ValueError("a fact leads from a name to another and has no time")
-        return self
 
 
 class VectorBatch(NamedTuple):
@@ -129,7 +53,7 @@ class VectorBatch(NamedTuple):
     """[B, D] float32."""
 
 
-_Row = TypeVar("_Row", bound=_Line)
+_Row = TypeVar("_Row", bound=BundleLine)
 
 
 def write_bundle(records: Records, path: Path) -> BundleHead:

@@ -92,7 +92,7 @@ class Keys(NamedTuple):
     is_fact: NDArray[np.bool_]
     """[K] bool: True for facts, forward and reverse."""
     relations: tuple[str, ...]
-    """[K] words of a fact's relation; empty for a passage that nobody told."""
+    """[K] words of a fact's relation; empty for a passage."""
 
 
 class Symbols(NamedTuple):

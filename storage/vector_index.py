@@ -68,6 +68,29 @@ class IndexView(NamedTuple):
         hits.ids[: len(ids)], hits.scores[: len(ids)], hits.mask[: len(ids)] = ids, scores, True
         return hits
 
+    def vectors(self, ids: NDArray[np.int64]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+        """Vectors by their ids, as far as they are found at once.
+
+        Args:
+            ids: [K] int64.
+
+        Returns:
+            [K, D] float32, and [K] bool which of them are there: nearly all that the index holds.
+
+        Raises:
+            DamagedIndexError: the file is not what was written; the rows have the vectors too.
+        """
+        vectors = np.zeros((len(ids), self.saved.rows.shape[1]), np.float32)
+        found = np.zeros(len(ids), np.bool_)
+        for part, alive in self.parts:
+            if len(part):
+                # What came since the file may be out of order, and is then not always found.
+                places = np.minimum(np.searchsorted(part.ids, ids), len(part) - 1)
+                here = (part.ids[places] == ids) & alive[places]
+                vectors[here] = part.read(places[here])
+                found |= here
+        return vectors, found
+
 
 class VectorIndex:
     """Inner-product search over vectors with int64 ids.

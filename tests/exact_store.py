@@ -216,7 +216,11 @@ class ExactStore:
                 len(present), self.dimension
             ),
             np.array([self._slots[slot_id][1].kind != "passage" for slot_id in present], bool),
-            tuple(self._slots[slot_id][1].relation for slot_id in present),
+            tuple(
+                "" if slot.kind == "passage" else slot.relation
+                for slot_id in present
+                for _, slot, _ in [self._slots[slot_id]]
+            ),
         )
 
     def symbols(self, ids: Iterable[int]) -> dict[int, Symbols]:

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from memnet.errors import StoreError
-from memnet.storage import MemoryStore
-from memnet.storage.records import SCHEMA_VERSION
+from memnet.storage import MemoryStore, connection
+from memnet.storage.schema import MIGRATIONS, SCHEMA_VERSION
 from tests import killed
 
 _FIXTURES = Path(__file__).parent / "fixtures"
@@ -95,11 +95,9 @@ def test_a_migration_that_fails_leaves_the_store_as_it_was(
     tmp_path: Path, schema: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = _make(tmp_path / "store", schema)
-    from memnet.storage import records
-
-    broken = {**records._MIGRATIONS, 4: f"{records._MIGRATIONS[4]} SELECT nothing FROM nowhere;"}
+    broken = {**MIGRATIONS, 4: f"{MIGRATIONS[4]} SELECT nothing FROM nowhere;"}
     with monkeypatch.context() as patch:
-        patch.setattr(records, "_MIGRATIONS", broken)
+        patch.setattr(connection, "MIGRATIONS", broken)
         with pytest.raises(StoreError, match=r"could not be written .*nothing of this step"):
             killed.open_store(path, create=False)
     with closing(sqlite3.connect(path / "memory.sqlite3")) as database:

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 from memnet.errors import EncoderMismatchError, StoreBusyError, StoreError
-from memnet.storage import MemoryStore, NewSource
-from memnet.storage.records import _MIGRATIONS, SCHEMA_VERSION, Records
+from memnet.storage import MemoryStore, NewSource, connection
+from memnet.storage.records import Records
+from memnet.storage.schema import MIGRATIONS, SCHEMA_VERSION
 from tests.exact_store import ExactStore
 from tests.toy import DIMENSION, ToyEncoder, fact, passage, source, told
 
@@ -431,7 +432,7 @@ def _make_schema_1(path: Path) -> None:
     """A store as the first release made it, with one document."""
     path.mkdir()
     database = sqlite3.connect(path / "memory.sqlite3")
-    database.executescript(f"{_MIGRATIONS[1]} PRAGMA user_version = 1;")
+    database.executescript(f"{MIGRATIONS[1]} PRAGMA user_version = 1;")
     vector = encode(["\na light"])[0].astype("<f4").tobytes()
     for statement, values in (
         ("property VALUES ('encoder', ?)", ("toy/64",)),
@@ -669,3 +670,29 @@ def test_a_killed_writer_loses_nothing_it_acknowledged(tmp_path: Path, acknowled
         pass
     assert store.verify() == []
     store.close()
+
+
+def test_the_schema_is_compared_once_and_again_when_it_changes(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compared: list[object] = []
+
+    def foreign(statements: object) -> None:
+        compared.append(statements)
+
+    monkeypatch.setattr(connection, "foreign", foreign)
+
+    def connect() -> None:
+        thread = threading.Thread(target=store.counts)
+        thread.start()
+        thread.join()
+
+    connect()
+    before = len(compared)
+    connect()
+    assert len(compared) == before
+    database = sqlite3.connect(store.path / "memory.sqlite3")
+    database.execute("CREATE TABLE foreign_table (a)")
+    database.close()
+    connect()
+    assert len(compared) == before + 1

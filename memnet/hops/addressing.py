@@ -151,16 +151,18 @@ class Addressing:
         state: QueryState,
     ) -> NDArray[np.float32]:
         """[K, F] float32, as ``SLOT_FEATURES`` says."""
-        features = np.zeros((len(keys.ids), len(SLOT_FEATURES)), np.float32)
-        for place, slot in enumerate(keys.ids.tolist()):
-            name = self._named_by.get(slot)
-            features[place, 1] = self._lexical.get(slot, 0.0)
-            if name is not None:
-                features[place, 2:5] = 1.0, len(name.split()) / 3, 1 / len(self._known[name])
-            features[place, 5] = self._longest_part.get(slot, 0) / 3
-            if state.before:
-                features[place, 7] = max(_UNSEEN, state.before.get(slot, -np.inf) / 10)
+        slots = keys.ids.tolist()
+        features = np.zeros((len(slots), len(SLOT_FEATURES)), np.float32)
         features[:, 0] = dense
+        features[:, 1] = [self._lexical.get(slot, 0.0) for slot in slots]
+        for place, slot in enumerate(slots):
+            if slot in self._named_by:
+                name = self._named_by[slot]
+                features[place, 2:5] = 1.0, len(name.split()) / 3, 1 / len(self._known[name])
+        features[:, 5] = [self._longest_part.get(slot, 0) / 3 for slot in slots]
+        if state.before:
+            before = np.array([state.before.get(slot, -np.inf) for slot in slots])
+            features[:, 7] = np.maximum(_UNSEEN, before / 10)
         features[:, 6] = np.einsum("kt,t->k", held, self._terms.weights)
         return features
 

@@ -70,19 +70,22 @@ class HopLoop:
     def run(self, question: str, hops: int, namespace: str | None = None) -> HopTrace:
         """Read the memory up to ``hops`` times; fewer when a read brings up nothing new.
 
+        All hops see the same commit.
+
         Args:
             question: in plain language.
             hops: at least 1.
             namespace: to look in; None for all.
         """
         addressing = Addressing(self._store, self._encode, question, self._config, namespace)
-        start = self._controller.start(torch.from_numpy(addressing.vector), addressing.named)
+        vector = torch.from_numpy(addressing.vector)
 
         def hop(state: QueryState, number: int) -> tuple[HopStep, QueryState]:
             return self._hop(state, addressing.candidates(state), number)
 
         # A hop's tensors are small: handing them to other threads takes longer than they do.
-        with one_thread_each:
+        with self._store.reading(), one_thread_each:
+            start = self._controller.start(vector, addressing.named)
             steps, _ = read_in_hops(start, hop, _nothing_new, hops)
         return HopTrace(tuple(steps))
 

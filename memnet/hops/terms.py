@@ -28,11 +28,11 @@ class QuestionTerms:
             named: symbols that it names.
         """
         found = store.search_terms(query_terms(question)[:_MOST_TERMS], _MOST_SLOTS)
-        terms = [term for term, slots in found.items() if slots]
+        terms = [term for term, slots in found.items() if len(slots)]
         rest = set(query_terms(without_names(question, as_names(question, named))))
         self.words = tuple(terms)
         """[T] the words."""
-        self._slots = [np.sort(np.array(found[term], np.int64)) for term in terms]
+        self._slots = [found[term] for term in terms]
         self.weights: NDArray[np.float32] = _normalised(
             [1 - math.log1p(len(found[term])) / math.log1p(_MOST_SLOTS) for term in terms]
         )

@@ -1,0 +1,138 @@
+"""What an engine learns from its own memory: models of facts and of text, readers, confidence."""
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from memnet.config import Config
+from memnet.encoders import Encoder
+from memnet.errors import InputError
+from memnet.ingest.questions import Question
+from memnet.models.choose import Answers
+from memnet.models.reader import LazyReader, copy_reader, save_calibration
+from memnet.storage import MemoryStore
+
+if TYPE_CHECKING:
+    from memnet.training.confidence import ConfidenceReport
+    from memnet.training.facts import FactReport
+    from memnet.training.loop import EpochReport
+    from memnet.training.reader_data import ReaderExample
+    from memnet.training.text import TextReport
+
+
+class Learning:
+    """The part of an engine that learns. Training itself is loaded when it is asked for."""
+
+    config: Config
+    _store: MemoryStore
+    _encoder: Encoder
+    _reader: LazyReader
+    _model: Answers
+
+    def train_facts(
+        self,
+        train: Sequence[Question],
+        dev: Sequence[Question],
+        out: str | os.PathLike[str],
+        *,
+        seed: int = 0,
+        epochs: int | None = None,
+        on_epoch: "Callable[[EpochReport], None]" = lambda _: None,
+    ) -> "FactReport":
+        """Learn to answer questions about the facts of this memory by hops over them.
+
+        Args:
+            train: questions with their answers; no facts are given that lead to them.
+            dev: others, to choose the best weights by.
+            out: folder of the model, to be given to ``Engine.open``; a run that was stopped goes
+                on from it.
+            seed: of all that is random.
+            epochs: passes over the questions; None chooses by how many there are.
+            on_epoch: called after each.
+
+        Raises:
+            InputError: the memory holds no facts, or no question can be learned from.
+            ModelError: ``out`` can't be written, or holds another unfinished run.
+        """
+        from memnet.training.facts import FactData, train_facts
+
+        return train_facts(
+            self._store,
+            self._encoder,
+            FactData(train, dev),
+            Path(out),
+            seed=seed,
+            epochs=epochs,
+            on_epoch=on_epoch,
+            threads=self.config.threads or None,
+        )
+
+    def train_text(
+        self,
+        groups: Sequence[Sequence[Question]],
+        out: str | os.PathLike[str],
+        *,
+        seed: int = 0,
+        on_stage: Callable[[str], None] = lambda _: None,
+    ) -> "TextReport":
+        """Learn what each way of addressing is worth for the documents of this memory.
+
+        Args:
+            groups: questions with the source ids of the documents that hold their answers, in
+                groups that count alike; none at all makes questions from the documents.
+            out: folder of the model, to be given to ``Engine.open``.
+            seed: of all that is random.
+            on_stage: told what is being done.
+
+        Raises:
+            InputError: there is nothing to learn from.
+            ModelError: ``out`` can't be written.
+        """
+        from memnet.training.text import train_text
+
+        return train_text(
+            self._store, self._encoder.encode, groups, Path(out), self.config.hop, seed, on_stage
+        )
+
+    def reader_examples(self, most: int, *, seed: int = 0) -> "list[ReaderExample]":
+        """Questions for a reader to learn from, made from the documents of this memory.
+
+        Up to half are templated, the others cloze questions.
+
+        Args:
+            most: questions to make.
+            seed: of the choice.
+        """
+        from memnet.training.cloze import cloze_examples
+        from memnet.training.templates import templated_examples
+
+        templated = templated_examples(self._store, most // 2, seed)
+        return templated + cloze_examples(self._store, most - len(templated), seed)
+
+    def train_confidence(
+        self, questions: Sequence[Question], out: str | os.PathLike[str]
+    ) -> "ConfidenceReport":
+        """Learn how often the reader is right about the documents of this memory.
+
+        Args:
+            questions: that the reader was not trained on, with their right answers; none for those
+                whose answer the memory does not hold.
+            out: folder of a reader like this engine's, calibrated; to be given to ``Engine.open``.
+
+        Raises:
+            InputError: there is nothing to learn from, or this engine has no reader of spans.
+            ModelError: ``out`` can't be written.
+        """
+        from memnet.training.confidence import calibrate
+
+        judge, folder = getattr(self._model, "judged", None), self._reader.folder
+        if judge is None or folder is None:
+            raise InputError(
+                "only answers that a reader of spans gives can be calibrated; open the memory "
+                "with the model 'text' and such a reader"
+            )
+        calibration, report = calibrate(questions, judge)
+        copy_reader(folder, Path(out))
+        save_calibration(Path(out), calibration, report._asdict())
+        return report

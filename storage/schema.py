@@ -1,0 +1,181 @@
+"""The schema of the rows: what each version made it, and what else is refused."""
+
+import re
+import sqlite3
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Any
+
+SCHEMA_VERSION = 4
+
+MIGRATIONS = {
+    1: """
+    CREATE TABLE property (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+    INSERT INTO property VALUES ('generation', '0');
+
+    CREATE TABLE source (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        namespace TEXT NOT NULL,
+        name TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        origin TEXT NOT NULL,
+        title TEXT NOT NULL,
+        metadata TEXT NOT NULL,
+        digest BLOB NOT NULL,
+        UNIQUE (namespace, name)
+    );
+    CREATE INDEX source_by_name ON source (name);
+
+    CREATE TABLE vector (id INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE, data BLOB NOT NULL);
+
+    CREATE TABLE slot (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        source INTEGER NOT NULL REFERENCES source (id),
+        kind TEXT NOT NULL,
+        title TEXT NOT NULL,
+        text TEXT NOT NULL,
+        start INTEGER NOT NULL,
+        end INTEGER NOT NULL,
+        relation TEXT NOT NULL,
+        value TEXT NOT NULL,
+        vector INTEGER NOT NULL REFERENCES vector (id),
+        digest BLOB NOT NULL,
+        UNIQUE (source, digest)
+    );
+    CREATE INDEX slot_by_vector ON slot (vector);
+
+    CREATE TABLE symbol (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+    CREATE TABLE slot_key (
+        symbol INTEGER NOT NULL REFERENCES symbol (id),
+        slot INTEGER NOT NULL REFERENCES slot (id),
+        PRIMARY KEY (symbol, slot)
+    ) WITHOUT ROWID;
+    CREATE INDEX slot_key_by_slot ON slot_key (slot);
+    CREATE TABLE mention (
+        slot INTEGER NOT NULL REFERENCES slot (id),
+        symbol INTEGER NOT NULL REFERENCES symbol (id),
+        PRIMARY KEY (slot, symbol)
+    ) WITHOUT ROWID;
+    CREATE INDEX mention_by_symbol ON mention (symbol);
+
+    CREATE VIRTUAL TABLE slot_text USING fts5 (
+        title, text, content='slot', content_rowid='id',
+        tokenize='porter unicode61 remove_diacritics 2'
+    );
+    CREATE TRIGGER slot_text_insert AFTER INSERT ON slot WHEN new.kind <> 'reverse' BEGIN
+        INSERT INTO slot_text (rowid, title, text) VALUES (new.id, new.title, new.text);
+    END;
+    CREATE TRIGGER slot_text_delete AFTER DELETE ON slot WHEN old.kind <> 'reverse' BEGIN
+        INSERT INTO slot_text (slot_text, rowid, title, text)
+        VALUES ('delete', old.id, old.title, old.text);
+    END;
+    """,
+    2: """
+    ALTER TABLE slot ADD COLUMN valid_from REAL;
+    ALTER TABLE slot ADD COLUMN valid_until REAL;
+    ALTER TABLE slot ADD COLUMN usage REAL NOT NULL DEFAULT 0;
+    ALTER TABLE slot ADD COLUMN used REAL NOT NULL DEFAULT 0;
+    ALTER TABLE slot ADD COLUMN relation_vector INTEGER REFERENCES vector (id);
+    CREATE INDEX slot_by_start ON slot (valid_from) WHERE valid_from IS NOT NULL;
+    CREATE INDEX slot_by_end ON slot (valid_until) WHERE valid_until IS NOT NULL;
+    CREATE INDEX slot_by_relation_vector ON slot (relation_vector)
+        WHERE relation_vector IS NOT NULL;
+
+    DROP TRIGGER slot_text_delete;
+    CREATE TRIGGER slot_text_delete AFTER DELETE ON slot
+    WHEN old.kind <> 'reverse' AND old.valid_until IS NULL BEGIN
+        INSERT INTO slot_text (slot_text, rowid, title, text)
+        VALUES ('delete', old.id, old.title, old.text);
+    END;
+    CREATE TRIGGER slot_text_end AFTER UPDATE OF valid_until ON slot
+    WHEN old.kind <> 'reverse' AND old.valid_until IS NULL AND new.valid_until IS NOT NULL BEGIN
+        INSERT INTO slot_text (slot_text, rowid, title, text)
+        VALUES ('delete', old.id, old.title, old.text);
+    END;
+    """,
+    3: """
+    CREATE TABLE link (
+        subject INTEGER NOT NULL REFERENCES symbol (id),
+        relation INTEGER NOT NULL REFERENCES vector (id),
+        object INTEGER NOT NULL REFERENCES symbol (id),
+        slot INTEGER NOT NULL REFERENCES slot (id),
+        PRIMARY KEY (subject, relation, object, slot)
+    ) WITHOUT ROWID;
+    CREATE INDEX link_by_slot ON link (slot);
+    INSERT INTO link
+        SELECT slot_key.symbol, slot.vector, mention.symbol, slot.id FROM slot
+        JOIN slot_key ON slot_key.slot = slot.id JOIN mention ON mention.slot = slot.id
+        WHERE slot.kind <> 'passage';
+    """,
+    4: """
+    CREATE INDEX source_by_origin ON source (namespace, origin);
+
+    CREATE TABLE revision (
+        generation INTEGER PRIMARY KEY,
+        mark INTEGER NOT NULL,
+        last_slot INTEGER NOT NULL
+    );
+    CREATE TABLE gone (
+        generation INTEGER NOT NULL,
+        slot INTEGER NOT NULL,
+        PRIMARY KEY (generation, slot)
+    ) WITHOUT ROWID;
+    CREATE TRIGGER revision_made AFTER UPDATE ON property WHEN new.name = 'generation' BEGIN
+        INSERT INTO revision VALUES (
+            new.value, random(),
+            ifnull((SELECT seq FROM sqlite_sequence WHERE name = 'slot'), 0)
+        );
+    END;
+    CREATE TRIGGER slot_deleted AFTER DELETE ON slot
+    WHEN old.kind = 'passage' AND old.valid_until IS NULL BEGIN
+        INSERT INTO gone SELECT value + 1, old.id FROM property WHERE name = 'generation';
+    END;
+    CREATE TRIGGER slot_ended AFTER UPDATE OF valid_until ON slot
+    WHEN old.kind = 'passage' AND old.valid_until IS NULL AND new.valid_until IS NOT NULL BEGIN
+        INSERT INTO gone SELECT value + 1, old.id FROM property WHERE name = 'generation';
+    END;
+    UPDATE property SET value = value + 1 WHERE name = 'generation';
+    """,
+}
+
+
+_ACTING = re.compile(r"\b(check|generated|default|as|trigger|view)\b", re.IGNORECASE)
+"""Words by which a statement of a schema has others run later."""
+
+
+@lru_cache(maxsize=1)
+def _known_schema() -> dict[tuple[str, str], set[str]]:
+    """Kind and name of everything that any version's schema holds, with its statements."""
+    known: dict[tuple[str, str], set[str]] = {}
+    connection = sqlite3.connect(":memory:")
+    try:
+        for number in range(1, SCHEMA_VERSION + 1):
+            connection.executescript(MIGRATIONS[number])
+            for kind, name, statement in connection.execute(
+                "SELECT type, name, sql FROM sqlite_master"
+            ):
+                known.setdefault((kind, name), set()).add(_spaced(statement))
+    finally:
+        connection.close()
+    return known
+
+
+def _spaced(statement: object) -> str:
+    return " ".join(str(statement).split())
+
+
+def foreign(statements: Iterable[tuple[Any, ...]]) -> tuple[str, str] | None:
+    """The first thing of a schema that no version of memnet made, as kind and name.
+
+    Args:
+        statements: kind, name and statement of each thing, as SQLite lists them.
+    """
+    known = _known_schema()
+    for kind, name, statement in statements:
+        own = str(name).startswith(("sqlite_", "slot_text_")) and kind in ("table", "index")
+        forms = known.get((kind, name), set())
+        # What SQLite and its text search keep for themselves differs between their versions.
+        acts = not own or _ACTING.search(str(statement))
+        if acts and _spaced(statement) not in forms:
+            return str(kind), str(name)
+    return None

@@ -1,0 +1,209 @@
+"""Search by words agrees with the text search of the database, whatever is remembered."""
+
+import sqlite3
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from memnet.config import StoreConfig
+from memnet.errors import StoreError
+from memnet.storage import MemoryStore, NewSource, query_terms
+from memnet.storage.words import WordRows, Words
+from tests.toy import DIMENSION, ToyEncoder, passage, source, told
+
+encode = ToyEncoder().encode
+_RANDOM = np.random.default_rng(0)
+_WORDS = ["light", "lights", "Kestle", "herring", "sailed", "sailing", "old", "foo_bar", "été", "x"]
+
+
+class _UndoneError(Exception):
+    """Ends a change that is to leave nothing."""
+
+
+def open_store(path: Path, **settings: int) -> MemoryStore:
+    config = StoreConfig(**settings)  # type: ignore[arg-type]
+    return MemoryStore(path, fingerprint="toy/64", dimension=DIMENSION, create=True, config=config)
+
+
+def fill(store: MemoryStore, name: str, texts: int) -> None:
+    """Texts of random words, some of them much more common than others."""
+    common = np.arange(len(_WORDS), 0, -1.0)
+    passages = [
+        passage(
+            " ".join(_RANDOM.choice(_WORDS, _RANDOM.integers(1, 12), p=common / common.sum())),
+            f"T{number} {_RANDOM.choice(_WORDS)}",
+            start=1000 * number,
+        )
+        for number in range(texts)
+    ]
+    store.put([source(name, *passages)], encode)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[MemoryStore]:
+    opened = open_store(tmp_path / "store")
+    fill(opened, "a", 40)
+    yield opened
+    opened.close()
+
+
+def agrees(store: MemoryStore, question: str, limit: int) -> None:
+    """The same slots in the same order with the same numbers as the database itself gives."""
+    exact = store._records.lexical(query_terms(question), limit, None)
+    hits = store.search_lexical(question, limit)
+    assert hits.ids[hits.mask].tolist() == [slot for slot, _ in exact]
+    np.testing.assert_array_equal(
+        hits.scores[hits.mask], np.array([score for _, score in exact], np.float32)
+    )
+
+
+def holds(store: MemoryStore, word: str) -> list[int]:
+    return [slot for slot, _ in store._records.lexical([word], 1000, None)]
+
+
+@pytest.mark.parametrize("limit", [1, 3, 1000])
+def test_scores_are_those_of_the_database(store: MemoryStore, limit: int) -> None:
+    for _ in range(20):
+        agrees(store, " ".join(_RANDOM.choice(_WORDS, 4)), limit)
+    agrees(store, "nothing of this kind", limit)
+
+
+def test_equal_scores_are_in_the_order_of_ids(store: MemoryStore) -> None:
+    store.put([source(name, passage("same words")) for name in "cdefgh"], encode)
+    agrees(store, "same", 3)
+    assert store.search_lexical("same", 3).ids.tolist() == sorted(holds(store, "same"))[:3]
+
+
+def test_what_is_remembered_is_of_the_last_commit(tmp_path: Path, store: MemoryStore) -> None:
+    other = open_store(tmp_path / "store")
+    for change in (
+        lambda: fill(other, "b", 10),
+        lambda: other.delete(["a"]),
+        lambda: other.append(
+            NewSource("t", b"", [told("old lights", "x", 1.0)], "", "told"), encode
+        ),
+        lambda: other.end(holds(other, "lights"), 2.0),
+    ):
+        agrees(store, "old lights", 9)
+        change()
+        agrees(store, "old lights", 9)
+        found = store.search_terms(["lights"], 1000)["lights"]
+        assert found.tolist() == sorted(holds(store, "lights"))
+    other.close()
+
+
+def test_a_search_within_a_change_sees_it_and_keeps_nothing_of_it(store: MemoryStore) -> None:
+    before = store.search_terms(["herring"], 1000)["herring"].tolist()
+    with suppress(_UndoneError), store.changing():
+        store.put([source("b", passage("herring and herring"))], encode)
+        (new,) = {*store.search_terms(["herring"], 1000)["herring"].tolist()} - {*before}
+        assert new in store.search_lexical("herring", 100).ids.tolist()
+        raise _UndoneError
+    assert store.search_terms(["herring"], 1000)["herring"].tolist() == before
+    # The id that was given back is taken by another text, of another length.
+    store.put([source("c", passage("herring " + "boat " * 30))], encode)
+    agrees(store, "herring boat", 100)
+
+
+def test_an_older_read_goes_on_beside_a_newer_one(store: MemoryStore) -> None:
+    with store.reading():
+        agrees(store, "old light", 5)
+        writer = threading.Thread(target=lambda: fill(store, "b", 10))
+        writer.start()
+        writer.join()
+        newer = threading.Thread(target=lambda: agrees(store, "old light", 5))
+        newer.start()
+        newer.join()
+        agrees(store, "old light", 5)
+    agrees(store, "old light", 5)
+
+
+def test_a_word_is_left_out_by_how_many_texts_hold_it(store: MemoryStore) -> None:
+    store.put([source("often", passage("often " * 50)), source("z", passage("often"))], encode)
+    for most in (0, 1, 2, 1, 3):
+        assert ("often" in store.search_terms(["often"], most)) == (most >= 2)
+    assert store.search_terms(["...", "unheard"], 1)["unheard"].tolist() == []
+
+
+@pytest.mark.parametrize("longest", [0, 2, 10])
+def test_common_words_are_left_to_the_database(tmp_path: Path, longest: int) -> None:
+    store = open_store(tmp_path / "few", longest_postings=longest)
+    fill(store, "a", 30)
+    for word in _WORDS:
+        agrees(store, f"{word} lights", 5)
+    store.close()
+
+
+@pytest.mark.parametrize("room", [0, 100, 300])
+def test_memory_is_bounded(tmp_path: Path, room: int) -> None:
+    store = open_store(tmp_path / "small", remembered_postings=room)
+    fill(store, "a", 30)
+    for _ in range(30):
+        agrees(store, " ".join(_RANDOM.choice(_WORDS, 3)), 5)
+    held = store._words._looked_up.values()
+    assert sum(64 + len(one.ids) for one in held if not isinstance(one, int)) <= room
+    store.close()
+
+
+def test_a_word_that_is_remembered_is_not_looked_up_again(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.search_lexical("old light", 5)
+    looked_up: list[str] = []
+    look_up = Words._look_up
+
+    def noted(self: Words, rows: WordRows, commit: Any, words: Sequence[str], most: int) -> Any:
+        looked_up.extend(words)
+        return look_up(self, rows, commit, words, most)
+
+    monkeypatch.setattr(Words, "_look_up", noted)
+    store.search_lexical("old light", 5)
+    store.search_lexical("old herring", 5)
+    assert looked_up == ["herring"]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    ["DELETE FROM slot_text_docsize", "UPDATE slot_text_docsize SET sz = 'long'",
+     "UPDATE slot_text_data SET block = 3 WHERE id = 1"],
+)  # fmt: skip
+def test_damaged_sizes_are_an_error(tmp_path: Path, statement: str) -> None:
+    store = open_store(tmp_path / "store")
+    fill(store, "a", 5)
+    store.close()
+    database = sqlite3.connect(tmp_path / "store" / "memory.sqlite3")
+    database.execute(statement)
+    database.commit()
+    database.close()
+    store = open_store(tmp_path / "store")
+    with pytest.raises(StoreError, match=r"did not write|could not be read"):
+        store.search_lexical("light lights kestle", 5)
+    store.close()
+
+
+def test_keys_come_from_the_index_and_else_from_the_rows(store: MemoryStore) -> None:
+    store.append(NewSource("t", b"", [told("old lights", "x", 1.0)], "", "told"), encode)
+    store.search_dense(encode(["light"])[0], 3)
+    store.end([41], 2.0)
+    store.put([source("b", passage("a fresh one", start=7))], encode)
+    ids = [42, 41, 999, 1, 40, 1]
+    for warm in range(2):
+        keys = store.keys(ids)
+        exact = store._records.keys(ids, DIMENSION)
+        assert keys.ids.tolist() == exact.ids.tolist() == [42, 41, 1, 40, 1]
+        np.testing.assert_array_equal(keys.vectors, exact.vectors)
+        assert keys.is_fact.tolist() == exact.is_fact.tolist()
+        assert keys.relations == exact.relations
+        if not warm:
+            store.search_dense(encode(["light"])[0], 3)
+            assert store._indexed(np.array(ids))[1].tolist() == [True, False, False, *[True] * 3]
+    with suppress(_UndoneError), store.changing():
+        store.delete(["b"])
+        assert store.keys([42]).ids.tolist() == []
+        raise _UndoneError
+    assert store.keys([42]).ids.tolist() == [42]
