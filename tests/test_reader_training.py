@@ -13,11 +13,18 @@ from memnet import Config, Document, Engine, MemoryStore
 from memnet.encoders.weights import checked_folder, load_tokenizer
 from memnet.errors import InputError, ModelError
 from memnet.ingest.questions import Question
-from memnet.models.reader import load_calibration, load_reader, load_span_network
+from memnet.models.reader import (
+    encoder_network,
+    load_calibration,
+    load_reader,
+    load_span_network,
+    save_reader,
+)
 from memnet.models.text_answers import Judged
 from memnet.readers.confidence import FEATURES, Signals
 from memnet.readers.packs import Packer, Passage
 from memnet.scores import area_under_roc, calibration_error, normalised_answer, reliability
+from memnet.training import reader as reader_training
 from memnet.training.confidence import calibrate
 from memnet.training.loop import EpochReport
 from memnet.training.reader import ReaderData, train_reader
@@ -109,6 +116,30 @@ def test_it_learns_to_point_at_answers(tmp_path: Path) -> None:
     assert [so for _, so in sorted(answerable)] == [False] * 3 + [True] * 3
     notes = json.loads((tmp_path / "reader.json").read_text())["trained"]
     assert (notes["seed"], notes["examples"]) == (0, [6, 0])
+
+
+def test_the_mean_with_the_start_is_kept_where_it_is_better(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = ReaderData(_examples(), _examples())
+    start, good, out = tmp_path / "start", tmp_path / "good", tmp_path / "out"
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(1)
+        save_reader(start, encoder_network(0.0), {})
+    train_reader(data, good, passes=45, threads=1)
+    assert train_reader(data, out, start=good, passes=1, threads=1) == 1
+    notes = json.loads((out / "reader.json").read_text())["trained"]
+    assert (notes["dev"], "mean_with_start" in notes) == (1, False)
+    mixed = reader_training._mean_weights(start, good)
+    weights = [load_span_network(folder).state_dict() for folder in (start, good)]
+    for name, tensor in mixed.items():
+        torch.testing.assert_close(tensor, (weights[0][name] + weights[1][name]) / 2)
+    monkeypatch.setattr(reader_training, "_mean_weights", lambda *_: weights[1])
+    assert train_reader(data, tmp_path / "mixed", start=start, passes=1, threads=1) == 1
+    notes = json.loads((tmp_path / "mixed" / "reader.json").read_text())["trained"]
+    assert notes["mean_with_start"]
+    kept = load_span_network(tmp_path / "mixed").state_dict()
+    assert all(torch.allclose(kept[name], tensor) for name, tensor in weights[1].items())
 
 
 def _plain(example: ReaderExample) -> tuple[str, str]:

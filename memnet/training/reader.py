@@ -16,7 +16,7 @@ from memnet.readers.extractive import ExtractiveReader, Reading
 from memnet.readers.packs import Packer, Passage
 from memnet.readers.span_network import SpanNetwork, span_loss
 from memnet.scores import area_under_roc, f1
-from memnet.training.loop import EpochReport, Training, TrainingConfig
+from memnet.training.loop import EpochReport, Training, TrainingConfig, mean
 from memnet.training.reader_data import (
     PackedExample,
     ReaderExample,
@@ -58,6 +58,11 @@ def train_reader(
     device: str = "cpu",
 ) -> float:
     """Train a reader and keep it in ``out``; a run that was stopped goes on from there.
+
+    Where the run started from another reader, the mean of the weights of both is kept instead if it
+    does better on the dev examples: it forgets less of what the other had learned.
+
+    Source: Wortsman et al. 2022, "Robust fine-tuning of zero-shot models", section 3.
 
     Args:
         data: examples.
@@ -105,7 +110,23 @@ def train_reader(
     def keep(report: EpochReport) -> None:
         save_reader(out, network, {**notes, "dev": 1 - report.error, "epoch": report.epoch})
 
-    return 1 - Training(network, task, config, out, keep, notes).run(on_epoch)
+    error = Training(network, task, config, out, keep, notes).run(on_epoch)
+    if start is not None:
+        network.load_state_dict(_mean_weights(start, out))
+        mixed = mean(task.valid_errors())
+        if mixed < error:
+            error = mixed
+            save_reader(out, network, {**notes, "dev": 1 - error, "mean_with_start": True})
+    return 1 - error
+
+
+def _mean_weights(one: Path, other: Path) -> dict[str, Tensor]:
+    """The mean of two readers' weights."""
+    weights = load_span_network(other).state_dict()
+    return {
+        name: (tensor + weights[name]) / 2
+        for name, tensor in load_span_network(one).state_dict().items()
+    }
 
 
 class _Reading:
