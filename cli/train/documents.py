@@ -85,7 +85,8 @@ def text(
 @click.option(
     "--start",
     type=click.Path(path_type=Path),
-    help="Folder of a reader to go on from.  [default: one that can't read yet]",
+    help="Folder of a reader to go on from; the mean of both is kept where it is better.  "
+    "[default: one that can't read yet]",
 )
 @click.option(
     "--made",
