@@ -15,6 +15,7 @@ from memnet.hops.fact_memory import StoredFacts
 from memnet.hops.facts import FactStep, FactTrace
 from memnet.ingest.linking import link
 from memnet.models.facts import AnswerRule, FactBatch, FactModel, FactScores, fact_batch, shares
+from memnet.models.shown import evidence_of
 from memnet.storage import MemoryStore, Slot
 from memnet.types import Answer, Candidate, Evidence, Hop, SlotWeight
 
@@ -193,18 +194,7 @@ def _evidence(ways: list[list[_Link]], slots: dict[int, Slot], top_k: int) -> It
         for step in way:
             links.setdefault(step.slot, step)
     for slot_id, step in islice(links.items(), top_k):
-        slot = slots[slot_id]
-        yield Evidence(
-            id=slot_id,
-            kind="fact",
-            source=slot.source,
-            title=slot.title,
-            start=slot.start,
-            end=slot.end,
-            text=slot.text,
-            score=step.weight,
-            hop=step.hop + 1,
-        )
+        yield evidence_of(slots[slot_id], step.weight, step.hop + 1)
 
 
 def _hops(

@@ -1,8 +1,10 @@
 """What an answer shows: its evidence and hops, with what a bridge led to."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from memnet.readers import Bridged, Ranked
+from memnet.storage import Slot
 from memnet.types import Evidence, Hop, SlotWeight
 
 _PLACE = 3
@@ -25,7 +27,7 @@ def with_bridged(ranked: Sequence[Ranked], bridged: Bridged | None, hop: int) ->
         return list(ranked)
     known = {item.slot.id: item for item in ranked}
     after = [item for item in ranked[_PLACE:] if item.slot.id != first.slot.id]
-    return [*before, known.get(first.slot.id, first.at_hop(hop)), *after]
+    return [*before, known.get(first.slot.id, replace(first, hop=hop)), *after]
 
 
 def bridged_hop(bridged: Bridged, hop: int) -> Hop:
@@ -46,9 +48,8 @@ def bridged_hop(bridged: Bridged, hop: int) -> Hop:
     )
 
 
-def evidence_of(item: Ranked) -> Evidence:
-    """A ranked slot as evidence."""
-    slot = item.slot
+def evidence_of(slot: Slot, score: float, hop: int) -> Evidence:
+    """A slot as evidence."""
     return Evidence(
         id=slot.id,
         kind="passage" if slot.kind == "passage" else "fact",
@@ -57,6 +58,6 @@ def evidence_of(item: Ranked) -> Evidence:
         start=slot.start,
         end=slot.end,
         text=slot.text,
-        score=item.score,
-        hop=item.hop,
+        score=score,
+        hop=hop,
     )

@@ -87,7 +87,7 @@ class TextAnswers:
             confidence=judged.confidence,
             abstained=abstained,
             candidates=judged.candidates,
-            evidence=tuple(map(evidence_of, shown)),
+            evidence=tuple(evidence_of(item.slot, item.score, item.hop) for item in shown),
             hops=records,
             model=self._name,
             elapsed_ms=(time.perf_counter() - started) * 1000,

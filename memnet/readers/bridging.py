@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from memnet.ingest.names import normalise, title_symbols, without_brackets
+from memnet.ingest.names import normalise, title_symbols
 from memnet.readers.extractive import Reader
 from memnet.readers.phrases import Phrase, expanded_kin, phrase_of
 from memnet.readers.ranked import Ranked
@@ -29,8 +29,8 @@ class Bridged(NamedTuple):
     """What was read last, and put in the place of a phrase."""
 
 
-class _Filled(NamedTuple):
-    """What a phrase stands for."""
+class ReadText(NamedTuple):
+    """What was read somewhere."""
 
     text: str
     probability: float
@@ -77,19 +77,19 @@ def bridge(question: str, passages: Sequence[Ranked], reader: Reader, find: Find
     return found
 
 
-def _filled(phrase: Phrase, passages: Sequence[Ranked], reader: Reader) -> _Filled | None:
-    if phrase.place is None:
-        return read_best(phrase.question, passages[:_READ_TOGETHER], reader)
-    return read_best(phrase.question, passages[phrase.place : phrase.place + 1], reader)
+def _filled(phrase: Phrase, passages: Sequence[Ranked], reader: Reader) -> ReadText | None:
+    place = phrase.place
+    where = passages[:_READ_TOGETHER] if place is None else [passages[place]]
+    return read_best(phrase.question, where, reader)
 
 
-def read_best(question: str, passages: Sequence[Ranked], reader: Reader) -> _Filled | None:
+def read_best(question: str, passages: Sequence[Ranked], reader: Reader) -> ReadText | None:
     """The likeliest span of some passages, with its probability; None if there is none."""
     reading = reader.read(question, [item.passage for item in passages])
     if not reading.spans:
         return None
     best = reading.spans[0]
-    return _Filled(passages[best.passage].slot.text[best.start : best.end], best.probability)
+    return ReadText(passages[best.passage].slot.text[best.start : best.end], best.probability)
 
 
 def place_about(name: str, passages: Sequence[Ranked], apart: int | None = None) -> int | None:
@@ -105,7 +105,7 @@ def place_about(name: str, passages: Sequence[Ranked], apart: int | None = None)
             return place
     words = set(wanted.split())
     for place, item in others:
-        titled = set(normalise(without_brackets(item.slot.title)).split())
+        titled = set(normalise(item.subject).split())
         if min(len(words), len(titled)) > 1 and (words <= titled or titled <= words):
             return place
     return None

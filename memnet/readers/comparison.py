@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from memnet.ingest.names import normalise, title_symbols, without_brackets
-from memnet.readers.bridging import Find, place_about, read_best
+from memnet.ingest.names import normalise, title_symbols
+from memnet.readers.bridging import Find, ReadText, place_about, read_best
 from memnet.readers.extractive import Reader
 from memnet.readers.phrases import ROLES
 from memnet.readers.ranked import Ranked
@@ -109,16 +109,14 @@ def _same_country(
         False,
         ROLES[role.group(1)] if role else None,
     )
-    subjects = _subjects(question, passages)
-    read = [_read(asks, passages, place, reader, find) for place in subjects]
-    found = [one for one in read if one is not None and one[0][:1].isupper()]
-    if len(subjects) != 2 or len(found) != 2:
+    both = _read_both(asks, question, passages, reader, find)
+    if both is None or not all(read.text[:1].isupper() for _, read in both):
         return None
-    (one, sure), (other, also_sure) = found
-    same = _country(one) == _country(other)
+    (_, one), (_, other) = both
+    same = _country(one.text) == _country(other.text)
     if places and not same:  # two towns of one country are often said to be in two states of it
         return None
-    return Compared("yes" if same else "no", None, sure * also_sure)
+    return Compared("yes" if same else "no", None, one.probability * other.probability)
 
 
 def _country(written: str) -> str:
@@ -134,22 +132,18 @@ def _in_order(
     comparison = _parsed(question)
     if comparison is None:
         return None
-    subjects = _subjects(question, passages)
-    if len(subjects) != 2:
+    both = _read_both(comparison, question, passages, reader, find)
+    if both is None:
         return None
-    dated: list[tuple[tuple[int, ...], float, int]] = []
-    for place in subjects:
-        found = _read(comparison, passages, place, reader, find)
-        date = None if found is None else _date(found[0])
-        if found is None or date is None:
-            return None
-        dated.append((date, found[1], place))
-    shared = min(len(date) for date, _, _ in dated)
-    if dated[0][0][:shared] == dated[1][0][:shared]:  # "1921" may be before or after a day of 1921
+    (first, one), (second, other) = both
+    dates = [date for read in (one, other) if (date := _date(read.text)) is not None]
+    if len(dates) != 2:
         return None
-    _, _, place = (max if comparison.latest else min)(dated)
-    name = without_brackets(passages[place].slot.title)
-    return Compared(name, place, dated[0][1] * dated[1][1])
+    shared = min(map(len, dates))
+    if dates[0][:shared] == dates[1][:shared]:  # "1921" may be before or after a day of 1921
+        return None
+    place = first if (dates[0] > dates[1]) == comparison.latest else second
+    return Compared(passages[place].subject, place, one.probability * other.probability)
 
 
 def _parsed(question: str) -> _Comparison | None:
@@ -188,12 +182,32 @@ def _subjects(question: str, passages: Sequence[Ranked]) -> list[int]:
     return list(chosen.values())
 
 
+def _read_both(
+    comparison: _Comparison,
+    question: str,
+    passages: Sequence[Ranked],
+    reader: Reader,
+    find: Find,
+) -> list[tuple[int, ReadText]] | None:
+    """The places of the two that are compared, and what is read for each; None if not for both."""
+    subjects = _subjects(question, passages)
+    if len(subjects) != 2:
+        return None
+    both: list[tuple[int, ReadText]] = []
+    for place in subjects:
+        read = _read(comparison, passages, place, reader, find)
+        if read is None:
+            return None
+        both.append((place, read))
+    return both
+
+
 def _read(
     comparison: _Comparison, passages: Sequence[Ranked], place: int, reader: Reader, find: Find
-) -> tuple[str, float] | None:
+) -> ReadText | None:
     """What is compared, as read for a subject, with the probability of all that was read."""
     item = passages[place]
-    name, probability = without_brackets(item.slot.title), 1.0
+    name, probability = item.subject, 1.0
     if comparison.asks_for_role is not None:
         person = read_best(comparison.asks_for_role.format(name), [item], reader)
         about = None if person is None else _about(person.text, comparison, passages, find)
@@ -201,7 +215,9 @@ def _read(
             return None
         item, (name, probability) = about, person
     written = read_best(comparison.asks.format(name), [item], reader)
-    return None if written is None else (written.text, probability * written.probability)
+    if written is None:
+        return None
+    return ReadText(written.text, probability * written.probability)
 
 
 def _about(

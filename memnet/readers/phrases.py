@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from memnet.ingest.names import normalise, without_brackets
+from memnet.ingest.names import normalise
 from memnet.readers.ranked import Ranked
 
 ROLES = {
@@ -21,7 +21,7 @@ ROLES = {
     ),
     **dict.fromkeys(("place of death", "city of death"), "Where did {} die?"),
 }
-"""Questions for those that made something: as people ask them, not "who is the director of"."""
+"""Questions for makers, and for where lives began and ended, as people ask them."""
 _PEOPLE = frozenset(
     """
     actress boss brother captain ceo child coach daughter father grandfather grandmother head host
@@ -38,7 +38,7 @@ _THINGS = frozenset(
 )
 _MAKERS = re.compile(r"[a-z]{3,}(?:er|or|ist|ian|ect|man)")
 """Words for those who do something: a keyboardist, a screenwriter."""
-_KIN = {
+KIN = {
     "paternal grandfather": ("father", "father"),
     "paternal grandmother": ("father", "mother"),
     "maternal grandfather": ("mother", "father"),
@@ -53,7 +53,7 @@ _KIN = {
     "stepmother": ("father", "wife"),
 }
 """Relatives by two relations, the nearer first."""
-_KIN_WORDS = "|".join(_KIN)
+_KIN_WORDS = "|".join(KIN)
 _KIN_OF = re.compile(rf"\b({_KIN_WORDS}) of\b", re.IGNORECASE)
 _KIN_AFTER = re.compile(rf"(?<=['’]s )({_KIN_WORDS})\b", re.IGNORECASE)
 _WORDS_FOR_ROLES = r"(?:place|city) of (?:birth|death)|birth place|[a-z]+(?:-in-law)?"
@@ -100,11 +100,11 @@ def expanded_kin(question: str) -> str:
     """A question with relatives by two relations written out: "Ann's father's mother"."""
 
     def of(match: re.Match[str]) -> str:
-        nearer, further = _KIN[match.group(1).lower()]
+        nearer, further = KIN[match.group(1).lower()]
         return f"{further} of the {nearer} of"
 
     def after(match: re.Match[str]) -> str:
-        return "'s ".join(_KIN[match.group(1).lower()])
+        return "'s ".join(KIN[match.group(1).lower()])
 
     return _KIN_AFTER.sub(after, _KIN_OF.sub(of, question))
 
@@ -119,7 +119,7 @@ def phrase_of(
         passages: the evidence; what a role is a role of must be the subject of one.
         known: other names and the passages about them.
     """
-    names = {(_title(item), place) for place, item in enumerate(passages)} | set(known)
+    names = {(item.subject, place) for place, item in enumerate(passages)} | set(known)
     found = _role(question, [pair for pair in names if len(normalise(pair[0])) > 1])
     found = found or _clause(question)
     return None if found is None or _asks_for(question, found) else found
@@ -144,7 +144,15 @@ def _role(question: str, names: Iterable[tuple[str, int]]) -> Phrase | None:
 
 
 def _is_role(word: str) -> bool:
-    return word in ROLES or word in _PEOPLE | _THINGS or _MAKERS.fullmatch(word) is not None
+    return word in ROLES or word in _THINGS or _is_person(word)
+
+
+def _is_person(word: str) -> bool:
+    return word in _PEOPLE or _MAKERS.fullmatch(word) is not None
+
+
+def _word_for(role: str) -> str:
+    return "Who" if _is_person(role) else "What"
 
 
 def _clause(question: str) -> Phrase | None:
@@ -162,8 +170,7 @@ def _clause(question: str) -> Phrase | None:
     if endless or _ASKING.search(words, inner - start):
         return None
     kind = question[start : matches[-1].start("mark")].split()[-1].lower()
-    word = "Who" if kind in _PEOPLE or _MAKERS.fullmatch(kind) else "What"
-    return Phrase(start, end, f"{word} is {words}?", None)
+    return Phrase(start, end, f"{_word_for(kind)} is {words}?", None)
 
 
 def _asks_for(question: str, phrase: Phrase) -> bool:
@@ -175,9 +182,4 @@ def _asks_for(question: str, phrase: Phrase) -> bool:
 def _asked(role: str, name: str) -> str:
     if role in ROLES:
         return ROLES[role].format(name)
-    word = "Who" if role in _PEOPLE or _MAKERS.fullmatch(role) else "What"
-    return f"{word} is the {role} of {name}?"
-
-
-def _title(item: Ranked) -> str:
-    return without_brackets(item.slot.title)
+    return f"{_word_for(role)} is the {role} of {name}?"

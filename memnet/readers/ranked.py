@@ -1,7 +1,8 @@
 """What readers read."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
+from memnet.ingest.names import without_brackets
 from memnet.readers.packs import Passage
 from memnet.storage import Slot
 
@@ -25,6 +26,7 @@ class Ranked:
         """The slot as readers take it."""
         return Passage(self.slot.title, self.slot.text)
 
-    def at_hop(self, hop: int) -> "Ranked":
-        """The same, as found by another hop."""
-        return replace(self, hop=hop)
+    @property
+    def subject(self) -> str:
+        """What the slot is about: its title, but for brackets."""
+        return without_brackets(self.slot.title)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from memnet.ingest.names import symbol
 from memnet.ingest.questions import Question
+from memnet.readers.phrases import KIN
 from memnet.storage import MemoryStore, Slot
 from memnet.training.reader_data import ReaderExample, ReaderPassage
 from memnet.training.sentence_forms import PEOPLE, Statement, stated
@@ -42,14 +43,7 @@ _DATED = {
 }
 _COMMON = 20
 """Subjects that share a country, so that it is one and not a town."""
-_KIN = {
-    ("father", "father"): "paternal grandfather",
-    ("father", "mother"): "paternal grandmother",
-    ("mother", "father"): "maternal grandfather",
-    ("mother", "mother"): "maternal grandmother",
-    ("spouse", "father"): "father-in-law",
-    ("spouse", "mother"): "mother-in-law",
-}
+_KIN = {relations: word for word, relations in KIN.items()}
 
 
 class _Asked(NamedTuple):
