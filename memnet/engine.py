@@ -23,6 +23,7 @@ from memnet.learning import Learning
 from memnet.models.choose import answers_of
 from memnet.models.reader import SPANS, LazyReader
 from memnet.models.stored import TEXT
+from memnet.models.text_answers import TextAnswers
 from memnet.storage import MemoryStore, import_bundle, stored_fingerprint
 from memnet.types import (
     Answer,
@@ -248,6 +249,14 @@ class Engine(Learning):
             for slot in self._store.told(subject_symbol(name), namespace)
             if slot.valid_from is not None
         )
+
+    def prepare(self) -> None:
+        """Start loading on another thread what the first question will need.
+
+        What is wrong with it is said when a question is asked.
+        """
+        if isinstance(self._model, TextAnswers):
+            self._reader.load_early(self.config.answer.tokens, self.config.cores())
 
     @_unless_damaged
     def ask(

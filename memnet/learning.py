@@ -1,7 +1,7 @@
 """What an engine learns from its own memory: models of facts and of text, readers, confidence."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ from memnet.ingest.questions import Question
 from memnet.models.choose import Answers
 from memnet.models.reader import LazyReader, copy_reader, save_calibration
 from memnet.storage import MemoryStore
+from memnet.types import Evidence
 
 if TYPE_CHECKING:
     from memnet.training.confidence import ConfidenceReport
@@ -109,6 +110,21 @@ class Learning:
 
         templated = templated_examples(self._store, most // 2, seed)
         return templated + cloze_examples(self._store, most - len(templated), seed)
+
+    def among_found(self, examples: "Iterable[ReaderExample]") -> "Iterator[ReaderExample]":
+        """Examples for a reader with what this memory finds for their questions beside them.
+
+        Args:
+            examples: questions with the passages that hold their answers.
+        """
+        from memnet.training.found_passages import among_found
+
+        hop = self.config.hop
+
+        def find(question: str) -> Sequence[Evidence]:
+            return self._model.ask(question, hop.hops, hop.evidence, None).evidence
+
+        return among_found(examples, find)
 
     def train_confidence(
         self, questions: Sequence[Question], out: str | os.PathLike[str]

@@ -25,7 +25,9 @@ from memnet.readers.confidence import FEATURES, Signals
 from memnet.readers.packs import Packer, Passage
 from memnet.scores import area_under_roc, calibration_error, normalised_answer, reliability
 from memnet.training import reader as reader_training
+from memnet.training.changed_questions import changed_question
 from memnet.training.confidence import calibrate
+from memnet.training.found_passages import among_found
 from memnet.training.loop import EpochReport
 from memnet.training.reader import ReaderData, train_reader
 from memnet.training.reader_data import (
@@ -35,7 +37,7 @@ from memnet.training.reader_data import (
     read_reader_examples,
 )
 from memnet.training.templates import templated_examples
-from memnet.types import Candidate
+from memnet.types import Candidate, Evidence
 from tests.toy import ToyEncoder
 
 PEOPLE = {"Amsel": "Ada", "Brock": "Bo", "Cardew": "Cy"}
@@ -87,6 +89,62 @@ def test_right_tokens_say_the_answer(packer: Packer, seed: int) -> None:
         assert "Ann-Marie Orre" in said
 
 
+def test_some_questions_lose_their_answer(packer: Packer) -> None:
+    passage = ReaderPassage(title="Amsel", text="Amsel lies north of Brock. Ada lit it first.")
+    found = tuple(ReaderPassage(title="Found", text=f"Number {n} is dark.") for n in range(3))
+    example = ReaderExample(
+        question="Who lit Amsel first?", answers=("Ada",), passages=(passage,), others=found
+    )
+    chance = random.Random(0)
+    drawn = [packed_example(example, packer, chance) for _ in range(400)]
+    texts: dict[tuple[bool, bool], int] = {}
+    for one in drawn:
+        assert one is not None
+        tokens = load_tokenizer(checked_folder()).decode(one.pack.token_ids)
+        kind = ("lit amsel first?" in tokens, "ada lit it" in tokens)
+        assert (one.kind == 1) == all(kind) == bool(one.spans)
+        texts[kind] = texts.get(kind, 0) + 1
+    assert texts[True, True] > 300
+    assert 10 < texts[True, False] < 60
+    assert 10 < texts[False, True] < 60
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("Who lit Amsel first?", {"Who lit Brock first?", "Who lit Amsel last?"}),
+        ("Who lit it in 1912?", {"Who lit it in 1950?"}),
+        ("Was it larger or smaller?", set()),
+        ("Who slept?", set()),
+    ],
+)
+def test_changed_questions_ask_for_what_is_not_said(question: str, expected: set[str]) -> None:
+    text = "Amsel lies north of Brock, where Ada lit it first in 1912, and Cy in 1950."
+    changed = {
+        changed_question(question, text, ["Ada", "Cy"], random.Random(seed)) for seed in range(40)
+    }
+    assert changed - {None} == expected
+
+
+def test_examples_are_read_among_what_is_found() -> None:
+    def found(place: int, text: str) -> Evidence:
+        return Evidence(
+            id=place, kind="passage", source="s", title="", start=0, end=len(text), text=text,
+            score=0.0, hop=1,
+        )  # fmt: skip
+
+    texts = ["Ada  lit it.", "Bo saw ADA there.", "Cy slept.", "No light."]
+    evidence = [found(place, text) for place, text in enumerate(texts)]
+    right, before = ReaderPassage(text="Ada lit it."), ReaderPassage(text="Before.")
+    one = ReaderExample(question="Who?", answers=("Ada",), passages=(right,), others=(before,))
+    word = one.model_copy(update={"answers": ("no",)})
+    [spans, words] = among_found([one, word], lambda _: evidence)
+    assert [passage.text for passage in spans.others] == ["Cy slept.", "No light."]
+    assert [passage.text for passage in words.others] == texts[1:]
+    [alone] = among_found([one], lambda _: [])
+    assert alone.others == (before,)
+
+
 def test_an_answer_that_stands_nowhere_is_left_out(packer: Packer) -> None:
     passage = ReaderPassage(text="The adage of Adam.")
     example = ReaderExample(question="Who?", answers=("Ada",), passages=(passage,))
@@ -113,7 +171,8 @@ def test_it_learns_to_point_at_answers(tmp_path: Path) -> None:
         if example.answers:
             span = reading.spans[0]
             assert _plain(example)[1][span.start : span.end] == example.answers[0]
-    assert [so for _, so in sorted(answerable)] == [False] * 3 + [True] * 3
+    # In eight bits, of a network that was kept as soon as it told all of them apart.
+    assert (area_under_roc(*zip(*answerable, strict=True)) or 0) > 0.8
     notes = json.loads((tmp_path / "reader.json").read_text())["trained"]
     assert (notes["seed"], notes["examples"]) == (0, [6, 0])
 

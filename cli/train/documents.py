@@ -95,6 +95,12 @@ def text(
     show_default=True,
     help="So many more questions, made from the documents of the store.",
 )
+@click.option(
+    "--found/--given",
+    default=False,
+    show_default=True,
+    help="Read examples among what the store finds for their questions, or among their others.",
+)
 @click.option("--passes", type=click.IntRange(min=1), help="Over the examples.  [default: 3]")
 @click.option(
     "--bfloat16/--float32",
@@ -113,6 +119,7 @@ def reader(
     out: Path,
     start: Path | None,
     made: int,
+    found: bool,
     passes: int | None,
     bfloat16: bool,
     threads: int | None,
@@ -142,7 +149,9 @@ def reader(
         for files in (train_files, dev_files)
     )
     best = train_reader(
-        ReaderData(learned, chosen_by, _made(store, made, seed)),
+        ReaderData(
+            _among(store, learned) if found else learned, chosen_by, _made(store, made, seed)
+        ),
         out,
         start=start,
         seed=seed,
@@ -163,6 +172,11 @@ def _made(store: Path | None, most: int, seed: int) -> "list[ReaderExample]":
         return []
     with open_engine(store, model="untrained") as engine:
         return engine.reader_examples(most, seed=seed)
+
+
+def _among(store: Path | None, examples: "list[ReaderExample]") -> "list[ReaderExample]":
+    with open_engine(store, reader="sentences") as engine:
+        return list(engine.among_found(examples))
 
 
 def _show(report: "EpochReport") -> None:

@@ -13,7 +13,7 @@ from platformdirs import user_cache_path
 from memnet.encoders.weights import WEIGHTS_SHA256
 from memnet.errors import DependencyError
 
-_VERSION = 1
+_VERSION = 2
 """Of the graph: it changes with anything that changes a vector."""
 _DIGEST_BYTES = 32
 _NEEDED = ("onnxruntime", "onnx")

@@ -81,11 +81,7 @@ class _Graph:
         length = self.add("Shape", "ids", start=1, end=2)
         start = self.constant("start", np.array([0]))
         placed = self.add("Slice", self.constant("places", places), start, length)
-        norm = "embeddings.LayerNorm."
-        return self.add(
-            "LayerNormalization", self.add("Add", read, placed), self.weight(f"{norm}weight"),
-            self.weight(f"{norm}bias"), axis=-1, epsilon=_EPSILON,
-        )  # fmt: skip
+        return self.norm(self.add("Add", read, placed), "embeddings.LayerNorm.")
 
     def layer(self, states: str, name: str) -> str:
         """One Transformer layer over [B, T, 384] states."""
@@ -103,13 +99,18 @@ class _Graph:
         return self.normed(hidden, states, f"{name}output.")
 
     def normed(self, values: str, states: str, name: str) -> str:
-        """A linear layer, added to the states and normed."""
+        """A linear layer, added to the states and normed.
+
+        In single steps: ONNX Runtime's operator that does all of them takes several times as long.
+        """
         product = self.product(self.quantised(values), f"{name}dense.weight")
-        rest = (f"{name}LayerNorm.weight", f"{name}LayerNorm.bias", f"{name}dense.bias")
-        return self.add(
-            "SkipLayerNormalization", product, states, *map(self.weight, rest), fused=True,
-            epsilon=_EPSILON,
-        )  # fmt: skip
+        biased = self.add("Add", product, self.weight(f"{name}dense.bias"))
+        return self.norm(self.add("Add", biased, states), f"{name}LayerNorm.")
+
+    def norm(self, values: str, name: str) -> str:
+        """Values with mean 0 and deviation 1 over the last axis, scaled and moved."""
+        rest = (self.weight(f"{name}weight"), self.weight(f"{name}bias"))
+        return self.add("LayerNormalization", values, *rest, axis=-1, epsilon=_EPSILON)
 
     def quantised(self, values: str) -> tuple[str, str]:
         """[B, T, W] values as whole numbers around ``_ZERO``, and their scales [B, T, 1]."""

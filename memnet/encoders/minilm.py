@@ -80,6 +80,8 @@ class MiniLMEncoder:
         if eight_bits is None:
             eight_bits = device == "cpu" and eight_bits_installed()
         self.eight_bits = eight_bits
+        # ONNX Runtime calculates a vector in one call, torch in a hundred short ones.
+        self.beside = eight_bits
         # A GPU takes one large batch after the other.
         here = device == "cpu" or eight_bits
         self._threads = threads if here else 1

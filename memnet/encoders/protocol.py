@@ -28,6 +28,11 @@ class Encoder(Protocol):
         ...
 
     @property
+    def beside(self) -> bool:
+        """Whether it leaves the interpreter to other threads while it encodes."""
+        ...
+
+    @property
     def dimension(self) -> int:
         """D, width of a vector."""
         ...

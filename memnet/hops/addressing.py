@@ -1,7 +1,9 @@
 """Addressing: the slots a query state might be about, by vector, by words and by symbol."""
 
+import os
 from collections.abc import Sequence
-from functools import cached_property
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache, cached_property, lru_cache
 
 import numpy as np
 import torch
@@ -22,7 +24,10 @@ _UNSEEN = -1.0
 
 
 class Addressing:
-    """Picks candidates for one question, remembering what hops of the same question share."""
+    """Picks candidates for one question, remembering what hops of the same question share.
+
+    The question may be encoded on another thread while this one looks its words up.
+    """
 
     def __init__(
         self,
@@ -31,32 +36,34 @@ class Addressing:
         question: str,
         config: HopConfig,
         namespace: str | None,
+        beside: bool = False,
     ) -> None:
-        """Set up addressing.
+        """Encode the question and look up what it names and the words it holds.
 
         Args:
-            store: the memory.
+            store: the memory, of one commit.
             encode: encodes the question.
             question: as asked.
             config: settings.
             namespace: to look in; None for all.
+            beside: whether to do both at a time.
         """
         self._store = store
         self._encode = encode
         self._question = question
         self._config = config
         self._namespace = namespace
-
-    @cached_property
-    def vector(self) -> NDArray[np.float32]:
-        """[D] float32: the encoded question."""
-        vector: NDArray[np.float32] = self._encode([self._question])[0]
-        return vector
-
-    @cached_property
-    def named(self) -> list[str]:
+        encoded = _others(os.getpid()).submit(encode, [question]) if beside else None
+        names = possible_names(question)
+        self._known = store.search_symbolic(names, SLOTS_A_SYMBOL, namespace)
+        """Slots about everything that some words of the question may name."""
+        self.named = longest(self._known)
         """Symbols that the question names, without those inside longer ones."""
-        return longest(self._known)
+        self._terms = QuestionTerms(store, question, self.named)
+        self._lexical = self._found_by_words()
+        vectors = encode([question]) if encoded is None else encoded.result()
+        self.vector: NDArray[np.float32] = vectors[0]
+        """[D] float32: the encoded question."""
 
     def candidates(self, state: QueryState) -> Candidates:
         """The slots that a query state reaches, each once."""
@@ -80,12 +87,6 @@ class Addressing:
         )
 
     @cached_property
-    def _known(self) -> dict[str, list[int]]:
-        """Slots about everything that some words of the question may name."""
-        names = possible_names(self._question)
-        return self._store.search_symbolic(names, SLOTS_A_SYMBOL, self._namespace)
-
-    @cached_property
     def _named_by(self) -> dict[int, str]:
         """For each slot that the question names, the longest name by which it does."""
         return {slot: name for name in reversed(self.named) for slot in self._known[name]}
@@ -105,8 +106,7 @@ class Addressing:
         found: list[int] = hits.ids[hits.mask].tolist()
         return found
 
-    @cached_property
-    def _lexical(self) -> dict[int, float]:
+    def _found_by_words(self) -> dict[int, float]:
         """BM25 of the slots that share words with the question, over the best of them.
 
         Words that very many slots hold are passed over, unless there are no others.
@@ -116,10 +116,6 @@ class Addressing:
         scores = hits.scores[hits.mask]
         relative = scores / max(scores.max(initial=0.0), 1e-9)
         return dict(zip(hits.ids[hits.mask].tolist(), relative.tolist(), strict=True))
-
-    @cached_property
-    def _terms(self) -> QuestionTerms:
-        return QuestionTerms(self._store, self._question, self.named)
 
     @cached_property
     def _relation_query(self) -> tuple[NDArray[np.float32], frozenset[str]]:
@@ -189,6 +185,13 @@ class Addressing:
         )
 
 
+@lru_cache(maxsize=1)
+def _others(_process: int) -> ThreadPoolExecutor:
+    """Threads that encode questions, of this process: a forked one has none of its parent's."""
+    return ThreadPoolExecutor(os.cpu_count())
+
+
+@cache
 def _no_links() -> Links:
     none = _integers([])
     return Links(none, none, none, torch.zeros((0, len(LINK_FEATURES))), ())

@@ -40,6 +40,8 @@ def linked_slots(store: MemoryStore, attended: Sequence[int], namespace: str | N
 
     Of several names that link two slots in one way, the one that the fewest slots mention counts.
     """
+    if not attended:
+        return LinkedSlots([], {})
     symbols = store.symbols(attended)
     mentioned = {name for slot in symbols.values() for name in slot.values}
     keyed = store.search_symbolic(mentioned, SLOTS_A_SYMBOL, namespace)

@@ -58,13 +58,27 @@ class HopLoop:
     """
 
     def __init__(
-        self, store: MemoryStore, encode: Encode, controller: TextController, config: HopConfig
+        self,
+        store: MemoryStore,
+        encode: Encode,
+        controller: TextController,
+        config: HopConfig,
+        beside: bool = False,
     ) -> None:
-        """Join a memory and a controller."""
+        """Join a memory and a controller.
+
+        Args:
+            store: the memory.
+            encode: encodes questions.
+            controller: trained or not.
+            config: settings.
+            beside: whether to encode a question while its words are looked up.
+        """
         self._store = store
         self._encode = encode
         self._controller = controller
         self._config = config
+        self._beside = beside
 
     @torch.no_grad()
     def run(self, question: str, hops: int, namespace: str | None = None) -> HopTrace:
@@ -77,15 +91,16 @@ class HopLoop:
             hops: at least 1.
             namespace: to look in; None for all.
         """
-        addressing = Addressing(self._store, self._encode, question, self._config, namespace)
-        vector = torch.from_numpy(addressing.vector)
 
         def hop(state: QueryState, number: int) -> tuple[HopStep, QueryState]:
             return self._hop(state, addressing.candidates(state), number)
 
         # A hop's tensors are small: handing them to other threads takes longer than they do.
         with self._store.reading(), one_thread_each:
-            start = self._controller.start(vector, addressing.named)
+            addressing = Addressing(
+                self._store, self._encode, question, self._config, namespace, self._beside
+            )
+            start = self._controller.start(torch.from_numpy(addressing.vector), addressing.named)
             steps, _ = read_in_hops(start, hop, _nothing_new, hops)
         return HopTrace(tuple(steps))
 

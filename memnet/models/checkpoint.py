@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import torch
@@ -111,20 +112,32 @@ def delete_checkpoint(folder: Path, name: str) -> None:
         weights.unlink()
 
 
-def fill(module: nn.Module, tensors: Mapping[str, Tensor], source: Path) -> None:
+def fill(
+    module: nn.Module,
+    tensors: Mapping[str, Tensor],
+    source: Path,
+    checked: Mapping[str, Tensor] = MappingProxyType({}),
+) -> None:
     """Give a module its tensors.
+
+    Args:
+        module: to fill.
+        tensors: by name.
+        source: where they come from, for errors.
+        checked: others, of a file whose content is known; they are not copied.
 
     Raises:
         ModelError: as ``check_fit``, or a tensor holds what is no weight.
     """
-    check_fit(module, tensors, source)
+    check_fit(module, {**tensors, **checked}, source)
     for name, tensor in tensors.items():
         if not bool((tensor.abs() <= _LARGEST_WEIGHT).all()):
             raise ModelError(
                 f"the model in {source} is damaged: tensor {name} holds numbers that are not "
                 f"finite or over {_LARGEST_WEIGHT:g}; restore it or train the model again"
             )
-    module.load_state_dict(dict(tensors))
+    module.load_state_dict(dict(tensors), strict=False)
+    module.load_state_dict(dict(checked), strict=False, assign=True)
 
 
 def check_fit(module: nn.Module, tensors: Mapping[str, Tensor], source: Path) -> None:

@@ -53,7 +53,7 @@ def answers_of(
         TextController(config.hop) if untrained else load_model(model_folder(model), config.hop)
     )
     if isinstance(loaded, TextController):
-        return TextAnswers(store, encoder.encode, loaded, reader, str(model), config, on_read)
+        return TextAnswers(store, encoder, loaded, reader, str(model), config, on_read)
     if isinstance(loaded, StoryModel):
         loaded.to(find_device(config.device))
         return StoryAnswers(store, loaded, str(model), config.story)

@@ -3,6 +3,7 @@
 import os
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,7 +13,7 @@ from torch import Tensor
 from memnet.encoders.network import WithoutInitialisation, bert_tensors
 from memnet.encoders.packed import pack_linear_layers
 from memnet.encoders.weights import WEIGHTS_SHA256, checked_folder, load_tokenizer
-from memnet.errors import ModelError
+from memnet.errors import MemnetError, ModelError
 from memnet.models.checkpoint import fill, load_checkpoint, save_checkpoint
 from memnet.readers.confidence import FEATURES, Calibration
 from memnet.readers.extractive import ExtractiveReader, Reader
@@ -90,8 +91,7 @@ def load_span_network(folder: Path, dropout: float = 0.0) -> SpanNetwork:
         )
     with WithoutInitialisation():
         network = SpanNetwork(dropout)
-    whole = _restored(tensors, folder) | _embeddings()
-    fill(network, whole, folder)
+    fill(network, _restored(tensors, folder), folder, checked=_embeddings())
     return network
 
 
@@ -161,6 +161,15 @@ class LazyReader:
                 elif self._name is not None:
                     self._loaded = LoadedReader(NamedReader(self._name, self._device), None)
             return self._loaded
+
+    def load_early(self, longest: int, threads: int = 1) -> None:
+        """Start loading on another thread; what is wrong is said when the reader is needed."""
+
+        def load() -> None:
+            with suppress(MemnetError):
+                self.load(longest, threads)
+
+        threading.Thread(target=load).start()
 
 
 def save_calibration(folder: Path, calibration: Calibration, notes: Mapping[str, Any]) -> None:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from memnet.config import Config
 from memnet.controllers import TextController
+from memnet.encoders import Encoder
 from memnet.hops import HopLoop, HopTrace, hop_records
 from memnet.ingest.names import normalise
 from memnet.models.reader import LazyReader
@@ -19,7 +20,7 @@ from memnet.readers import (
     read_sentences,
     read_spans,
 )
-from memnet.storage import Encode, MemoryStore
+from memnet.storage import MemoryStore
 from memnet.types import Answer, Candidate
 
 
@@ -43,7 +44,7 @@ class TextAnswers:
     def __init__(
         self,
         store: MemoryStore,
-        encode: Encode,
+        encoder: Encoder,
         controller: TextController,
         reader: LazyReader,
         name: str,
@@ -54,7 +55,7 @@ class TextAnswers:
 
         Args:
             store: the memory.
-            encode: of its keys.
+            encoder: of its keys.
             controller: trained or not.
             reader: of short answers; where it has no weights, sentences are the answers.
             name: of the model, as answers give it.
@@ -66,7 +67,7 @@ class TextAnswers:
         self._store = store
         self._config = config
         self._on_read = on_read
-        self._loop = HopLoop(store, encode, controller, config.hop)
+        self._loop = HopLoop(store, encoder.encode, controller, config.hop, beside=encoder.beside)
 
     def ask(self, question: str, hops: int | None, top_k: int, namespace: str | None) -> Answer:
         """Answer a question; arguments as for ``Engine.ask``."""

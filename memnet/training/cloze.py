@@ -8,10 +8,10 @@ from memnet.hops.links import linked_slots
 from memnet.ingest.names import normalise
 from memnet.ingest.windows import sentences
 from memnet.storage import MemoryStore, Slot
+from memnet.training.changed_questions import NAME
 from memnet.training.from_passages import made_from_passages
 from memnet.training.reader_data import ReaderExample, ReaderPassage
 
-_NAME = re.compile(r"\b[A-Z][\w'’.-]+(?: [A-Z][\w'’.-]+)*|\b[12]\d{3}\b|\b\d[\d,.]*\d\b")
 _YEAR = re.compile(r"[12]\d{3}")
 _SHORTEST, _LONGEST = 40, 260
 """Characters of a sentence that becomes a question."""
@@ -72,7 +72,7 @@ def _names(sentence: str) -> list[str]:
     """Names and numbers that stand once in a sentence of fair length."""
     if not _SHORTEST <= len(sentence) <= _LONGEST:
         return []
-    found = [match.group().rstrip(".") for match in _NAME.finditer(sentence)]
+    found = [match.group().rstrip(".") for match in NAME.finditer(sentence)]
     return [name for name in found if len(name) > 3 and sentence.count(name) == 1]
 
 

@@ -31,6 +31,8 @@ _DROPOUT = 0.1
 _PART = 2500
 """Examples between two looks at the dev questions, where a run that was stopped goes on."""
 _LEARNING_RATE = 1.5e-4
+_LEARNING_RATE_FROM_READER = 5e-5
+"""Of a reader that goes on from another: more makes it forget what that one knew."""
 _WARM_UP = 160
 _PASSES = 3
 
@@ -94,7 +96,7 @@ def train_reader(
     config = TrainingConfig(
         epochs=task.parts(passes or _PASSES),
         patience=task.parts(passes or _PASSES),
-        learning_rate=_LEARNING_RATE,
+        learning_rate=_LEARNING_RATE if start is None else _LEARNING_RATE_FROM_READER,
         warm_up=_WARM_UP,
         seed=seed,
     )

@@ -11,12 +11,17 @@ from pydantic import BaseModel, ConfigDict, Field
 from memnet.ingest.questions import read_json_lines
 from memnet.readers.packs import Pack, Packer, Passage
 from memnet.readers.span_network import NO, NO_ANSWER, SPAN, YES
+from memnet.training.changed_questions import changed_question
 
 _WITHOUT_ANSWER = 0.12
 """Share of the questions with several passages that lose those that hold the answer."""
 _MOST_OTHERS = 4
-_ALONE = 0.85
+_ALONE = 0.35
 """Share of the questions with one passage that are read without another."""
+_MISSED = 0.08
+"""Share of the questions with one passage of which only others are read."""
+_CHANGED = 0.08
+"""Share of the questions with one passage that are changed so that it does not answer them."""
 _MIXED = 0.4
 """Share of the other passages that stand anywhere rather than last."""
 
@@ -70,13 +75,11 @@ def packed_example(
     Returns:
         None where no right answer stands in its passages.
     """
+    example = _without_answer(example, chance)
     word = example.answers[0].casefold() if example.answers else ""
     kind = {"": NO_ANSWER, "yes": YES, "no": NO}.get(word, SPAN)
     right = list(example.passages)
     chance.shuffle(right)
-    if kind == SPAN and len(right) > 1 and chance.random() < _WITHOUT_ANSWER:
-        left = [one for one in right if not _places(one.text, example.answers)]
-        right, kind = (left, NO_ANSWER) if left else (right, kind)
     passages = _mixed(right, _others(example, chance), chance)
     packs = packer.packs(example.question, passages)
     if kind != SPAN:
@@ -87,11 +90,29 @@ def packed_example(
     return chance.choice(found) if found else None
 
 
+def _without_answer(example: ReaderExample, chance: random.Random) -> ReaderExample:
+    """The example or, as chance will have it, what it becomes when its answer is not to be read."""
+    if not example.answers or example.answers[0].casefold() in ("yes", "no"):
+        return example
+    left, question, drawn = example.passages, example.question, chance.random()
+    if len(left) > 1 and drawn < _WITHOUT_ANSWER:
+        left = tuple(one for one in left if not _places(one.text, example.answers))
+    elif len(left) == 1 and drawn < _MISSED:
+        left = example.others[:_MOST_OTHERS]
+    elif len(left) == 1 and drawn < _MISSED + _CHANGED:
+        changed = changed_question(question, left[0].text, example.answers, chance)
+        question = changed or question
+    unchanged = left == example.passages and question == example.question
+    if unchanged or not left:
+        return example
+    return example.model_copy(update={"question": question, "answers": (), "passages": left})
+
+
 def _others(example: ReaderExample, chance: random.Random) -> list[ReaderPassage]:
     if len(example.passages) == 1 and chance.random() < _ALONE:
         return []
-    most = 1 if len(example.passages) == 1 else chance.randint(1, _MOST_OTHERS)
-    return chance.sample(example.others, min(most, len(example.others)))
+    others = [one for one in example.others if one not in example.passages]
+    return chance.sample(others, min(chance.randint(1, _MOST_OTHERS), len(others)))
 
 
 def _mixed(
