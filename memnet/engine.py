@@ -84,7 +84,7 @@ class Engine(Learning):
         self._store = store
         self._encoder = encoder
         self._usage = Usage(store, config.write)
-        self._reader = LazyReader(reader, find_device(config.device))
+        self._reader = LazyReader(reader, find_device(config.device), config.eight_bits)
         self._model = answers_of(model, store, encoder, config, self._usage.add, self._reader)
 
     @classmethod

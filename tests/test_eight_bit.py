@@ -3,14 +3,20 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from click.testing import CliRunner
 
 from memnet import Config, Document, Engine
 from memnet.cli.encoder import encoder as encoder_command
 from memnet.encoders import MiniLMEncoder, eight_bit
 from memnet.encoders.eight_bit import EightBitNetwork, eight_bit_model, eight_bits_installed
-from memnet.encoders.weights import model_folder
+from memnet.encoders.weights import load_tokenizer, model_folder
 from memnet.errors import DependencyError
+from memnet.models import reader
+from memnet.models.reader import encoder_network, load_reader, load_span_network, save_reader
+from memnet.readers.eight_bit import EightBitSpanNetwork, span_model
+from memnet.readers.packs import Packer, Passage
+from memnet.readers.span_network import SpanNetwork, SpanScores
 
 GOLDEN = Path(__file__).parent / "golden"
 WEIGHTS = model_folder() / "model.safetensors"
@@ -106,6 +112,51 @@ def test_a_store_takes_both_kinds(tmp_path: Path) -> None:
         assert memory.verify().problems == ()
     with Engine.open(tmp_path, config=Config(eight_bits=False)) as memory:
         assert memory.ask("Where does the ferry sail?").evidence[0].source == "boat"
+
+
+@installed
+def test_a_reader_reads_as_in_full(tmp_path: Path) -> None:
+    folder = Path(reader.__file__).with_name("shipped") / "spans"
+    network = load_span_network(folder).eval()
+    packer = Packer(load_tokenizer(model_folder()), 384)
+    passages = [
+        Passage("Orre Light", "A lighthouse on Orre Head, built by Tobias Wrennick in 1871."),
+        Passage("Tobias Wrennick", "An engineer who was born in Pellgate, the son of a cooper."),
+    ]
+    [pack] = packer.packs("Who built the Orre Light?", passages)
+    with torch.inference_mode():
+        full: SpanScores = network(*pack.inputs())
+    eight = EightBitSpanNetwork(span_model(network))(*pack.inputs())
+    likely = full.start > full.start.max() - 5
+    assert 0 < int(likely.sum()) < likely.numel() / 2
+    for one, other in zip(full, eight, strict=True):
+        assert one.shape == other.shape
+    torch.testing.assert_close(eight.start[likely], full.start[likely], atol=0.5, rtol=0)
+    torch.testing.assert_close(eight.kind, full.kind, atol=0.3, rtol=0)
+    assert int(eight.start.argmax()) == int(full.start.argmax())
+
+
+@installed
+def test_a_reader_in_eight_bits_is_made_once_for_its_weights(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[Path] = []
+
+    def counted(folder: Path) -> SpanNetwork:
+        made.append(folder)
+        return load_span_network(folder)
+
+    monkeypatch.setattr(reader, "load_span_network", counted)
+    passage = Passage("Orre Light", "The light was built by Tobias Wrennick in 1871.")
+    found: list[str] = []
+    for number in (0, 0, 1):
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(number)
+            save_reader(tmp_path / str(number), encoder_network(0.0), {})
+        read = load_reader(tmp_path / str(number), 384, onnx=True).read("Who?", [passage])
+        found.append(repr(read))
+    assert made == [tmp_path / "0", tmp_path / "1"]
+    assert found[0] == found[1] != found[2]
 
 
 @installed

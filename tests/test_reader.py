@@ -114,7 +114,7 @@ class _Given(torch.nn.Module):
 def test_spans_are_the_best_of_all(packer: Packer, texts: list[str]) -> None:
     network = _Given()
     passages = [Passage("t", text) for text in texts]
-    reading = ExtractiveReader(network, packer).read("q", passages)  # type: ignore[arg-type]
+    reading = ExtractiveReader(network, packer).read("q", passages)
     expected: list[tuple[int, int, int, float]] = []
     for pack in packer.packs("q", passages):
         scores = network(*pack.inputs())

@@ -1,10 +1,12 @@
-"""The sentence encoder in eight bits, where ONNX Runtime is installed."""
+"""Networks in eight bits, where ONNX Runtime is installed, and the sentence encoder so."""
 
 import hashlib
 import importlib.util
 import os
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +24,11 @@ _NEEDED = ("onnxruntime", "onnx")
 def eight_bits_installed() -> bool:
     """Whether the packages are there; neither is imported."""
     return all(importlib.util.find_spec(name) is not None for name in _NEEDED)
+
+
+def onnx_wanted(eight_bits: bool | None, device: str) -> bool:
+    """Whether ONNX Runtime is to calculate in eight bits: as said, else where it is faster."""
+    return (device == "cpu" and eight_bits_installed()) if eight_bits is None else eight_bits
 
 
 def eight_bit_model(weights: Path) -> bytes:
@@ -51,14 +58,7 @@ class EightBitNetwork:
         Raises:
             DependencyError: ONNX Runtime is not installed.
         """
-        _require()
-        import onnxruntime
-
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = options.inter_op_num_threads = 1
-        self._session = onnxruntime.InferenceSession(
-            model, options, providers=["CPUExecutionProvider"]
-        )
+        self._session = session_of(model)
 
     def embed(self, token_ids: NDArray[np.int64]) -> NDArray[np.float32]:
         """Encode texts of equal length: [B, T] int64 -> [B, D] float32, rows of length one."""
@@ -76,15 +76,43 @@ class EightBitNetwork:
         Raises:
             DependencyError: a package is not installed.
         """
-        name = f"encoder-{WEIGHTS_SHA256[:12]}-eight-bit-{_VERSION}.checked"
-        path = (cache or user_cache_path("memnet")) / name
-        model = _kept(path)
-        if model is None:
-            model = eight_bit_model(weights)
-            # Without a place to keep it, it is made at each start: slower by about a second.
-            with suppress(OSError):
-                _keep(path, model)
-        return cls(model)
+        return cls(kept_model("encoder", WEIGHTS_SHA256, lambda: eight_bit_model(weights), cache))
+
+
+def kept_model(
+    kind: str, weights: str, make: Callable[[], bytes], cache: Path | None = None
+) -> bytes:
+    """An ONNX model, made at the first use and kept in the user's cache folder.
+
+    Args:
+        kind: of network.
+        weights: their sha256.
+        make: makes the model of these weights.
+        cache: folder to keep it in; None for the user's.
+    """
+    name = f"{kind}-{weights[:12]}-eight-bit-{_VERSION}.checked"
+    path = (cache or user_cache_path("memnet")) / name
+    model = _kept(path)
+    if model is None:
+        model = make()
+        # Without a place to keep it, it is made at each start: slower by about a second.
+        with suppress(OSError):
+            _keep(path, model)
+    return model
+
+
+def session_of(model: bytes) -> Any:
+    """An ONNX Runtime session of a model, each call of which runs on the thread that makes it.
+
+    Raises:
+        DependencyError: ONNX Runtime is not installed.
+    """
+    _require()
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 
 
 def _require() -> None:

@@ -1,4 +1,4 @@
-"""The sentence encoder as an ONNX graph that calculates in eight bits."""
+"""BERT-style networks as ONNX graphs that calculate in eight bits."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,6 +16,7 @@ _SMALLEST = np.float32(1e-12)
 _EPSILON = 1e-12
 _ZERO = 128
 """Stands for 0 among the eight-bit inputs of a product, which have no sign."""
+Shape = list[str | int]
 _FUSED = "com.microsoft"
 """Operators of ONNX Runtime that do several things at once."""
 
@@ -33,19 +34,22 @@ def eight_bit_graph(weights: Path) -> bytes:
     Source: Jacob et al. 2018, section 2.1; Dettmers et al. 2022, section 3.1 (a scale for each row
     of the inputs and each column of the weights).
     """
-    graph = _Graph(load_file(weights))
-    states = graph.embedded()
-    for layer in range(_LAYERS):
-        states = graph.layer(states, f"encoder.layer.{layer}.")
+    graph = Graph(load_file(weights))
+    states = graph.tokens(_POSITIONS)
     mean = graph.add("ReduceMean", states, graph.constant("axis", np.array([1])), keepdims=0)
     graph.add("LpNormalization", mean, axis=-1, p=2, result="vectors")
-    return graph.serialised()
+    return graph.serialised({"ids": ["B", "T"]}, {"vectors": ["B", _WIDTH]})
 
 
-class _Graph:
-    """Nodes and constants, as they come together."""
+class Graph:
+    """Nodes and constants of a network, as they come together."""
 
     def __init__(self, weights: Mapping[str, NDArray[np.float32]]) -> None:
+        """Start with the weights alone.
+
+        Args:
+            weights: with BERT's published names; others may be among them.
+        """
         self._weights = weights
         self._nodes: list[Any] = []
         self._constants: dict[str, Any] = {}
@@ -69,15 +73,31 @@ class _Graph:
         """A tensor of the published weights as a constant."""
         return self.constant(name, self._weights[name])
 
-    def embedded(self) -> str:
-        """Embeddings of words, from eight bits, and of places; normed: [B, T, 384]."""
+    def tokens(self, positions: int, segments: str = "") -> str:
+        """The encoded tokens [B, T, 384] of an input "ids" [B, T] int64.
+
+        Args:
+            positions: most tokens of a text.
+            segments: name of an input [B, T] int64, 0 or 1; without one all are 0.
+        """
+        states = self.embedded(positions, segments)
+        for layer in range(_LAYERS):
+            states = self.layer(states, f"encoder.layer.{layer}.")
+        return states
+
+    def embedded(self, positions: int, segments: str) -> str:
+        """Embeddings of words, from eight bits, of places and segments; normed: [B, T, 384]."""
         name = "embeddings.word_embeddings.weight"
         whole, scale = _rounded(self._weights[name])
         words = self.add("Gather", self.constant(name, whole), "ids")
         scales = self.add("Gather", self.constant(f"{name}.scale", scale[:, None]), "ids")
         read = self.add("Mul", self.add("Cast", words, to=TensorProto.FLOAT), scales)
-        segment = self._weights["embeddings.token_type_embeddings.weight"][0]
-        places = self._weights["embeddings.position_embeddings.weight"][:_POSITIONS] + segment
+        kinds = "embeddings.token_type_embeddings.weight"
+        places = self._weights["embeddings.position_embeddings.weight"][:positions]
+        if segments:
+            read = self.add("Add", read, self.add("Gather", self.weight(kinds), segments))
+        else:
+            places = places + self._weights[kinds][0]
         length = self.add("Shape", "ids", start=1, end=2)
         start = self.constant("start", np.array([0]))
         placed = self.add("Slice", self.constant("places", places), start, length)
@@ -140,12 +160,14 @@ class _Graph:
         )
         return self.add("Mul", result, scales)
 
-    def serialised(self) -> bytes:
-        """The whole model."""
-        ids = helper.make_tensor_value_info("ids", TensorProto.INT64, ["B", "T"])
-        vectors = helper.make_tensor_value_info("vectors", TensorProto.FLOAT, ["B", _WIDTH])
+    def serialised(self, inputs: Mapping[str, Shape], outputs: Mapping[str, Shape]) -> bytes:
+        """The whole model, from int64 inputs to float32 outputs of the given shapes."""
+        given, found = (
+            [helper.make_tensor_value_info(name, kind, shape) for name, shape in shapes.items()]
+            for shapes, kind in ((inputs, TensorProto.INT64), (outputs, TensorProto.FLOAT))
+        )
         graph = helper.make_graph(
-            self._nodes, "encoder", [ids], [vectors], list(self._constants.values())
+            self._nodes, "network", given, found, list(self._constants.values())
         )
         versions = [helper.make_opsetid("", 18), helper.make_opsetid(_FUSED, 1)]
         model = helper.make_model(graph, opset_imports=versions, ir_version=9)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from memnet.encoders.eight_bit import EightBitNetwork, eight_bits_installed
+from memnet.encoders.eight_bit import EightBitNetwork, onnx_wanted
 from memnet.encoders.protocol import MENTION, TokenStates
 from memnet.encoders.weights import checked_folder, load_tokenizer
 
@@ -77,9 +77,7 @@ class MiniLMEncoder:
         """
         self._folder = folder
         self._device = device
-        if eight_bits is None:
-            eight_bits = device == "cpu" and eight_bits_installed()
-        self.eight_bits = eight_bits
+        self.eight_bits = eight_bits = onnx_wanted(eight_bits, device)
         # ONNX Runtime calculates a vector in one call, torch in a hundred short ones.
         self.beside = eight_bits
         # A GPU takes one large batch after the other.

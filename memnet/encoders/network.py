@@ -117,6 +117,12 @@ class SentenceNetwork(nn.Module):
         return network.eval()
 
 
+def published_tensors(network: SentenceNetwork, path: Path) -> dict[str, Tensor]:
+    """A network's tensors by the published names that a safetensors file of BERT weights has."""
+    tensors = network.state_dict()
+    return {name: tensors[own] for name in load_file(path) if (own := _own_name(name)) in tensors}
+
+
 def bert_tensors(path: Path) -> dict[str, Tensor]:
     """Published BERT weights of a safetensors file, which stays mapped, by their names here."""
     return {

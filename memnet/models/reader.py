@@ -10,12 +10,14 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from memnet.encoders.eight_bit import kept_model, onnx_wanted
 from memnet.encoders.network import WithoutInitialisation, bert_tensors
 from memnet.encoders.packed import pack_linear_layers
 from memnet.encoders.weights import WEIGHTS_SHA256, checked_folder, load_tokenizer
 from memnet.errors import MemnetError, ModelError
 from memnet.models.checkpoint import fill, load_checkpoint, save_checkpoint
 from memnet.readers.confidence import FEATURES, Calibration
+from memnet.readers.eight_bit import EightBitSpanNetwork, span_model
 from memnet.readers.extractive import ExtractiveReader, Reader
 from memnet.readers.named import NamedReader
 from memnet.readers.packs import Packer
@@ -83,20 +85,30 @@ def load_span_network(folder: Path, dropout: float = 0.0) -> SpanNetwork:
         ModelError: the folder holds no whole reader, or one of another encoder.
         EncoderError: the encoder's package is missing or damaged.
     """
-    tensors, description = load_checkpoint(folder, READER)
-    if description.get("kind") != READER or description.get("encoder") != WEIGHTS_SHA256:
-        raise ModelError(
-            f"{folder} holds a reader of the encoder {str(description.get('encoder'))[:12]}, "
-            f"expected one of {WEIGHTS_SHA256[:12]}; train it again with this version"
-        )
+    tensors, _ = _checked_reader(folder)
     with WithoutInitialisation():
         network = SpanNetwork(dropout)
     fill(network, _restored(tensors, folder), folder, checked=_embeddings())
     return network
 
 
+def _checked_reader(folder: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """Tensors and description of a reader of this encoder."""
+    tensors, description = load_checkpoint(folder, READER)
+    if description.get("kind") != READER or description.get("encoder") != WEIGHTS_SHA256:
+        raise ModelError(
+            f"{folder} holds a reader of the encoder {str(description.get('encoder'))[:12]}, "
+            f"expected one of {WEIGHTS_SHA256[:12]}; train it again with this version"
+        )
+    return tensors, description
+
+
 def load_reader(
-    folder: Path, longest: int, threads: int = 1, device: str = "cpu"
+    folder: Path,
+    longest: int,
+    threads: int = 1,
+    device: str = "cpu",
+    onnx: bool = False,
 ) -> ExtractiveReader:
     """A reader as it was saved, ready to read; in eight bits where that is on the processor.
 
@@ -105,14 +117,22 @@ def load_reader(
         longest: most tokens to read together.
         threads: processor cores to use.
         device: of torch, that is there.
+        onnx: whether ONNX Runtime calculates, on the processor, rather than torch.
 
     Raises:
         ModelError: the folder holds no whole reader, or one of another encoder.
         EncoderError: the encoder's package is missing or damaged.
+        DependencyError: ``onnx`` is wanted and not installed.
     """
+    packer = Packer(load_tokenizer(checked_folder()), longest)
+    if onnx:
+        _, description = _checked_reader(folder)
+        model = kept_model(
+            READER, description["sha256"], lambda: span_model(load_span_network(folder))
+        )
+        return ExtractiveReader(EightBitSpanNetwork(model), packer, threads)
     network = load_span_network(folder).eval().requires_grad_(False).to(device)
     pack_linear_layers(network.encoder, eight_bits=True)
-    packer = Packer(load_tokenizer(checked_folder()), longest)
     return ExtractiveReader(network, packer, threads, device)
 
 
@@ -126,15 +146,23 @@ class LoadedReader(NamedTuple):
 class LazyReader:
     """A reader, loaded when it is first needed. Thread-safe."""
 
-    def __init__(self, name: str | os.PathLike[str], device: str = "cpu") -> None:
+    def __init__(
+        self,
+        name: str | os.PathLike[str],
+        device: str = "cpu",
+        eight_bits: bool | None = None,
+    ) -> None:
         """Remember the reader.
 
         Args:
             name: "sentences" for none, "spans", a folder that ``memnet train reader`` made, or
                 the name or folder of an extractive model of the transformers library.
             device: of torch, that is there.
+            eight_bits: whether ONNX Runtime reads, on the processor; None for where it is
+                installed and the device is the processor.
         """
         self._device = device
+        self._onnx = onnx_wanted(eight_bits, device)
         self.folder = _reader_folder(name)
         self._name = None if self.folder or str(name) in (SPANS, SENTENCES) else os.fspath(name)
         self._guard = threading.Lock()
@@ -156,7 +184,7 @@ class LazyReader:
             if self._loaded is None:
                 if self.folder is not None:
                     calibration = load_calibration(self.folder)
-                    reader = load_reader(self.folder, longest, threads, self._device)
+                    reader = load_reader(self.folder, longest, threads, self._device, self._onnx)
                     self._loaded = LoadedReader(reader, calibration)
                 elif self._name is not None:
                     self._loaded = LoadedReader(NamedReader(self._name, self._device), None)

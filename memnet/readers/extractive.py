@@ -1,7 +1,7 @@
 """The extractive reader: short answers that stand word for word in the evidence."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple, Protocol
 
@@ -10,7 +10,7 @@ from torch import Tensor
 
 from memnet.encoders.threads import one_thread_each
 from memnet.readers.packs import Pack, Packer, Passage
-from memnet.readers.span_network import NO, NO_ANSWER, SPAN, YES, SpanNetwork, SpanScores
+from memnet.readers.span_network import NO, NO_ANSWER, SPAN, YES, SpanScores
 
 _LONGEST_SPAN = 20
 """Tokens of an answer."""
@@ -55,12 +55,16 @@ class ExtractiveReader:
     """Reads passages for a question and points at answers."""
 
     def __init__(
-        self, network: SpanNetwork, packer: Packer, threads: int = 1, device: str = "cpu"
+        self,
+        network: Callable[..., SpanScores],
+        packer: Packer,
+        threads: int = 1,
+        device: str = "cpu",
     ) -> None:
         """Join a trained network and what makes its input.
 
         Args:
-            network: in evaluation mode.
+            network: a ``SpanNetwork`` in evaluation mode, or what reads as it does.
             packer: of its tokens.
             threads: processor cores to use: packs are read side by side, a single one on all.
             device: of torch, where the network is.
@@ -102,7 +106,7 @@ class ExtractiveReader:
     def _of_pack(self, pack: Pack) -> SpanScores:
         with torch.inference_mode():
             inputs = (part.to(self._device) for part in pack.inputs())
-            scores: SpanScores = self._network(*inputs)
+            scores = self._network(*inputs)
             return SpanScores(*(part.cpu() for part in scores))
 
 

@@ -56,10 +56,20 @@ class SpanNetwork(nn.Module):
             mask: [B, T] bool, False for padding; None where there is none.
         """
         tokens = self.encoder.tokens(token_ids, segments, mask)
-        pointed = self.pointers(tokens).float().masked_fill(~allowed.unsqueeze(2), _NEVER)
-        start, end = torch.log_softmax(pointed, dim=1).unbind(2)
-        kind = torch.log_softmax(self.kinds(tokens[:, 0]).float(), dim=-1)
-        return SpanScores(start, end, kind)
+        return span_scores(self.pointers(tokens), self.kinds(tokens[:, 0]), allowed)
+
+
+def span_scores(pointers: Tensor, kinds: Tensor, allowed: Tensor) -> SpanScores:
+    """Log-probabilities from what a network makes of tokens.
+
+    Args:
+        pointers: [B, T, 2] float, logits of the first and of the last token.
+        kinds: [B, 4] float, logits of the kinds of answers.
+        allowed: [B, T] bool: tokens that an answer may hold.
+    """
+    pointed = pointers.float().masked_fill(~allowed.unsqueeze(2), _NEVER)
+    start, end = torch.log_softmax(pointed, dim=1).unbind(2)
+    return SpanScores(start, end, torch.log_softmax(kinds.float(), dim=-1))
 
 
 def span_loss(scores: SpanScores, spans: list[list[tuple[int, int]]], kinds: Tensor) -> Tensor:
