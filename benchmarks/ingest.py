@@ -13,9 +13,10 @@ import shutil
 import statistics
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -133,28 +134,41 @@ def _files(folder: Path) -> dict[str, float]:
 
 
 def _one_hop(store: Path, questions: Sequence[str], eight_bits: bool) -> dict[str, float]:
-    """Milliseconds of finding a question's evidence, and of the encoder within it; medians."""
-    core: list[float] = []
-    clock: list[float] = []
-    encoder: list[float] = []
+    """Milliseconds of finding a question's evidence, and of encoding it by itself; medians."""
+    found: list[_Times] = []
+    encoded: list[_Times] = []
     with Engine.open(store, reader="sentences", config=_config(eight_bits)) as memory:
-        timed = _timed(memory)
         model: Any = memory._model
         memory.ask(questions[0], hops=1)
         for question in questions:
-            timed.core = 0.0
-            worked, started = time.process_time(), time.perf_counter()
-            model._ranked(model._loop.run(question, 1), _EVIDENCE)
-            core.append(1000 * (time.process_time() - worked))
-            clock.append(1000 * (time.perf_counter() - started))
-            encoder.append(1000 * timed.core)
-    beside = [whole - own for whole, own in zip(core, encoder, strict=True)]
+            with _timing(found):
+                model._ranked(model._loop.run(question, 1), _EVIDENCE)
+            with _timing(encoded):
+                memory._encoder.encode([question])
+    beside = [
+        _Times(whole.core - own.core, whole.clock - own.clock)
+        for whole, own in zip(found, encoded, strict=True)
+    ]
     return {
-        "core_ms": statistics.median(core),
-        "encoder_core_ms": statistics.median(encoder),
-        "beside_core_ms": statistics.median(beside),
-        "ms": statistics.median(clock),
+        f"{name}{unit}": 1000 * statistics.median(getattr(one, kind) for one in times)
+        for name, times in (("", found), ("encoder_", encoded), ("beside_", beside))
+        for unit, kind in (("core_ms", "core"), ("ms", "clock"))
     }
+
+
+class _Times(NamedTuple):
+    """Seconds that something took."""
+
+    core: float
+    clock: float
+
+
+@contextmanager
+def _timing(times: list[_Times]) -> Iterator[None]:
+    """Add how long what is inside takes."""
+    core, clock = time.process_time(), time.perf_counter()
+    yield
+    times.append(_Times(time.process_time() - core, time.perf_counter() - clock))
 
 
 def _timed(memory: Engine) -> _Timed:

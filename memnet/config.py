@@ -154,7 +154,7 @@ class AnswerConfig(Settings):
     """Pieces of evidence that are read for an answer."""
     tokens: int = Field(default=384, ge=64, le=512)
     """Most that are read together; the reader was trained on so many."""
-    threshold: float = Field(default=0.1, ge=0, le=1)
+    threshold: float = Field(default=0.07, ge=0, le=1)
     """Confidence below which the memory is held not to know."""
     shared_words_weight: float = 0.5
     """Of the share of the question's words that a sentence holds, its names left out."""

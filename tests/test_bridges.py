@@ -299,6 +299,12 @@ def test_who_is_compared_may_be_found_in_the_memory() -> None:
         ("How much did it cost?", "$5", True),
         ("Who was there when it sank?", "Ann Orre", True),
         ("Where did he die?", "Paris", True),
+        ("What did both hold?", "no", False),
+        ("Did both hold it?", "no", True),
+        ("Did the one who held it die?", "yes", True),
+        ("Did both hold it?", "the light", False),
+        ("Was it Ann or Bo?", "Ann", True),
+        ("Ann and Bo, are they poets?", "yes", True),
     ],
 )
 def test_answers_fit_their_questions(question: str, answer: str, fit: bool) -> None:

@@ -12,15 +12,19 @@ from memnet import Document, Engine
 from memnet.encoders.weights import checked_folder, load_tokenizer
 from memnet.errors import ModelError
 from memnet.models.reader import (
+    LazyReader,
     encoder_network,
     load_reader,
     load_span_network,
     save_reader,
 )
 from memnet.readers import read_spans
+from memnet.readers.confidence import Signals
 from memnet.readers.extractive import ExtractiveReader, Reading, Span
 from memnet.readers.packs import Packer, Passage
+from memnet.readers.signals import signals_of
 from memnet.readers.span_network import SPAN, SpanNetwork, SpanScores, span_loss
+from memnet.types import Candidate
 from tests.oracle import best_spans
 from tests.reading import ranked
 
@@ -173,6 +177,21 @@ def test_damaged_and_foreign_readers_are_refused(network: SpanNetwork, tmp_path:
         load_reader(tmp_path, 384)
 
 
+def test_a_reader_may_be_loaded_early(network: SpanNetwork, tmp_path: Path) -> None:
+    save_reader(tmp_path, network, {})
+    early = LazyReader(tmp_path)
+    early.load_early(384)
+    described = json.loads((tmp_path / "reader.json").read_text())
+    loaded = early.load(384)
+    assert loaded is not None
+    assert loaded is early.load(384)
+    (tmp_path / "reader.json").write_text(json.dumps({**described, "encoder": "0" * 64}))
+    foreign = LazyReader(tmp_path)
+    foreign.load_early(384)
+    with pytest.raises(ModelError, match="a reader of the encoder 0000"):
+        foreign.load(384)
+
+
 def test_a_damaged_reader_is_one_line_when_asked(
     network: SpanNetwork, toy_engine: Engine, tmp_path: Path
 ) -> None:
@@ -200,7 +219,7 @@ def test_answers_that_say_the_same_count_together() -> None:
     )
     found = read_spans("Who?", passages, 5, cast(Any, Twice()), lambda _: [])
     assert [(one.text, round(one.score, 6)) for one in found.candidates] == [
-        ("Ann Orre", 0.6), ("4 May 1921", 0.4), ("Nobody k", 0.2), ("no", 0.1), ("yes", 0.05),
+        ("Ann Orre", 0.6), ("4 May 1921", 0.4), ("Nobody k", 0.2), ("no", 0.01), ("yes", 0.005),
     ]  # fmt: skip
     first = found.candidates[0]
     assert (first.evidence, first.start, first.end) == (0, 100, 108)
@@ -208,3 +227,27 @@ def test_answers_that_say_the_same_count_together() -> None:
     assert found.signals.second == pytest.approx(0.4)
     assert (found.signals.answerable, found.signals.place) == (0.9, 0)
     assert not found.signals.compared
+
+
+def test_signals_say_what_the_passage_shares_with_the_question() -> None:
+    text = f"Ann Orre raised it. {'It stood. ' * 40}In 1912 it burned."
+    passages = ranked({"Brock": text, "Amsel": "A light was raised in 1871 by Cy."})
+    reading = Reading((), 0.0, 0.0, 0.5)
+
+    def signals(question: str, evidence: int | None, answer: str) -> Signals:
+        start = 100 + text.index(answer) if evidence == 0 else None
+        end = None if start is None else start + len(answer)
+        best = Candidate(text=answer, score=0.5, evidence=evidence, start=start, end=end)
+        return signals_of(question, reading, [best], passages[:1], passages[1:], False)
+
+    first = signals("Who raised the light of Brock in 1912?", 0, "Ann Orre")
+    # Of "raised", "light", "Brock" and "1912" only "raised" stands near; all names are somewhere.
+    assert (first.named, first.near, first.place) == (1.0, 0.25, 0)
+    later = signals("Who raised the light of Brock in 1912?", 0, "it burned")
+    assert (later.named, later.near) == (1.0, 0.25)
+    other = signals("Who raised the light of Brock in 1871?", 1, "Cy")
+    assert (other.named, other.near, other.place) == (0.5, 0.75, 1)
+    unnamed = signals("Who slept?", 0, "Ann Orre")
+    assert (unnamed.named, unnamed.near) == (1.0, 0.0)
+    word = signals("Is Brock dark?", None, "yes")
+    assert (word.named, word.near, word.place) == (0.0, 0.0, 1)

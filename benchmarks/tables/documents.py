@@ -105,8 +105,10 @@ def ingest(results: dict[str, Any]) -> str:
             *(f"{percent(share)} %" for share in beside),
         ),
         row("the same, of clock time", *(f"{percent(share)} %" for share in waiting)),
+        row("evidence with one hop, clock time", *(f"{one['ms']:.1f} ms" for one in hops)),
+        row("beside the encoder's own", *(f"{one['beside_ms']:.1f} ms" for one in hops)),
         row("evidence with one hop, core time", *(f"{one['core_ms']:.1f} ms" for one in hops)),
-        row("of that beside the encoder", *(f"{one['beside_core_ms']:.1f} ms" for one in hops)),
+        row("beside the encoder's own", *(f"{one['beside_core_ms']:.1f} ms" for one in hops)),
         "",
         *head("unchanged", "core time", "clock"),
     ]

@@ -53,7 +53,7 @@ class Addressing:
         self._question = question
         self._config = config
         self._namespace = namespace
-        encoded = _others(os.getpid()).submit(encode, [question]) if beside else None
+        encoded = _threads(os.getpid()).submit(encode, [question]) if beside else None
         names = possible_names(question)
         self._known = store.search_symbolic(names, SLOTS_A_SYMBOL, namespace)
         """Slots about everything that some words of the question may name."""
@@ -186,7 +186,7 @@ class Addressing:
 
 
 @lru_cache(maxsize=1)
-def _others(_process: int) -> ThreadPoolExecutor:
+def _threads(_process: int) -> ThreadPoolExecutor:
     """Threads that encode questions, of this process: a forked one has none of its parent's."""
     return ThreadPoolExecutor(os.cpu_count())
 

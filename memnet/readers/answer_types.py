@@ -20,13 +20,27 @@ _HOLDS_NUMBER = re.compile(
     r"|most|all)",
     re.IGNORECASE,
 )
+_ASKS_WHETHER = re.compile(
+    r"(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should)\b", re.IGNORECASE
+)
+_ASKS_FOR = re.compile(r"\b(?:what|which|who|whom|whose|when|where|how|why)\b", re.IGNORECASE)
+_CHOICE = re.compile(r"\bor\b", re.IGNORECASE)
+_WORDS = ("yes", "no")
 
 
 def fits(question: str, answer: str) -> bool:
-    """Whether an answer can be one to the question: a time for "when", a number for "how many".
+    """Whether an answer can be one to the question.
 
-    Source: Li and Roth 2002 (answers typed by their questions), in its two surest kinds.
+    A time for "when", a number for "how many", yes or no for "is it", and these for nothing else.
+    "Is it Ann or Bo?" may be answered by a name, "Ann and Bo, are they poets?" by yes.
+
+    Source: Li and Roth 2002 (answers typed by their questions), in its surest kinds.
     """
+    whether = _ASKS_WHETHER.match(question.lstrip()) is not None
+    if answer in _WORDS:
+        return whether or not _ASKS_FOR.search(question)
+    if whether and not _CHOICE.search(question):
+        return False
     if _NUMBER.search(question):
         return _HOLDS_NUMBER.search(answer) is not None
     return not _TIME.search(question) or _HOLDS_TIME.search(answer) is not None

@@ -18,8 +18,11 @@ class Signals(NamedTuple):
     """That the passages hold an answer, by the reader."""
     similarity: float
     """Highest cosine of question and key among the passages."""
-    covered: float
-    """Share of the question's words, by their first letters, that the passages hold."""
+    named: float
+    """Share of the question's names and numbers, by their first letters, that the passage of the
+    answer holds; 1 where the question has none."""
+    near: float
+    """Share of the question's words, by their first letters, that stand near the answer."""
     place: int
     """Rank of the passage that the answer stands in, from 0."""
     compared: bool
@@ -33,13 +36,14 @@ class Signals(NamedTuple):
             _logit(self.second),
             _logit(self.answerable),
             self.similarity,
-            self.covered,
+            self.named,
+            self.near,
             math.log1p(self.place),
             float(self.compared),
         )
 
 
-FEATURES = 8
+FEATURES = 9
 """Numbers that ``Signals.features`` gives."""
 
 

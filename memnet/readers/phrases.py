@@ -25,8 +25,8 @@ ROLES = {
 _PEOPLE = frozenset(
     """
     actress boss brother captain ceo child coach daughter father grandfather grandmother head host
-    husband king leader man mother parent partner person president prime minister queen sibling
-    sister son spouse star uncle wife woman
+    husband king leader man minister mother parent partner person president queen sibling sister
+    son spouse star uncle wife woman
     """.split()
 )
 _THINGS = frozenset(

@@ -4,16 +4,16 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from memnet.ingest.names import normalise, stems
+from memnet.ingest.names import normalise
 from memnet.readers.answer_types import fits
 from memnet.readers.bridging import Bridged, Find, bridge
 from memnet.readers.comparison import Compared, compare
 from memnet.readers.confidence import Signals
 from memnet.readers.extractive import Reader, Reading, Span
 from memnet.readers.ranked import Ranked
+from memnet.readers.signals import signals_of
 from memnet.types import Candidate
 
-_STEM_LETTERS = 5
 _MOST_CANDIDATES = 10
 _UNFIT = 0.1
 """Factor of a span that is no answer to such a question: no time for "when", say."""
@@ -52,12 +52,14 @@ def read_spans(
     candidates = _candidates(
         question, [*_attended(reading.spans, read), *_bridged(bridged, reader)]
     )
-    candidates = _with_words(candidates, reading)
+    candidates = _with_words(question, candidates, reading)
     compared = compare(question, passages, reader, find)
     if compared is not None:
         candidates = [_compared(compared, passages), *candidates]
     found = tuple(candidates[:_MOST_CANDIDATES])
-    return SpanAnswers(found, _signals(question, read, reading, found, compared), bridged)
+    further = () if bridged is None else bridged.passages
+    signals = signals_of(question, reading, found, read, further, compared is not None)
+    return SpanAnswers(found, signals, bridged)
 
 
 def _attended(spans: Iterable[Span], passages: Sequence[Ranked]) -> Iterator[Candidate]:
@@ -91,14 +93,23 @@ def _candidates(question: str, found: Iterable[Candidate]) -> list[Candidate]:
     for candidate in found:
         said = normalise(candidate.text) or candidate.text
         best.setdefault(said, candidate)
-        total[said] += candidate.score * (1 if fits(question, candidate.text) else _UNFIT)
+        total[said] += candidate.score * _fitness(question, candidate.text)
     summed = [one.model_copy(update={"score": total[said]}) for said, one in best.items()]
     return sorted(summed, key=lambda candidate: -candidate.score)
 
 
-def _with_words(candidates: Sequence[Candidate], reading: Reading) -> list[Candidate]:
-    words = [Candidate(text="yes", score=reading.yes), Candidate(text="no", score=reading.no)]
+def _with_words(
+    question: str, candidates: Sequence[Candidate], reading: Reading
+) -> list[Candidate]:
+    words = [
+        Candidate(text=word, score=score * _fitness(question, word))
+        for word, score in (("yes", reading.yes), ("no", reading.no))
+    ]
     return sorted([*candidates, *words], key=lambda candidate: -candidate.score)
+
+
+def _fitness(question: str, answer: str) -> float:
+    return 1.0 if fits(question, answer) else _UNFIT
 
 
 def _compared(compared: Compared, passages: Sequence[Ranked]) -> Candidate:
@@ -114,26 +125,3 @@ def _compared(compared: Compared, passages: Sequence[Ranked]) -> Candidate:
         text=compared.answer, score=compared.probability, evidence=slot.id,
         start=start, end=start + len(compared.answer),
     )  # fmt: skip
-
-
-def _signals(
-    question: str,
-    passages: Sequence[Ranked],
-    reading: Reading,
-    candidates: Sequence[Candidate],
-    compared: Compared | None,
-) -> Signals:
-    wanted = stems(question, _STEM_LETTERS)
-    held = frozenset[str]().union(
-        *(stems(f"{item.slot.title} {item.slot.text}", _STEM_LETTERS) for item in passages)
-    )
-    places = {item.slot.id: place for place, item in enumerate(passages)}
-    return Signals(
-        answer=candidates[0].score if candidates else 0.0,
-        second=candidates[1].score if len(candidates) > 1 else 0.0,
-        answerable=reading.answerable,
-        similarity=max((item.similarity for item in passages), default=0.0),
-        covered=len(wanted & held) / max(1, len(wanted)),
-        place=places.get(candidates[0].evidence or 0, len(passages)) if candidates else 0,
-        compared=compared is not None,
-    )
