@@ -52,7 +52,10 @@ def main() -> None:
         if file.name != "corpus.jsonl"
     }
     groups["squad"] = list(_lines(options.squad / "dev.jsonl"))
-    results: dict[str, Any] = {"environment": environment(), "from the store": {}}
+    results: dict[str, Any] = {
+        "environment": environment(["onnx", "onnxruntime"]),
+        "from the store": {},
+    }
     answers: dict[str, list[Answer]] = {}
     with Engine.open(options.store, reader=options.reader) as memory:
         memory.ask("Who?")
