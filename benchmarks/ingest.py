@@ -178,11 +178,8 @@ def _timed(memory: Engine) -> _Timed:
 
 
 def _set_encode(memory: Engine, encode: Any) -> None:
-    """Put another function in the place of the encoder's, wherever the engine has it."""
+    """Put another function in the place of the encoder's."""
     memory._encoder.encode = encode  # type: ignore[method-assign]
-    loop = getattr(memory._model, "_loop", None)
-    if loop is not None:
-        loop._encode = encode
 
 
 def _unit(vectors: NDArray[np.float64]) -> NDArray[np.float32]:

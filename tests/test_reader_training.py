@@ -158,7 +158,12 @@ def test_it_learns_to_point_at_answers(tmp_path: Path) -> None:
     examples = _examples()
     reports: list[EpochReport] = []
     best = train_reader(
-        ReaderData(examples, examples), tmp_path, passes=45, on_epoch=reports.append, threads=1
+        ReaderData(examples, examples),
+        tmp_path,
+        passes=45,
+        on_epoch=reports.append,
+        threads=1,
+        seed=1,
     )
     assert reports[0].errors["f1"] > 0.4
     assert best == 1 - min(report.error for report in reports)
@@ -171,10 +176,9 @@ def test_it_learns_to_point_at_answers(tmp_path: Path) -> None:
         if example.answers:
             span = reading.spans[0]
             assert _plain(example)[1][span.start : span.end] == example.answers[0]
-    # In eight bits, of a network that was kept as soon as it told all of them apart.
-    assert (area_under_roc(*zip(*answerable, strict=True)) or 0) > 0.8
+    assert [so for _, so in sorted(answerable)] == [False] * 3 + [True] * 3
     notes = json.loads((tmp_path / "reader.json").read_text())["trained"]
-    assert (notes["seed"], notes["examples"]) == (0, [6, 0])
+    assert (notes["seed"], notes["examples"]) == (1, [6, 0])
 
 
 def test_the_mean_with_the_start_is_kept_where_it_is_better(

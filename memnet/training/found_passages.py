@@ -3,10 +3,8 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from memnet.ingest.names import normalise
-from memnet.training.reader_data import ReaderExample, ReaderPassage
+from memnet.training.reader_data import WORDS, ReaderExample, ReaderPassage
 from memnet.types import Evidence
-
-_WORDS = ("yes", "no")
 
 
 def among_found(
@@ -35,7 +33,7 @@ def among_found(
 
 def _helps(found: Evidence, answers: Sequence[str]) -> bool:
     held = f" {normalise(found.text)} "
-    return any(f" {normalise(one)} " in held for one in answers if one.casefold() not in _WORDS)
+    return any(f" {normalise(one)} " in held for one in answers if one.casefold() not in WORDS)
 
 
 def _text(text: str) -> str:

@@ -26,6 +26,10 @@ _MIXED = 0.4
 """Share of the other passages that stand anywhere rather than last."""
 
 
+WORDS = ("yes", "no")
+"""Answers that stand in no passage."""
+
+
 class ReaderPassage(BaseModel):
     """A passage to read."""
 
@@ -92,7 +96,7 @@ def packed_example(
 
 def _without_answer(example: ReaderExample, chance: random.Random) -> ReaderExample:
     """The example or, as chance will have it, what it becomes when its answer is not to be read."""
-    if not example.answers or example.answers[0].casefold() in ("yes", "no"):
+    if not example.answers or example.answers[0].casefold() in WORDS:
         return example
     left, question, drawn = example.passages, example.question, chance.random()
     if len(left) > 1 and drawn < _WITHOUT_ANSWER:

@@ -10,12 +10,11 @@ from memnet.ingest.names import symbol
 from memnet.ingest.questions import Question
 from memnet.readers.phrases import KIN
 from memnet.storage import MemoryStore, Slot
-from memnet.training.reader_data import ReaderExample, ReaderPassage
+from memnet.training.reader_data import WORDS, ReaderExample, ReaderPassage
 from memnet.training.sentence_forms import PEOPLE, Statement, stated
 
 _OTHERS = 4
 """Passages that don't help, beside each question."""
-_WORDS = ("yes", "no")
 _NATIONS = (
     "Are {} and {} from the same country?",
     "Are {} and {} of the same nationality?",
@@ -189,7 +188,7 @@ def _same(
             pair = [chance.choice(group) for group in chance.sample(usable, 2)]
         question = chance.choice(forms).format(*(one.subject for one in pair), pair[0].value)
         slots = tuple(slot for one in pair for slot in one.slots)
-        yield _Asked(question, _WORDS[not alike], slots)
+        yield _Asked(question, WORDS[not alike], slots)
 
 
 def _earlier(
@@ -215,7 +214,7 @@ def _example(asked: _Asked, said: Sequence[Statement], chance: random.Random) ->
         others=tuple(
             _passage(slot)
             for slot in others
-            if asked.answer in _WORDS or asked.answer not in slot.text
+            if asked.answer in WORDS or asked.answer not in slot.text
         ),
     )
 
