@@ -2,6 +2,8 @@
 
 import re
 
+from memnet.ingest.names import normalise
+
 _TIME = re.compile(
     r"^when\b|\b(?:what|which) (?:year|date|day|decade|century)\b|\bdate of (?:birth|death)\b"
     r"|\bbirthday\b",
@@ -24,7 +26,7 @@ _ASKS_WHETHER = re.compile(
     r"(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should)\b", re.IGNORECASE
 )
 _ASKS_FOR = re.compile(r"\b(?:what|which|who|whom|whose|when|where|how|why)\b", re.IGNORECASE)
-_CHOICE = re.compile(r"\bor\b", re.IGNORECASE)
+_CHOICE = re.compile(r"\b(?:or|between|out of)\b", re.IGNORECASE)
 _WORDS = ("yes", "no")
 
 
@@ -39,7 +41,8 @@ def fits(question: str, answer: str) -> bool:
     whether = _ASKS_WHETHER.match(question.lstrip()) is not None
     if answer in _WORDS:
         return whether or not _ASKS_FOR.search(question)
-    if whether and not _CHOICE.search(question):
+    choice = _CHOICE.search(question)
+    if not choice and (whether or f" {normalise(answer)} " in f" {normalise(question)} "):
         return False
     if _NUMBER.search(question):
         return _HOLDS_NUMBER.search(answer) is not None

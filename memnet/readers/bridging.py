@@ -3,16 +3,19 @@
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from memnet.ingest.names import normalise, title_symbols
+from memnet.ingest.names import normalise
 from memnet.readers.extractive import Reader
+from memnet.readers.passages_about import places_about, windows_of
 from memnet.readers.phrases import Phrase, expanded_kin, phrase_of
 from memnet.readers.ranked import Ranked
 
 Find = Callable[[str], Sequence[Ranked]]
 """Gives the passages of a memory for a question, best first."""
 _MOST_BRIDGES = 3
-_READ_TOGETHER = 3
+_READ_TOGETHER = 5
 """Passages that are read for what is not the subject of one."""
+_READ_NEXT = 4
+"""Passages that are read for a question with its phrase replaced."""
 _SURE = 0.25
 """Probability from which what was read is looked for in the whole memory."""
 
@@ -63,49 +66,47 @@ def bridge(question: str, passages: Sequence[Ranked], reader: Reader, find: Find
         filled = None if phrase is None else _filled(phrase, passages, reader)
         if phrase is None or filled is None:
             return found
-        about = place_about(filled.text, passages, phrase.place)
+        about = places_about(filled.text, passages, phrase.place)
         asked = f"{asked[: phrase.start]}{filled.text}{asked[phrase.end :]}"
         probability = filled.probability * (found.probability if found else 1.0)
-        if about is None and probability < _SURE:
+        if not about and probability < _SURE:
             return found
-        if about is None or phrase.place is None:
-            passages, known = find(asked), []
-            found = Bridged(asked, tuple(passages[:_READ_TOGETHER]), probability, filled.text)
-        else:
-            known = [(filled.text, about)]
-            found = Bridged(asked, (passages[about],), probability, filled.text)
+        if not about or phrase.place is None:
+            passages = find(asked)
+            about = places_about(filled.text, passages)
+        known = [(filled.text, place) for place in about[:1]]
+        further = _further(filled.text, about, passages)
+        found = Bridged(asked, further, probability, filled.text)
     return found
 
 
 def _filled(phrase: Phrase, passages: Sequence[Ranked], reader: Reader) -> ReadText | None:
-    place = phrase.place
-    where = passages[:_READ_TOGETHER] if place is None else [passages[place]]
-    return read_best(phrase.question, where, reader)
+    """What a phrase stands for: a name, if one is read at all."""
+    where = (
+        passages[:_READ_TOGETHER] if phrase.place is None else windows_of(phrase.place, passages)
+    )
+    return read_best(phrase.question, where, reader, names=True)
 
 
-def read_best(question: str, passages: Sequence[Ranked], reader: Reader) -> ReadText | None:
-    """The likeliest span of some passages, with its probability; None if there is none."""
-    reading = reader.read(question, [item.passage for item in passages])
-    if not reading.spans:
-        return None
-    best = reading.spans[0]
-    return ReadText(passages[best.passage].slot.text[best.start : best.end], best.probability)
+def _further(name: str, about: Sequence[int], passages: Sequence[Ranked]) -> tuple[Ranked, ...]:
+    """Passages to read next: those about a name, then those that mention it, then the best."""
+    wanted = f" {normalise(name)} "
+    places = range(len(passages))
+    mentioned = [place for place in places if wanted in f" {normalise(passages[place].slot.text)} "]
+    chosen = dict.fromkeys((*about, *mentioned) or places)
+    return tuple(passages[place] for place in chosen)[:_READ_NEXT]
 
 
-def place_about(name: str, passages: Sequence[Ranked], apart: int | None = None) -> int | None:
-    """The best passage about a name; None if there is none.
+def read_best(
+    question: str, passages: Sequence[Ranked], reader: Reader, names: bool = False
+) -> ReadText | None:
+    """The likeliest span of some passages, with its probability; None if there is none.
 
-    Its title is the name, brackets left out, or else one of the two holds all words of the other:
-    "Cy Dell" and "Cy Albert Dell". The passage ``apart`` is none.
+    With ``names`` it is the likeliest that starts with a capital letter or a digit, where one does.
     """
-    wanted = normalise(name)
-    others = [(place, item) for place, item in enumerate(passages) if place != apart]
-    for place, item in others:
-        if wanted in title_symbols(item.slot.title):
-            return place
-    words = set(wanted.split())
-    for place, item in others:
-        titled = set(normalise(item.subject).split())
-        if min(len(words), len(titled)) > 1 and (words <= titled or titled <= words):
-            return place
-    return None
+    spans = [
+        ReadText(passages[one.passage].slot.text[one.start : one.end], one.probability)
+        for one in reader.read(question, [item.passage for item in passages]).spans
+    ]
+    named = [one for one in spans if names and not one.text[:1].islower()]
+    return next(iter(named or spans), None)

@@ -1,16 +1,19 @@
-"""Comparisons: which of two came first, whether both are of one country.
+"""Comparisons: which of two came first or lived longer, whether both are of one country.
 
-Both are answered from what is read about each.
+They are answered from what is read about each.
 """
 
+import math
 import re
 from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from memnet.ingest.names import normalise, title_symbols
-from memnet.readers.bridging import Find, ReadText, place_about, read_best
+from memnet.ingest.names import normalise
+from memnet.readers.attestation import PROBABILITY, both_attested, one_attested
+from memnet.readers.bridging import Find, ReadText, read_best
 from memnet.readers.extractive import Reader
+from memnet.readers.passages_about import places_about, subjects, windows_of
 from memnet.readers.phrases import ROLES
 from memnet.readers.ranked import Ranked
 
@@ -23,6 +26,7 @@ _DEATH = re.compile(r"\b(die|died|dies|death)\b")
 _MADE = re.compile(r"\b(released|published|founded|formed|established|opened|built|created)\b")
 _ROLE = re.compile(rf"\b({'|'.join(ROLES)})s?\b")
 _YEAR = re.compile(r"\b[12]\d{3}\b")
+_LIVED_LONGER = re.compile(r"\blived (?:the )?long(?:er|est)\b")
 _SAME_COUNTRY = re.compile(r"\bsame (?:country|nationality)\b|\bnationality the same\b")
 _PLACES = re.compile(r"\b(?:located|situated)\b")
 _COUNTRY_LETTERS = 4
@@ -48,6 +52,9 @@ _COUNTRIES = {
     "welsh": "british",
 }
 """Words for the people of a country that begin otherwise than its name, and other names."""
+_ASKS_BIRTH, _ASKS_DEATH = "When was {} born?", "When did {} die?"
+_PRECISION = {1: 1.0, 2: 1 / 12, 3: 0.0}
+"""Years within which something was, by how many of year, month and day are written."""
 _DEFAULTS = (datetime(2000, 1, 1), datetime(2004, 2, 2))
 
 
@@ -78,7 +85,7 @@ def asks_for_order(question: str) -> bool:
 def compare(
     question: str, passages: Sequence[Ranked], reader: Reader, find: Find
 ) -> Compared | None:
-    """Answer which of two is the older, the later and the like, or whether both are of one country.
+    """Answer which of two is the older, the later and the like, or whether something is so of both.
 
     Each of the two must be the subject of a passage, and the date or country of each must be found
     in it or, for "the film whose director was born first", in the passage about the director.
@@ -96,6 +103,14 @@ def compare(
     words = question.casefold()
     if _SAME_COUNTRY.search(words):
         return _same_country(question, passages, reader, find)
+    both = both_attested(question, passages)
+    if both is not None:
+        return Compared("yes" if both else "no", None, PROBABILITY)
+    if _LIVED_LONGER.search(words):
+        return _longer_lived(question, passages, reader, find)
+    one = one_attested(question, passages)
+    if one is not None:
+        return Compared(passages[one].subject, one, PROBABILITY)
     return _in_order(question, passages, reader, find)
 
 
@@ -146,6 +161,41 @@ def _in_order(
     return Compared(passages[place].subject, place, one.probability * other.probability)
 
 
+def _longer_lived(
+    question: str, passages: Sequence[Ranked], reader: Reader, find: Find
+) -> Compared | None:
+    """The one of two who lived longer, if what is read of both leaves no doubt."""
+    born, died = (
+        _read_both(_Comparison(asks, False, None), question, passages, reader, find)
+        for asks in (_ASKS_BIRTH, _ASKS_DEATH)
+    )
+    if born is None or died is None:
+        return None
+    lives = [
+        _lived(_date(start.text), _date(end.text))
+        for (_, start), (_, end) in zip(born, died, strict=True)
+    ]
+    probability = math.prod(read.probability for _, read in (*born, *died))
+    for one, other, place in ((0, 1, born[0][0]), (1, 0, born[1][0])):
+        if lives[one][0] > lives[other][1]:
+            return Compared(passages[place].subject, place, probability)
+    return None
+
+
+def _lived(born: tuple[int, ...] | None, died: tuple[int, ...] | None) -> tuple[float, float]:
+    """The fewest and the most years between two dates; anything where one is missing."""
+    if born is None or died is None:
+        return 0.0, math.inf
+    fewest = _years(died) - _years(born) - _PRECISION[len(born)]
+    return fewest, fewest + _PRECISION[len(born)] + _PRECISION[len(died)]
+
+
+def _years(date: tuple[int, ...]) -> float:
+    """When a date begins, in years."""
+    year, month, day = (*date, 1, 1)[:3]
+    return year + (month - 1) / 12 + (day - 1) / 372
+
+
 def _parsed(question: str) -> _Comparison | None:
     words = question.casefold()
     order = _ORDER.search(words)
@@ -154,32 +204,13 @@ def _parsed(question: str) -> _Comparison | None:
     role = _ROLE.search(words)
     made = _MADE.search(words)
     if _BIRTH.search(words):
-        asks = "When was {} born?"
+        asks = _ASKS_BIRTH
     elif _DEATH.search(words):
-        asks = "When did {} die?"
+        asks = _ASKS_DEATH
     else:
         asks = f"When was {{}} {made.group(1) if made else 'released'}?"
         role = None
     return _Comparison(asks, order.group(2) is not None, ROLES[role.group(1)] if role else None)
-
-
-def _subjects(question: str, passages: Sequence[Ranked]) -> list[int]:
-    """Passages about what the question names: the longest names, the best passage for each."""
-    asked = f" {normalise(question)} "
-    named = [
-        (name, place)
-        for place, item in enumerate(passages)
-        for name in title_symbols(item.slot.title)
-        if f" {name} " in asked
-    ]
-    chosen: dict[str, int] = {}
-    taken: set[int] = set()
-    for name, place in sorted(named, key=lambda pair: (-len(pair[0]), pair[1])):
-        if f" {name} " in asked and place not in taken:
-            asked = asked.replace(f" {name} ", " | ", 1)
-            chosen[name] = place
-            taken.add(place)
-    return list(chosen.values())
 
 
 def _read_both(
@@ -190,11 +221,11 @@ def _read_both(
     find: Find,
 ) -> list[tuple[int, ReadText]] | None:
     """The places of the two that are compared, and what is read for each; None if not for both."""
-    subjects = _subjects(question, passages)
-    if len(subjects) != 2:
+    places = subjects(question, passages)
+    if len(places) != 2:
         return None
     both: list[tuple[int, ReadText]] = []
-    for place in subjects:
+    for place in places:
         read = _read(comparison, passages, place, reader, find)
         if read is None:
             return None
@@ -206,15 +237,15 @@ def _read(
     comparison: _Comparison, passages: Sequence[Ranked], place: int, reader: Reader, find: Find
 ) -> ReadText | None:
     """What is compared, as read for a subject, with the probability of all that was read."""
-    item = passages[place]
-    name, probability = item.subject, 1.0
+    about = windows_of(place, passages)
+    name, probability = passages[place].subject, 1.0
     if comparison.asks_for_role is not None:
-        person = read_best(comparison.asks_for_role.format(name), [item], reader)
-        about = None if person is None else _about(person.text, comparison, passages, find)
-        if person is None or about is None:
+        person = read_best(comparison.asks_for_role.format(name), about, reader)
+        about = [] if person is None else _about(person.text, comparison, passages, find)
+        if person is None or not about:
             return None
-        item, (name, probability) = about, person
-    written = read_best(comparison.asks.format(name), [item], reader)
+        name, probability = person
+    written = read_best(comparison.asks.format(name), about, reader)
     if written is None:
         return None
     return ReadText(written.text, probability * written.probability)
@@ -222,13 +253,13 @@ def _read(
 
 def _about(
     name: str, comparison: _Comparison, passages: Sequence[Ranked], find: Find
-) -> Ranked | None:
-    """The passage about a name, among those given or else in the memory."""
-    place = place_about(name, passages)
-    if place is None:
+) -> list[Ranked]:
+    """The passages about a name, among those given or else in the memory."""
+    places = places_about(name, passages)
+    if not places:
         passages = find(comparison.asks.format(name))
-        place = place_about(name, passages)
-    return None if place is None else passages[place]
+        places = places_about(name, passages)
+    return [passages[place] for place in places]
 
 
 def _date(written: str) -> tuple[int, ...] | None:

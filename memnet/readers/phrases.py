@@ -81,7 +81,7 @@ _VERBS_OF_PLACE = re.compile(
     r"|\b(?:died|lived|occurred|took place|is|was)(?= ?(?:,|\?|$))"
 )
 _ALONE = re.compile(
-    r"(?:who|what|which \w+)(?:['’]s| is| was| are| were)?(?: the name of)?", re.IGNORECASE
+    r"(?:who|what|where|which \w+)(?:['’]s| is| was| are| were)?(?: the name of)?", re.IGNORECASE
 )
 
 

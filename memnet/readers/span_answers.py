@@ -49,24 +49,26 @@ def read_spans(
     read = passages[:most]
     reading = reader.read(question, [item.passage for item in read])
     bridged = bridge(question, passages, reader, find)
-    candidates = _candidates(
-        question, [*_attended(reading.spans, read), *_bridged(bridged, reader)]
-    )
+    left = 1.0 if bridged is None else 1 - bridged.probability
+    found = [*_attended(reading.spans, read, left), *_bridged(bridged, reader)]
+    candidates = _candidates(question, found, "" if bridged is None else bridged.name)
     candidates = _with_words(question, candidates, reading)
     compared = compare(question, passages, reader, find)
     if compared is not None:
         candidates = [_compared(compared, passages), *candidates]
-    found = tuple(candidates[:_MOST_CANDIDATES])
+    best = tuple(candidates[:_MOST_CANDIDATES])
     further = () if bridged is None else bridged.passages
-    signals = signals_of(question, reading, found, read, further, compared is not None)
-    return SpanAnswers(found, signals, bridged)
+    signals = signals_of(question, reading, best, read, further, compared is not None)
+    return SpanAnswers(best, signals, bridged)
 
 
-def _attended(spans: Iterable[Span], passages: Sequence[Ranked]) -> Iterator[Candidate]:
+def _attended(
+    spans: Iterable[Span], passages: Sequence[Ranked], weight: float
+) -> Iterator[Candidate]:
     """Spans as candidates, weighted by the attention to their passages over the most attended."""
     most = max((item.attention for item in passages), default=0.0) or 1.0
     for span in spans:
-        yield _placed(span, passages, passages[span.passage].attention / most)
+        yield _placed(span, passages, weight * passages[span.passage].attention / most)
 
 
 def _placed(span: Span, passages: Sequence[Ranked], weight: float) -> Candidate:
@@ -86,14 +88,18 @@ def _bridged(found: Bridged | None, reader: Reader) -> Iterator[Candidate]:
             yield _placed(span, found.passages, found.probability)
 
 
-def _candidates(question: str, found: Iterable[Candidate]) -> list[Candidate]:
-    """Distinct answers, best first: those that say the same count together."""
+def _candidates(question: str, found: Iterable[Candidate], bridge: str) -> list[Candidate]:
+    """Distinct answers, best first: those that say the same count together.
+
+    What was put in the place of a phrase, ``bridge``, is not what is asked for.
+    """
     best: dict[str, Candidate] = {}
     total: dict[str, float] = defaultdict(float)
     for candidate in found:
         said = normalise(candidate.text) or candidate.text
         best.setdefault(said, candidate)
-        total[said] += candidate.score * _fitness(question, candidate.text)
+        fitness = _UNFIT if _alike(said, normalise(bridge)) else _fitness(question, candidate.text)
+        total[said] += candidate.score * fitness
     summed = [one.model_copy(update={"score": total[said]}) for said, one in best.items()]
     return sorted(summed, key=lambda candidate: -candidate.score)
 
@@ -106,6 +112,12 @@ def _with_words(
         for word, score in (("yes", reading.yes), ("no", reading.no))
     ]
     return sorted([*candidates, *words], key=lambda candidate: -candidate.score)
+
+
+def _alike(one: str, other: str) -> bool:
+    """Whether all words of one of two names are words of the other."""
+    words, others = set(one.split()), set(other.split())
+    return bool(words and others) and (words <= others or others <= words)
 
 
 def _fitness(question: str, answer: str) -> float:
