@@ -20,7 +20,8 @@ from memnet import Engine
 from memnet.ingest.stories import Story, parse_stories
 from memnet.models.answers import answer_stories
 from memnet.models.checkpoint import load_checkpoint
-from memnet.models.stored import load_story_model, model_folder
+from memnet.models.stored import model_folder
+from memnet.models.stored_modules import load_story_model
 from memnet.models.story import StoryModel, asked_story
 
 _BATCH = 64

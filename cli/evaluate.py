@@ -105,7 +105,8 @@ def _ask_stories(
     from memnet.device import find_device
     from memnet.errors import ModelError
     from memnet.evaluation.stories import evaluate_stories
-    from memnet.models.stored import TEXT, load_story_model, model_folder
+    from memnet.models.stored import TEXT, model_folder
+    from memnet.models.stored_modules import load_story_model
 
     if model == TEXT:
         raise ModelError(

@@ -4,17 +4,22 @@ A device is named as torch names it: "cpu", "cuda:0".
 """
 
 import logging
+import sys
 from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from memnet.errors import DeviceError
 
+if TYPE_CHECKING:
+    from memnet.device_vectors import DeviceVectors
+
 CPU = "cpu"
-_BLOCK = 65_536
-"""Rows that are copied together: 100 MB."""
+_DRIVERS = ("/dev/nvidiactl", "/dev/nvmap", "/dev/kfd", "/dev/dxg")
+"""One of these is there on Linux where a GPU has a driver."""
 _log = logging.getLogger("memnet")
 
 
@@ -27,8 +32,10 @@ def find_device(wanted: str) -> str:
     Raises:
         DeviceError: there is no such device.
     """
-    if wanted == CPU:
+    if wanted == CPU or (wanted == "auto" and not _may_have_gpu()):
         return CPU
+    import torch
+
     there = torch.cuda.device_count() if torch.cuda.is_available() else 0
     if wanted == "auto":
         return "cuda:0" if there else CPU
@@ -49,52 +56,24 @@ def find_device(wanted: str) -> str:
     )
 
 
-class DeviceVectors:
-    """Vectors that lie on a device and are all compared there."""
-
-    def __init__(self, rows: NDArray[np.float32], device: str) -> None:
-        """Copy vectors [N, D] float32 to a device.
-
-        Raises:
-            torch.OutOfMemoryError: it has no room for them.
-        """
-        self._rows = torch.empty(rows.shape, dtype=torch.float32, device=device)
-        for start in range(0, len(rows), _BLOCK):
-            # Copied once more in memory: what is mapped from a file can't be written to.
-            block = torch.from_numpy(np.array(rows[start : start + _BLOCK], np.float32))
-            self._rows[start : start + len(block)] = block.to(device)
-
-    def nearest(
-        self, query: NDArray[np.float32], count: int, allowed: NDArray[np.bool_] | None
-    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """The vectors with the largest inner product with a query.
-
-        Args:
-            query: [D] float32.
-            count: most to find.
-            allowed: [N] bool; None for all.
-
-        Returns:
-            Their places [K] int64, best first, and their inner products [K] float32; K is
-            ``count``, or the number of those allowed if that is less.
-        """
-        device = self._rows.device
-        with torch.inference_mode():
-            scores = self._rows @ torch.tensor(query, device=device)
-            if allowed is not None:
-                scores.masked_fill_(~torch.tensor(allowed, device=device), -torch.inf)
-            most = len(scores) if allowed is None else int(np.count_nonzero(allowed))
-            found = torch.topk(scores, min(count, most))
-        return found.indices.cpu().numpy(), found.values.cpu().numpy()
+def _may_have_gpu() -> bool:
+    """Whether to ask torch for a GPU, which takes a second to import."""
+    if sys.platform == "linux":
+        return any(Path(driver).exists() for driver in _DRIVERS)
+    return sys.platform != "darwin"
 
 
-def holder(device: str) -> Callable[[NDArray[np.float32]], DeviceVectors | None] | None:
+def holder(device: str) -> "Callable[[NDArray[np.float32]], DeviceVectors | None] | None":
     """What copies vectors [N, D] float32 to a device; None for the processor, where FAISS is.
 
     It gives None, and a warning, where the device has no room for them.
     """
 
-    def hold(rows: NDArray[np.float32]) -> DeviceVectors | None:
+    def hold(rows: NDArray[np.float32]) -> "DeviceVectors | None":
+        import torch
+
+        from memnet.device_vectors import DeviceVectors
+
         try:
             return DeviceVectors(rows, device)
         except torch.OutOfMemoryError:

@@ -1,5 +1,6 @@
 import json
 import logging
+import sys
 from functools import partial
 from pathlib import Path
 
@@ -11,10 +12,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from torch import nn
 
-from memnet import Config, Engine, device
+from memnet import Config, Engine, device, device_vectors
 from memnet.cli.main import run
 from memnet.config import IndexConfig, StoreConfig
-from memnet.device import DeviceVectors, find_device, holder
+from memnet.device import find_device, holder
+from memnet.device_vectors import DeviceVectors
 from memnet.encoders import MiniLMEncoder
 from memnet.encoders.packed import pack_linear_layers
 from memnet.errors import DeviceError
@@ -31,8 +33,9 @@ encode = ToyEncoder().encode
 
 
 @pytest.fixture
-def gpus(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
-    """Two GPUs, as far as torch says."""
+def gpus(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> pytest.MonkeyPatch:
+    """Two GPUs, as far as the system and torch say."""
+    monkeypatch.setattr(device, "_DRIVERS", (str(tmp_path),))
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     return monkeypatch
@@ -44,6 +47,13 @@ def gpus(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
 )
 def test_a_gpu_is_found(gpus: pytest.MonkeyPatch, wanted: str, found: str) -> None:
     assert find_device(wanted) == found
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere torch is asked")
+def test_without_a_driver_torch_is_not_asked(gpus: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    gpus.setattr(device, "_DRIVERS", (str(tmp_path / "none"),))
+    assert find_device("auto") == "cpu"
+    assert find_device("cuda") == "cuda:0"
 
 
 def test_without_a_gpu_auto_is_the_processor(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,7 +89,7 @@ def test_vectors_on_a_device_are_found_as_by_numpy(
     query = random.standard_normal(6).astype(np.float32)
     allowed = None if share is None else random.random(rows) < share
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(device, "_BLOCK", 7)
+        patch.setattr(device_vectors, "_BLOCK", 7)
         places, scores = HERE(held).nearest(query, count, allowed)
     exact = held.astype(np.float64) @ query
     among = np.arange(rows) if allowed is None else np.flatnonzero(allowed)
@@ -146,7 +156,7 @@ def test_too_little_memory_is_a_warning(
         def __init__(self, rows: NDArray[np.float32], where: str) -> None:
             raise torch.OutOfMemoryError
 
-    monkeypatch.setattr(device, "DeviceVectors", Full)
+    monkeypatch.setattr(device_vectors, "DeviceVectors", Full)
     hold = holder("cuda:0")
     assert hold is not None
     with caplog.at_level(logging.WARNING):

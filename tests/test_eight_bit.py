@@ -1,4 +1,6 @@
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,11 +14,12 @@ from memnet.encoders import MiniLMEncoder, eight_bit
 from memnet.encoders.eight_bit import EightBitNetwork, eight_bit_model, eight_bits_installed
 from memnet.encoders.weights import load_tokenizer, model_folder
 from memnet.errors import DependencyError
-from memnet.models import reader
-from memnet.models.reader import encoder_network, load_reader, load_span_network, save_reader
+from memnet.models import reader, reader_network
+from memnet.models.reader import LazyReader, load_reader
+from memnet.models.reader_network import encoder_network, load_span_network, save_reader
 from memnet.readers.eight_bit import EightBitSpanNetwork, span_model
 from memnet.readers.packs import Packer, Passage
-from memnet.readers.span_network import SpanNetwork, SpanScores
+from memnet.readers.span_network import SpanNetwork, on_arrays
 
 GOLDEN = Path(__file__).parent / "golden"
 WEIGHTS = model_folder() / "model.safetensors"
@@ -124,15 +127,16 @@ def test_a_reader_reads_as_in_full(tmp_path: Path) -> None:
         Passage("Tobias Wrennick", "An engineer who was born in Pellgate, the son of a cooper."),
     ]
     [pack] = packer.packs("Who built the Orre Light?", passages)
-    with torch.inference_mode():
-        full: SpanScores = network(*pack.inputs())
+    full = on_arrays(network)(*pack.inputs())
     eight = EightBitSpanNetwork(span_model(network))(*pack.inputs())
     likely = full.start > full.start.max() - 5
-    assert 0 < int(likely.sum()) < likely.numel() / 2
+    assert 0 < int(likely.sum()) < likely.size / 2
     for one, other in zip(full, eight, strict=True):
         assert one.shape == other.shape
-    torch.testing.assert_close(eight.start[likely], full.start[likely], atol=0.5, rtol=0)
-    torch.testing.assert_close(eight.kind, full.kind, atol=0.3, rtol=0)
+        assert one.dtype == other.dtype == np.float32
+        np.testing.assert_allclose(np.exp(other).sum(axis=1), 1, atol=1e-5)
+    np.testing.assert_allclose(eight.start[likely], full.start[likely], atol=0.5, rtol=0)
+    np.testing.assert_allclose(eight.kind, full.kind, atol=0.3, rtol=0)
     assert int(eight.start.argmax()) == int(full.start.argmax())
 
 
@@ -146,7 +150,7 @@ def test_a_reader_in_eight_bits_is_made_once_for_its_weights(
         made.append(folder)
         return load_span_network(folder)
 
-    monkeypatch.setattr(reader, "load_span_network", counted)
+    monkeypatch.setattr(reader_network, "load_span_network", counted)
     passage = Passage("Orre Light", "The light was built by Tobias Wrennick in 1871.")
     found: list[str] = []
     for number in (0, 0, 1):
@@ -157,6 +161,27 @@ def test_a_reader_in_eight_bits_is_made_once_for_its_weights(
         found.append(repr(read))
     assert made == [tmp_path / "0", tmp_path / "1"]
     assert found[0] == found[1] != found[2]
+
+
+_READS = """
+import sys
+from memnet.encoders import eight_bit
+eight_bit.user_cache_path = lambda _: __import__("pathlib").Path(sys.argv[1])
+from memnet.models.reader import LazyReader
+from memnet.readers.packs import Passage
+reader = LazyReader("spans", eight_bits=True).load(384).reader
+text = "The light was built by Tobias Wrennick in 1871."
+span = reader.read("Who built the light?", [Passage("Orre Light", text)]).spans[0]
+print(text[span.start : span.end], "torch" in sys.modules)
+"""
+
+
+@installed
+def test_reading_in_eight_bits_imports_no_torch(cache: Path) -> None:
+    LazyReader("spans", eight_bits=True).load(384)  # makes the model and keeps it
+    command = [sys.executable, "-c", _READS, str(cache)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == "Tobias Wrennick False\n"
 
 
 @installed

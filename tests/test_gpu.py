@@ -9,12 +9,15 @@ import pytest
 import torch
 
 from memnet import Config, Engine
-from memnet.device import DeviceVectors, find_device
+from memnet.device import find_device
+from memnet.device_vectors import DeviceVectors
 from memnet.encoders import MENTION, MiniLMEncoder
 from memnet.encoders.packed import PackedLinear
 from memnet.evaluation.stories import evaluate_stories, read_story_questions
-from memnet.models.reader import LazyReader, encoder_network
-from memnet.models.stored import load_story_model, model_folder
+from memnet.models.reader import LazyReader
+from memnet.models.reader_network import encoder_network
+from memnet.models.stored import model_folder
+from memnet.models.stored_modules import load_story_model
 from memnet.readers.packs import Passage
 from memnet.training.reader import ReaderData, train_reader
 from memnet.training.reader_data import ReaderExample

@@ -4,6 +4,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from memnet import Document, Engine
 from memnet.config import HopConfig
@@ -18,6 +21,7 @@ from memnet.controllers import (
     QueryState,
     TextController,
 )
+from memnet.controllers.text_learner import LinkTensors, TextLearner
 from memnet.hops import HopLoop, HopTrace
 from memnet.hops.links import linked_slots
 from tests import oracle
@@ -87,7 +91,7 @@ def test_hops_stop_when_nothing_new_comes_up(toy_engine: Engine) -> None:
 def test_weights_of_a_hop_are_a_softmax_and_the_read_is_its_sum(toy_engine: Engine) -> None:
     toy_engine.ingest(CHAIN)
     for step in _trace(toy_engine, "raised the tower", 2).steps:
-        scores = sum(part.double() for part in step.parts) / HopConfig().temperature
+        scores = sum(part.astype(np.float64) for part in step.parts) / HopConfig().temperature
         expected = oracle.softmax(np.asarray(scores), np.ones(len(step.ids), bool))
         np.testing.assert_allclose(step.weights, expected, atol=1e-6)
         values = toy_engine._store.keys(step.ids).vectors
@@ -101,10 +105,18 @@ def test_an_empty_memory_has_nothing_to_say(toy_engine: Engine) -> None:
     assert answer.hops[0].weights == ()
 
 
-def _features(names: tuple[str, ...], *rows: dict[str, float]) -> torch.Tensor:
-    return torch.tensor([[row.get(name, 0.0) for name in names] for row in rows]).reshape(
-        len(rows), len(names)
-    )
+def _features(names: tuple[str, ...], *rows: dict[str, float]) -> NDArray[np.float32]:
+    return np.array([[row.get(name, 0.0) for name in names] for row in rows], np.float32)
+
+
+def _learner(seed: int) -> TextLearner:
+    """One whose weights are drawn, as if it had learned something."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        learner = TextLearner(HopConfig())
+        for parameter in learner.parameters():
+            torch.nn.init.normal_(parameter, std=0.4)
+    return learner
 
 
 def _candidates() -> Candidates:
@@ -112,7 +124,7 @@ def _candidates() -> Candidates:
     strengths = [1.0, 0.7, 0.9, 0.2, 0.8]
     return Candidates(
         ids=(1, 2, 3),
-        values=torch.eye(3),
+        values=np.eye(3, dtype=np.float32),
         features=_features(
             SLOT_FEATURES,
             {"dense": 0.5, "lexical": 1.0, "named": 1.0, "covered": 0.6},
@@ -120,11 +132,11 @@ def _candidates() -> Candidates:
             {"dense": 0.4, "lexical": 0.5, "named": 1.0},
         ),
         named=("a", None, "c"),
-        is_fact=torch.tensor([False, False, True]),
+        is_fact=np.array([False, False, True]),
         links=Links(
-            candidate=torch.tensor([0, 1, 1, 1, 2]),
-            sender=torch.tensor([7, 8, 9, 8, 7]),
-            kind=torch.tensor([SHARED, KEY, BACK, KEY, KEY]),
+            candidate=np.array([0, 1, 1, 1, 2]),
+            sender=np.array([7, 8, 9, 8, 7]),
+            kind=np.array([SHARED, KEY, BACK, KEY, KEY]),
             features=_features(LINK_FEATURES, *({"strength": value} for value in strengths)),
             names=("s", "k", "b", "weak", "f"),
         ),
@@ -140,41 +152,83 @@ def test_before_training_scores_are_a_weighted_sum_of_the_ways_of_addressing() -
         0.4 * config.relation_weight
         + max(config.question_fact_weight, 0.8 * config.read_fact_weight),
     ]
-    assert controller(_candidates(), 0).parts.total().tolist() == pytest.approx(first)
-    later = controller(_candidates(), 1)
+    assert controller.score(_candidates(), 0).parts.total().tolist() == pytest.approx(first)
+    later = controller.score(_candidates(), 1)
     first[1] += 0.7 * config.read_symbol_weight
     assert later.parts.total().tolist() == pytest.approx(first)
     assert later.link.tolist() == [0, 2, 4]
 
 
 def test_scores_of_a_trained_controller_are_those_of_plain_loops() -> None:
-    torch.manual_seed(3)
-    config = HopConfig()
-    controller = TextController(config)
-    for parameter in controller.parameters():
-        torch.nn.init.normal_(parameter, std=0.4)
+    learner, config = _learner(3), HopConfig()
+    controller = learner.controller()
     candidates = _candidates()
     for number in range(2):
-        scores = controller(candidates, number)
-        known = TextController(config)(candidates, number).parts.total().tolist()
-        expected = [oracle.passage_score(controller, candidates, place, number) for place in (0, 1)]
+        scores = controller.score(candidates, number)
+        known = TextController(config).score(candidates, number).parts.total().tolist()
+        expected = [oracle.passage_score(learner, candidates, place, number) for place in (0, 1)]
         moved = max(known[:2]) - max(expected)
         assert scores.parts.total().tolist() == pytest.approx(
             [expected[0] + moved, expected[1] + moved, known[2]], abs=1e-5
         )
-        alone = replace(candidates, is_fact=torch.zeros(3, dtype=torch.bool))
-        total = controller(alone, number).parts.total().tolist()
+        alone = replace(candidates, is_fact=np.zeros(3, np.bool_))
+        total = controller.score(alone, number).parts.total().tolist()
         assert total[:2] == pytest.approx(expected, abs=1e-5)
 
 
+@given(
+    st.integers(0, 2**16),
+    st.lists(st.sampled_from([KEY, SHARED, BACK]), max_size=30),
+    st.integers(1, 12),
+)
+def test_a_controller_scores_as_its_learner_does(seed: int, kinds: list[int], slots: int) -> None:
+    """The arithmetic stands twice: in NumPy, which answers need, and in torch, for gradients."""
+    drawn = np.random.default_rng(seed)
+    links = Links(
+        candidate=drawn.integers(0, slots, len(kinds)),
+        sender=drawn.integers(0, 99, len(kinds)),
+        kind=np.array(kinds, np.int64),
+        features=drawn.random((len(kinds), len(LINK_FEATURES)), np.float32),
+        names=("",) * len(kinds),
+    )
+    features = 3 * drawn.standard_normal((slots, len(SLOT_FEATURES)), np.float32)
+    candidates = Candidates(
+        ids=tuple(range(slots)),
+        values=np.zeros((slots, 1), np.float32),
+        features=features,
+        named=(None,) * slots,
+        is_fact=np.zeros(slots, np.bool_),
+        links=links,
+    )
+    learner = _learner(seed)
+    others = 2 * drawn.standard_normal((40, len(SLOT_FEATURES)), np.float32)
+    learner.later.correction.fit_scale(torch.from_numpy(others))
+    given_links = LinkTensors(*map(torch.from_numpy, (links.candidate, links.kind, links.features)))
+    for hop, scorer in enumerate((learner.first, learner.later)):
+        found = learner.controller().score(candidates, hop).parts.total()
+        with torch.no_grad():
+            expected = scorer(torch.from_numpy(features), given_links)
+        np.testing.assert_allclose(found, expected.numpy(), rtol=1e-4, atol=1e-4)
+
+
+def test_a_learner_starts_as_the_untrained_controller_scores() -> None:
+    learned, known = TextLearner(HopConfig()).controller(), TextController(HopConfig())
+    assert {name: array.shape for name, array in learned.arrays().items()} == {
+        name: array.shape for name, array in known.arrays().items()
+    }
+    for hop in range(2):
+        np.testing.assert_allclose(
+            learned.score(_candidates(), hop).parts.total(),
+            known.score(_candidates(), hop).parts.total(),
+            atol=1e-6,
+        )
+
+
 def test_the_order_of_candidates_and_links_does_not_matter() -> None:
-    torch.manual_seed(5)
-    controller = TextController(HopConfig())
-    for parameter in controller.parameters():
-        torch.nn.init.normal_(parameter, std=0.4)
+    controller = _learner(5).controller()
     one = _candidates()
-    slots, links = torch.tensor([2, 0, 1]), torch.tensor([4, 2, 0, 3, 1])
-    place = torch.argsort(slots)
+    slots, links = np.array([2, 0, 1]), np.array([4, 2, 0, 3, 1])
+    place = np.argsort(slots)
     other = Candidates(
         ids=tuple(one.ids[slot] for slot in slots),
         values=one.values[slots],
@@ -189,16 +243,16 @@ def test_the_order_of_candidates_and_links_does_not_matter() -> None:
             tuple(one.links.names[link] for link in links),
         ),
     )
-    expected, found = controller(one, 1), controller(other, 1)
-    torch.testing.assert_close(found.parts.total(), expected.parts.total()[slots])
+    expected, found = controller.score(one, 1), controller.score(other, 1)
+    np.testing.assert_allclose(found.parts.total(), expected.parts.total()[slots], atol=1e-5)
     names = [one.links.names[link] for link in expected.link[slots].tolist()]
     assert [other.links.names[link] for link in found.link.tolist()] == names
 
 
 def test_an_update_keeps_what_was_attended_to_and_how_much() -> None:
     controller = TextController(HopConfig(attended=2))
-    state = QueryState(torch.zeros(3), frozenset({"q"}), (), {})
-    after = controller.update(state, [4, 2, 9], torch.tensor([1.5, 1.0, -2.0]))
+    state = QueryState(np.zeros(3, np.float32), frozenset({"q"}), (), {})
+    after = controller.update(state, [4, 2, 9], np.array([1.5, 1.0, -2.0], np.float32))
     assert after.attended == (4, 2)
     assert after.before == {4: 0.0, 2: -0.5, 9: -3.5}
     assert (after.named, state.attended) == (state.named, ())

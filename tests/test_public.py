@@ -1,5 +1,6 @@
 import ast
 import importlib
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -23,6 +24,19 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
     code = "import memnet, sys; print({'torch', 'faiss', 'numpy', 'pydantic'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"
+
+
+def test_an_answer_in_eight_bits_needs_no_torch(tmp_path: Path) -> None:
+    """Its import takes several times as long as all else that a cold ``memnet ask`` does."""
+    (tmp_path / "orre.txt").write_text("Una Thale raised the Orre Light in 1862.")
+    command = [sys.executable, "-X", "importtime", "-m", "memnet"]
+    store = ["--store", str(tmp_path / "store")]
+    question = ["ask", "Who raised the Orre Light?", *store]
+    for arguments in (["ingest", str(tmp_path / "orre.txt"), *store], question, question):
+        done = subprocess.run([*command, *arguments], capture_output=True, text=True, check=True)
+    # The first question may have made the graph of the reader, which is kept.
+    assert done.stdout.startswith("Una Thale")
+    assert not re.search(r"\| +torch$", done.stderr, re.MULTILINE)
 
 
 def test_every_public_definition_has_a_docstring() -> None:

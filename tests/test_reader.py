@@ -3,29 +3,27 @@ import math
 from pathlib import Path
 from typing import Any, cast
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from memnet import Document, Engine
 from memnet.encoders.weights import checked_folder, load_tokenizer
 from memnet.errors import ModelError
-from memnet.models.reader import (
-    LazyReader,
-    encoder_network,
-    load_reader,
-    load_span_network,
-    save_reader,
-)
+from memnet.models.reader import LazyReader, load_reader
+from memnet.models.reader_network import encoder_network, load_span_network, save_reader
 from memnet.readers import read_spans
 from memnet.readers.confidence import Signals
-from memnet.readers.extractive import ExtractiveReader, Reading, Span
-from memnet.readers.packs import Packer, Passage
+from memnet.readers.extractive import ExtractiveReader, Reading, Span, best_spans
+from memnet.readers.packs import Pack, Packer, Passage
 from memnet.readers.signals import signals_of
-from memnet.readers.span_network import SPAN, SpanNetwork, SpanScores, span_loss
+from memnet.readers.span_network import SpanNetwork, SpanTensors, on_arrays, span_loss
+from memnet.readers.span_scores import SPAN, SpanScores
 from memnet.types import Candidate
-from tests.oracle import best_spans
+from tests import oracle
 from tests.reading import ranked
 
 QUESTION = "Who raised the Orre Light?"
@@ -81,7 +79,7 @@ def test_short_passages_share_a_pack_and_long_ones_are_cut(packer: Packer) -> No
 
 def test_padding_changes_no_score(network: SpanNetwork, packer: Packer) -> None:
     [pack] = packer.packs(QUESTION, [Passage("Orre", "The light was raised by Rank.")])
-    token_ids, segments, allowed = pack.inputs()
+    token_ids, segments, allowed = _tensors(pack)
     alone = network(token_ids, segments, allowed)
     size = token_ids.shape[1]
     wider = [torch.nn.functional.pad(part, (0, 7)) for part in (token_ids, segments, allowed)]
@@ -94,35 +92,44 @@ def test_padding_changes_no_score(network: SpanNetwork, packer: Packer) -> None:
 def test_segments_and_question_matter(network: SpanNetwork, packer: Packer) -> None:
     passage = Passage("Orre", "The light was raised by Rank.")
     [pack] = packer.packs(QUESTION, [passage])
-    token_ids, segments, allowed = pack.inputs()
+    token_ids, segments, allowed = _tensors(pack)
     first = network(token_ids, segments, allowed).start
     assert not torch.allclose(first, network(token_ids, 1 - segments, allowed).start, atol=1e-3)
     assert bool((first[~allowed] < -100).all())
     assert float(first.exp().sum()) == pytest.approx(1, abs=1e-4)
 
 
-class _Given(torch.nn.Module):
-    """A network that gives random scores, for what is made of them."""
+def test_on_arrays_the_network_gives_its_scores(network: SpanNetwork, packer: Packer) -> None:
+    [pack] = packer.packs(QUESTION, [Passage("Orre", "The light was raised by Rank.")])
+    expected = network(*_tensors(pack))
+    for one, other in zip(on_arrays(network)(*pack.inputs()), expected, strict=True):
+        assert one.dtype == np.float32
+        np.testing.assert_array_equal(one, other.numpy())
 
-    def forward(self, token_ids: torch.Tensor, _: Any, allowed: torch.Tensor) -> SpanScores:
-        with torch.random.fork_rng():
-            torch.manual_seed(int(token_ids.sum()) % 10_000)
-            drawn = torch.randn(2, *token_ids.shape).masked_fill(~allowed, -1e4)
-            kind = torch.randn(token_ids.shape[0], 4).log_softmax(-1)
-        start, end = drawn.log_softmax(-1)
-        return SpanScores(start, end, kind)
+
+def _tensors(pack: Pack) -> list[torch.Tensor]:
+    """What a pack gives to the network of torch."""
+    return [torch.from_numpy(part) for part in pack.inputs()]
+
+
+def _given(token_ids: NDArray[np.int64], _: Any, allowed: NDArray[np.bool_]) -> SpanScores:
+    """A network that gives random scores, for what is made of them."""
+    random = np.random.default_rng(int(token_ids.sum()))
+    drawn = np.where(allowed, random.standard_normal((2, *token_ids.shape)), -1e4)
+    start, end = (drawn - np.log(np.exp(drawn).sum(axis=-1, keepdims=True))).astype(np.float32)
+    kind = random.standard_normal((1, 4))
+    return SpanScores(start, end, (kind - np.log(np.exp(kind).sum())).astype(np.float32))
 
 
 @settings(max_examples=30, deadline=None)
 @given(st.lists(TEXTS.filter(str.strip), min_size=1, max_size=4))
 def test_spans_are_the_best_of_all(packer: Packer, texts: list[str]) -> None:
-    network = _Given()
     passages = [Passage("t", text) for text in texts]
-    reading = ExtractiveReader(network, packer).read("q", passages)
+    reading = ExtractiveReader(_given, packer).read("q", passages)
     expected: list[tuple[int, int, int, float]] = []
     for pack in packer.packs("q", passages):
-        scores = network(*pack.inputs())
-        expected += best_spans(
+        scores = _given(*pack.inputs())
+        expected += oracle.best_spans(
             scores.start[0].tolist(), scores.end[0].tolist(),
             float(scores.kind[0, SPAN]), pack.places, 20,
         )  # fmt: skip
@@ -131,6 +138,37 @@ def test_spans_are_the_best_of_all(packer: Packer, texts: list[str]) -> None:
     for span, right in zip(reading.spans[:3], expected, strict=False):
         assert span.probability == pytest.approx(right[3], rel=1e-4)
     assert 0 <= reading.answerable <= 1
+
+
+@st.composite
+def _scored_tokens(
+    draw: st.DrawFn,
+) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.bool_]]:
+    """Few different scores, so that there are ties."""
+    size = draw(st.integers(1, 30))
+    scores = st.lists(st.sampled_from([-1e4, -2.5, -1.0, 0.0, 0.5]), min_size=size, max_size=size)
+    inside = draw(st.lists(st.booleans(), min_size=size, max_size=size))
+    start, end = (np.array(draw(scores), np.float32) for _ in range(2))
+    return start, end, np.array(inside)
+
+
+@settings(max_examples=300, deadline=None)
+@given(_scored_tokens(), st.integers(1, 40), st.integers(1, 40))
+def test_the_best_spans_come_first(
+    tokens: tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.bool_]],
+    longest: int,
+    most: int,
+) -> None:
+    start, end, inside = tokens
+    every = [
+        (first, last, float(start[first] + end[last]))
+        for first in range(len(start))
+        for last in range(first, min(first + longest, len(end)))
+        if inside[first] and inside[last]
+    ]
+    every.sort(key=lambda span: (-span[2], span[0], span[1]))
+    found = best_spans(start, end, inside, longest, most)
+    assert found == every[: min(most, len(start))]
 
 
 def test_loss_is_the_negative_log_of_what_is_right() -> None:
@@ -144,7 +182,7 @@ def test_loss_is_the_negative_log_of_what_is_right() -> None:
         if spans[row]:
             shares = [math.exp(start[row, a] + end[row, b]) for a, b in spans[row]]
             loss -= math.log(sum(shares))
-    found = span_loss(SpanScores(start, end, kind), spans, torch.tensor(kinds))
+    found = span_loss(SpanTensors(start, end, kind), spans, torch.tensor(kinds))
     assert float(found) == pytest.approx(loss / 3, rel=1e-5)
 
 

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import numpy as np
 import pytest
 import torch
 
@@ -13,13 +14,8 @@ from memnet import Config, Document, Engine, MemoryStore
 from memnet.encoders.weights import checked_folder, load_tokenizer
 from memnet.errors import InputError, ModelError
 from memnet.ingest.questions import Question
-from memnet.models.reader import (
-    encoder_network,
-    load_calibration,
-    load_reader,
-    load_span_network,
-    save_reader,
-)
+from memnet.models.reader import load_calibration, load_reader
+from memnet.models.reader_network import encoder_network, load_span_network, save_reader
 from memnet.models.text_answers import Judged
 from memnet.readers.confidence import FEATURES, Signals
 from memnet.readers.packs import Packer, Passage
@@ -407,6 +403,6 @@ def test_a_calibration_of_another_size_is_refused(tmp_path: Path) -> None:
     from memnet.models.checkpoint import save_checkpoint
 
     assert load_calibration(tmp_path) is None
-    save_checkpoint(tmp_path, "confidence", {"weights": torch.zeros(3)}, {})
+    save_checkpoint(tmp_path, "confidence", {"weights": np.zeros(3)}, {})
     with pytest.raises(ModelError, match=r"shape \(3,\), expected"):
         load_calibration(tmp_path)

@@ -13,7 +13,7 @@ from memnet.encoders.sentence import SentenceEncoder
 from memnet.encoders.vocabulary import END, PADDING, UNKNOWN, Vocabulary, split_words
 from memnet.errors import ModelError
 from memnet.models.answers import answer_stories, ask_story
-from memnet.models.stored import load_story_model, save_story_model
+from memnet.models.stored_modules import load_story_model, save_story_model
 from memnet.models.story import AskedStory, StoryModel, StoryModelConfig
 
 WORDS = ["ann", "ben", "cup", "hall", "is", "kitchen", "took", "went", "where", "yard"]

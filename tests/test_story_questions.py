@@ -8,7 +8,8 @@ from memnet.errors import ModelError
 from memnet.evaluation.stories import evaluate_stories
 from memnet.ingest.stories import parse_stories
 from memnet.models.answers import answer_stories
-from memnet.models.stored import load_story_model, model_folder
+from memnet.models.stored import model_folder
+from memnet.models.stored_modules import load_story_model
 from memnet.models.story import asked_story
 from tests.test_cli import run
 

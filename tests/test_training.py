@@ -14,7 +14,7 @@ import torch
 from memnet.errors import InputError, ModelError
 from memnet.evaluation.stories import evaluate_stories, read_story_questions
 from memnet.ingest.stories import parse_stories
-from memnet.models.stored import load_story_model
+from memnet.models.stored_modules import load_story_model
 from memnet.models.story import StoryBatch, StoryModelConfig
 from memnet.training.loop import EpochReport, TrainingConfig
 from memnet.training.stories import _astray, _Example, read_story_data, train_stories

@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from numpy.typing import NDArray
 
 from memnet.config import IndexConfig, StoreConfig
-from memnet.device import DeviceVectors
+from memnet.device_vectors import DeviceVectors
 from memnet.storage import MemoryStore
 from memnet.storage.index_build import IndexStamp
 from memnet.storage.index_file import DamagedIndexError, IndexFile, writing

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from memnet import Config, Document, Engine, MemoryStore
 from memnet.config import WriteConfig
-from memnet.controllers import ToldBefore, WriteController
+from memnet.controllers.write import ToldBefore, WriteController
 from memnet.errors import InputError, StoreBusyError
 from memnet.ingest.relations import relation_of
 from memnet.ingest.statements import Statement, statement, statements, told_slot

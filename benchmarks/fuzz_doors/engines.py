@@ -12,7 +12,7 @@ from memnet.cli.show import show_answer, show_hops
 from memnet.encoders import Encoder
 from memnet.encoders.vocabulary import Vocabulary
 from memnet.models.facts import AnswerRule, FactModel, FactModelConfig
-from memnet.models.stored import save_fact_model, save_story_model
+from memnet.models.stored_modules import save_fact_model, save_story_model
 from memnet.models.story import StoryModel, StoryModelConfig
 
 

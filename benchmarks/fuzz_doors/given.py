@@ -27,7 +27,7 @@ from memnet.config import WriteConfig
 from memnet.encoders import MiniLMEncoder
 from memnet.evaluation.stories import evaluate_stories, read_story_questions
 from memnet.ingest.questions import read_questions
-from memnet.models.stored import load_story_model
+from memnet.models.stored_modules import load_story_model
 
 _SUFFIXES = (".txt", ".md", ".jsonl", ".tsv")
 _KEPT_FILES = 40

@@ -1,14 +1,36 @@
 """Attention: scores, masked softmax, weighted reads, and the layers built from them."""
 
-from memnet.attention.fixed import FixedAttention
-from memnet.attention.general import Attended, attend
-from memnet.attention.learned_scores import AdditiveScore, MultiplicativeScore
-from memnet.attention.multi_head import MultiHeadAttention
-from memnet.attention.multi_layer import MultiLayerAttention
-from memnet.attention.scores import cosine_score, dot_product_score, scaled_dot_product_score
-from memnet.attention.softmax import masked_softmax
-from memnet.attention.sparse import attend_selected, kept_mass
-from memnet.attention.transformer import TransformerEncoder, TransformerLayer
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from memnet.attention.fixed import FixedAttention
+    from memnet.attention.general import Attended, attend
+    from memnet.attention.learned_scores import AdditiveScore, MultiplicativeScore
+    from memnet.attention.multi_head import MultiHeadAttention
+    from memnet.attention.multi_layer import MultiLayerAttention
+    from memnet.attention.scores import cosine_score, dot_product_score, scaled_dot_product_score
+    from memnet.attention.softmax import masked_softmax
+    from memnet.attention.sparse import attend_selected, kept_mass
+    from memnet.attention.transformer import TransformerEncoder, TransformerLayer
+
+_HOMES = {
+    "AdditiveScore": "memnet.attention.learned_scores",
+    "Attended": "memnet.attention.general",
+    "FixedAttention": "memnet.attention.fixed",
+    "MultiHeadAttention": "memnet.attention.multi_head",
+    "MultiLayerAttention": "memnet.attention.multi_layer",
+    "MultiplicativeScore": "memnet.attention.learned_scores",
+    "TransformerEncoder": "memnet.attention.transformer",
+    "TransformerLayer": "memnet.attention.transformer",
+    "attend": "memnet.attention.general",
+    "attend_selected": "memnet.attention.sparse",
+    "cosine_score": "memnet.attention.scores",
+    "dot_product_score": "memnet.attention.scores",
+    "kept_mass": "memnet.attention.sparse",
+    "masked_softmax": "memnet.attention.softmax",
+    "scaled_dot_product_score": "memnet.attention.scores",
+}
 
 __all__ = [
     "AdditiveScore",
@@ -27,3 +49,15 @@ __all__ = [
     "masked_softmax",
     "scaled_dot_product_score",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name at its first use: attention over arrays needs no torch."""
+    if name in _HOMES:
+        return getattr(importlib.import_module(_HOMES[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """The public names."""
+    return __all__

@@ -13,7 +13,6 @@ from memnet.controllers.state import (
     Scores,
 )
 from memnet.controllers.text import TextController
-from memnet.controllers.write import ToldBefore, WriteChoice, WriteController
 
 __all__ = [
     "BACK",
@@ -27,7 +26,4 @@ __all__ = [
     "QueryState",
     "Scores",
     "TextController",
-    "ToldBefore",
-    "WriteChoice",
-    "WriteController",
 ]

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from torch import Tensor
+import numpy as np
+from numpy.typing import NDArray
 
 SLOT_FEATURES = (
     "dense", "lexical", "named", "named words", "named share", "part of a name", "covered",
@@ -45,7 +46,7 @@ of the slot.
 class QueryState:
     """What the next hop looks for. D = width of a vector."""
 
-    vector: Tensor
+    vector: NDArray[np.float32]
     """[D] float32, of length one: the question."""
     named: frozenset[str]
     """Symbols that the question itself names."""
@@ -59,19 +60,19 @@ class QueryState:
 class Links:
     """Ways from attended slots to candidates. E = links."""
 
-    candidate: Tensor
+    candidate: NDArray[np.int64]
     """[E] int64: place among the candidates."""
-    sender: Tensor
+    sender: NDArray[np.int64]
     """[E] int64: slot id."""
-    kind: Tensor
+    kind: NDArray[np.int64]
     """[E] int64: KEY, SHARED or BACK."""
-    features: Tensor
+    features: NDArray[np.float32]
     """[E, G] float32: see ``LINK_FEATURES``."""
     names: tuple[str, ...]
     """[E] the name that links."""
 
     @property
-    def strength(self) -> Tensor:
+    def strength(self) -> NDArray[np.float32]:
         """[E] float32, 0..1: the attention to the sender over the best slot's."""
         return self.features[:, LINK_FEATURES.index("strength")]
 
@@ -82,17 +83,17 @@ class Candidates:
 
     ids: tuple[int, ...]
     """[K] slot ids, each once."""
-    values: Tensor
+    values: NDArray[np.float32]
     """[K, D] float32: value vectors."""
-    features: Tensor
+    features: NDArray[np.float32]
     """[K, F] float32: see ``SLOT_FEATURES``."""
     named: tuple[str | None, ...]
     """[K] the name by which the question names what the slot is about, if it does."""
-    is_fact: Tensor
+    is_fact: NDArray[np.bool_]
     """[K] bool: True for facts, whose "dense" compares the question with the relation only."""
     links: Links
 
-    def feature(self, name: str) -> Tensor:
+    def feature(self, name: str) -> NDArray[np.float32]:
         """[K] float32: one of ``SLOT_FEATURES``."""
         return self.features[:, SLOT_FEATURES.index(name)]
 
@@ -100,13 +101,13 @@ class Candidates:
 class Parts(NamedTuple):
     """The score of each candidate, in its parts: each [K] float32, in the unit of a cosine."""
 
-    dense: Tensor
-    lexical: Tensor
-    symbolic: Tensor
-    learned: Tensor
+    dense: NDArray[np.float32]
+    lexical: NDArray[np.float32]
+    symbolic: NDArray[np.float32]
+    learned: NDArray[np.float32]
     """What training added to the three ways of addressing."""
 
-    def total(self) -> Tensor:
+    def total(self) -> NDArray[np.float32]:
         """[K] float32."""
         return self.dense + self.lexical + self.symbolic + self.learned
 
@@ -115,5 +116,5 @@ class Scores(NamedTuple):
     """What a controller makes of candidates."""
 
     parts: Parts
-    link: Tensor
+    link: NDArray[np.int64]
     """[K] int64: the strongest link to each candidate, -1 where there is none."""

@@ -1,9 +1,11 @@
 """The controller for documents: what each way of addressing is worth, and which links to follow."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-import torch
-from torch import Tensor, nn
+import numpy as np
+from numpy.typing import NDArray
 
 from memnet.config import HopConfig
 from memnet.controllers.state import (
@@ -17,19 +19,22 @@ from memnet.controllers.state import (
     Scores,
 )
 
-_KINDS = 3
-_HIDDEN = 16
-_LEAST = 1e-6
+Numbers = NDArray[np.float32]
+KINDS = 3
+"""Of links."""
+HIDDEN = 16
+"""Width of a correction's hidden layer."""
+LEAST = 1e-6
 """Attention below which a gradient would be lost in rounding."""
 
 
-class TextController(nn.Module):
+class TextController:
     """Scores slots by the ways of addressing them and by links from what was attended to.
 
     As it is made it knows nothing but the named numbers of ``HopConfig``: a slot's score is a
     weighted sum of cosine, BM25, whether the question names it, and the strongest attended slot
-    that mentions it. Training learns other weights for the first hop and for later ones, a gate for
-    links, and a small correction that starts at zero.
+    that mentions it. A ``TextLearner`` learns other weights for the first hop and for later ones, a
+    gate for links, and a small correction that starts at zero.
 
     The query vector never changes: adding what was read to it lowered recall on training questions,
     and so did asking with the names that were read. What a hop learns, it learns as links.
@@ -38,14 +43,24 @@ class TextController(nn.Module):
     after each read.
     """
 
-    def __init__(self, config: HopConfig) -> None:
-        """Take the starting weights from the configuration."""
-        super().__init__()
-        self.config = config
-        self.first = HopScorer(config, linked=False)
-        self.later = HopScorer(config, linked=True)
+    def __init__(self, config: HopConfig, arrays: Mapping[str, NDArray[Any]] | None = None) -> None:
+        """Take weights.
 
-    def start(self, vector: Tensor, names: Sequence[str]) -> QueryState:
+        Args:
+            config: gives the starting weights.
+            arrays: what was learned, float32, with the names and shapes that ``arrays`` gives;
+                None for nothing.
+        """
+        self.config = config
+        self._arrays = _untrained(config) if arrays is None else dict(arrays)
+        self._first = _HopScorer(_within(self._arrays, "first."))
+        self._later = _HopScorer(_within(self._arrays, "later."))
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """All weights by name, float32."""
+        return dict(self._arrays)
+
+    def start(self, vector: Numbers, names: Sequence[str]) -> QueryState:
         """The state before the first hop.
 
         Args:
@@ -54,24 +69,24 @@ class TextController(nn.Module):
         """
         return QueryState(vector, frozenset(names), (), {})
 
-    def forward(self, candidates: Candidates, hop: int) -> Scores:
+    def score(self, candidates: Candidates, hop: int) -> Scores:
         """Score candidates.
 
         Args:
             candidates: of one hop.
             hop: its number, counted from 0.
         """
-        scorer = self.later if hop else self.first
-        scores: Scores = scorer(candidates.features, candidates.links)
-        if not bool(candidates.is_fact.any()):
+        scorer = self._later if hop else self._first
+        scores = scorer.score(candidates.features, candidates.links)
+        if not candidates.is_fact.any():
             return scores
         return Scores(self._beside_facts(scores.parts, candidates), scores.link)
 
-    def logits(self, parts: Parts) -> Tensor:
+    def logits(self, parts: Parts) -> Numbers:
         """[K] float32: scores as logits of the attention."""
-        return parts.total() / self.config.temperature
+        return parts.total() / np.float32(self.config.temperature)
 
-    def update(self, state: QueryState, ids: Sequence[int], logits: Tensor) -> QueryState:
+    def update(self, state: QueryState, ids: Sequence[int], logits: Numbers) -> QueryState:
         """The state after a read.
 
         Args:
@@ -93,7 +108,7 @@ class TextController(nn.Module):
         facts = candidates.is_fact
         dense, lexical, named = (candidates.feature(name) for name in ("dense", "lexical", "named"))
         links = candidates.links
-        led = _strongest(links.strength, links.candidate, links.kind == KEY, len(dense))[0]
+        led, _ = strongest(links.strength, links.candidate, links.kind == KEY, len(dense))
         known = (
             config.dense_weight * dense
             + config.lexical_weight * lexical
@@ -101,67 +116,47 @@ class TextController(nn.Module):
             + config.read_symbol_weight * led
         )
         moved = _highest(known, ~facts) - _highest(passages.total(), ~facts)
-        fact = torch.maximum(config.question_fact_weight * named, config.read_fact_weight * led)
+        fact = np.maximum(config.question_fact_weight * named, config.read_fact_weight * led)
+        nothing = np.float32(0)
         return Parts(
-            torch.where(facts, config.relation_weight * dense, passages.dense),
-            passages.lexical.masked_fill(facts, 0.0),
-            torch.where(facts, fact, passages.symbolic),
-            (passages.learned + moved).masked_fill(facts, 0.0),
+            np.where(facts, np.float32(config.relation_weight) * dense, passages.dense),
+            np.where(facts, nothing, passages.lexical),
+            np.where(facts, fact.astype(np.float32), passages.symbolic),
+            np.where(facts, nothing, passages.learned + np.float32(moved)),
         )
 
 
-class HopScorer(nn.Module):
+class _HopScorer:
     """The weights of one hop. K = candidates, E = links, F and G = features of each."""
 
-    def __init__(self, config: HopConfig, linked: bool) -> None:
-        """Make it from named numbers.
+    def __init__(self, arrays: Mapping[str, Numbers]) -> None:
+        self._weights = arrays["weights"]
+        self._correction = _Corrector(_within(arrays, "correction."))
+        links = _within(arrays, "links.")
+        self._links = _LinkScorer(links) if links else None
 
-        Args:
-            config: gives the starting weights.
-            linked: whether links count.
-        """
-        super().__init__()
-        known = {
-            "dense": config.dense_weight,
-            "lexical": config.lexical_weight,
-            "named": config.question_symbol_weight,
-        }
-        self.weights = nn.Parameter(torch.tensor([known.get(name, 0.0) for name in SLOT_FEATURES]))
-        self.correction = Corrector(len(SLOT_FEATURES), also=_KINDS + 1 if linked else 0)
-        self.links = LinkScorer(config) if linked else None
-
-    def forward(self, features: Tensor, links: Links) -> Scores:
-        """Score candidates.
-
-        Args:
-            features: [K, F] float32.
-            links: to them.
-
-        Returns:
-            Parts in the unit of a cosine, and the strongest link to each.
-        """
-        dense, lexical, named, *others = (features * self.weights).unbind(dim=1)
-        if self.links is None:
-            led, best = features[:, :0], torch.full((len(features),), -1)
+    def score(self, features: Numbers, links: Links) -> Scores:
+        """Score candidates of features [K, F] float32 with links to them."""
+        weighted = features * self._weights
+        named = weighted[:, 2]
+        if self._links is None:
+            led, best = features[:, :0], np.full(len(features), -1)
         else:
-            worth, led, best = self.links(links, len(features))
+            worth, led, best = self._links.follow(links, len(features))
             named = named + worth
-        learned = self.correction(features, led) + torch.stack(others).sum(dim=0)
-        return Scores(Parts(dense, lexical, named, learned), best)
+        learned = self._correction(features, led) + weighted[:, 3:].sum(axis=1)
+        return Scores(Parts(weighted[:, 0], weighted[:, 1], named, learned), best)
 
 
-class LinkScorer(nn.Module):
+class _LinkScorer:
     """How far each link is to be followed, and what that is worth."""
 
-    def __init__(self, config: HopConfig) -> None:
-        """Follow all names of what slots are about, and nothing else."""
-        super().__init__()
-        self.weights = nn.Parameter(torch.tensor([config.read_symbol_weight, 0.0, 0.0]))
-        self.sharpness = nn.Parameter(torch.ones(()))
-        """Of the attention to senders: 1 leaves it as it is, at 0 all senders count alike."""
-        self.gate = Corrector(len(LINK_FEATURES))
+    def __init__(self, arrays: Mapping[str, Numbers]) -> None:
+        self._weights = arrays["weights"]
+        self._sharpness = max(0.0, float(arrays["sharpness"]))
+        self._gate = _Corrector(_within(arrays, "gate."))
 
-    def forward(self, links: Links, slots: int) -> tuple[Tensor, Tensor, Tensor]:
+    def follow(self, links: Links, slots: int) -> tuple[Numbers, Numbers, NDArray[np.int64]]:
         """Follow links.
 
         Args:
@@ -172,63 +167,108 @@ class LinkScorer(nn.Module):
             What the links to each candidate are worth [K]; the strongest of each kind and, as a
             logarithm, the sum of all [K, 4]; and the strongest link to each [K], else -1.
         """
-        attention = links.strength.clamp(min=_LEAST) ** self.sharpness.clamp(min=0.0)
-        strength = 2 * torch.sigmoid(self.gate(links.features)) * attention
+        attention = np.maximum(links.strength, np.float32(LEAST)) ** np.float32(self._sharpness)
+        strength = 2 * _sigmoid(self._gate(links.features)) * attention
         kinds = [
-            _strongest(strength, links.candidate, links.kind == kind, slots)
-            for kind in range(_KINDS)
+            strongest(strength, links.candidate, links.kind == kind, slots) for kind in range(KINDS)
         ]
-        led = torch.stack([led for led, _ in kinds], dim=1)
-        places = torch.stack([place for _, place in kinds], dim=1)
-        best = places.gather(1, led.argmax(dim=1, keepdim=True))[:, 0]
-        number = torch.zeros(slots).index_add(0, links.candidate, strength).log1p()
-        return (led * self.weights).sum(dim=1), torch.cat((led, number[:, None]), dim=1), best
+        led = np.stack([led for led, _ in kinds], axis=1)
+        places = np.stack([place for _, place in kinds], axis=1)
+        best = places[np.arange(slots), led.argmax(axis=1)]
+        number = np.bincount(links.candidate, strength, slots).astype(np.float32)
+        found = np.concatenate([led, np.log1p(number)[:, None]], axis=1)
+        return led @ self._weights, found, best
 
 
-class Corrector(nn.Module):
-    """Features [N, F] float32, brought to one scale, to a number [N] that starts at zero."""
+class _Corrector:
+    """Features [N, F] float32, brought to one scale, to a number [N]."""
 
-    shift: Tensor
-    scale: Tensor
+    def __init__(self, arrays: Mapping[str, Numbers]) -> None:
+        self._arrays = arrays
 
-    def __init__(self, features: int, also: int = 0) -> None:
-        super().__init__()
-        self.register_buffer("shift", torch.zeros(features))
-        self.register_buffer("scale", torch.ones(features))
-        self.hidden = nn.Linear(features + also, _HIDDEN)
-        self.output = nn.Linear(_HIDDEN, 1)
-        nn.init.zeros_(self.output.weight)
-        nn.init.zeros_(self.output.bias)
-
-    def forward(self, features: Tensor, *also: Tensor) -> Tensor:
+    def __call__(self, features: Numbers, *also: Numbers) -> Numbers:
         """The number [N] of features [N, F] and of further columns [N, ...], taken as they are."""
-        inputs = torch.cat(((features - self.shift) / self.scale, *also), dim=1)
-        numbers: Tensor = self.output(nn.functional.gelu(self.hidden(inputs)))
-        return numbers[:, 0]
-
-    def fit_scale(self, features: Tensor) -> None:
-        """Bring features [N, F] like these to mean 0 and deviation 1."""
-        self.shift = features.mean(dim=0)
-        self.scale = features.std(dim=0) + 1e-3
+        own = self._arrays
+        inputs = np.concatenate(((features - own["shift"]) / own["scale"], *also), axis=1)
+        hidden = _gelu(inputs @ own["hidden.weight"].T + own["hidden.bias"])
+        numbers: Numbers = (hidden @ own["output.weight"].T + own["output.bias"])[:, 0]
+        return numbers
 
 
-def _highest(scores: Tensor, chosen: Tensor) -> Tensor:
-    """The highest of the chosen scores [K]; 0 where none is chosen."""
-    return scores[chosen].max() if bool(chosen.any()) else scores.new_zeros(())
+def _sigmoid(numbers: Numbers) -> Numbers:
+    result: Numbers = np.reciprocal(1 + np.exp(-numbers))
+    return result
 
 
-def _strongest(
-    strength: Tensor, candidate: Tensor, chosen: Tensor, slots: int
-) -> tuple[Tensor, Tensor]:
+def _gelu(numbers: Numbers) -> Numbers:
+    """Each number times the share of the normal distribution that lies below it.
+
+    Source: Hendrycks and Gimpel 2016; the distribution by Abramowitz and Stegun 1964, 7.1.26, which
+    is right to 1.5e-7.
+    """
+    half = np.abs(numbers) * np.float32(math.sqrt(1 / 2))
+    near = np.reciprocal(1 + np.float32(0.3275911) * half)
+    tail = np.zeros_like(near)
+    for factor in (1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592):
+        tail = (tail + np.float32(factor)) * near
+    within = np.sign(numbers) * (1 - tail * np.exp(-half * half))
+    return numbers * (np.float32(0.5) + np.float32(0.5) * within)
+
+
+def strongest(
+    strength: Numbers, candidate: NDArray[np.int64], chosen: NDArray[np.bool_], slots: int
+) -> tuple[Numbers, NDArray[np.int64]]:
     """For each slot the largest strength [K] of the chosen links to it, and that link [K].
 
     Without one they are 0 and -1.
     """
-    led = torch.zeros(slots)
-    place = torch.full((slots,), -1)
-    (links,) = torch.nonzero(chosen, as_tuple=True)
-    led = led.scatter_reduce(0, candidate[links], strength[links], "amax")
+    led, place = np.zeros(slots, np.float32), np.full(slots, -1)
+    (links,) = np.nonzero(chosen)
+    np.maximum.at(led, candidate[links], strength[links])
     # The best link of a slot is the one that reaches its maximum; of equal ones the last.
-    reached = links[strength[links].detach() >= led.detach()[candidate[links]]]
+    reached = links[strength[links] >= led[candidate[links]]]
     place[candidate[reached]] = reached
     return led, place
+
+
+def _highest(scores: NDArray[np.floating[Any]], chosen: NDArray[np.bool_]) -> float:
+    """The highest of the chosen scores [K]; 0 where none is chosen."""
+    return float(scores[chosen].max()) if chosen.any() else 0.0
+
+
+def _within(arrays: Mapping[str, Numbers], start: str) -> dict[str, Numbers]:
+    """Those of some arrays whose names start so, by the rest of their names."""
+    return {
+        name.removeprefix(start): array for name, array in arrays.items() if name.startswith(start)
+    }
+
+
+def _untrained(config: HopConfig) -> dict[str, Numbers]:
+    """The weights that the configuration gives, with corrections that are zero."""
+    known = {
+        "dense": config.dense_weight,
+        "lexical": config.lexical_weight,
+        "named": config.question_symbol_weight,
+    }
+    weights = np.array([known.get(name, 0.0) for name in SLOT_FEATURES], np.float32)
+    return {
+        "first.weights": weights,
+        **_no_correction("first.correction", len(SLOT_FEATURES), len(SLOT_FEATURES)),
+        "later.weights": weights,
+        **_no_correction("later.correction", len(SLOT_FEATURES), len(SLOT_FEATURES) + KINDS + 1),
+        "later.links.weights": np.array([config.read_symbol_weight, 0.0, 0.0], np.float32),
+        "later.links.sharpness": np.ones((), np.float32),
+        **_no_correction("later.links.gate", len(LINK_FEATURES), len(LINK_FEATURES)),
+    }
+
+
+def _no_correction(name: str, features: int, inputs: int) -> dict[str, Numbers]:
+    zeros = np.zeros
+    return {
+        f"{name}.shift": zeros(features, np.float32),
+        f"{name}.scale": np.ones(features, np.float32),
+        f"{name}.hidden.weight": zeros((HIDDEN, inputs), np.float32),
+        f"{name}.hidden.bias": zeros(HIDDEN, np.float32),
+        f"{name}.output.weight": zeros((1, HIDDEN), np.float32),
+        f"{name}.output.bias": zeros(1, np.float32),
+    }

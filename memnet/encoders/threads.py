@@ -1,8 +1,8 @@
 """The one place where the network's threads are set."""
 
+import sys
 import threading
-
-import torch
+from types import ModuleType
 
 
 class OneThreadEach:
@@ -16,12 +16,13 @@ class OneThreadEach:
     def __init__(self) -> None:
         self._guard = threading.Lock()
         self._inside = 0
-        self._before = 1
+        self._before: int | None = None
 
     def __enter__(self) -> None:
         """Set one thread, if nobody inside has done so."""
         with self._guard:
-            if not self._inside:
+            torch = _torch()
+            if self._before is None and torch is not None:
                 self._before = torch.get_num_threads()
                 torch.set_num_threads(1)
             self._inside += 1
@@ -30,8 +31,17 @@ class OneThreadEach:
         """Set what was before, if nobody is left inside."""
         with self._guard:
             self._inside -= 1
-            if not self._inside:
+            torch = _torch()
+            if not self._inside and self._before is not None and torch is not None:
                 torch.set_num_threads(self._before)
+                self._before = None
+
+
+def _torch() -> ModuleType | None:
+    """Torch, if anybody has imported it: who has not calculates nothing with it."""
+    torch = sys.modules.get("torch")
+    # Another thread may be in the middle of importing it.
+    return torch if hasattr(torch, "set_num_threads") else None
 
 
 one_thread_each = OneThreadEach()

@@ -6,7 +6,6 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache, cached_property, lru_cache
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from memnet.config import HopConfig
@@ -76,13 +75,12 @@ class Addressing:
         keys = self._store.keys(list(proposed))
         dense = self._similarity(keys)
         held = self._terms.held(keys.ids)
-        vectors = torch.from_numpy(keys.vectors)
         return Candidates(
             ids=tuple(keys.ids.tolist()),
-            values=vectors,
-            features=torch.from_numpy(self._features(keys, dense, held, state)),
+            values=keys.vectors,
+            features=self._features(keys, dense, held, state),
             named=tuple(self._named_by.get(slot) for slot in keys.ids.tolist()),
-            is_fact=torch.from_numpy(keys.is_fact),
+            is_fact=keys.is_fact,
             links=self._links(linked, state, keys, dense, held),
         )
 
@@ -194,11 +192,11 @@ def _threads(_process: int) -> ThreadPoolExecutor:
 @cache
 def _no_links() -> Links:
     none = _integers([])
-    return Links(none, none, none, torch.zeros((0, len(LINK_FEATURES))), ())
+    return Links(none, none, none, np.zeros((0, len(LINK_FEATURES)), np.float32), ())
 
 
-def _integers(values: Sequence[int]) -> torch.Tensor:
-    return torch.tensor(values, dtype=torch.int64)
+def _integers(values: Sequence[int]) -> NDArray[np.int64]:
+    return np.array(values, np.int64)
 
 
 def _shared(relation: frozenset[str], asked: frozenset[str]) -> float:

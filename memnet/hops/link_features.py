@@ -4,9 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from memnet.controllers import QueryState
 from memnet.hops.links import Link, LinkedSlots
@@ -78,7 +76,7 @@ def link_features(
     dense: NDArray[np.float32],
     held: NDArray[np.float32],
     terms: QuestionTerms,
-) -> Tensor:
+) -> NDArray[np.float32]:
     """[E, G] float32, as ``LINK_FEATURES`` says.
 
     Args:
@@ -99,4 +97,5 @@ def link_features(
     together = np.einsum("et,t->e", np.maximum(held[slot], held[sender]), terms.weights)
     likeness = np.einsum("ed,ed->e", vectors[sender], vectors[slot])
     pairs = np.stack([beyond, together, likeness, dense[slot]], axis=1)
-    return torch.from_numpy(np.concatenate([kinds, counts, rows, pairs], axis=1))
+    features: NDArray[np.float32] = np.concatenate([kinds, counts, rows, pairs], axis=1)
+    return features

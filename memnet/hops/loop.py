@@ -2,13 +2,12 @@
 
 from dataclasses import dataclass
 
-import torch
-from torch import Tensor
+import numpy as np
+from numpy.typing import NDArray
 
-from memnet.attention import attend
+from memnet.attention.arrays import attend_once
 from memnet.config import HopConfig
 from memnet.controllers import Candidates, Parts, QueryState, TextController
-from memnet.encoders.threads import one_thread_each
 from memnet.hops.addressing import Addressing
 from memnet.hops.reading import read_in_hops
 from memnet.storage import Encode, MemoryStore
@@ -24,17 +23,17 @@ class HopStep:
     """What addressing picked, in no order."""
     ids: tuple[int, ...]
     """[K] slots."""
-    weights: Tensor
+    weights: NDArray[np.float32]
     """[K] float32: attention weights."""
     parts: Parts
     """The scores, in their parts: each [K] float32."""
-    similarity: Tensor
+    similarity: NDArray[np.float32]
     """[K] float32: cosine of question and key, before any weight."""
     via: tuple[str | None, ...]
     """[K] the name that led to each slot, or by which the question names it, where one did."""
     senders: tuple[int | None, ...]
     """[K] the slot that gave that name; None where it was the question."""
-    read: Tensor
+    read: NDArray[np.float32]
     """[D] float32: the weighted sum of the values."""
 
 
@@ -80,7 +79,6 @@ class HopLoop:
         self._config = config
         self._beside = beside
 
-    @torch.no_grad()
     def run(self, question: str, hops: int, namespace: str | None = None) -> HopTrace:
         """Read the memory up to ``hops`` times; fewer when a read brings up nothing new.
 
@@ -95,34 +93,33 @@ class HopLoop:
         def hop(state: QueryState, number: int) -> tuple[HopStep, QueryState]:
             return self._hop(state, addressing.candidates(state), number)
 
-        # A hop's tensors are small: handing them to other threads takes longer than they do.
-        with self._store.reading(), one_thread_each:
+        with self._store.reading():
             addressing = Addressing(
                 self._store, self._encode, question, self._config, namespace, self._beside
             )
-            start = self._controller.start(torch.from_numpy(addressing.vector), addressing.named)
+            start = self._controller.start(addressing.vector, addressing.named)
             steps, _ = read_in_hops(start, hop, _nothing_new, hops)
         return HopTrace(tuple(steps))
 
     def _hop(
         self, state: QueryState, candidates: Candidates, number: int
     ) -> tuple[HopStep, QueryState]:
-        scores = self._controller(candidates, number)
+        scores = self._controller.score(candidates, number)
         logits = self._controller.logits(scores.parts)
-        attended = attend(logits[None], candidates.values)
-        order = torch.argsort(logits, descending=True, stable=True)
+        read, weights = attend_once(logits, candidates.values)
+        order = np.argsort(-logits, kind="stable")
         ids = tuple(candidates.ids[place] for place in order.tolist())
         via, senders = _ways(candidates, scores.link[order].tolist(), order.tolist())
         step = HopStep(
             state=state,
             candidates=candidates,
             ids=ids,
-            weights=attended.weights[0, order],
+            weights=weights[order],
             parts=Parts(*(part[order] for part in scores.parts)),
             similarity=candidates.feature("dense")[order],
             via=via,
             senders=senders,
-            read=attended.read[0],
+            read=read,
         )
         return step, self._controller.update(state, ids, logits[order])
 

@@ -10,13 +10,12 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
-import torch
+import numpy as np
+from numpy.typing import NDArray
 from safetensors import SafetensorError
-from safetensors.torch import load, save
-from torch import Tensor, nn
+from safetensors.numpy import load, save
 
 from memnet.errors import InputError, ModelError
 from memnet.ingest.reading import open_file
@@ -30,7 +29,7 @@ _LARGEST_WEIGHT = 1e6
 
 
 def save_checkpoint(
-    folder: Path, name: str, tensors: Mapping[str, Tensor], description: Mapping[str, Any]
+    folder: Path, name: str, tensors: Mapping[str, NDArray[Any]], description: Mapping[str, Any]
 ) -> None:
     """Keep tensors and a description as checkpoint ``name`` of a folder, replacing the former one.
 
@@ -60,7 +59,7 @@ def save_checkpoint(
         ) from error
 
 
-def load_checkpoint(folder: Path, name: str) -> tuple[dict[str, Tensor], dict[str, Any]]:
+def load_checkpoint(folder: Path, name: str) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     """The tensors and the description of checkpoint ``name`` of a folder.
 
     Raises:
@@ -112,56 +111,52 @@ def delete_checkpoint(folder: Path, name: str) -> None:
         weights.unlink()
 
 
-def fill(
-    module: nn.Module,
-    tensors: Mapping[str, Tensor],
-    source: Path,
-    checked: Mapping[str, Tensor] = MappingProxyType({}),
-) -> None:
-    """Give a module its tensors.
+def check_weights(tensors: Mapping[str, NDArray[Any]], source: Path) -> None:
+    """Check that tensors hold nothing that is no weight.
 
     Args:
-        module: to fill.
         tensors: by name.
         source: where they come from, for errors.
-        checked: others, of a file whose content is known; they are not copied.
 
     Raises:
-        ModelError: as ``check_fit``, or a tensor holds what is no weight.
+        ModelError: a number is not finite, or far too large.
     """
-    check_fit(module, {**tensors, **checked}, source)
     for name, tensor in tensors.items():
-        if not bool((tensor.abs() <= _LARGEST_WEIGHT).all()):
+        if not bool((np.abs(tensor) <= _LARGEST_WEIGHT).all()):
             raise ModelError(
                 f"the model in {source} is damaged: tensor {name} holds numbers that are not "
                 f"finite or over {_LARGEST_WEIGHT:g}; restore it or train the model again"
             )
-    module.load_state_dict(dict(tensors), strict=False)
-    module.load_state_dict(dict(checked), strict=False, assign=True)
 
 
-def check_fit(module: nn.Module, tensors: Mapping[str, Tensor], source: Path) -> None:
-    """Check that tensors are those of a module, which may be one without memory of its own.
+def check_kinds(
+    tensors: Mapping[str, NDArray[Any]], expected: Mapping[str, tuple[Any, ...]], source: Path
+) -> None:
+    """Check that tensors are those that are expected.
+
+    Args:
+        tensors: by name.
+        expected: the shape and the NumPy type of each.
+        source: where they come from, for errors.
 
     Raises:
-        ModelError: a tensor is missing, has another shape or type, or is not of this module.
+        ModelError: a tensor is missing, has another shape or type, or is not of this model.
     """
-    own = module.state_dict()
-    for name in sorted(own.keys() | tensors.keys()):
-        found = (tuple(tensors[name].shape), tensors[name].dtype) if name in tensors else None
-        expected = (tuple(own[name].shape), own[name].dtype) if name in own else None
-        if found != expected:
+    kinds = {name: (tensor.shape, tensor.dtype) for name, tensor in tensors.items()}
+    for name in sorted(kinds.keys() | expected.keys()):
+        if kinds.get(name) != expected.get(name):
             raise ModelError(
                 f"the model in {source} does not fit its description: tensor {name} has shape "
-                f"{_shown(found)}, expected {_shown(expected)}; train the model again"
+                f"{_shown(kinds.get(name))}, expected {_shown(expected.get(name))}; train the "
+                "model again"
             )
 
 
-def _shown(kind: tuple[tuple[int, ...], torch.dtype] | None) -> str:
+def _shown(kind: tuple[Any, ...] | None) -> str:
     if kind is None:
         return "None"
     shape, dtype = kind
-    return str(shape) if dtype == torch.float32 else f"{shape} of {dtype}"
+    return str(tuple(shape)) if dtype == np.float32 else f"{tuple(shape)} of {dtype}"
 
 
 def _content(path: Path, most: int) -> bytes:

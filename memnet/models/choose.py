@@ -8,11 +8,8 @@ from memnet.config import Config
 from memnet.controllers import TextController
 from memnet.device import find_device
 from memnet.encoders import Encoder
-from memnet.models.fact_answers import FactAnswers
 from memnet.models.reader import LazyReader
 from memnet.models.stored import UNTRAINED, load_model, model_folder
-from memnet.models.story import StoryModel
-from memnet.models.story_answers import StoryAnswers
 from memnet.models.text_answers import TextAnswers
 from memnet.storage import MemoryStore
 from memnet.types import Answer
@@ -54,7 +51,11 @@ def answers_of(
     )
     if isinstance(loaded, TextController):
         return TextAnswers(store, encoder, loaded, reader, str(model), config, on_read)
-    if isinstance(loaded, StoryModel):
+    # Models of facts and of stories are torch's, which takes a second to import.
+    from memnet.models.fact_answers import FactAnswers
+    from memnet.models.story_answers import StoryAnswers
+
+    if not isinstance(loaded, tuple):
         loaded.to(find_device(config.device))
         return StoryAnswers(store, loaded, str(model), config.story)
     return FactAnswers(store, encoder, *loaded, str(model), config.facts)

@@ -1,4 +1,4 @@
-"""Span readers as folders: eight bits a weight, and the embeddings from the encoder's package."""
+"""Span readers by name or folder, loaded when they are needed."""
 
 import os
 import threading
@@ -7,35 +7,25 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import torch
-from torch import Tensor
+import numpy as np
 
 from memnet.encoders.eight_bit import kept_model, onnx_wanted
-from memnet.encoders.network import WithoutInitialisation, bert_tensors
-from memnet.encoders.packed import pack_linear_layers
-from memnet.encoders.weights import WEIGHTS_SHA256, checked_folder, load_tokenizer
+from memnet.encoders.weights import checked_folder, load_tokenizer
 from memnet.errors import MemnetError, ModelError
-from memnet.models.checkpoint import fill, load_checkpoint, save_checkpoint
+from memnet.models.checkpoint import load_checkpoint, save_checkpoint
+from memnet.models.reader_weights import READER, checked_reader
 from memnet.readers.confidence import FEATURES, Calibration
 from memnet.readers.eight_bit import EightBitSpanNetwork, span_model
 from memnet.readers.extractive import ExtractiveReader, Reader
-from memnet.readers.named import NamedReader
 from memnet.readers.packs import Packer
-from memnet.readers.span_network import SpanNetwork
 
 SPANS = "spans"
 """Name of the shipped reader of short answers."""
 SENTENCES = "sentences"
 """Name of the reader without weights, which answers with whole sentences."""
 _SHIPPED = Path(__file__).with_name("shipped")
-READER = "reader"
-"""Name of the checkpoint within its folder."""
 CONFIDENCE = "confidence"
-"""Name of the calibration's checkpoint within the same folder."""
-_EMBEDDINGS = ("encoder.words.weight", "encoder.positions.weight")
-"""Tensors that are not trained: they are those of the encoder's package."""
-_SCALE = ".scale"
-_STEPS = 127
+"""Name of the calibration's checkpoint within the same folder as the reader's."""
 
 
 def _reader_folder(name: str | os.PathLike[str]) -> Path | None:
@@ -47,26 +37,6 @@ def _reader_folder(name: str | os.PathLike[str]) -> Path | None:
     return folder if (folder / f"{READER}.json").is_file() else None
 
 
-def save_reader(folder: Path, network: SpanNetwork, notes: Mapping[str, Any]) -> None:
-    """Keep a reader, each row of a matrix as eight-bit numbers with one scale.
-
-    Args:
-        folder: made if it is not there.
-        network: trained.
-        notes: JSON values about how it was trained.
-
-    Raises:
-        ModelError: the folder can't be written.
-    """
-    tensors = {
-        name: tensor.detach().cpu().contiguous()
-        for name, tensor in network.state_dict().items()
-        if name not in _EMBEDDINGS
-    }
-    description = {"kind": READER, "encoder": WEIGHTS_SHA256, "trained": dict(notes)}
-    save_checkpoint(folder, READER, _quantised(tensors), description)
-
-
 def copy_reader(folder: Path, out: Path) -> None:
     """Keep the reader of a folder in another one too, as it is; nothing if it is the same folder.
 
@@ -76,31 +46,6 @@ def copy_reader(folder: Path, out: Path) -> None:
     if folder.resolve() != out.resolve():
         tensors, description = load_checkpoint(folder, READER)
         save_checkpoint(out, READER, tensors, description)
-
-
-def load_span_network(folder: Path, dropout: float = 0.0) -> SpanNetwork:
-    """A reader's network as it was saved.
-
-    Raises:
-        ModelError: the folder holds no whole reader, or one of another encoder.
-        EncoderError: the encoder's package is missing or damaged.
-    """
-    tensors, _ = _checked_reader(folder)
-    with WithoutInitialisation():
-        network = SpanNetwork(dropout)
-    fill(network, _restored(tensors, folder), folder, checked=_embeddings())
-    return network
-
-
-def _checked_reader(folder: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """Tensors and description of a reader of this encoder."""
-    tensors, description = load_checkpoint(folder, READER)
-    if description.get("kind") != READER or description.get("encoder") != WEIGHTS_SHA256:
-        raise ModelError(
-            f"{folder} holds a reader of the encoder {str(description.get('encoder'))[:12]}, "
-            f"expected one of {WEIGHTS_SHA256[:12]}; train it again with this version"
-        )
-    return tensors, description
 
 
 def load_reader(
@@ -126,14 +71,22 @@ def load_reader(
     """
     packer = Packer(load_tokenizer(checked_folder()), longest)
     if onnx:
-        _, description = _checked_reader(folder)
-        model = kept_model(
-            READER, description["sha256"], lambda: span_model(load_span_network(folder))
-        )
-        return ExtractiveReader(EightBitSpanNetwork(model), packer, threads)
-    network = load_span_network(folder).eval().requires_grad_(False).to(device)
-    pack_linear_layers(network.encoder, eight_bits=True)
-    return ExtractiveReader(network, packer, threads, device)
+        return ExtractiveReader(EightBitSpanNetwork(_eight_bit_model(folder)), packer, threads)
+    from memnet.models.reader_network import reading_network
+
+    return ExtractiveReader(reading_network(folder, device), packer, threads)
+
+
+def _eight_bit_model(folder: Path) -> bytes:
+    """The ONNX model of a reader; torch is only imported where it has not been kept yet."""
+
+    def make() -> bytes:
+        from memnet.models.reader_network import load_span_network
+
+        return span_model(load_span_network(folder))
+
+    _, description = checked_reader(folder)
+    return kept_model(READER, description["sha256"], make)
 
 
 class LoadedReader(NamedTuple):
@@ -187,6 +140,8 @@ class LazyReader:
                     reader = load_reader(self.folder, longest, threads, self._device, self._onnx)
                     self._loaded = LoadedReader(reader, calibration)
                 elif self._name is not None:
+                    from memnet.readers.named import NamedReader
+
                     self._loaded = LoadedReader(NamedReader(self._name, self._device), None)
             return self._loaded
 
@@ -206,7 +161,7 @@ def save_calibration(folder: Path, calibration: Calibration, notes: Mapping[str,
     Raises:
         ModelError: the folder can't be written.
     """
-    weights = torch.tensor(calibration.weights, dtype=torch.float64)
+    weights = np.array(calibration.weights, np.float64)
     save_checkpoint(folder, CONFIDENCE, {"weights": weights}, {"trained": dict(notes)})
 
 
@@ -219,50 +174,10 @@ def load_calibration(folder: Path) -> Calibration | None:
     if not (folder / f"{CONFIDENCE}.json").is_file():
         return None
     tensors, _ = load_checkpoint(folder, CONFIDENCE)
-    weights = tensors.get("weights", torch.zeros(0))
-    if weights.shape != (FEATURES,) or not bool(torch.isfinite(weights).all()):
+    weights = tensors.get("weights", np.zeros(0))
+    if weights.shape != (FEATURES,) or not bool(np.isfinite(weights).all()):
         raise ModelError(
-            f"the calibration in {folder} has weights of shape {tuple(weights.shape)}, expected "
+            f"the calibration in {folder} has weights of shape {weights.shape}, expected "
             f"finite ones of shape ({FEATURES},); make it again with 'memnet train confidence'"
         )
     return Calibration(weights.tolist())
-
-
-def encoder_network(dropout: float) -> SpanNetwork:
-    """A reader that has not learned to read: the encoder's layers with new pointers."""
-    network = SpanNetwork(dropout)
-    network.encoder.load_state_dict(bert_tensors(checked_folder() / "model.safetensors"))
-    return network
-
-
-def _embeddings() -> dict[str, Tensor]:
-    tensors = bert_tensors(checked_folder() / "model.safetensors")
-    return {name: tensors[name.removeprefix("encoder.")] for name in _EMBEDDINGS}
-
-
-def _quantised(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Matrices as int8 with a float32 scale for each row; all else as it is."""
-    result: dict[str, Tensor] = {}
-    for name, tensor in tensors.items():
-        if tensor.dim() < 2:
-            result[name] = tensor
-            continue
-        scale = tensor.abs().amax(dim=1, keepdim=True).clamp(min=1e-12) / _STEPS
-        result[name] = torch.round(tensor / scale).to(torch.int8)
-        result[name + _SCALE] = scale
-    return result
-
-
-def _restored(tensors: Mapping[str, Tensor], folder: Path) -> dict[str, Tensor]:
-    for name, tensor in tensors.items():
-        scale = tensors.get(name + _SCALE)
-        if scale is not None and (tensor.dim() < 1 or scale.shape != (len(tensor), 1)):
-            raise ModelError(
-                f"the reader in {folder} is damaged: tensor {name} has shape {tuple(tensor.shape)} "
-                f"and scales of shape {tuple(scale.shape)}; restore it or train it again"
-            )
-    return {
-        name: tensor * tensors[name + _SCALE] if name + _SCALE in tensors else tensor
-        for name, tensor in tensors.items()
-        if not name.endswith(_SCALE)
-    }

@@ -1,13 +1,16 @@
 """The span reader's network in eight bits, where ONNX Runtime is installed."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-import torch
-from torch import Tensor
+from numpy.typing import NDArray
 
 from memnet.encoders.eight_bit import session_of
-from memnet.encoders.network import published_tensors
 from memnet.encoders.weights import checked_folder
-from memnet.readers.span_network import SpanNetwork, SpanScores, span_scores
+from memnet.readers.span_scores import NEVER, SpanScores
+
+if TYPE_CHECKING:
+    from memnet.readers.span_network import SpanNetwork
 
 _POSITIONS = 512
 
@@ -27,14 +30,26 @@ class EightBitSpanNetwork:
         """
         self._session = session_of(model)
 
-    def __call__(self, token_ids: Tensor, segments: Tensor, allowed: Tensor) -> SpanScores:
-        """Read, as ``SpanNetwork.forward`` does without a mask."""
-        given = {"ids": token_ids.numpy(), "segments": segments.numpy()}
-        pointers, kinds = map(torch.from_numpy, self._session.run(["pointers", "kinds"], given))
-        return span_scores(pointers, kinds, allowed)
+    def __call__(
+        self,
+        token_ids: NDArray[np.int64],
+        segments: NDArray[np.int64],
+        allowed: NDArray[np.bool_],
+    ) -> SpanScores:
+        """Read, as ``SpanNetwork.forward`` does without a mask; arguments are [B, T]."""
+        given = {"ids": token_ids, "segments": segments}
+        pointers, kinds = self._session.run(["pointers", "kinds"], given)
+        pointed = _log_softmax(np.where(allowed[:, :, None], pointers, np.float32(NEVER)), 1)
+        return SpanScores(pointed[:, :, 0], pointed[:, :, 1], _log_softmax(kinds, 1))
 
 
-def span_model(network: SpanNetwork) -> bytes:
+def _log_softmax(logits: NDArray[np.float32], axis: int) -> NDArray[np.float32]:
+    lower: NDArray[np.float32] = logits - logits.max(axis=axis, keepdims=True)
+    total: NDArray[np.float32] = np.exp(lower).sum(axis=axis, keepdims=True)
+    return lower - np.log(total)
+
+
+def span_model(network: "SpanNetwork") -> bytes:
     """A reader's network as an ONNX model.
 
     It takes ids and segments [B, T] int64, no padding, and gives pointers [B, T, 2] and kinds
@@ -44,6 +59,7 @@ def span_model(network: SpanNetwork) -> bytes:
         network: trained.
     """
     from memnet.encoders.eight_bit_graph import Graph
+    from memnet.encoders.network import published_tensors
 
     weights = published_tensors(network.encoder, checked_folder() / "model.safetensors")
     graph = Graph({name: tensor.numpy() for name, tensor in weights.items()})

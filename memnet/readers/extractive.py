@@ -1,16 +1,17 @@
 """The extractive reader: short answers that stand word for word in the evidence."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple, Protocol
 
-import torch
-from torch import Tensor
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
 
 from memnet.encoders.threads import one_thread_each
 from memnet.readers.packs import Pack, Packer, Passage
-from memnet.readers.span_network import NO, NO_ANSWER, SPAN, YES, SpanScores
+from memnet.readers.span_scores import NO, NO_ANSWER, SPAN, YES, ReadArrays, SpanScores
 
 _LONGEST_SPAN = 20
 """Tokens of an answer."""
@@ -54,25 +55,17 @@ class Reader(Protocol):
 class ExtractiveReader:
     """Reads passages for a question and points at answers."""
 
-    def __init__(
-        self,
-        network: Callable[..., SpanScores],
-        packer: Packer,
-        threads: int = 1,
-        device: str = "cpu",
-    ) -> None:
+    def __init__(self, network: ReadArrays, packer: Packer, threads: int = 1) -> None:
         """Join a trained network and what makes its input.
 
         Args:
-            network: a ``SpanNetwork`` in evaluation mode, or what reads as it does.
+            network: an ``EightBitSpanNetwork``, or a ``SpanNetwork`` by ``on_arrays``.
             packer: of its tokens.
             threads: processor cores to use: packs are read side by side, a single one on all.
-            device: of torch, where the network is.
         """
         self._network = network
         self._packer = packer
         self._threads = threads
-        self._device = device
 
     def read(self, question: str, passages: Sequence[Passage]) -> Reading:
         """Read passages, several at a time.
@@ -88,7 +81,7 @@ class ExtractiveReader:
         spans: list[Span] = []
         kinds: list[list[float]] = []
         for pack, scores in zip(packs, self._scores(packs), strict=True):
-            kinds.append(scores.kind[0].exp().tolist())
+            kinds.append(np.exp(scores.kind[0]).tolist())
             spans += _spans(pack, scores, kinds[-1][SPAN])
         return Reading(
             spans=tuple(sorted(spans, key=lambda span: -span.probability)),
@@ -104,15 +97,12 @@ class ExtractiveReader:
             return list(pool.map(self._of_pack, packs))
 
     def _of_pack(self, pack: Pack) -> SpanScores:
-        with torch.inference_mode():
-            inputs = (part.to(self._device) for part in pack.inputs())
-            scores = self._network(*inputs)
-            return SpanScores(*(part.cpu() for part in scores))
+        return self._network(*pack.inputs())
 
 
 def _spans(pack: Pack, scores: SpanScores, weight: float) -> list[Span]:
     """The likeliest spans of a pack that stay within one passage."""
-    inside = torch.tensor([place is not None for place in pack.places])
+    inside = np.array([place is not None for place in pack.places])
     spans: list[Span] = []
     for start, end, score in best_spans(
         scores.start[0], scores.end[0], inside, _LONGEST_SPAN, _MOST_SPANS
@@ -124,7 +114,11 @@ def _spans(pack: Pack, scores: SpanScores, weight: float) -> list[Span]:
 
 
 def best_spans(
-    start: Tensor, end: Tensor, inside: Tensor, longest: int, most: int
+    start: NDArray[np.float32],
+    end: NDArray[np.float32],
+    inside: NDArray[np.bool_],
+    longest: int,
+    most: int,
 ) -> list[tuple[int, int, float]]:
     """The spans of T tokens with the largest sum of the scores of their ends.
 
@@ -136,16 +130,15 @@ def best_spans(
         most: spans to give.
 
     Returns:
-        First token, last token and score, the best first.
+        First token, last token and score, the best first; of equals the one that starts first.
+        There are T at most.
     """
-    size = len(start)
-    near = torch.ones(size, size, dtype=torch.bool).triu().tril(longest - 1)
-    both = (start[:, None] + end[None, :]).masked_fill(
-        ~(near & inside[:, None] & inside[None, :]), -torch.inf
-    )
-    best = both.flatten().topk(min(most, size))
-    return [
-        (place // size, place % size, score)
-        for score, place in zip(best.values.tolist(), best.indices.tolist(), strict=True)
-        if score > -torch.inf
-    ]
+    count = min(most, len(start))
+    first = np.where(inside, start, -np.inf)
+    last = np.pad(np.where(inside, end, -np.inf), (0, longest - 1), constant_values=-np.inf)
+    both = (first[:, None] + sliding_window_view(last, longest)).ravel()
+    least = np.partition(both, -count)[-count]
+    likely = np.flatnonzero((both >= least) & (both > -np.inf))
+    best = likely[np.argsort(-both[likely], kind="stable")[:count]]
+    starts, further = np.divmod(best, longest)
+    return list(zip(starts.tolist(), (starts + further).tolist(), both[best].tolist(), strict=True))

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import torch
 
 from memnet.encoders.threads import one_thread_each
@@ -90,8 +91,11 @@ class NamedReader:
         found: list[tuple[Span, float]] = []
         nothing = float("inf")
         for row, places in enumerate(offsets):
-            inside = torch.tensor([one == 1 for one in windows.sequence_ids(row)])
-            start, end = output.start_logits[row].cpu(), output.end_logits[row].cpu()
+            inside = np.array([one == 1 for one in windows.sequence_ids(row)])
+            start, end = (
+                logits[row].float().cpu().numpy()
+                for logits in (output.start_logits, output.end_logits)
+            )
             nothing = min(nothing, float(start[0] + end[0]))
             found += [
                 (Span(number, places[first][0], places[last][1], 0.0), score)

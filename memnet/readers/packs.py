@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import torch
-from torch import Tensor
+import numpy as np
+from numpy.typing import NDArray
 
 _START, _SEPARATOR = "[CLS]", "[SEP]"
 _QUESTION_TOKENS = 64
@@ -33,13 +33,13 @@ class Pack:
     """[T] which passage a token stands in, its first character and the one after its last; None
     where an answer may not be: in the question, in titles, at marks."""
 
-    def inputs(self) -> tuple[Tensor, Tensor, Tensor]:
+    def inputs(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
         """Token ids, segments and allowed tokens of one pack, each [1, T]."""
-        size = len(self.token_ids)
-        segments = torch.zeros(1, size, dtype=torch.int64)
+        token_ids = np.array([self.token_ids], np.int64)
+        segments = np.zeros_like(token_ids)
         segments[0, self.second :] = 1
-        allowed = torch.tensor([[place is not None for place in self.places]])
-        return torch.tensor([self.token_ids]), segments, allowed
+        allowed = np.array([[place is not None for place in self.places]])
+        return token_ids, segments, allowed
 
 
 class _Piece(NamedTuple):

@@ -2,21 +2,20 @@
 
 from typing import NamedTuple
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from memnet.encoders.network import SentenceNetwork
+from memnet.readers.span_scores import NEVER, ReadArrays, SpanScores
 
-NO_ANSWER, SPAN, YES, NO = range(4)
-"""Kinds of answers."""
 _KINDS = 4
 _WIDTH = 384
-_NEVER = -1e4
-"""Score of a token that no answer may hold: finite, so that a text without any is no error."""
 
 
-class SpanScores(NamedTuple):
-    """What the network makes of questions, each with its passages. T = tokens of both."""
+class SpanTensors(NamedTuple):
+    """``SpanScores`` as tensors of the network's device, with gradients in training."""
 
     start: Tensor
     """[B, T] float32: log-probability that the answer starts at a token, if it is a span."""
@@ -46,7 +45,7 @@ class SpanNetwork(nn.Module):
 
     def forward(
         self, token_ids: Tensor, segments: Tensor, allowed: Tensor, mask: Tensor | None = None
-    ) -> SpanScores:
+    ) -> SpanTensors:
         """Read.
 
         Args:
@@ -56,23 +55,31 @@ class SpanNetwork(nn.Module):
             mask: [B, T] bool, False for padding; None where there is none.
         """
         tokens = self.encoder.tokens(token_ids, segments, mask)
-        return span_scores(self.pointers(tokens), self.kinds(tokens[:, 0]), allowed)
+        pointed = self.pointers(tokens).float().masked_fill(~allowed.unsqueeze(2), NEVER)
+        start, end = torch.log_softmax(pointed, dim=1).unbind(2)
+        kind = torch.log_softmax(self.kinds(tokens[:, 0]).float(), dim=-1)
+        return SpanTensors(start, end, kind)
 
 
-def span_scores(pointers: Tensor, kinds: Tensor, allowed: Tensor) -> SpanScores:
-    """Log-probabilities from what a network makes of tokens.
+def on_arrays(network: SpanNetwork) -> ReadArrays:
+    """A network for reading only, from and to NumPy, without gradients.
 
     Args:
-        pointers: [B, T, 2] float, logits of the first and of the last token.
-        kinds: [B, 4] float, logits of the kinds of answers.
-        allowed: [B, T] bool: tokens that an answer may hold.
+        network: in evaluation mode, on any device.
     """
-    pointed = pointers.float().masked_fill(~allowed.unsqueeze(2), _NEVER)
-    start, end = torch.log_softmax(pointed, dim=1).unbind(2)
-    return SpanScores(start, end, torch.log_softmax(kinds.float(), dim=-1))
+
+    def read(
+        token_ids: NDArray[np.int64], segments: NDArray[np.int64], allowed: NDArray[np.bool_]
+    ) -> SpanScores:
+        device = network.encoder.words.weight.device
+        inputs = (torch.from_numpy(part).to(device) for part in (token_ids, segments, allowed))
+        with torch.inference_mode():
+            return SpanScores(*(part.cpu().numpy() for part in network(*inputs)))
+
+    return read
 
 
-def span_loss(scores: SpanScores, spans: list[list[tuple[int, int]]], kinds: Tensor) -> Tensor:
+def span_loss(scores: SpanTensors, spans: list[list[tuple[int, int]]], kinds: Tensor) -> Tensor:
     """Mean negative log-likelihood: of the kind and, where it is a span, of any of the right ones.
 
     Source: Clark and Gardner 2018 (several right spans, summed).

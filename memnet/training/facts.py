@@ -26,7 +26,7 @@ from memnet.models.facts import (
     fact_batch,
     shares,
 )
-from memnet.models.stored import save_fact_model
+from memnet.models.stored_modules import save_fact_model
 from memnet.storage import MemoryStore
 from memnet.training.loop import EpochReport, Training, TrainingConfig
 

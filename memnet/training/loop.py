@@ -13,12 +13,8 @@ from torch import Tensor, nn
 
 from memnet.config import Settings
 from memnet.errors import ModelError
-from memnet.models.checkpoint import (
-    delete_checkpoint,
-    fill,
-    load_checkpoint,
-    save_checkpoint,
-)
+from memnet.models.checkpoint import delete_checkpoint, load_checkpoint, save_checkpoint
+from memnet.models.modules import arrays_of, fill
 
 _STATE = "training"
 """Name of the checkpoint that a run goes on from; it is deleted when the run ends."""
@@ -202,7 +198,7 @@ class Training:
         save_checkpoint(
             self._folder,
             _STATE,
-            {name: tensor.contiguous() for name, tensor in {**moments, **weights}.items()},
+            arrays_of({**moments, **weights}),
             {
                 "identity": self._identity,
                 "epoch": self._epoch,
@@ -231,7 +227,7 @@ class Training:
         for name, parameter in self._module.named_parameters():
             if f"{name}/step" in tensors:  # a parameter that had no gradient yet has no moments
                 self._optimizer.state[parameter] = {
-                    moment: tensors[f"{name}/{moment}"].to(parameter.device)
+                    moment: torch.tensor(tensors[f"{name}/{moment}"], device=parameter.device)
                     for moment in ("exp_avg", "exp_avg_sq", "step")
                 }
         self._epoch, self._updates = description["epoch"], description["updates"]

@@ -6,15 +6,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from memnet.encoders.weights import checked_folder, load_tokenizer
 from memnet.errors import InputError
-from memnet.models.reader import encoder_network, load_span_network, save_reader
+from memnet.models.reader_network import encoder_network, load_span_network, save_reader
 from memnet.readers.extractive import ExtractiveReader, Reading
 from memnet.readers.packs import Packer, Passage
-from memnet.readers.span_network import SpanNetwork, span_loss
+from memnet.readers.span_network import SpanNetwork, on_arrays, span_loss
 from memnet.scores import area_under_roc, f1
 from memnet.training.loop import EpochReport, Training, TrainingConfig, mean
 from memnet.training.reader_data import (
@@ -180,7 +181,7 @@ class _Reading:
 
         Where some have none, also one minus how well the reader tells these from the others.
         """
-        reader = ExtractiveReader(self._network, self._packer, device=self._device)
+        reader = ExtractiveReader(on_arrays(self._network), self._packer)
         dev = self._data.dev
         read = [reader.read(one.question, _passages(one)) for one in dev]
         lost = [
@@ -233,17 +234,22 @@ def _answer(reading: Reading, example: ReaderExample) -> str:
 def _padded(batch: Sequence[PackedExample]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Token ids, segments, allowed tokens and mask of a batch, each [B, T]."""
     longest = max(len(example.pack.token_ids) for example in batch)
-    token_ids = torch.zeros(len(batch), longest, dtype=torch.int64)
-    segments = torch.zeros_like(token_ids)
-    allowed = torch.zeros_like(token_ids, dtype=torch.bool)
-    mask = torch.zeros_like(allowed)
+    token_ids = np.zeros((len(batch), longest), np.int64)
+    segments = np.zeros_like(token_ids)
+    allowed = np.zeros_like(token_ids, np.bool_)
+    mask = np.zeros_like(allowed)
     for row, example in enumerate(batch):
         size = len(example.pack.token_ids)
         token_ids[row, :size], segments[row, :size], allowed[row, :size] = (
             part[0] for part in example.pack.inputs()
         )
         mask[row, :size] = True
-    return token_ids, segments, allowed, mask
+    return (
+        torch.from_numpy(token_ids),
+        torch.from_numpy(segments),
+        torch.from_numpy(allowed),
+        torch.from_numpy(mask),
+    )
 
 
 def _digest(data: ReaderData) -> str:

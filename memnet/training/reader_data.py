@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from memnet.ingest.questions import read_json_lines
 from memnet.readers.packs import Pack, Packer, Passage
-from memnet.readers.span_network import NO, NO_ANSWER, SPAN, YES
+from memnet.readers.span_scores import NO, NO_ANSWER, SPAN, YES
 from memnet.training.changed_questions import changed_question
 
 _WITHOUT_ANSWER = 0.12

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from memnet.encoders.vocabulary import PADDING, UNKNOWN, Vocabulary
 from memnet.errors import InputError
 from memnet.ingest.stories import Story, parse_stories
-from memnet.models.stored import save_story_model
+from memnet.models.stored_modules import save_story_model
 from memnet.models.story import (
     StoryBatch,
     StoryModel,

@@ -2,15 +2,16 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from memnet.config import HopConfig
 from memnet.controllers import Candidates, Links, TextController
-from memnet.controllers.text import HopScorer
+from memnet.controllers.text_learner import HopScorer, LinkTensors, TextLearner
 from memnet.encoders.threads import one_thread_each
 from memnet.errors import InputError
 from memnet.hops import HopLoop
@@ -51,7 +52,7 @@ class _Example(NamedTuple):
     """One question at one hop. K = candidates."""
 
     candidates: Candidates
-    right: Tensor
+    right: NDArray[np.float32]
     """[K] float32: 1 for slots of a right source."""
     weight: float
     """Of the question among all."""
@@ -130,15 +131,16 @@ class _Learner:
         """A controller trained hop by hop: the links of a hop depend on what the one before saw."""
         with one_thread_each, torch.random.fork_rng(devices=[]):
             torch.manual_seed(self._seed)
-            controller = TextController(self._config)
+            learner = TextLearner(self._config)
             for hop in range(_HOPS):
                 self._on_stage(f"hop {hop + 1} of {len(questions)} questions")
+                controller = learner.controller()
                 chosen = [
                     _sample(controller, example, hop, self._seed)
                     for example in self._examples(controller, questions, hop)
                 ]
-                _fit(controller.later if hop else controller.first, chosen, self._config)
-        return controller.eval()
+                _fit(learner.later if hop else learner.first, chosen, self._config)
+        return learner.controller()
 
     def recall(
         self, controller: TextController, questions: Sequence[tuple[Question, float]]
@@ -158,35 +160,32 @@ class _Learner:
         for asked, weight in questions:
             candidates = loop.run(asked.question, hop + 1).last.candidates
             slots = self._store.fetch(candidates.ids)
-            right = torch.tensor([float(slot.source in asked.gold) for slot in slots])
-            if bool(right.any()):
+            right = np.array([slot.source in asked.gold for slot in slots], np.float32)
+            if right.any():
                 yield _Example(candidates, right, weight)
 
 
 def _sample(controller: TextController, example: _Example, hop: int, seed: int) -> _Example:
     """The right candidates, the likeliest of the wrong ones and some of the others."""
     candidates = example.candidates
-    with torch.no_grad():
-        likely = (
-            controller(candidates, hop).parts.total().masked_fill(candidates.is_fact, -torch.inf)
-        )
-    order = torch.argsort(likely, descending=True).tolist()
+    scores = controller.score(candidates, hop).parts.total()
+    order = np.argsort(np.where(candidates.is_fact, np.inf, -scores), kind="stable").tolist()
     passages = order[: len(order) - int(candidates.is_fact.sum())]
     rest = np.random.default_rng(seed).permutation(passages[_LIKELY:])[:_OTHERS].tolist()
-    right = torch.nonzero(example.right)[:, 0].tolist()
-    kept = torch.tensor(sorted({*passages[:_LIKELY], *rest, *right}), dtype=torch.int64)
+    right = np.nonzero(example.right)[0].tolist()
+    kept = np.array(sorted({*passages[:_LIKELY], *rest, *right}), np.int64)
     return example._replace(candidates=_chosen(candidates, kept), right=example.right[kept])
 
 
-def _chosen(candidates: Candidates, kept: Tensor) -> Candidates:
+def _chosen(candidates: Candidates, kept: NDArray[np.int64]) -> Candidates:
     """Some of the candidates, with the links to them; without their vectors."""
-    place = torch.full((len(candidates.ids),), -1)
-    place[kept] = torch.arange(len(kept))
+    place = np.full(len(candidates.ids), -1)
+    place[kept] = np.arange(len(kept))
     links = candidates.links
     linked = place[links.candidate] >= 0
     return Candidates(
         ids=tuple(candidates.ids[slot] for slot in kept.tolist()),
-        values=candidates.values.new_empty((0, candidates.values.shape[1])),
+        values=candidates.values[:0],
         features=candidates.features[kept],
         named=(),
         is_fact=candidates.is_fact[kept],
@@ -204,17 +203,15 @@ def _fit(scorer: HopScorer, examples: Sequence[_Example], config: HopConfig) -> 
     """
     sizes = torch.tensor([len(example.right) for example in examples])
     starts = (sizes.cumsum(dim=0) - sizes).tolist()
-    features = torch.cat([example.candidates.features for example in examples])
+    features = _joined([example.candidates.features for example in examples])
     found = [example.candidates.links for example in examples]
-    links = Links(
-        torch.cat([one.candidate + start for one, start in zip(found, starts, strict=True)]),
-        torch.cat([one.sender for one in found]),
-        torch.cat([one.kind for one in found]),
-        torch.cat([one.features for one in found]),
-        (),
+    links = LinkTensors(
+        _joined([one.candidate + start for one, start in zip(found, starts, strict=True)]),
+        _joined([one.kind for one in found]),
+        _joined([one.features for one in found]),
     )
     question = torch.repeat_interleave(torch.arange(len(examples)), sizes)
-    right = torch.cat([example.right / example.right.sum() for example in examples])
+    right = _joined([example.right / example.right.sum() for example in examples])
     weight = torch.tensor([example.weight for example in examples])
     weight = weight / weight.sum()
     scorer.correction.fit_scale(features)
@@ -225,7 +222,7 @@ def _fit(scorer: HopScorer, examples: Sequence[_Example], config: HopConfig) -> 
     )
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, _LEARNING_RATE, total_steps=_UPDATES)
     for _ in range(_UPDATES):
-        logits = scorer(features, links).parts.total() / config.temperature
+        logits = scorer(features, links) / config.temperature
         highest = _highest(logits.detach(), question, len(examples))
         weights = torch.exp(logits - highest[question])
         sums = torch.zeros(len(examples)).index_add(0, question, weights)
@@ -235,6 +232,10 @@ def _fit(scorer: HopScorer, examples: Sequence[_Example], config: HopConfig) -> 
         loss.backward()
         optimizer.step()
         schedule.step()
+
+
+def _joined(arrays: Sequence[NDArray[Any]]) -> Tensor:
+    return torch.from_numpy(np.concatenate(arrays))
 
 
 def _highest(scores: Tensor, question: Tensor, questions: int) -> Tensor:

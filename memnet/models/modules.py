@@ -1,0 +1,58 @@
+"""Checkpoints as the tensors of torch modules."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from memnet.models.checkpoint import check_kinds, check_weights
+
+
+def arrays_of(tensors: Mapping[str, Tensor]) -> dict[str, NDArray[Any]]:
+    """Tensors of any device as arrays, to be kept as a checkpoint."""
+    return {name: tensor.detach().cpu().numpy() for name, tensor in tensors.items()}
+
+
+def tensors_of(arrays: Mapping[str, NDArray[Any]]) -> dict[str, Tensor]:
+    """The arrays of a checkpoint as tensors."""
+    return {name: torch.tensor(array) for name, array in arrays.items()}
+
+
+def fill(
+    module: nn.Module,
+    arrays: Mapping[str, NDArray[Any]],
+    source: Path,
+    checked: Mapping[str, Tensor] = MappingProxyType({}),
+) -> None:
+    """Give a module its tensors.
+
+    Args:
+        module: to fill.
+        arrays: by name.
+        source: where they come from, for errors.
+        checked: others, of a file whose content is known; they are not copied.
+
+    Raises:
+        ModelError: as ``check_fit``, or a tensor holds what is no weight.
+    """
+    check_fit(module, {**arrays, **arrays_of(checked)}, source)
+    check_weights(arrays, source)
+    module.load_state_dict(tensors_of(arrays), strict=False)
+    module.load_state_dict(dict(checked), strict=False, assign=True)
+
+
+def check_fit(module: nn.Module, arrays: Mapping[str, NDArray[Any]], source: Path) -> None:
+    """Check that arrays are the tensors of a module, which may be one without memory of its own.
+
+    Raises:
+        ModelError: a tensor is missing, has another shape or type, or is not of this module.
+    """
+    expected = {
+        name: (tuple(tensor.shape), torch.empty(0, dtype=tensor.dtype, device="cpu").numpy().dtype)
+        for name, tensor in module.state_dict().items()
+    }
+    check_kinds(arrays, expected, source)
