@@ -212,7 +212,8 @@ def _gelu(numbers: Numbers) -> Numbers:
     for factor in (1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592):
         tail = (tail + np.float32(factor)) * near
     within = np.sign(numbers) * (1 - tail * np.exp(-half * half))
-    return numbers * (np.float32(0.5) + np.float32(0.5) * within)
+    below: Numbers = ((1 + within) / 2).astype(np.float32)
+    return numbers * below
 
 
 def strongest(
