@@ -11,26 +11,12 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from memnet.attention import TransformerEncoder
+from memnet.encoders.bert_names import is_used, own_name
 from memnet.encoders.packed import pack_linear_layers
 from memnet.encoders.threads import one_thread_each
 
 _LAYERS, _WIDTH, _HEADS, _INNER = 6, 384, 12, 1536
 _WORDS, _POSITIONS, _SEGMENTS = 30522, 512, 2
-
-_NAMES = (
-    ("embeddings.word_embeddings.", "words."),
-    ("embeddings.position_embeddings.", "positions."),
-    ("embeddings.token_type_embeddings.", "segments."),
-    ("embeddings.LayerNorm.", "norm."),
-    ("encoder.layer.", "encoder.layers."),
-    ("attention.self.", "attention."),
-    ("attention.output.dense.", "attention.output."),
-    ("attention.output.LayerNorm.", "attention_norm."),
-    ("intermediate.dense.", "expand."),
-    (".output.dense.", ".contract."),
-    (".output.LayerNorm.", ".output_norm."),
-)
-"""Parts of BERT's published tensor names and the names of the same parts here, in this order."""
 
 
 class SentenceNetwork(nn.Module):
@@ -117,19 +103,9 @@ class SentenceNetwork(nn.Module):
         return network.eval()
 
 
-def published_tensors(network: SentenceNetwork, path: Path) -> dict[str, Tensor]:
-    """A network's tensors by the published names that a safetensors file of BERT weights has."""
-    tensors = network.state_dict()
-    return {name: tensors[own] for name in load_file(path) if (own := _own_name(name)) in tensors}
-
-
 def bert_tensors(path: Path) -> dict[str, Tensor]:
     """Published BERT weights of a safetensors file, which stays mapped, by their names here."""
-    return {
-        _own_name(name): tensor
-        for name, tensor in load_file(path).items()
-        if not name.startswith("pooler.") and not name.endswith("position_ids")
-    }
+    return {own_name(name): tensor for name, tensor in load_file(path).items() if is_used(name)}
 
 
 class WithoutInitialisation(TorchFunctionMode):
@@ -139,9 +115,3 @@ class WithoutInitialisation(TorchFunctionMode):
         if getattr(func, "__module__", None) == "torch.nn.init":
             return args[0] if args else kwargs["tensor"]
         return func(*args, **(kwargs or {}))
-
-
-def _own_name(name: str) -> str:
-    for published, own in _NAMES:
-        name = name.replace(published, own)
-    return name

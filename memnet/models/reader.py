@@ -13,7 +13,7 @@ from memnet.encoders.eight_bit import kept_model, onnx_wanted
 from memnet.encoders.weights import checked_folder, load_tokenizer
 from memnet.errors import MemnetError, ModelError
 from memnet.models.checkpoint import load_checkpoint, save_checkpoint
-from memnet.models.reader_weights import READER, checked_reader
+from memnet.models.reader_weights import READER, checked_reader, load_weights
 from memnet.readers.confidence import FEATURES, Calibration
 from memnet.readers.eight_bit import EightBitSpanNetwork, span_model
 from memnet.readers.extractive import ExtractiveReader, Reader
@@ -78,15 +78,9 @@ def load_reader(
 
 
 def _eight_bit_model(folder: Path) -> bytes:
-    """The ONNX model of a reader; torch is only imported where it has not been kept yet."""
-
-    def make() -> bytes:
-        from memnet.models.reader_network import load_span_network
-
-        return span_model(load_span_network(folder))
-
+    """The ONNX model of a reader."""
     _, description = checked_reader(folder)
-    return kept_model(READER, description["sha256"], make)
+    return kept_model(READER, description["sha256"], lambda: span_model(load_weights(folder)))
 
 
 class LoadedReader(NamedTuple):

@@ -6,15 +6,25 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from safetensors import safe_open
 
-from memnet.encoders.weights import WEIGHTS_SHA256
+from memnet.encoders.bert_names import is_used, own_name
+from memnet.encoders.weights import WEIGHTS_SHA256, checked_folder
 from memnet.errors import ModelError
-from memnet.models.checkpoint import load_checkpoint, save_checkpoint
+from memnet.models.checkpoint import (
+    check_kinds,
+    check_weights,
+    load_checkpoint,
+    save_checkpoint,
+)
 
 READER = "reader"
 """Name of the checkpoint within its folder."""
 EMBEDDINGS = ("encoder.words.weight", "encoder.positions.weight")
 """Weights that are not trained: they are those of the encoder's package."""
+_WIDTH = 384
+_HEADS = {"pointers": 2, "kinds": 4}
+"""Logits of the layers that stand above the encoder."""
 _SCALE = ".scale"
 _STEPS = 127
 _SMALLEST = 1e-12
@@ -43,9 +53,27 @@ def load_weights(folder: Path) -> dict[str, NDArray[Any]]:
 
     Raises:
         ModelError: the folder holds no whole reader, or one of another encoder.
+        EncoderError: the encoder's package is missing or damaged.
     """
     arrays, _ = checked_reader(folder)
-    return _restored(arrays, folder)
+    weights = _restored(arrays, folder)
+    check_kinds(weights, _kinds(), folder)
+    check_weights(weights, folder)
+    return weights
+
+
+def _kinds() -> dict[str, tuple[Any, ...]]:
+    """Shape and type of each weight: the encoder's but for the embeddings, and the pointers."""
+    with safe_open(checked_folder() / "model.safetensors", "numpy") as published:
+        shapes = {
+            f"encoder.{own_name(name)}": tuple(published.get_slice(name).get_shape())
+            for name in published.keys()  # noqa: SIM118 (it is no mapping)
+            if is_used(name)
+        }
+    shapes |= {f"{name}.weight": (size, _WIDTH) for name, size in _HEADS.items()}
+    shapes |= {f"{name}.bias": (size,) for name, size in _HEADS.items()}
+    kind = np.dtype(np.float32)
+    return {name: (shape, kind) for name, shape in shapes.items() if name not in EMBEDDINGS}
 
 
 def checked_reader(folder: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:

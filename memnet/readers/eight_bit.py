@@ -1,16 +1,15 @@
 """The span reader's network in eight bits, where ONNX Runtime is installed."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from memnet.encoders.bert_names import own_name
 from memnet.encoders.eight_bit import session_of
 from memnet.encoders.weights import checked_folder
 from memnet.readers.span_scores import NEVER, SpanScores
-
-if TYPE_CHECKING:
-    from memnet.readers.span_network import SpanNetwork
 
 _POSITIONS = 512
 
@@ -49,27 +48,28 @@ def _log_softmax(logits: NDArray[np.float32], axis: int) -> NDArray[np.float32]:
     return lower - np.log(total)
 
 
-def span_model(network: "SpanNetwork") -> bytes:
+def span_model(weights: Mapping[str, NDArray[Any]]) -> bytes:
     """A reader's network as an ONNX model.
 
     It takes ids and segments [B, T] int64, no padding, and gives pointers [B, T, 2] and kinds
     [B, 4] float32, both logits. The Transformer is as in ``eight_bit_graph``.
 
     Args:
-        network: trained.
+        weights: of a trained ``SpanNetwork`` by name, float32; those that are missing are the
+            encoder's.
     """
-    from memnet.encoders.eight_bit_graph import Graph
-    from memnet.encoders.network import published_tensors
+    from safetensors.numpy import load_file
 
-    weights = published_tensors(network.encoder, checked_folder() / "model.safetensors")
-    graph = Graph({name: tensor.numpy() for name, tensor in weights.items()})
+    from memnet.encoders.eight_bit_graph import Graph
+
+    published = load_file(checked_folder() / "model.safetensors")
+    own = {name: weights.get(f"encoder.{own_name(name)}", published[name]) for name in published}
+    graph = Graph(own)
     tokens = graph.tokens(_POSITIONS, "segments")
     first = graph.add("Gather", tokens, graph.constant("first", np.int64(0)), axis=1)
-    for name, states, layer in (
-        ("pointers", tokens, network.pointers), ("kinds", first, network.kinds),
-    ):  # fmt: skip
-        weight = graph.constant(f"{name}.weight", layer.weight.detach().numpy().T)
-        bias = graph.constant(f"{name}.bias", layer.bias.detach().numpy())
+    for name, states in (("pointers", tokens), ("kinds", first)):
+        weight = graph.constant(f"{name}.weight", weights[f"{name}.weight"].T)
+        bias = graph.constant(f"{name}.bias", weights[f"{name}.bias"])
         graph.add("Add", graph.add("MatMul", states, weight), bias, result=name)
     return graph.serialised(
         {"ids": ["B", "T"], "segments": ["B", "T"]},
