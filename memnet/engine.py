@@ -36,6 +36,7 @@ from memnet.types import (
     WriteReport,
 )
 from memnet.usage import Usage
+from memnet.writing import Write
 
 _Given = ParamSpec("_Given")
 _Result = TypeVar("_Result")
@@ -216,8 +217,6 @@ class Engine(Learning):
         check_text(text, "the text", self.config.limit.told)
         self._check_namespace(namespace)
         started = time.perf_counter()
-        from memnet.writing import Write
-
         run = Write(self._store, self._encoder.encode, self.config.write, text, namespace)
         self._usage.save()
         decisions = run.run()

@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-import torch
+from numpy.typing import NDArray
 
 from memnet.config import WriteConfig
 from memnet.controllers.write import ToldBefore, WriteController
@@ -61,7 +61,7 @@ class Write:
     def _write(self, told: Statement) -> int | None:
         """Decide about a sentence and do it; returns the slot that holds it, if one does."""
         before = self._told_before(told)
-        relation = torch.from_numpy(self._encode([told.relation.words])[0])
+        relation = self._encode([told.relation.words])[0]
         choice = self._controller.choose(
             relation, self._compared(told, before), told.act, told.negative
         )
@@ -99,7 +99,7 @@ class Write:
     def _compared(self, told: Statement, before: Sequence[tuple[Slot, Statement]]) -> ToldBefore:
         ids = [slot.id for slot, _ in before]
         return ToldBefore(
-            relations=torch.from_numpy(self._store.relation_vectors(ids)),
+            relations=self._store.relation_vectors(ids),
             permitted=_mask(told.act == "forget" or slot.valid_until is None for slot, _ in before),
             exclusive=_mask(told.shares_aspect(stored) for _, stored in before),
             same_verb=_mask(told.shares_aspect(stored, named=True) for _, stored in before),
@@ -156,8 +156,8 @@ class Write:
         )
 
 
-def _mask(values: Iterable[bool]) -> torch.Tensor:
-    return torch.tensor(list(values), dtype=torch.bool)
+def _mask(values: Iterable[bool]) -> NDArray[np.bool_]:
+    return np.array(list(values), np.bool_)
 
 
 def _digest(text: str) -> bytes:

@@ -26,13 +26,14 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
     assert done.stdout == "set()\n"
 
 
-def test_an_answer_in_eight_bits_needs_no_torch(tmp_path: Path) -> None:
+def test_reading_and_writing_in_eight_bits_needs_no_torch(tmp_path: Path) -> None:
     """Its import takes several times as long as all else that a cold ``memnet ask`` does."""
     (tmp_path / "orre.txt").write_text("Una Thale raised the Orre Light in 1862.")
     command = [sys.executable, "-X", "importtime", "-m", "memnet"]
     store = ["--store", str(tmp_path / "store")]
     question = ["ask", "Who raised the Orre Light?", *store]
-    for arguments in (["ingest", str(tmp_path / "orre.txt"), *store], question):
+    told = ["tell", "Una Thale moved to Kestle.", *store]
+    for arguments in (["ingest", str(tmp_path / "orre.txt"), *store], told, question):
         done = subprocess.run([*command, *arguments], capture_output=True, text=True, check=True)
         assert not re.search(r"\| +torch$", done.stderr, re.MULTILINE)
     assert done.stdout.startswith("Una Thale")

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -502,24 +501,24 @@ def _before(similarities: list[float], **masks: list[bool]) -> ToldBefore:
     angles = np.arccos(similarities)
     count = len(similarities)
     given_masks = {
-        name: torch.tensor(masks.get(name, [name == "permitted"] * count), dtype=torch.bool)
+        name: np.array(masks.get(name, [name == "permitted"] * count), np.bool_)
         for name in (
             "permitted", "exclusive", "same_verb", "same_value", "same_words", "same_aspects",
             "opposite",
         )
     }  # fmt: skip
-    relations = torch.tensor(np.stack([np.cos(angles), np.sin(angles)], 1), dtype=torch.float32)
+    relations = np.stack([np.cos(angles), np.sin(angles)], 1).astype(np.float32)
     return ToldBefore(relations=relations, **given_masks)
 
 
 def test_attention_compares_with_an_empty_slot() -> None:
     config = WriteConfig(same_relation_floor=0.6, same_verb_weight=0.3, temperature=0.1)
     before = _before([0.5, 0.7, 0.9], permitted=[True, True, False], same_verb=[True, False, True])
-    weights = WriteController(config).attention(torch.tensor([1.0, 0.0]), before)
+    weights = WriteController(config).attention(np.array([1.0, 0.0], np.float32), before)
     logits = np.array([0.8, 0.7, -np.inf, 0.6]) / 0.1
     expected = np.exp(logits - 8) / np.exp(logits - 8).sum()
-    np.testing.assert_allclose(weights.numpy(), expected, atol=1e-5)
-    nothing = WriteController(config).attention(torch.tensor([1.0, 0.0]), _before([]))
+    np.testing.assert_allclose(weights, expected, atol=1e-5)
+    nothing = WriteController(config).attention(np.array([1.0, 0.0], np.float32), _before([]))
     assert nothing.tolist() == [1.0]
 
 
@@ -528,7 +527,7 @@ def test_the_most_attended_duplicate_is_merged_with() -> None:
         [0.8, 0.95], exclusive=[True, True], same_value=[True, True], same_aspects=[True, True]
     )
     choice = WriteController(WriteConfig()).choose(
-        torch.tensor([1.0, 0.0]), before, "tell", negative=False
+        np.array([1.0, 0.0], np.float32), before, "tell", negative=False
     )
     assert (choice.action, [place for place, _ in choice.affected]) == ("merge", [1])
 

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-import torch
-from torch import Tensor
+import numpy as np
+from numpy.typing import NDArray
 
-from memnet.attention import cosine_score, masked_softmax
+from memnet.attention.arrays import cosines, softmax
 from memnet.config import WriteConfig
 
 Action = Literal["add", "merge", "supersede", "end", "erase"]
@@ -17,21 +17,21 @@ Action = Literal["add", "merge", "supersede", "end", "erase"]
 class ToldBefore:
     """What was told about the subject of a new statement. K = statements, D = width of a vector."""
 
-    relations: Tensor
+    relations: NDArray[np.float32]
     """[K, D] float32: relation vectors."""
-    permitted: Tensor
+    permitted: NDArray[np.bool_]
     """[K] bool: True where the statement may be affected."""
-    exclusive: Tensor
+    exclusive: NDArray[np.bool_]
     """[K] bool: True where it and the new one speak of what may hold one value at a time."""
-    same_verb: Tensor
+    same_verb: NDArray[np.bool_]
     """[K] bool: True where a rule about verbs says that they speak of the same."""
-    same_value: Tensor
+    same_value: NDArray[np.bool_]
     """[K] bool: True where it has the new one's value."""
-    same_words: Tensor
+    same_words: NDArray[np.bool_]
     """[K] bool: True where it says the same, word for word."""
-    same_aspects: Tensor
+    same_aspects: NDArray[np.bool_]
     """[K] bool: True where it speaks of all that the new one does, and of nothing else."""
-    opposite: Tensor
+    opposite: NDArray[np.bool_]
     """[K] bool: True where one of the two denies what it says and the other does not."""
 
 
@@ -59,22 +59,21 @@ class WriteController:
         """Take the weights from the configuration."""
         self._config = config
 
-    def attention(self, relation: Tensor, before: ToldBefore) -> Tensor:
+    def attention(self, relation: NDArray[np.float32], before: ToldBefore) -> NDArray[np.float32]:
         """Attention weights [K + 1] float32 of the statements and, last, of the empty slot.
 
         Args:
             relation: [D] float32, the new statement's relation vector.
             before: what was told about its subject.
         """
-        scores = cosine_score(relation[None], before.relations)[0]
-        scores = scores + self._config.same_verb_weight * before.same_verb
-        scores = torch.cat([scores, scores.new_tensor([self._config.same_relation_floor])])
-        permitted = torch.cat([before.permitted, before.permitted.new_ones(1)])
-        return masked_softmax(scores / self._config.temperature, permitted)
+        likeness = cosines(relation, before.relations)
+        scores = likeness + self._config.same_verb_weight * before.same_verb
+        scores = np.append(scores, self._config.same_relation_floor) / self._config.temperature
+        return softmax(scores.astype(np.float32), np.append(before.permitted, True))
 
     def choose(
         self,
-        relation: Tensor,
+        relation: NDArray[np.float32],
         before: ToldBefore,
         act: Literal["tell", "end", "forget"],
         negative: bool,
@@ -113,7 +112,9 @@ class WriteController:
         )
 
 
-def _choice(action: Action, affected: Tensor, weights: Tensor, reason: str) -> WriteChoice:
-    places = affected.nonzero()[:, 0].tolist()
+def _choice(
+    action: Action, affected: NDArray[np.bool_], weights: NDArray[np.float32], reason: str
+) -> WriteChoice:
+    places = np.flatnonzero(affected).tolist()
     ranked = sorted(((place, float(weights[place])) for place in places), key=lambda one: -one[1])
     return WriteChoice(action, tuple(ranked[:1] if action == "merge" else ranked), reason)
