@@ -5,9 +5,8 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from functools import wraps
 from types import TracebackType
-from typing import BinaryIO, Concatenate, ParamSpec, Self, TypeVar, cast
+from typing import BinaryIO, Self, cast
 
 from pydantic import ValidationError
 
@@ -19,6 +18,7 @@ from memnet.errors import InputError, ModelError, StoreError
 from memnet.ingest import Ingest, Input, Problem, Progress
 from memnet.ingest.limits import check_text
 from memnet.ingest.statements import subject_symbol
+from memnet.keeping import Keeping, unless_damaged
 from memnet.learning import Learning
 from memnet.models.choose import answers_of
 from memnet.models.reader import SPANS, LazyReader
@@ -30,38 +30,16 @@ from memnet.types import (
     Document,
     Fact,
     IngestReport,
-    StoreInfo,
     ToldStatement,
-    VerifyReport,
     WriteReport,
 )
 from memnet.usage import Usage
 from memnet.writing import Write
 
-_Given = ParamSpec("_Given")
-_Result = TypeVar("_Result")
 _log = logging.getLogger("memnet")
 
 
-def _unless_damaged(
-    method: "Callable[Concatenate[Engine, _Given], _Result]",
-) -> "Callable[Concatenate[Engine, _Given], _Result]":
-    """Let a method that fails over a damaged store say so; any other failure stays as it is."""
-
-    @wraps(method)
-    def guarded(self: "Engine", /, *args: _Given.args, **kwargs: _Given.kwargs) -> _Result:
-        try:
-            return method(self, *args, **kwargs)
-        except (LookupError, TypeError, ValueError, OverflowError, AttributeError) as error:
-            problem = self._damage()
-            if problem is None:
-                raise
-            raise StoreError(f"the store is damaged ({problem}); restore it from a copy") from error
-
-    return guarded
-
-
-class Engine(Learning):
+class Engine(Keeping, Learning):
     """A memory store with the encoder, the controller and the readers that answer from it.
 
     May be shared between threads. Use it as a context manager, or call ``close``.
@@ -154,7 +132,7 @@ class Engine(Learning):
     ) -> None:
         self.close()
 
-    @_unless_damaged
+    @unless_damaged
     def ingest(
         self,
         *inputs: Input | Iterable[Input],
@@ -192,7 +170,7 @@ class Engine(Learning):
         )
         return run.run(_flat(inputs))
 
-    @_unless_damaged
+    @unless_damaged
     def write(self, text: str, *, namespace: str = "") -> WriteReport:
         """Remember what is told, comparing each sentence with what was told before.
 
@@ -226,7 +204,7 @@ class Engine(Learning):
             elapsed_ms=(time.perf_counter() - started) * 1000,
         )
 
-    @_unless_damaged
+    @unless_damaged
     def history(self, name: str, *, namespace: str | None = None) -> tuple[ToldStatement, ...]:
         """What was told about someone or something, in the order of times, with its validity.
 
@@ -259,7 +237,7 @@ class Engine(Learning):
         if isinstance(self._model, TextAnswers):
             self._reader.load_early(self.config.answer.tokens, self.config.cores())
 
-    @_unless_damaged
+    @unless_damaged
     def ask(
         self,
         question: str,
@@ -301,54 +279,6 @@ class Engine(Learning):
                 f"{error.errors()[0]['msg']}); train it again"
             ) from error
 
-    @_unless_damaged
-    def forget(self, *source_ids: str) -> int:
-        """Remove documents and fact files, with all that was made from them.
-
-        Args:
-            source_ids: ids as evidence cites them; a path may be given relative to the current
-                folder.
-
-        Returns:
-            How many slots were removed.
-
-        Raises:
-            InputError: an id is not in the store; nothing is removed then.
-            StoreBusyError: another writer is at work.
-        """
-        with self._store.writing():
-            known = self._store.known([*source_ids, *map(os.path.abspath, source_ids)])
-            names = [name if name in known else os.path.abspath(name) for name in source_ids]
-            unknown = [
-                given for given, name in zip(source_ids, names, strict=True) if name not in known
-            ]
-            if unknown:
-                raise InputError(
-                    f"no source {unknown[0]!r} is stored, so nothing was forgotten; "
-                    "source ids stand in the evidence of answers"
-                )
-            return self._store.delete(names)
-
-    @_unless_damaged
-    def export(self, path: str | os.PathLike[str]) -> int:
-        """Write the memory as one file, from which ``Engine.restore`` makes it again anywhere.
-
-        It holds what was committed when the call began, whoever writes meanwhile, and appears
-        whole or not at all. Equal memories give equal bytes.
-
-        Args:
-            path: of the bundle; a file that is there is replaced.
-
-        Returns:
-            How many slots it holds.
-
-        Raises:
-            StoreError: the file can't be written, or the store can't be read.
-        """
-        with suppress(StoreError, OSError):
-            self._usage.save(wait=0)
-        return self._store.export(path)
-
     @staticmethod
     def restore(
         bundle: str | os.PathLike[str],
@@ -373,51 +303,9 @@ class Engine(Learning):
         chosen = _encoder(encoder, Config())
         import_bundle(bundle, path, fingerprint=chosen.fingerprint, dimension=chosen.dimension)
 
-    @_unless_damaged
-    def info(self) -> StoreInfo:
-        """What the store holds."""
-        counts, index = self._store.counts(), self._store.index_details()
-        return StoreInfo(
-            path=str(self._store.path),
-            slots=counts.slots,
-            superseded=counts.superseded,
-            documents=counts.documents,
-            facts=counts.facts,
-            symbols=counts.symbols,
-            encoder=self._store.fingerprint,
-            dimension=self._store.dimension,
-            schema_version=self._store.schema_version,
-            generation=counts.generation,
-            index=self._store.index_description(),
-            index_kind=index["kind"],
-            index_recall=index["recall"],
-            device=find_device(self.config.device),
-            bytes=self._store.size_in_bytes(),
-        )
-
-    def _damage(self) -> str | None:
-        """What is wrong with the rows of the store, if anything is."""
-        try:
-            return next((one for one in self._store.verify() if one.startswith("database")), None)
-        except StoreError as error:
-            return str(error)
-
     def _check_namespace(self, namespace: str | None) -> None:
         if namespace is not None:
             check_text(namespace, "the namespace", self.config.limit.name)
-
-    def verify(self, repair: bool = False) -> VerifyReport:
-        """Check that rows, text search and vector index agree.
-
-        Args:
-            repair: make the text search and the vector index anew from the rows if they don't.
-        """
-        problems = self._store.verify()
-        if problems and repair:
-            self._store.rebuild()
-            left = self._store.verify()
-            return VerifyReport(problems=tuple(left or problems), repaired=not left)
-        return VerifyReport(problems=tuple(problems), repaired=False)
 
 
 def _stored_encoder(path: str | os.PathLike[str]) -> str | None:
