@@ -11,6 +11,9 @@ from typing import Any
 from memnet.errors import StoreError
 from memnet.storage.schema import MIGRATIONS, SCHEMA_VERSION, foreign
 
+_UNREADABLE = (sqlite3.DatabaseError, UnicodeDecodeError)
+"""What damage shows as: SQLite's messages may quote bytes of it that are no text."""
+
 
 class Connection:
     """One connection to the rows of a store.
@@ -50,7 +53,7 @@ class Connection:
                 self._connection.execute("PRAGMA synchronous = FULL")
             self._connection.execute("PRAGMA foreign_keys = ON")
             self._connection.execute("PRAGMA cell_size_check = ON")
-        except sqlite3.DatabaseError as error:
+        except _UNREADABLE as error:
             raise StoreError(_why_not_opened(path, read_only, error)) from error
         self.schema_counter = int(self._only("PRAGMA schema_version")[0])
         """Another number after each change of the schema."""
@@ -171,7 +174,7 @@ class Connection:
         try:
             with self._guard:
                 return self._connection.execute(statement, parameters).fetchall()
-        except sqlite3.DatabaseError as error:
+        except _UNREADABLE as error:
             if self._closed:
                 raise StoreError("the store was closed while it was read; open it again") from error
             if self.changing:
@@ -207,8 +210,11 @@ def _log_of(path: Path) -> bool:
     return log.exists() and log.stat().st_size > 0
 
 
-def _why_not_opened(path: Path, read_only: bool, error: sqlite3.DatabaseError) -> str:
-    if error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
+def _why_not_opened(
+    path: Path, read_only: bool, error: sqlite3.DatabaseError | UnicodeDecodeError
+) -> str:
+    damages = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)
+    if isinstance(error, UnicodeDecodeError) or error.sqlite_errorcode & 0xFF in damages:
         return (
             f"{path} is not a readable memnet database ({error}); "
             "restore it from a copy, or choose another store folder"

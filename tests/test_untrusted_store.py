@@ -100,6 +100,8 @@ def test_a_foreign_schema_is_refused(stored: Path, statement: str) -> None:
         "DROP TABLE link",
         "PRAGMA user_version = 1",
         "PRAGMA user_version = 99",
+        "PRAGMA writable_schema = ON; "
+        "UPDATE sqlite_master SET name = CAST(x'6cff' AS TEXT), sql = 'x' WHERE name = 'link'",
     ],
 )
 def test_damage_is_an_error_in_one_line_or_does_no_harm(stored: Path, statement: str) -> None:

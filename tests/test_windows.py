@@ -48,6 +48,15 @@ def test_windows_keep_every_word_in_order(text: str, longest: int) -> None:
     assert "".join(kept.split()) == "".join(text.split())
 
 
+@pytest.mark.parametrize("space", [chr(code) for code in range(0x3001) if chr(code).isspace()])
+def test_any_white_space_may_stand_between_sentences(space: str) -> None:
+    # The segmenter takes what is beside an initial's period to be a byte wide.
+    text = f"Seen by A{space}.{space}B. Orre was lit.{space}{space}It rained."
+    spans = sentences(text)
+    assert "".join("".join(text[a:b].split()) for a, b in spans) == "".join(text.split())
+    assert text[spans[-1][0] :] == "It rained."
+
+
 @pytest.mark.parametrize("text", ["", "   ", "\n\n"])
 def test_nothing_to_cut(text: str) -> None:
     assert windows(text, 10) == []

@@ -68,8 +68,9 @@ class WriteController:
         """
         likeness = cosines(relation, before.relations)
         scores = likeness + self._config.same_verb_weight * before.same_verb
-        scores = np.append(scores, self._config.same_relation_floor) / self._config.temperature
-        return softmax(scores.astype(np.float32), np.append(before.permitted, True))
+        with np.errstate(all="ignore"):  # a temperature of next to nothing gives no numbers
+            scores = np.append(scores, self._config.same_relation_floor) / self._config.temperature
+            return softmax(scores.astype(np.float32), np.append(before.permitted, True))
 
     def choose(
         self,

@@ -93,7 +93,8 @@ class HopLoop:
         def hop(state: QueryState, number: int) -> tuple[HopStep, QueryState]:
             return self._hop(state, addressing.candidates(state), number)
 
-        with self._store.reading():
+        # A model or settings of no sense may give numbers that are none: no news to a terminal.
+        with self._store.reading(), np.errstate(all="ignore"):
             addressing = Addressing(
                 self._store, self._encode, question, self._config, namespace, self._beside
             )

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 
 from sentencex import segment  # pyright: ignore[reportAttributeAccessIssue]
 
+_WIDE_BREAK = re.compile(r"[\x85\u2028\u2029]")
+_WIDE = re.compile(r"[^\S\x00-\x7f\x85\u2028\u2029]")
 _BREAK = re.compile(r"\s+")
 _VISIBLE = re.compile(r"\S")
 
@@ -13,12 +15,20 @@ def sentences(text: str) -> list[tuple[int, int]]:
     """Character spans of the sentences of a text, without the white space around them."""
     spans: list[tuple[int, int]] = []
     position = 0
-    for part in segment("en", text):
+    for part in segment("en", _plain(text)):
         span = _trimmed(text, position, position + len(part))
         if span is not None:
             spans.append(span)
         position += len(part)
     return spans
+
+
+def _plain(text: str) -> str:
+    """A text of the same characters, but for white space that is none of ASCII's.
+
+    The segmenter takes that to be a byte wide, and panics.
+    """
+    return _WIDE_BREAK.sub("\n", _WIDE.sub(" ", text))
 
 
 def windows(text: str, longest: int) -> list[tuple[int, int]]:
