@@ -465,3 +465,11 @@ def test_what_a_bridge_led_to_is_shown(found: str, order: list[str], hop: int) -
     [weight] = bridged_hop(bridged, 3).weights
     assert (weight.id, weight.weight, weight.via) == (further.slot.id, 1.0, "Holm")
     assert with_bridged(evidence, None, 3) == evidence
+
+
+def test_the_read_that_a_bridge_led_to_shows_the_most_attended_first() -> None:
+    about, *others = ranked(PASSAGES)
+    read = (replace(about, attention=0.1), replace(others[0], attention=0.3))
+    weights = bridged_hop(Bridged("Who leads Holm?", read, 0.9, "Holm"), 3).weights
+    assert [one.id for one in weights] == [others[0].slot.id, about.slot.id]
+    assert [one.weight for one in weights] == pytest.approx([0.75, 0.25])

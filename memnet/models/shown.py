@@ -31,8 +31,9 @@ def with_bridged(ranked: Sequence[Ranked], bridged: Bridged | None, hop: int) ->
 
 
 def bridged_hop(bridged: Bridged, hop: int) -> Hop:
-    """The read that a bridge led to, as a hop: its passages share the attention."""
+    """The read that a bridge led to, as a hop: its passages share the attention, most first."""
     total = sum(item.attention for item in bridged.passages) or 1.0
+    attended = sorted(bridged.passages, key=lambda item: -item.attention)
     return Hop(
         hop=hop,
         weights=tuple(
@@ -43,7 +44,7 @@ def bridged_hop(bridged: Bridged, hop: int) -> Hop:
                 title=item.slot.title,
                 via=bridged.name,
             )
-            for item in bridged.passages
+            for item in attended
         ),
     )
 
