@@ -26,7 +26,7 @@ class Signals(NamedTuple):
     place: int
     """Rank of the passage that the answer stands in, from 0."""
     compared: bool
-    """Whether the answer came of comparing dates."""
+    """Whether the answer came of comparing two things."""
 
     def features(self) -> tuple[float, ...]:
         """The numbers that a ``Calibration`` weighs."""

@@ -9,21 +9,26 @@ from memnet.readers.ranked import Ranked
 def places_about(name: str, passages: Sequence[Ranked], apart: int | None = None) -> list[int]:
     """The passages about a name, best first.
 
-    Their title is the name, brackets left out, or else one of the two holds all words of the other:
-    "Cy Dell" and "Cy Albert Dell". The passages of the document that the one at ``apart`` is of
-    are none.
+    Their title is the name, brackets left out, or else one of the two, each of several words, holds
+    all words of the other: "Cy Dell" and "Cy Albert Dell". The passages of the document that the
+    one at ``apart`` is of are none.
     """
     wanted = normalise(name)
     but = None if apart is None else passages[apart].slot.source
     others = [(place, item) for place, item in enumerate(passages) if item.slot.source != but]
     titled = [place for place, item in others if wanted in title_symbols(item.slot.title)]
-    return titled or [place for place, item in others if _alike(wanted, normalise(item.subject))]
+    named = [(place, normalise(item.subject)) for place, item in others]
+    return titled or [
+        place
+        for place, subject in named
+        if " " in wanted and " " in subject and alike(wanted, subject)
+    ]
 
 
-def _alike(name: str, other: str) -> bool:
-    """Whether one of two names of several words holds all words of the other."""
+def alike(name: str, other: str) -> bool:
+    """Whether one of two normalised names holds all words of the other."""
     words, others = set(name.split()), set(other.split())
-    return min(len(words), len(others)) > 1 and (words <= others or others <= words)
+    return bool(words and others) and (words <= others or others <= words)
 
 
 def windows_of(place: int, passages: Sequence[Ranked]) -> list[Ranked]:

@@ -10,6 +10,7 @@ from memnet.readers.bridging import Bridged, Find, bridge
 from memnet.readers.comparison import Compared, compare
 from memnet.readers.confidence import Signals
 from memnet.readers.extractive import Reader, Reading, Span
+from memnet.readers.passages_about import alike
 from memnet.readers.ranked import Ranked
 from memnet.readers.signals import signals_of
 from memnet.types import Candidate
@@ -98,7 +99,7 @@ def _candidates(question: str, found: Iterable[Candidate], bridge: str) -> list[
     for candidate in found:
         said = normalise(candidate.text) or candidate.text
         best.setdefault(said, candidate)
-        fitness = _UNFIT if _alike(said, normalise(bridge)) else _fitness(question, candidate.text)
+        fitness = _UNFIT if alike(said, normalise(bridge)) else _fitness(question, candidate.text)
         total[said] += candidate.score * fitness
     summed = [one.model_copy(update={"score": total[said]}) for said, one in best.items()]
     return sorted(summed, key=lambda candidate: -candidate.score)
@@ -112,12 +113,6 @@ def _with_words(
         for word, score in (("yes", reading.yes), ("no", reading.no))
     ]
     return sorted([*candidates, *words], key=lambda candidate: -candidate.score)
-
-
-def _alike(one: str, other: str) -> bool:
-    """Whether all words of one of two names are words of the other."""
-    words, others = set(one.split()), set(other.split())
-    return bool(words and others) and (words <= others or others <= words)
 
 
 def _fitness(question: str, answer: str) -> float:
