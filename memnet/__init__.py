@@ -1,7 +1,8 @@
 """memnet: question answering over an external memory, read by attention in several hops."""
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from memnet.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from memnet.config import Config
@@ -37,11 +38,8 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """Import a public name at its first use: ``import memnet`` loads neither torch nor FAISS."""
-    if name in _HOMES:
-        return getattr(importlib.import_module(_HOMES[name]), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = lazy_names(__name__, _HOMES)
+"""``import memnet`` loads neither torch nor FAISS."""
 
 
 def __dir__() -> list[str]:

@@ -1,7 +1,8 @@
 """Attention: scores, masked softmax, weighted reads, and the layers built from them."""
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from memnet.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from memnet.attention.fixed import FixedAttention
@@ -51,11 +52,8 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """Import a public name at its first use: attention over arrays needs no torch."""
-    if name in _HOMES:
-        return getattr(importlib.import_module(_HOMES[name]), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = lazy_names(__name__, _HOMES)
+"""Attention over arrays needs no torch."""
 
 
 def __dir__() -> list[str]:

@@ -108,7 +108,7 @@ class TextController:
         facts = candidates.is_fact
         dense, lexical, named = (candidates.feature(name) for name in ("dense", "lexical", "named"))
         links = candidates.links
-        led, _ = strongest(links.strength, links.candidate, links.kind == KEY, len(dense))
+        led, _ = _strongest(links.strength, links.candidate, links.kind == KEY, len(dense))
         known = (
             config.dense_weight * dense
             + config.lexical_weight * lexical
@@ -170,7 +170,8 @@ class _LinkScorer:
         attention = np.maximum(links.strength, np.float32(LEAST)) ** np.float32(self._sharpness)
         strength = 2 * _sigmoid(self._gate(links.features)) * attention
         kinds = [
-            strongest(strength, links.candidate, links.kind == kind, slots) for kind in range(KINDS)
+            _strongest(strength, links.candidate, links.kind == kind, slots)
+            for kind in range(KINDS)
         ]
         led = np.stack([led for led, _ in kinds], axis=1)
         places = np.stack([place for _, place in kinds], axis=1)
@@ -216,7 +217,7 @@ def _gelu(numbers: Numbers) -> Numbers:
     return numbers * below
 
 
-def strongest(
+def _strongest(
     strength: Numbers, candidate: NDArray[np.int64], chosen: NDArray[np.bool_], slots: int
 ) -> tuple[Numbers, NDArray[np.int64]]:
     """For each slot the largest strength [K] of the chosen links to it, and that link [K].

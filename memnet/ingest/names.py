@@ -158,6 +158,11 @@ def longest(names: Iterable[str]) -> list[str]:
     return kept
 
 
+def name_pattern(name: str) -> str:
+    """A regular expression for the words of a name, whatever stands between them."""
+    return r"\W+".join(map(re.escape, re.findall(r"\w+", name)))
+
+
 def without_names(question: str, names: Iterable[str]) -> str:
     """The normalised words of a question without some names; the question if no word is left."""
     rest = f" {normalise(question)} "

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import torch
@@ -22,27 +21,20 @@ def tensors_of(arrays: Mapping[str, NDArray[Any]]) -> dict[str, Tensor]:
     return {name: torch.tensor(array) for name, array in arrays.items()}
 
 
-def fill(
-    module: nn.Module,
-    arrays: Mapping[str, NDArray[Any]],
-    source: Path,
-    checked: Mapping[str, Tensor] = MappingProxyType({}),
-) -> None:
+def fill(module: nn.Module, arrays: Mapping[str, NDArray[Any]], source: Path) -> None:
     """Give a module its tensors.
 
     Args:
         module: to fill.
         arrays: by name.
         source: where they come from, for errors.
-        checked: others, of a file whose content is known; they are not copied.
 
     Raises:
         ModelError: as ``check_fit``, or a tensor holds what is no weight.
     """
-    check_fit(module, {**arrays, **arrays_of(checked)}, source)
+    check_fit(module, arrays, source)
     check_weights(arrays, source)
-    module.load_state_dict(tensors_of(arrays), strict=False)
-    module.load_state_dict(dict(checked), strict=False, assign=True)
+    module.load_state_dict(tensors_of(arrays))
 
 
 def check_fit(module: nn.Module, arrays: Mapping[str, NDArray[Any]], source: Path) -> None:

@@ -9,7 +9,7 @@ from torch import Tensor
 from memnet.encoders.network import WithoutInitialisation, bert_tensors
 from memnet.encoders.packed import pack_linear_layers
 from memnet.encoders.weights import checked_folder
-from memnet.models.modules import arrays_of, fill
+from memnet.models.modules import arrays_of, tensors_of
 from memnet.models.reader_weights import EMBEDDINGS, load_weights, save_weights
 from memnet.readers.span_network import SpanNetwork, on_arrays
 from memnet.readers.span_scores import ReadArrays
@@ -43,10 +43,10 @@ def load_span_network(folder: Path, dropout: float = 0.0) -> SpanNetwork:
         ModelError: the folder holds no whole reader, or one of another encoder.
         EncoderError: the encoder's package is missing or damaged.
     """
-    weights = load_weights(folder)
+    weights = tensors_of(load_weights(folder))
     with WithoutInitialisation():
         network = SpanNetwork(dropout)
-    fill(network, weights, folder, checked=_embeddings())
+    network.load_state_dict({**weights, **_embeddings()}, assign=True)
     return network
 
 

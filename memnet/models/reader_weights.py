@@ -17,14 +17,13 @@ from memnet.models.checkpoint import (
     load_checkpoint,
     save_checkpoint,
 )
+from memnet.readers.span_scores import HEADS
 
 READER = "reader"
 """Name of the checkpoint within its folder."""
 EMBEDDINGS = ("encoder.words.weight", "encoder.positions.weight")
 """Weights that are not trained: they are those of the encoder's package."""
 _WIDTH = 384
-_HEADS = {"pointers": 2, "kinds": 4}
-"""Logits of the layers that stand above the encoder."""
 _SCALE = ".scale"
 _STEPS = 127
 _SMALLEST = 1e-12
@@ -70,8 +69,8 @@ def _kinds() -> dict[str, tuple[Any, ...]]:
             for name in published.keys()  # noqa: SIM118 (it is no mapping)
             if is_used(name)
         }
-    shapes |= {f"{name}.weight": (size, _WIDTH) for name, size in _HEADS.items()}
-    shapes |= {f"{name}.bias": (size,) for name, size in _HEADS.items()}
+    shapes |= {f"{name}.weight": (size, _WIDTH) for name, size in HEADS.items()}
+    shapes |= {f"{name}.bias": (size,) for name, size in HEADS.items()}
     kind = np.dtype(np.float32)
     return {name: (shape, kind) for name, shape in shapes.items() if name not in EMBEDDINGS}
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from memnet.ingest.names import stems, without_brackets
+from memnet.ingest.names import name_pattern, stems, without_brackets
 from memnet.readers.passages_about import subjects, windows_of
 from memnet.readers.ranked import Ranked
 
@@ -116,7 +116,7 @@ def _marked(question: str, titles: Iterable[str]) -> str:
     """A question with marks for the names of what it asks about, in full or without brackets."""
     names = {name for title in titles for name in (title, without_brackets(title))}
     for name in sorted(names, key=len, reverse=True):
-        words = r"\W+".join(map(re.escape, re.findall(r"\w+", name)))
+        words = name_pattern(name)
         if words:
             question = re.sub(rf"\b{words}\b", _MARK, question, flags=re.IGNORECASE)
     return question

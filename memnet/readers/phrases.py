@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from memnet.ingest.names import normalise
+from memnet.ingest.names import name_pattern, normalise
 from memnet.readers.ranked import Ranked
 
 ROLES = {
@@ -128,8 +128,9 @@ def phrase_of(
 def _role(question: str, names: Iterable[tuple[str, int]]) -> Phrase | None:
     """The role of a named thing, of the longest name."""
     for name, place in sorted(names, key=lambda pair: (-len(pair[0]), pair[1])):
-        words = r"\W+".join(map(re.escape, re.findall(r"\w+", name)))
-        for match in re.finditer(rf"\b{words}\b(?:\s*\([^()]*\))?", question, re.IGNORECASE):
+        for match in re.finditer(
+            rf"\b{name_pattern(name)}\b(?:\s*\([^()]*\))?", question, re.IGNORECASE
+        ):
             after = _AFTER.search(question[match.end() :])
             before = _BEFORE.search(question[: match.start()])
             if after:

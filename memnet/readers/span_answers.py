@@ -96,10 +96,11 @@ def _candidates(question: str, found: Iterable[Candidate], bridge: str) -> list[
     """
     best: dict[str, Candidate] = {}
     total: dict[str, float] = defaultdict(float)
+    bridge = normalise(bridge)
     for candidate in found:
         said = normalise(candidate.text) or candidate.text
         best.setdefault(said, candidate)
-        fitness = _UNFIT if alike(said, normalise(bridge)) else _fitness(question, candidate.text)
+        fitness = _UNFIT if alike(said, bridge) else _fitness(question, candidate.text)
         total[said] += candidate.score * fitness
     summed = [one.model_copy(update={"score": total[said]}) for said, one in best.items()]
     return sorted(summed, key=lambda candidate: -candidate.score)

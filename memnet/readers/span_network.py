@@ -8,9 +8,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from memnet.encoders.network import SentenceNetwork
-from memnet.readers.span_scores import NEVER, ReadArrays, SpanScores
+from memnet.readers.span_scores import HEADS, NEVER, ReadArrays, SpanScores
 
-_KINDS = 4
 _WIDTH = 384
 
 
@@ -40,8 +39,8 @@ class SpanNetwork(nn.Module):
         """
         super().__init__()
         self.encoder = SentenceNetwork(dropout)
-        self.pointers = nn.Linear(_WIDTH, 2)
-        self.kinds = nn.Linear(_WIDTH, _KINDS)
+        self.pointers = nn.Linear(_WIDTH, HEADS["pointers"])
+        self.kinds = nn.Linear(_WIDTH, HEADS["kinds"])
 
     def forward(
         self, token_ids: Tensor, segments: Tensor, allowed: Tensor, mask: Tensor | None = None

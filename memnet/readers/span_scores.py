@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 
 NO_ANSWER, SPAN, YES, NO = range(4)
 """Kinds of answers."""
+HEADS = {"pointers": 2, "kinds": 4}
+"""Logits of each layer above the encoder: of the first and the last token, and of the kinds."""
 NEVER = -1e4
 """Logit of a token that no answer may hold: finite, so that a text without any is no error."""
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from memnet.controllers import BACK
 from memnet.hops.links import Link, linked_slots
+from memnet.ingest.names import name_pattern
 from memnet.ingest.questions import Question
 from memnet.ingest.windows import sentences
 from memnet.storage import MemoryStore, Slot
@@ -52,7 +53,7 @@ def _hidden(passage: Slot, link: Link, chance: random.Random) -> str | None:
     Of the passage that the name comes from, the sentence that holds it; of another, which may be
     about it without saying its name, any.
     """
-    name = re.compile(r"\W+".join(map(re.escape, link.name.split())), re.IGNORECASE)
+    name = re.compile(name_pattern(link.name), re.IGNORECASE)
     spans = [passage.text[start:end] for start, end in sentences(passage.text)]
     holding = [text for text in spans if name.search(text)]
     if passage.id == link.sender and not holding:

@@ -1,0 +1,21 @@
+"""Public names that are imported at their first use."""
+
+import importlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+
+def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
+    """A package's ``__getattr__``, so that importing it loads none of its modules.
+
+    Args:
+        package: its name.
+        homes: for each public name the module that defines it.
+    """
+
+    def named(name: str) -> Any:
+        if name in homes:
+            return getattr(importlib.import_module(homes[name]), name)
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+
+    return named
