@@ -1,11 +1,14 @@
 """The encoder in eight bits beside the one in full: cosines, recall and speed.
 
     python -m benchmarks.eight_bits --data DIR --full STORE --eight STORE
+    LD_PRELOAD=/tmp/without_vnni.so python -m benchmarks.eight_bits --data DIR --processor AVX2
 
 DIR holds ``corpus.jsonl`` and question files with "question", "type" and "gold". The stores hold
 the corpus, encoded in full and in eight bits; they are made where they are missing. "mixed" is the
 store in full, asked in eight bits. For the speed the encoders take turns at parts of the corpus, on
-one core each; "torch" are eight-bit layers without another package, as the span reader has them.
+one core each: torch in float32, ONNX Runtime in float32 and in int8. Without stores
+only the speed is measured; ``benchmarks/without_vnni.c`` lets it run as on a processor with AVX2
+only. Results of several calls are joined.
 """
 
 import argparse
@@ -21,8 +24,7 @@ from numpy.typing import NDArray
 from benchmarks.environment import environment
 from memnet import Config, Engine
 from memnet.encoders import MiniLMEncoder
-from memnet.encoders.network import SentenceNetwork, WithoutInitialisation, bert_tensors
-from memnet.encoders.packed import pack_linear_layers
+from memnet.encoders.network import SentenceNetwork
 from memnet.encoders.weights import checked_folder
 from memnet.scores import recall
 from memnet.storage import MemoryStore
@@ -36,36 +38,42 @@ def main() -> None:
     """Run the benchmark and write its results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--full", type=Path, required=True)
-    parser.add_argument("--eight", type=Path, required=True)
+    parser.add_argument("--full", type=Path)
+    parser.add_argument("--eight", type=Path)
+    parser.add_argument("--processor", default="VNNI", help="name of this one in the results")
     parser.add_argument(
         "--out", type=Path, default=Path(__file__).parent / "results/eight_bits.json"
     )
     options = parser.parse_args()
-    for store, eight in ((options.full, False), (options.eight, True)):
-        if not store.exists():
-            with Engine.open(store, create=True, config=Config(eight_bits=eight)) as memory:
-                memory.ingest(options.data / "corpus.jsonl")
     questions = {
         file.stem: [json.loads(line) for line in file.open(encoding="utf-8")]
         for file in sorted(options.data.glob("*.jsonl"))
         if file.name != "corpus.jsonl"
     }
-    ways = {
-        "full": (options.full, False),
-        "eight bits": (options.eight, True),
-        "mixed": (options.full, True),
-    }
-    results = {
-        "environment": environment(["onnx", "onnxruntime"]),
-        "cosine": _cosines(options.full, options.eight),
+    results = json.loads(options.out.read_text()) if options.out.exists() else {"speed": {}}
+    results["environment"] = environment(["onnx", "onnxruntime"])
+    results["speed"][options.processor] = _speed(options.data / "corpus.jsonl", questions["hotpot"])
+    if options.full and options.eight:
+        results |= _stores(options.data / "corpus.jsonl", options.full, options.eight, questions)
+    options.out.write_text(json.dumps(results, indent=1) + "\n")
+
+
+def _stores(
+    corpus: Path, full: Path, eight: Path, questions: dict[str, list[dict[str, Any]]]
+) -> dict[str, Any]:
+    """Cosines and recall of the two stores of a corpus, which are made where they are missing."""
+    for store, bits in ((full, False), (eight, True)):
+        if not store.exists():
+            with Engine.open(store, create=True, config=Config(eight_bits=bits)) as memory:
+                memory.ingest(corpus)
+    ways = {"full": (full, False), "eight bits": (eight, True), "mixed": (full, True)}
+    return {
+        "cosine": _cosines(full, eight),
         "recall@5": {
             way: {name: _recall(*how, group) for name, group in questions.items()}
             for way, how in ways.items()
         },
-        "speed": _speed(options.data / "corpus.jsonl", questions["hotpot"]),
     }
-    options.out.write_text(json.dumps(results, indent=1) + "\n")
 
 
 def _cosines(full: Path, eight: Path) -> dict[str, float]:
@@ -113,7 +121,11 @@ def _speed(corpus: Path, questions: list[dict[str, Any]]) -> dict[str, Any]:
     """Passages a second of processor time, and milliseconds of one question, medians of parts."""
     texts = [f"{one['title']}\n{one['text']}" for one in map(json.loads, corpus.open("rb"))]
     asked = [one["question"] for one in questions[:_QUERIES]]
-    encoders = {"full": MiniLMEncoder(), "onnx": MiniLMEncoder(eight_bits=True), "torch": _torch()}
+    encoders = {
+        "torch": _torch(),
+        "float32": MiniLMEncoder(eight_bits=False),
+        "int8": MiniLMEncoder(eight_bits=True),
+    }
     passages: dict[str, list[float]] = {name: [] for name in encoders}
     query: dict[str, list[float]] = {name: [] for name in encoders}
     for encoder in encoders.values():
@@ -140,15 +152,10 @@ def _seconds(encoder: MiniLMEncoder, texts: list[str]) -> float:
 
 
 def _torch() -> MiniLMEncoder:
-    """An encoder with the eight-bit layers that torch has itself."""
+    """An encoder that calculates by torch, as where ONNX Runtime is not installed."""
     encoder = MiniLMEncoder()
     encoder.load()
-    with WithoutInitialisation():
-        network = SentenceNetwork()
-    tensors = bert_tensors(checked_folder() / "model.safetensors")
-    network.load_state_dict(tensors, assign=True)
-    pack_linear_layers(network.requires_grad_(False), eight_bits=True)
-    encoder._full = network.eval()
+    encoder._embedding = SentenceNetwork.load(checked_folder() / "model.safetensors")
     return encoder
 
 

@@ -23,11 +23,11 @@ def encoder(out: Path) -> None:
     Example:
       memnet encoder --out encoder.onnx
     """
-    from memnet.encoders.eight_bit import eight_bit_model
+    from memnet.encoders.onnx_model import encoder_model
     from memnet.encoders.weights import checked_folder
     from memnet.errors import InputError
 
-    model = eight_bit_model(checked_folder() / "model.safetensors")
+    model = encoder_model(checked_folder() / "model.safetensors", "int8")
     try:
         out.write_bytes(model)
     except OSError as error:

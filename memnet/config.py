@@ -227,9 +227,9 @@ class Config(Settings):
     """Where encoder, reader and story model run and vectors are compared: cpu, cuda, cuda:N, or
     auto for a GPU where torch sees one."""
     eight_bits: bool | None = None
-    """Whether ONNX Runtime encodes texts and reads answers in eight bits on the processor, about
-    twice as fast as torch there; None: where it is installed and there is no other device. The
-    vectors of both lie in one space and may be mixed in a store
+    """Whether ONNX Runtime encodes texts and reads answers with int8 products on the processor,
+    1.4 to 2 times as fast as with float32; None: where it is installed and there is no other
+    device. The vectors of both lie in one space and may be mixed in a store
     (docs/decisions/013-int8-encoder.md)."""
     lock_seconds: float = Field(default=2.0, ge=0)
     """How long a writer waits for another one to finish before it gives up."""

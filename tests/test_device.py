@@ -10,7 +10,6 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from torch import nn
 
 from memnet import Config, Engine, device, device_vectors
 from memnet.cli.main import run
@@ -18,7 +17,6 @@ from memnet.config import IndexConfig, StoreConfig
 from memnet.device import find_device, holder
 from memnet.device_vectors import DeviceVectors
 from memnet.encoders import MiniLMEncoder
-from memnet.encoders.packed import pack_linear_layers
 from memnet.errors import DeviceError
 from memnet.readers.span_network import SpanNetwork
 from memnet.storage import MemoryStore
@@ -233,8 +231,6 @@ def test_a_store_finds_the_same_on_a_device(tmp_path: Path) -> None:
 def test_no_tensor_of_a_network_is_made_on_the_processor() -> None:
     """Operations on tensors of a device without memory and of the processor are refused."""
     network = SpanNetwork().eval().requires_grad_(False).to("meta")
-    pack_linear_layers(network)
-    assert all(isinstance(one, nn.Linear) for one in (network.pointers, network.kinds))
     tokens = torch.zeros(2, 11, dtype=torch.int64, device="meta")
     scores = network(tokens, tokens, tokens.bool(), tokens.bool())
     assert {part.device.type for part in scores} == {"meta"}
@@ -242,9 +238,10 @@ def test_no_tensor_of_a_network_is_made_on_the_processor() -> None:
 
 
 def test_eight_bits_are_for_the_processor() -> None:
-    assert MiniLMEncoder(eight_bits=None).eight_bits
-    assert not MiniLMEncoder(eight_bits=None, device="cuda:0").eight_bits
-    assert MiniLMEncoder(eight_bits=True, device="cuda:0").eight_bits
+    assert MiniLMEncoder(eight_bits=None).precision == "int8"
+    assert MiniLMEncoder(eight_bits=None, device="cuda:0").precision is None
+    assert MiniLMEncoder(eight_bits=False, device="cuda:0").precision is None
+    assert MiniLMEncoder(eight_bits=True, device="cuda:0").precision == "int8"
 
 
 def test_an_engine_gives_the_device_on(gpus: pytest.MonkeyPatch, tmp_path: Path) -> None:

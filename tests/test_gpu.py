@@ -12,7 +12,6 @@ from memnet import Config, Engine
 from memnet.device import find_device
 from memnet.device_vectors import DeviceVectors
 from memnet.encoders import MENTION, MiniLMEncoder
-from memnet.encoders.packed import PackedLinear
 from memnet.evaluation.stories import evaluate_stories, read_story_questions
 from memnet.models.reader import LazyReader
 from memnet.models.reader_network import encoder_network
@@ -52,7 +51,6 @@ def test_the_encoder() -> None:
     np.testing.assert_allclose(there.encode(texts), here.encode(texts), atol=1e-5)
     assert there._full is not None
     assert there._full.words.weight.is_cuda
-    assert not any(isinstance(one, PackedLinear) for one in there._full.modules())
     asked = [f"Who raised {MENTION} in 1820?", "a boat"]
     for one, other in zip(there.encode_tokens(asked), here.encode_tokens(asked), strict=True):
         np.testing.assert_allclose(one.states, other.states, atol=1e-5)

@@ -68,12 +68,19 @@ def _recall_row(title: str, ways: dict[str, Any], *latency: str) -> str:
 def eight_bits(results: dict[str, Any]) -> str:
     """The tables of the encoder in eight bits."""
     cosine, speed, found = (results[name] for name in ("cosine", "speed", "recall@5"))
-    rows = head("encoder", "passages per core second", "one question, core ms", "times in full")
-    titles = {"full": "in full", "onnx": "eight bits, ONNX Runtime", "torch": "eight bits, torch"}
-    for name, title in titles.items():
-        rate, query = speed[name]["passages_per_second"], speed[name]["query_ms"]
-        ratio = rate / speed["full"]["passages_per_second"]
-        rows.append(row(title, f"{rate:.1f}", f"{query:.1f}", f"{ratio:.2f}"))
+    rows = head(
+        "processor", "encoder", "passages per core second", "one question, core ms", "times torch"
+    )
+    titles = {
+        "torch": "torch, float32",
+        "float32": "ONNX Runtime, float32",
+        "int8": "ONNX Runtime, int8",
+    }
+    for processor, encoders in speed.items():
+        for name, title in titles.items():
+            rate, query = encoders[name]["passages_per_second"], encoders[name]["query_ms"]
+            ratio = rate / encoders["torch"]["passages_per_second"]
+            rows.append(row(processor, title, f"{rate:.1f}", f"{query:.1f}", f"{ratio:.2f}"))
     rows += [
         "",
         f"Cosine of both vectors of {cosine['n']:,} windows: mean {cosine['mean']:.4f}, first "

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from memnet.encoders.eight_bit import EightBitNetwork, onnx_wanted
+from memnet.encoders.onnx_model import OnnxEncoder, onnx_precision
 from memnet.encoders.protocol import MENTION, TokenStates
 from memnet.encoders.weights import checked_folder, load_tokenizer
 
@@ -51,7 +51,7 @@ class MiniLMEncoder:
     fingerprint = "all-MiniLM-L6-v2/53aa51172d14/mean-256"
     """Model, start of the weights' sha256, pooling and window: the space that vectors lie in.
 
-    Eight bits leave it the same: their vectors have a cosine of at least 0.99 with the others.
+    Products in int8 leave it the same: the cosine to the vector in float32 is at least 0.99.
     """
     dimension = 384
 
@@ -67,21 +67,18 @@ class MiniLMEncoder:
         Args:
             folder: with model.safetensors and tokenizer.json; None for the installed package.
             threads: processor cores to use.
-            eight_bits: whether texts are encoded in eight bits, with ONNX Runtime, which is on the
-                processor whatever the device; None for where that is installed and the device is
-                the processor. Single tokens are always encoded in full.
+            eight_bits: whether products are int8, with ONNX Runtime, which is on the processor
+                whatever the device; None for where that is installed and the device is the
+                processor. Single tokens are always encoded in float32.
             device: of torch, that is there.
-
-        Raises:
-            DependencyError: eight bits are wanted and ONNX Runtime is not installed.
         """
         self._folder = folder
         self._device = device
-        self.eight_bits = eight_bits = onnx_wanted(eight_bits, device)
+        self.precision = onnx_precision(eight_bits, device)
         # ONNX Runtime calculates a vector in one call, torch in a hundred short ones.
-        self.beside = eight_bits
+        self.beside = self.precision is not None
         # A GPU takes one large batch after the other.
-        here = device == "cpu" or eight_bits
+        here = device == "cpu" or self.precision is not None
         self._threads = threads if here else 1
         self._batch_tokens = _BATCH_TOKENS if here else _DEVICE_BATCH_TOKENS
         self._guard = threading.Lock()
@@ -108,6 +105,7 @@ class MiniLMEncoder:
 
         Raises:
             EncoderError: the weights are missing or damaged.
+            DependencyError: int8 is wanted and ONNX Runtime is not installed.
         """
         tokenizer, network = self._parts()
         windows = [
@@ -160,12 +158,13 @@ class MiniLMEncoder:
 
     def _parts(self) -> tuple[Any, _Network]:
         """Tokenizer and the network that makes vectors of texts."""
-        if not self.eight_bits:
+        if self.precision is None:
             return self._token_parts()
         with self._guard:
             if self._embedding is None:
                 folder = self._checked_folder()
-                self._embedding = EightBitNetwork.load(folder / "model.safetensors")
+                weights = folder / "model.safetensors"
+                self._embedding = OnnxEncoder.load(weights, self.precision)
             return self._tokenizer, self._embedding
 
     def _token_parts(self) -> tuple[Any, "SentenceNetwork"]:

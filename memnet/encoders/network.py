@@ -12,7 +12,6 @@ from torch.overrides import TorchFunctionMode
 
 from memnet.attention import TransformerEncoder
 from memnet.encoders.bert_names import is_used, own_name
-from memnet.encoders.packed import pack_linear_layers
 from memnet.encoders.threads import one_thread_each
 
 _LAYERS, _WIDTH, _HEADS, _INNER = 6, 384, 12, 1536
@@ -99,7 +98,6 @@ class SentenceNetwork(nn.Module):
             network = cls()
         network.load_state_dict(bert_tensors(path), assign=True)
         network.requires_grad_(False).to(device)
-        pack_linear_layers(network)
         return network.eval()
 
 

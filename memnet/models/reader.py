@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from memnet.encoders.eight_bit import kept_model, onnx_wanted
+from memnet.encoders.onnx_model import Precision, cached_model, onnx_precision
 from memnet.encoders.weights import checked_folder, load_tokenizer
 from memnet.errors import MemnetError, ModelError
 from memnet.models.checkpoint import load_checkpoint, save_checkpoint
 from memnet.models.reader_weights import READER, checked_reader, load_weights
 from memnet.readers.confidence import FEATURES, Calibration
-from memnet.readers.eight_bit import EightBitSpanNetwork, span_model
 from memnet.readers.extractive import ExtractiveReader, Reader
+from memnet.readers.onnx_network import OnnxSpanNetwork, span_model
 from memnet.readers.packs import Packer
 
 SPANS = "spans"
@@ -53,34 +53,40 @@ def load_reader(
     longest: int,
     threads: int = 1,
     device: str = "cpu",
-    onnx: bool = False,
+    precision: Precision | None = None,
 ) -> ExtractiveReader:
-    """A reader as it was saved, ready to read; in eight bits where that is on the processor.
+    """A reader as it was saved, ready to read.
 
     Args:
         folder: of the reader.
         longest: most tokens to read together.
         threads: processor cores to use.
         device: of torch, that is there.
-        onnx: whether ONNX Runtime calculates, on the processor, rather than torch.
+        precision: of ONNX Runtime, on the processor; None for torch.
 
     Raises:
         ModelError: the folder holds no whole reader, or one of another encoder.
         EncoderError: the encoder's package is missing or damaged.
-        DependencyError: ``onnx`` is wanted and not installed.
+        DependencyError: ONNX Runtime is wanted and not installed.
     """
     packer = Packer(load_tokenizer(checked_folder()), longest)
-    if onnx:
-        return ExtractiveReader(EightBitSpanNetwork(_eight_bit_model(folder)), packer, threads)
+    if precision is not None:
+        return ExtractiveReader(OnnxSpanNetwork(_model(folder, precision)), packer, threads)
     from memnet.models.reader_network import reading_network
 
     return ExtractiveReader(reading_network(folder, device), packer, threads)
 
 
-def _eight_bit_model(folder: Path) -> bytes:
-    """The ONNX model of a reader."""
+def _model(folder: Path, precision: Precision) -> bytes:
+    """The ONNX model of a reader; one in int8 is cached."""
+
+    def build() -> bytes:
+        return span_model(load_weights(folder), precision)
+
+    if precision == "float32":
+        return build()
     _, description = checked_reader(folder)
-    return kept_model(READER, description["sha256"], lambda: span_model(load_weights(folder)))
+    return cached_model(READER, description["sha256"], build)
 
 
 class LoadedReader(NamedTuple):
@@ -105,11 +111,11 @@ class LazyReader:
             name: "sentences" for none, "spans", a folder that ``memnet train reader`` made, or
                 the name or folder of an extractive model of the transformers library.
             device: of torch, that is there.
-            eight_bits: whether ONNX Runtime reads, on the processor; None for where it is
+            eight_bits: whether ONNX Runtime reads in int8, on the processor; None for where it is
                 installed and the device is the processor.
         """
         self._device = device
-        self._onnx = onnx_wanted(eight_bits, device)
+        self._precision = onnx_precision(eight_bits, device)
         self.folder = _reader_folder(name)
         self._name = None if self.folder or str(name) in (SPANS, SENTENCES) else os.fspath(name)
         self._guard = threading.Lock()
@@ -131,7 +137,9 @@ class LazyReader:
             if self._loaded is None:
                 if self.folder is not None:
                     calibration = load_calibration(self.folder)
-                    reader = load_reader(self.folder, longest, threads, self._device, self._onnx)
+                    reader = load_reader(
+                        self.folder, longest, threads, self._device, self._precision
+                    )
                     self._loaded = LoadedReader(reader, calibration)
                 elif self._name is not None:
                     from memnet.readers.named import NamedReader

@@ -7,7 +7,6 @@ from typing import Any
 from torch import Tensor
 
 from memnet.encoders.network import WithoutInitialisation, bert_tensors
-from memnet.encoders.packed import pack_linear_layers
 from memnet.encoders.weights import checked_folder
 from memnet.models.modules import arrays_of, tensors_of
 from memnet.models.reader_weights import EMBEDDINGS, load_weights, save_weights
@@ -51,7 +50,7 @@ def load_span_network(folder: Path, dropout: float = 0.0) -> SpanNetwork:
 
 
 def reading_network(folder: Path, device: str) -> ReadArrays:
-    """A reader's network for reading only; in eight bits where that is on the processor.
+    """A reader's network for reading only.
 
     Args:
         folder: of the reader.
@@ -62,7 +61,6 @@ def reading_network(folder: Path, device: str) -> ReadArrays:
         EncoderError: the encoder's package is missing or damaged.
     """
     network = load_span_network(folder).eval().requires_grad_(False).to(device)
-    pack_linear_layers(network.encoder, eight_bits=True)
     return on_arrays(network)
 
 

@@ -1,0 +1,223 @@
+"""Networks on ONNX Runtime, and the sentence encoder as one."""
+
+import hashlib
+import importlib.util
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from platformdirs import user_cache_path
+
+from memnet.encoders.weights import WEIGHTS_SHA256
+from memnet.errors import DependencyError
+
+Precision = Literal["int8", "float32"]
+"""Of the products of a network; all else is float32."""
+_VERSION = 3
+"""Of the int8 graphs: part of the cached files' names, raised by any change of their results."""
+_DIGEST_BYTES = 32
+_PACKAGES = ("onnxruntime", "onnx")
+_POSITIONS, _WIDTH = 256, 384
+_BATCHES = ((8, 128), (16, 32), (16, 8))
+"""Texts and tokens of the batches that ranges are observed on."""
+_CLS, _SEP, _FIRST_WORD, _VOCABULARY = 101, 102, 999, 30522
+
+
+def onnx_installed() -> bool:
+    """Whether ONNX Runtime and onnx are installed; neither is imported."""
+    return all(importlib.util.find_spec(name) is not None for name in _PACKAGES)
+
+
+def onnx_precision(eight_bits: bool | None, device: str) -> Precision | None:
+    """In what ONNX Runtime is to calculate; None where torch is to.
+
+    Args:
+        eight_bits: True for int8, False for float32, None for int8 where that is faster: on the
+            processor, with ONNX Runtime installed.
+        device: of torch.
+    """
+    if eight_bits:
+        return "int8"
+    if device != "cpu" or not onnx_installed():
+        return None
+    return "int8" if eight_bits is None else "float32"
+
+
+def encoder_model(weights: Path, precision: Precision) -> bytes:
+    """Build the ONNX model of the encoder: ids [B, T] int64, no padding, to "vectors" [B, 384].
+
+    Args:
+        weights: the safetensors file, checked.
+        precision: of its products.
+
+    Raises:
+        DependencyError: ONNX Runtime or onnx is not installed.
+    """
+    _require()
+    from safetensors.numpy import load_file
+
+    from memnet.encoders.onnx_graph import BertGraph
+
+    tensors = load_file(weights)
+
+    def build(**settings: Any) -> bytes:
+        graph = BertGraph(tensors, **settings)
+        states = graph.tokens(_POSITIONS)
+        mean = graph.add("ReduceMean", states, graph.constant("axis", np.array([1])), keepdims=0)
+        graph.add("LpNormalization", mean, axis=-1, p=2, result="vectors")
+        return graph.serialised({"ids": ["B", "T"]}, {"vectors": ["B", _WIDTH]})
+
+    return calibrated(build, precision, ({"ids": ids} for ids in _random_texts()))
+
+
+def calibrated(
+    build: Callable[..., bytes],
+    precision: Precision,
+    batches: Iterator[Mapping[str, NDArray[np.int64]]],
+) -> bytes:
+    """Build a model; one in int8 with the ranges that its float32 twin has on some batches.
+
+    Args:
+        build: takes settings of ``BertGraph`` by name, returns the serialised model.
+        precision: of the products.
+        batches: inputs of the model by name.
+    """
+    if precision == "float32":
+        return build()
+    from memnet.encoders.onnx_graph import observed_ranges
+
+    session = onnx_session(build(observe=True))
+    names = [output.name for output in session.get_outputs()]
+    return build(
+        ranges=observed_ranges(
+            lambda inputs: dict(zip(names, session.run(names, inputs), strict=True)), batches
+        )
+    )
+
+
+def random_tokens(random: np.random.Generator, texts: int, tokens: int) -> NDArray[np.int64]:
+    """Texts of random words, [B, T] int64, as frequent as words are; with their two marks.
+
+    Ranges of these are near those of real texts, and need no text to be shipped. BERT's vocabulary
+    is ordered by frequency, so ranks are drawn log-uniformly (Zipf's law).
+    """
+    ranks = np.exp(random.uniform(0, np.log(_VOCABULARY - _FIRST_WORD), (texts, tokens)))
+    ids = np.minimum(_FIRST_WORD + ranks.astype(np.int64), _VOCABULARY - 1)
+    ids[:, 0], ids[:, -1] = _CLS, _SEP
+    return ids
+
+
+def _random_texts() -> Iterator[NDArray[np.int64]]:
+    random = np.random.default_rng(0)
+    for texts, tokens in _BATCHES:
+        yield random_tokens(random, texts, tokens)
+
+
+class OnnxEncoder:
+    """Token ids to one vector a text, as ``SentenceNetwork.embed``. Thread-safe.
+
+    Each call runs on the thread that makes it.
+    """
+
+    def __init__(self, model: bytes) -> None:
+        """Load a model that ``encoder_model`` built.
+
+        Raises:
+            DependencyError: ONNX Runtime is not installed.
+        """
+        self._session = onnx_session(model)
+
+    def embed(self, token_ids: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Encode texts of equal length: [B, T] int64 -> [B, D] float32, rows of length one."""
+        (vectors,) = self._session.run(["vectors"], {"ids": token_ids})
+        return np.asarray(vectors, np.float32)
+
+    @classmethod
+    def load(cls, weights: Path, precision: Precision, cache: Path | None = None) -> "OnnxEncoder":
+        """The network of checked weights; an int8 one is cached.
+
+        Args:
+            weights: the safetensors file.
+            precision: of its products.
+            cache: folder of cached models; None for the user's.
+
+        Raises:
+            DependencyError: ONNX Runtime or onnx is not installed.
+        """
+
+        def build() -> bytes:
+            return encoder_model(weights, precision)
+
+        # In float32 the model would be a copy of the weights, built as fast as it is read.
+        if precision == "float32":
+            return cls(build())
+        return cls(cached_model("encoder", WEIGHTS_SHA256, build, cache))
+
+
+def cached_model(
+    kind: str, weights: str, build: Callable[[], bytes], cache: Path | None = None
+) -> bytes:
+    """An int8 model, built at the first use and kept in the user's cache folder.
+
+    Args:
+        kind: of network.
+        weights: sha256 of its weights.
+        build: builds the model of these weights.
+        cache: folder of cached models; None for the user's.
+    """
+    name = f"{kind}-{weights[:12]}-int8-{_VERSION}.checked"
+    path = (cache or user_cache_path("memnet")) / name
+    model = _read(path)
+    if model is None:
+        model = build()
+        # Without a writable cache it is built at each start, which takes about a second.
+        with suppress(OSError):
+            _write(path, model)
+    return model
+
+
+def onnx_session(model: bytes) -> Any:
+    """An ONNX Runtime session of a model, each call of which runs on the thread that makes it.
+
+    Raises:
+        DependencyError: ONNX Runtime is not installed.
+    """
+    _require()
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+
+
+def _require() -> None:
+    if not onnx_installed():
+        raise DependencyError(
+            f"an encoder in eight bits needs {' and '.join(_PACKAGES)}; install them with: "
+            "pip install 'memnet[onnx]'"
+        )
+
+
+def _read(path: Path) -> bytes | None:
+    """A cached model; None where there is none, or it is damaged."""
+    try:
+        data = path.read_bytes()
+    except OSError:
+        return None
+    digest, model = data[:_DIGEST_BYTES], data[_DIGEST_BYTES:]
+    return model if hashlib.sha256(model).digest() == digest else None
+
+
+def _write(path: Path, model: bytes) -> None:
+    """Write a model with its sha256 in one step: a reader sees the whole file or none."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        temporary.write_bytes(hashlib.sha256(model).digest() + model)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
