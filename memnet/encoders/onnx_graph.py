@@ -9,6 +9,8 @@ from onnx import TensorProto, helper, numpy_helper
 
 _LAYERS, _HEADS, _WIDTH = 6, 12, 384
 _EPSILON = 1e-12
+_INPUT_PART = 0.55
+"""Exponent of an input channel's range in its factor (alpha of SmoothQuant)."""
 _EMBEDDING_LIMIT = 127
 """Largest int8 of an embedding, which is looked up and not multiplied."""
 _WEIGHT_LIMIT = 64
@@ -39,7 +41,7 @@ class BertGraph:
 
     Source: Devlin et al. 2019 (the network); Jacob et al. 2018, section 2.1 (quantisation);
     Dettmers et al. 2022, section 3.1 (scales by row and column); Xiao et al. 2023 (SmoothQuant),
-    equation 4 with alpha = 0.5 (balanced ranges).
+    equation 4 (balanced ranges).
     """
 
     def __init__(
@@ -236,7 +238,8 @@ def _balance(
     """Factors [W], around 1, that divide input channels and multiply those of the weights."""
     inputs = np.maximum(ranges, _SMALLEST_RANGE)
     columns = np.max([np.abs(weight).max(axis=0) for weight in weights], axis=0)
-    factors = np.sqrt(inputs / np.maximum(columns, _SMALLEST_RANGE))
+    weight_part = np.maximum(columns, _SMALLEST_RANGE) ** (1 - _INPUT_PART)
+    factors = inputs**_INPUT_PART / weight_part
     balanced: NDArray[np.float32] = factors / np.exp(np.log(factors).mean())
     return balanced
 

@@ -22,7 +22,7 @@ _VERSION = 3
 _DIGEST_BYTES = 32
 _PACKAGES = ("onnxruntime", "onnx")
 _POSITIONS, _WIDTH = 256, 384
-_BATCHES = ((8, 128), (16, 32), (16, 8))
+_BATCHES = ((16, 128), (32, 32), (32, 8))
 """Texts and tokens of the batches that ranges are observed on."""
 _CLS, _SEP, _FIRST_WORD, _VOCABULARY = 101, 102, 999, 30522
 
