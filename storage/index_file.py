@@ -204,6 +204,7 @@ def _description(file: Any, size: int) -> tuple[dict[str, Any], dict[str, _Secti
         raise DamagedIndexError("the description is not what was written")
     try:
         found = json.loads(text)
+        said = dict(found["said"])
         sections = {
             name: _Section(int(offset), str(kind), tuple(map(int, shape)), int(checks))
             for name, (offset, kind, shape, checks) in found["sections"].items()
@@ -219,7 +220,7 @@ def _description(file: Any, size: int) -> tuple[dict[str, Any], dict[str, _Secti
         raise DamagedIndexError("the description is not understood") from error
     if len(ends) < len(sections) or max(ends, default=0) > size:
         raise DamagedIndexError("sections lie outside the file")
-    return dict(found["said"]), sections
+    return said, sections
 
 
 def _mapped(file: Any, offset: int, size: int) -> memoryview:
