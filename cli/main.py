@@ -1,5 +1,6 @@
 """The command line's entry: one group of commands, and how a run ends."""
 
+import io
 import os
 import sys
 
@@ -57,6 +58,10 @@ def run(arguments: list[str]) -> int:
 
 def main() -> None:
     """Run the command line as a process."""
+    for stream in (sys.stdout, sys.stderr):
+        # The code page of a Windows console, or LC_ALL=C, lacks most characters of most texts.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     code = run(sys.argv[1:])
     try:
         sys.stdout.flush()

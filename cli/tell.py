@@ -1,7 +1,8 @@
 """``memnet tell``."""
 
 import json
-from datetime import datetime
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -74,4 +75,8 @@ def _show_history(told: "tuple[ToldStatement, ...]", as_json: bool) -> None:
 
 
 def _moment(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds).strftime("%Y-%m-%d %H:%M:%S")
+    moment = datetime.fromtimestamp(0, UTC) + timedelta(seconds=seconds)
+    # Windows knows the local time of some years only.
+    with suppress(OSError, OverflowError, ValueError):
+        moment = moment.astimezone()
+    return moment.strftime("%Y-%m-%d %H:%M:%S")

@@ -186,6 +186,10 @@ class WriteConfig(Settings):
     temperature: float = Field(default=0.05, gt=0)
     """Of the softmax. It changes no decision, only the weights that are reported: 0.1 above the
     floor is then about nine tenths of the attention."""
+    clock_skew: float = Field(default=3600.0, ge=0)
+    """Seconds by which the latest time in the store may lie ahead of the clock and still be taken
+    as now. Clocks that are set by network differ by less than a second, one that missed the end of
+    summer time by an hour; what is further ahead was told by a clock that was wrong."""
     capacity: int | None = Field(default=None, ge=1)
     """Most told statements to keep, those valid no longer among them; None for no limit."""
     usage_half_life: float = Field(default=30 * 86_400.0, gt=0)
@@ -236,4 +240,11 @@ class Config(Settings):
 
     def cores(self) -> int:
         """Processor cores to use."""
-        return self.threads or len(os.sched_getaffinity(0))
+        return self.threads or available_cores()
+
+
+def available_cores() -> int:
+    """Processor cores that this process may run on; all of them where nobody says which."""
+    if hasattr(os, "sched_getaffinity"):  # Linux; macOS and Windows don't tell
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

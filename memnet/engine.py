@@ -18,7 +18,7 @@ from memnet.errors import InputError, ModelError, StoreError
 from memnet.ingest import Ingest, Input, Problem, Progress
 from memnet.ingest.limits import check_text
 from memnet.ingest.statements import subject_symbol
-from memnet.keeping import Keeping, unless_damaged
+from memnet.keeping import Keeping
 from memnet.learning import Learning
 from memnet.models.choose import answers_of
 from memnet.models.reader import SPANS, LazyReader
@@ -88,18 +88,20 @@ class Engine(Keeping, Learning):
                 reader`` made, "sentences" for whole sentences, or the name or folder of an
                 extractive model of the transformers library.
             encoder: name or folder of a sentence-transformers model; None for the one that the
-                store was made with, or all-MiniLM-L6-v2 for a new one.
+                store was made with, or all-MiniLM-L6-v2 for a new one. Only a model that is named
+                here is fetched from the network, never one that the store names.
 
         Raises:
             ModelError: there is no such model or reader, or it can't be loaded.
             DeviceError: the device of the settings is not there.
-            EncoderError: there is no such encoder.
+            EncoderError: there is no such encoder, or this machine does not have the one that the
+                store was made with.
             EncoderMismatchError: the store was made with another encoder.
             StoreError: there is no store, or it can't be opened.
             DependencyError: FAISS, or the library of a named model, is not installed.
         """
         config = config or Config()
-        chosen = _encoder(encoder or _stored_encoder(path), config)
+        chosen = _encoder(encoder, config, _stored_encoder(path))
         store = MemoryStore(
             path,
             fingerprint=chosen.fingerprint,
@@ -132,7 +134,6 @@ class Engine(Keeping, Learning):
     ) -> None:
         self.close()
 
-    @unless_damaged
     def ingest(
         self,
         *inputs: Input | Iterable[Input],
@@ -154,11 +155,13 @@ class Engine(Keeping, Learning):
             on_problem: called for each input that is skipped; None logs a warning.
 
         Raises:
-            InputError: nothing at all could be used.
+            InputError: nothing at all could be used, or an input is of another type.
             StoreBusyError: another writer is at work.
             StoreError: the store can't be written.
         """
-        self._check_namespace(namespace)
+        check_text(namespace, "the namespace", self.config.limit.name)
+        for given in inputs:
+            _check_input(given, Iterable)
         run = Ingest(
             self._store,
             self._encoder.encode,
@@ -170,7 +173,6 @@ class Engine(Keeping, Learning):
         )
         return run.run(_flat(inputs))
 
-    @unless_damaged
     def write(self, text: str, *, namespace: str = "") -> WriteReport:
         """Remember what is told, comparing each sentence with what was told before.
 
@@ -193,7 +195,7 @@ class Engine(Keeping, Learning):
             StoreError: the store can't be written.
         """
         check_text(text, "the text", self.config.limit.told)
-        self._check_namespace(namespace)
+        check_text(namespace, "the namespace", self.config.limit.name)
         started = time.perf_counter()
         run = Write(self._store, self._encoder.encode, self.config.write, text, namespace)
         self._usage.save()
@@ -204,9 +206,8 @@ class Engine(Keeping, Learning):
             elapsed_ms=(time.perf_counter() - started) * 1000,
         )
 
-    @unless_damaged
     def history(self, name: str, *, namespace: str | None = None) -> tuple[ToldStatement, ...]:
-        """What was told about someone or something, in the order of times, with its validity.
+        """What was told about someone or something, in the order of telling, with its validity.
 
         Args:
             name: of whom it was told, in any case.
@@ -237,7 +238,6 @@ class Engine(Keeping, Learning):
         if isinstance(self._model, TextAnswers):
             self._reader.load_early(self.config.answer.tokens, self.config.cores())
 
-    @unless_damaged
     def ask(
         self,
         question: str,
@@ -260,14 +260,16 @@ class Engine(Keeping, Learning):
             ModelError: the model gives no numbers.
         """
         limits = self.config.limit
+        check_text(question, "the question", limits.question)
         if not question.strip():
             raise InputError("the question is empty; ask something in plain words")
-        check_text(question, "the question", limits.question)
         self._check_namespace(namespace)
         top_k = self.config.hop.evidence if top_k is None else top_k
-        if not (1 <= top_k <= limits.evidence and (hops is None or 1 <= hops <= limits.hops)):
+        if not (
+            _is_count(top_k, limits.evidence) and (hops is None or _is_count(hops, limits.hops))
+        ):
             raise InputError(
-                f"hops is {hops} and top_k is {top_k}; they must be at least 1, and at most "
+                f"hops is {hops!r} and top_k is {top_k!r}; they must be at least 1, and at most "
                 f"{limits.hops} and {limits.evidence:,}"
             )
         try:
@@ -314,11 +316,32 @@ def _stored_encoder(path: str | os.PathLike[str]) -> str | None:
     return None if made_with is None else stored_encoder_name(made_with)
 
 
-def _encoder(name: str | None, config: Config) -> Encoder:
+def _encoder(name: str | None, config: Config, stored: str | None = None) -> Encoder:
+    """The encoder that the user names, else the one that the store names, else the shipped one."""
     device = find_device(config.device)
-    if name is None:
-        return MiniLMEncoder(threads=config.cores(), eight_bits=config.eight_bits, device=device)
-    return NamedEncoder(name, device)
+    if name:
+        return NamedEncoder(name, device)
+    if stored:
+        return NamedEncoder(stored, device, fetch=False)
+    return MiniLMEncoder(threads=config.cores(), eight_bits=config.eight_bits, device=device)
+
+
+def _is_count(value: object, most: int) -> bool:
+    return isinstance(value, int) and 1 <= value <= most
+
+
+def _check_input(given: object, *others: type) -> None:
+    """Check the type of one input; values of ``others`` may stand for inputs as well.
+
+    Raises:
+        InputError: it is of another type.
+    """
+    single = isinstance(given, (str, os.PathLike, Document, Fact)) or hasattr(given, "readline")
+    if not single and not isinstance(given, others):
+        raise InputError(
+            f"an input is of type {type(given).__name__}; expected paths, open binary files, "
+            "Document and Fact values, or lists of them"
+        )
 
 
 def _flat(inputs: Iterable[Input | Iterable[Input]]) -> Iterator[Input]:
@@ -329,4 +352,6 @@ def _flat(inputs: Iterable[Input | Iterable[Input]]) -> Iterator[Input]:
         elif hasattr(given, "readline"):
             yield cast(BinaryIO, given)
         else:
-            yield from given  # pyright: ignore[reportReturnType]
+            for one in given:
+                _check_input(one)
+                yield one  # pyright: ignore[reportReturnType]

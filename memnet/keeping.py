@@ -1,39 +1,15 @@
 """What an engine does with its store as a whole: forgets, exports, describes and checks it."""
 
 import os
-from collections.abc import Callable
 from contextlib import suppress
-from functools import wraps
-from typing import Concatenate, ParamSpec, TypeVar
 
 from memnet.config import Config
 from memnet.device import find_device
 from memnet.errors import InputError, StoreError
+from memnet.ingest.limits import check_text, check_type
 from memnet.storage import MemoryStore
 from memnet.types import StoreInfo, VerifyReport
 from memnet.usage import Usage
-
-_Keeper = TypeVar("_Keeper", bound="Keeping")
-_Given = ParamSpec("_Given")
-_Result = TypeVar("_Result")
-
-
-def unless_damaged(
-    method: "Callable[Concatenate[_Keeper, _Given], _Result]",
-) -> "Callable[Concatenate[_Keeper, _Given], _Result]":
-    """Let a method that fails over a damaged store say so; any other failure stays as it is."""
-
-    @wraps(method)
-    def guarded(self: _Keeper, /, *args: _Given.args, **kwargs: _Given.kwargs) -> _Result:
-        try:
-            return method(self, *args, **kwargs)
-        except (LookupError, TypeError, ValueError, OverflowError, AttributeError) as error:
-            problem = self._damage()
-            if problem is None:
-                raise
-            raise StoreError(f"the store is damaged ({problem}); restore it from a copy") from error
-
-    return guarded
 
 
 class Keeping:
@@ -43,35 +19,36 @@ class Keeping:
     _store: MemoryStore
     _usage: Usage
 
-    @unless_damaged
-    def forget(self, *source_ids: str) -> int:
+    def forget(self, *source_ids: str, namespace: str = "") -> int:
         """Remove documents and fact files, with all that was made from them.
 
         Args:
             source_ids: ids as evidence cites them; a path may be given relative to the current
                 folder.
+            namespace: where they are; sources of the same ids elsewhere stay.
 
         Returns:
             How many slots were removed.
 
         Raises:
-            InputError: an id is not in the store; nothing is removed then.
+            InputError: an id is not in that namespace; nothing is removed then.
             StoreBusyError: another writer is at work.
         """
+        check_text(namespace, "the namespace", self.config.limit.name)
+        for given in source_ids:
+            check_type(given, "a source id")
         with self._store.writing():
-            known = self._store.known([*source_ids, *map(os.path.abspath, source_ids)])
-            names = [name if name in known else os.path.abspath(name) for name in source_ids]
-            unknown = [
-                given for given, name in zip(source_ids, names, strict=True) if name not in known
-            ]
-            if unknown:
-                raise InputError(
-                    f"no source {unknown[0]!r} is stored, so nothing was forgotten; "
-                    "source ids stand in the evidence of answers"
-                )
-            return self._store.delete(names)
+            paths = [os.path.abspath(given) for given in source_ids]
+            known = self._store.namespaces([*source_ids, *paths])
+            names: list[str] = []
+            for given, path in zip(source_ids, paths, strict=True):
+                here = [name for name in (given, path) if namespace in known.get(name, ())]
+                if not here:
+                    elsewhere = known.get(given) or known.get(path) or []
+                    raise InputError(_not_stored(given, namespace, elsewhere))
+                names.append(here[0])
+            return self._store.delete(names, namespace)
 
-    @unless_damaged
     def export(self, path: str | os.PathLike[str]) -> int:
         """Write the memory as one file, from which ``Engine.restore`` makes it again anywhere.
 
@@ -91,7 +68,6 @@ class Keeping:
             self._usage.save(wait=0)
         return self._store.export(path)
 
-    @unless_damaged
     def info(self) -> StoreInfo:
         """What the store holds."""
         counts, index = self._store.counts(), self._store.index_details()
@@ -126,9 +102,17 @@ class Keeping:
             return VerifyReport(problems=tuple(left or problems), repaired=not left)
         return VerifyReport(problems=tuple(problems), repaired=False)
 
-    def _damage(self) -> str | None:
-        """What is wrong with the rows of the store, if anything is."""
-        try:
-            return next((one for one in self._store.verify() if one.startswith("database")), None)
-        except StoreError as error:
-            return str(error)
+
+def _not_stored(source_id: str, namespace: str, elsewhere: list[str]) -> str:
+    """What is said of a source that a namespace does not hold, but others may."""
+    where = f" in namespace {namespace!r}" if namespace else ""
+    if elsewhere:
+        found = ", ".join(repr(name) for name in elsewhere)
+        return (
+            f"no source {source_id!r} is stored{where or ' in the default namespace'}, so nothing "
+            f"was forgotten; it is in namespace {found}: name that one"
+        )
+    return (
+        f"no source {source_id!r} is stored{where}, so nothing was forgotten; "
+        "source ids stand in the evidence of answers"
+    )

@@ -1,9 +1,9 @@
 """Usage: how much attention what was told gets from reads."""
 
 import threading
-import time
 from collections.abc import Mapping
 
+from memnet.clock import now
 from memnet.config import WriteConfig
 from memnet.storage import MemoryStore
 
@@ -34,11 +34,15 @@ class Usage:
             wait: seconds to wait for another writer; None for the configured time.
 
         Raises:
-            StoreBusyError, StoreError: it can't be stored now, and is kept for later.
+            StoreBusyError, StoreError: it can't be stored now, and is kept for the next call.
         """
         if not self._weights:
             return
         with self._store.writing(wait):
             with self._guard:
                 weights, self._weights = self._weights, {}
-            self._store.use(weights, time.time(), self._half_life)
+            try:
+                self._store.use(weights, now(), self._half_life)
+            except BaseException:
+                self.add(weights)
+                raise

@@ -1,12 +1,12 @@
 """Writing: what is told is compared with what was told before, and becomes one commit."""
 
 import hashlib
-import time
 from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from memnet.clock import now
 from memnet.config import WriteConfig
 from memnet.controllers.write import ToldBefore, WriteController
 from memnet.errors import InputError
@@ -52,8 +52,7 @@ class Write:
         vectors = dict(zip(texts, self._encode(texts), strict=True))
         self._encode = lambda texts: np.stack([vectors[text] for text in texts])
         with self._store.changing():
-            # A clock that was set back must not let a statement end before it began.
-            self._time = max(time.time(), self._store.latest_time())
+            self._time = _time_of_telling(self._store.latest_time(), self._config.clock_skew)
             for told in self._statements:
                 self._evict(told, self._write(told))
         return tuple(self._decisions)
@@ -89,7 +88,7 @@ class Write:
         return holder
 
     def _told_before(self, told: Statement) -> list[tuple[Slot, Statement]]:
-        """What was told about the same subject, in the order of times."""
+        """What was told about the same subject, in the order of telling."""
         found = [
             (slot, statement(slot.text, subject=slot.title))
             for slot in self._store.told(told.about, self._namespace)
@@ -126,7 +125,7 @@ class Write:
             return
         keep = () if holder is None else (holder,)
         surplus = self._store.surplus(capacity, self._time, half_life, keep)
-        for slot in self._store.fetch(surplus):
+        for slot in self._store.found(surplus):
             why = "was used least" if slot.valid_until is None else "was valid no longer"
             self._store.erase([slot.id])
             reason = f"Room is for {capacity} told statements, and this one {why}."
@@ -154,6 +153,19 @@ class Write:
                 reason=reason,
             )
         )
+
+
+def _time_of_telling(latest: float, skew: float) -> float:
+    """The time at which something is told, in seconds since the epoch.
+
+    Args:
+        latest: the latest time that the store holds.
+        skew: seconds by which it may be ahead of this machine's clock and still be taken as now,
+            so that times rise although the clocks of machines differ a little. A time further
+            ahead is of a clock that was wrong, and must not become that of all that follows.
+    """
+    current = now()
+    return latest if current < latest <= current + skew else current
 
 
 def _mask(values: Iterable[bool]) -> NDArray[np.bool_]:

@@ -12,7 +12,7 @@ import os
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeVar
@@ -24,6 +24,7 @@ from pydantic import ValidationError
 from memnet.errors import EncoderMismatchError, StoreError
 from memnet.storage.bundle_lines import BundledSlot, BundledSource, BundleHead, BundleLine
 from memnet.storage.records import Records
+from memnet.storage.row_values import damaged, lacking
 
 _FORMAT = 1
 _HEAD, _VECTORS, _DIGESTS, _SOURCES, _SLOTS = _MEMBERS = (
@@ -67,7 +68,10 @@ def write_bundle(records: Records, path: Path) -> BundleHead:
         StoreError: the file can't be written, or the rows can't be read.
     """
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    head = BundleHead.model_validate({"format": _FORMAT, **records.bundle_head()})
+    try:
+        head = BundleHead.model_validate({"format": _FORMAT, **records.bundle_head()})
+    except ValidationError as error:
+        raise damaged("a description") from error
     try:
         descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(descriptor, "wb") as file:
@@ -218,7 +222,9 @@ def _write_members(archive: zipfile.ZipFile, records: Records, head: BundleHead)
         file.write(head.model_dump_json().encode() + b"\n")
     with _member(archive, _VECTORS) as file:
         for rows in records.bundled_vectors(_ROWS):
-            for vector, _, data in rows:
+            for vector, digest, data in rows:
+                if len(data) != 4 * head.dimension or len(digest) != _DIGEST_BYTES:
+                    raise damaged("a vector")
                 places[vector] = len(places)
                 file.write(data)
     with _member(archive, _DIGESTS) as file:
@@ -227,15 +233,29 @@ def _write_members(archive: zipfile.ZipFile, records: Records, head: BundleHead)
     with _member(archive, _SOURCES) as file:
         for row in records.bundled_sources(_ROWS):
             sources[row.pop("id")] = len(sources)
-            row["metadata"] = json.loads(row["metadata"])
+            row["metadata"] = _metadata(row["metadata"])
             file.write(_json_line(row))
     with _member(archive, _SLOTS) as file:
         for row in records.bundled_slots(_ROWS):
-            row["source"] = sources[row["source"]]
-            row["vector"] = places[row["vector"]]
+            row["source"] = _place(sources, row["source"])
+            row["vector"] = _place(places, row["vector"])
             relation = row["relation_vector"]
-            row["relation_vector"] = None if relation is None else places[relation]
+            row["relation_vector"] = None if relation is None else _place(places, relation)
             file.write(_json_line(row))
+
+
+def _place(places: Mapping[int, int], row: int) -> int:
+    """The place in the bundle of a row that another refers to."""
+    if row not in places:
+        raise lacking("a row that another refers to")
+    return places[row]
+
+
+def _metadata(stored: str) -> Any:
+    try:
+        return json.loads(stored)
+    except (ValueError, RecursionError) as error:
+        raise damaged("the metadata of a source") from error
 
 
 def _member(archive: zipfile.ZipFile, name: str) -> IO[bytes]:

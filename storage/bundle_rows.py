@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from memnet.storage.row_values import stored_count, stored_rows
 from memnet.storage.slot_rows import SlotRows
 from memnet.storage.slots import Symbols
 from memnet.storage.source_rows import SourceRows
@@ -16,6 +17,10 @@ _BUNDLED = (
     "id", "source", "kind", "title", "text", "start", "end", "relation", "value", "vector",
     "relation_vector", "digest", "valid_from", "valid_until", "usage", "used",
 )  # fmt: skip
+
+
+_VECTOR = int, bytes, bytes
+_SOURCE = int, str, str, str, str, str, str, bytes
 
 
 class BundleRows(SlotRows, SourceRows):
@@ -32,14 +37,15 @@ class BundleRows(SlotRows, SourceRows):
         names = ("vectors", "sources", "slots", "last_source", "last_slot")
         return {
             "encoder": self.property("encoder"),
-            "dimension": int(self.property("dimension") or 0),
-            "told": int(self.property("told") or 0),
-            **dict(zip(names, row, strict=True)),
+            "dimension": stored_count(self.property("dimension") or 0),
+            "told": stored_count(self.property("told") or 0),
+            **dict(zip(names, map(stored_count, row), strict=True)),
         }
 
     def bundled_vectors(self, rows: int) -> Iterator[list[tuple[int, bytes, bytes]]]:
         """Id, digest and float32 numbers of all vectors, so many at a time."""
-        return self._pages("SELECT id, digest, data FROM vector WHERE id > ?", rows)
+        for page in self._pages("SELECT id, digest, data FROM vector WHERE id > ?", rows):
+            yield [(row[0], row[1], row[2]) for row in stored_rows(page, "a vector", *_VECTOR)]
 
     def bundled_sources(self, rows: int) -> Iterator[dict[str, Any]]:
         """All columns of all sources."""
@@ -47,7 +53,7 @@ class BundleRows(SlotRows, SourceRows):
             "id", "namespace", "name", "kind", "origin", "title", "metadata", "digest",
         )  # fmt: skip
         for page in self._pages(f"SELECT {', '.join(names)} FROM source WHERE id > ?", rows):
-            for row in page:
+            for row in stored_rows(page, "a source", *_SOURCE):
                 columns: dict[str, Any] = dict(zip(names, row, strict=True))
                 yield columns
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from memnet.errors import StoreError
+from memnet.storage.row_values import lacking
 from memnet.storage.schema import MIGRATIONS, SCHEMA_VERSION, foreign
 
 _UNREADABLE = (sqlite3.DatabaseError, UnicodeDecodeError)
@@ -45,20 +46,13 @@ class Connection:
                 timeout=10,
                 check_same_thread=False,
             )
-            # Before anything that could change the file.
-            self.schema_version = int(self._connection.execute("PRAGMA user_version").fetchone()[0])
-            self._check_schema(path)
-            if not read_only:
-                self._connection.execute("PRAGMA journal_mode = WAL")
-                self._connection.execute("PRAGMA synchronous = FULL")
-            self._connection.execute("PRAGMA foreign_keys = ON")
-            self._connection.execute("PRAGMA cell_size_check = ON")
-        except _UNREADABLE as error:
+        except sqlite3.DatabaseError as error:
             raise StoreError(_why_not_opened(path, read_only, error)) from error
-        self.schema_counter = int(self._only("PRAGMA schema_version")[0])
-        """Another number after each change of the schema."""
-        if self.schema_counter != trusted:
-            self._refuse_foreign_schema(path)
+        try:
+            self._prepare(path, read_only, trusted)
+        except BaseException:
+            self.close()
+            raise
 
     def close(self) -> None:
         """Close the connection, once the statement or transaction under way has ended.
@@ -132,7 +126,7 @@ class Connection:
         self.changing = True
         try:
             yield
-        except sqlite3.DatabaseError as error:
+        except _UNREADABLE as error:
             raise StoreError(
                 f"the store could not be written ({error}); nothing of this step was kept: "
                 "check free space and permissions, then run it again"
@@ -142,9 +136,26 @@ class Connection:
             self.changing = False
             self._guard.release()
 
+    def _prepare(self, path: Path, read_only: bool, trusted: int | None) -> None:
+        """Check the database and set the connection up; arguments as for the constructor."""
+        try:
+            # Before anything that could change the file.
+            self.schema_version = int(self._connection.execute("PRAGMA user_version").fetchone()[0])
+            self._check_schema(path)
+            if not read_only:
+                self._connection.execute("PRAGMA journal_mode = WAL")
+                self._connection.execute("PRAGMA synchronous = FULL")
+            self._connection.execute("PRAGMA foreign_keys = ON")
+            self._connection.execute("PRAGMA cell_size_check = ON")
+        except _UNREADABLE as error:
+            raise StoreError(_why_not_opened(path, read_only, error)) from error
+        self.schema_counter = int(self._only("PRAGMA schema_version")[0])
+        """Another number after each change of the schema."""
+        if self.schema_counter != trusted:
+            self._refuse_foreign_schema(path)
+
     def _check_schema(self, path: Path) -> None:
         if self.schema_version > SCHEMA_VERSION:
-            self.close()
             raise StoreError(
                 f"{path} has schema {self.schema_version}, this version of memnet knows schemas "
                 f"up to {SCHEMA_VERSION}; upgrade memnet to open it"
@@ -189,8 +200,15 @@ class Connection:
         return rows[0] if rows else None
 
     def _only(self, statement: str, *parameters: Any) -> tuple[Any, ...]:
-        """The row of a statement that always gives one."""
-        return self._rows(statement, *parameters)[0]
+        """The row of a statement that always gives one.
+
+        Raises:
+            StoreError: it gives none.
+        """
+        row = self._one(statement, *parameters)
+        if row is None:
+            raise lacking("a row of its own description")
+        return row
 
 
 def _address(path: Path, read_only: bool) -> str:

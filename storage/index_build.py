@@ -39,14 +39,17 @@ class IndexStamp(NamedTuple):
             DamagedIndexError: there is none.
         """
         try:
-            return cls(
+            stamp = cls(
                 int(said["mark"]),
                 str(said["fingerprint"]),
                 int(said["dimension"]),
                 int(said["slots"]),
             )
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, OverflowError) as error:
             raise DamagedIndexError("the stamp is missing") from error
+        if not -(2**63) <= stamp.mark < 2**63:
+            raise DamagedIndexError("the stamp is of no commit")
+        return stamp
 
 
 def write_part(
@@ -92,7 +95,9 @@ def saved_part(
         DamagedIndexError: the file is not what was written, or not by this version of FAISS.
     """
     ids, rows = file.checked("ids"), file.array("rows")
-    if rows.ndim != 2 or rows.shape[1] != dimension or ids.shape != rows.shape[:1]:
+    types = ids.dtype == np.int64 and rows.dtype == np.float32
+    shapes = rows.ndim == 2 and rows.shape[1] == dimension and ids.shape == rows.shape[:1]
+    if not types or not shapes:
         raise DamagedIndexError("ids and vectors don't belong together")
     if np.any(ids[1:] <= ids[:-1]):
         raise DamagedIndexError("ids are out of order")
@@ -100,11 +105,15 @@ def saved_part(
     if "codes" in file and config.kind != "flat":
         if file.said.get("faiss") != import_faiss().__version__:
             raise DamagedIndexError("another version of FAISS made the codes")
-        codes = Codes.from_arrays(dimension, len(ids), file.checked("book"), file.checked("codes"))
-        said = file.said.get("recall"), file.said.get("reread")
-        if codes is None or not isinstance(said[0], float) or not isinstance(said[1], int):
+        book, data = file.checked("book"), file.checked("codes")
+        if book.dtype != np.float32 or data.dtype != np.uint8 or not book.ndim == data.ndim == 1:
+            raise DamagedIndexError("codes are of another type")
+        codes = Codes.from_arrays(dimension, len(ids), book, data)
+        recall, wanted = file.said.get("recall"), file.said.get("reread")
+        measured = isinstance(recall, float) and 0 <= recall <= 1
+        if codes is None or not measured or not isinstance(wanted, int):
             raise DamagedIndexError("codes and vectors don't belong together")
-        reread = said[1]
+        reread = wanted
     if config.kind == "codes" or (config.kind == "auto" and len(ids) > config.exact_on_device):
         hold = None
     return Part(ids, rows, codes, lambda places: file.check("rows", places), reread, hold)
@@ -112,7 +121,7 @@ def saved_part(
 
 def of_wanted_kind(file: IndexFile, config: IndexConfig) -> bool:
     """Whether a file has codes where it would be written with them."""
-    return ("codes" in file) == _coded(len(file.array("ids")), config)
+    return ("codes" in file) == _coded(file.array("ids").size, config)
 
 
 def _coded(count: int, config: IndexConfig) -> bool:

@@ -5,6 +5,7 @@ nothing in it that a reader follows, so no content can lead one outside its arra
 """
 
 import json
+import math
 import mmap
 import os
 import zlib
@@ -21,6 +22,7 @@ _BLOCK = 1 << 16
 """Bytes under one checksum. A query that reads 200 rows the first time checks 13 MB: 5 ms."""
 _ALIGNMENT = 64
 _LONGEST_DESCRIPTION = 1 << 20
+_WINDOWS = os.name == "nt"
 Check = Callable[[NDArray[np.int64] | None], None]
 """Checks rows at some places, or all, before they are used."""
 _TYPES = {"int64": "<i8", "float32": "<f4", "uint8": "u1", "uint32": "<u4"}
@@ -39,7 +41,8 @@ class _Section(NamedTuple):
 
     @property
     def size(self) -> int:
-        return int(np.dtype(_TYPES[self.kind]).itemsize * np.prod(self.shape, dtype=np.int64))
+        # Of integers without a limit: a shape from a file must not overflow to a small size.
+        return np.dtype(_TYPES[self.kind]).itemsize * math.prod(self.shape)
 
 
 class IndexWriter:
@@ -47,7 +50,8 @@ class IndexWriter:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._file = path.open("w+b")
+        # Private until it is known who may read it: its folder may be open to others.
+        self._file = open(path, "w+b", opener=_private)  # noqa: SIM115
         self._sections: dict[str, _Section] = {}
 
     def add(
@@ -200,6 +204,7 @@ def _description(file: Any, size: int) -> tuple[dict[str, Any], dict[str, _Secti
         raise DamagedIndexError("the description is not what was written")
     try:
         found = json.loads(text)
+        said = dict(found["said"])
         sections = {
             name: _Section(int(offset), str(kind), tuple(map(int, shape)), int(checks))
             for name, (offset, kind, shape, checks) in found["sections"].items()
@@ -209,16 +214,26 @@ def _description(file: Any, size: int) -> tuple[dict[str, Any], dict[str, _Secti
             for one in sections.values()
             if min(one.offset, one.checks, *one.shape) >= 0
         ]
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (
+        ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError,
+    ) as error:  # fmt: skip
         raise DamagedIndexError("the description is not understood") from error
     if len(ends) < len(sections) or max(ends, default=0) > size:
         raise DamagedIndexError("sections lie outside the file")
-    return dict(found["said"]), sections
+    return said, sections
 
 
 def _mapped(file: Any, offset: int, size: int) -> memoryview:
+    """Bytes of a file, without reading them where that can be helped."""
     if not size:
         return memoryview(b"")
+    if _WINDOWS:
+        # Nobody may replace or remove a file there while a process maps it.
+        end = file.tell()
+        file.seek(offset)
+        data = memoryview(file.read(size))
+        file.seek(end)
+        return data
     start = offset - offset % mmap.ALLOCATIONGRANULARITY
     whole = mmap.mmap(file.fileno(), offset + size - start, access=mmap.ACCESS_READ, offset=start)
     return memoryview(whole)[offset - start :]
@@ -226,8 +241,7 @@ def _mapped(file: Any, offset: int, size: int) -> memoryview:
 
 def _array(data: memoryview, section: _Section) -> NDArray[Any]:
     kind: DTypeLike = _TYPES[section.kind]
-    count = int(np.prod(section.shape, dtype=np.int64))
-    return np.frombuffer(data, kind, count).reshape(section.shape)
+    return np.frombuffer(data, kind, math.prod(section.shape)).reshape(section.shape)
 
 
 def _checksums(data: memoryview) -> NDArray[np.uint32]:
@@ -239,7 +253,15 @@ def _blocks(size: int) -> int:
     return -(-size // _BLOCK)
 
 
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
 def _runs(process: int) -> bool:
+    """Whether a process may still be writing a file that it began."""
+    if _WINDOWS:
+        # ``os.kill`` would end it there, and a file that it has open can't be removed anyway.
+        return False
     try:
         os.kill(process, 0)
     except ProcessLookupError:

@@ -46,6 +46,7 @@ class IndexedStore(OpenedStore):
         self._config = config
         self._hold = hold
         self._stamp: IndexStamp | None = None
+        self._index: VectorIndex | None = None
         super().__init__(path, create, lock_seconds)
 
     def close(self) -> None:
@@ -54,9 +55,14 @@ class IndexedStore(OpenedStore):
         So has the writing of an index beside. A thread that goes on to use the store is told that
         it is closed.
         """
-        if self._process == os.getpid() and self._index_writer is not None:
+        own = self._process == os.getpid()
+        if own and self._index_writer is not None:
             self._index_writer.join()
         super().close()
+        # In a forked child a thread of the parent may have held the guard for ever.
+        if own:
+            with self._index_guard:
+                self._index = None
 
     @contextmanager
     def writing(self, wait: float | None = None) -> Iterator[None]:
@@ -101,7 +107,7 @@ class IndexedStore(OpenedStore):
 
     def _start_process(self) -> None:
         """As ``OpenedStore`` says, without what the parent had searched for."""
-        self._index: VectorIndex | None = None
+        self._index = None
         self._index_revision: Revision | None = None
         self._index_writer: threading.Thread | None = None
         self._index_guard = threading.RLock()
@@ -257,9 +263,6 @@ class IndexedStore(OpenedStore):
             pass
         except (StoreError, MemoryError) as error:
             _log.warning("%s; until it is, readers make up for it from the rows", error)
-        finally:
-            self._connections.remove(self._records)
-            self._records.close()
 
     def _write_current_index(self) -> None:
         """Write the index file, and forget what only older files needed."""
@@ -289,7 +292,7 @@ class IndexedStore(OpenedStore):
         stamp = IndexStamp(revision.mark, self.fingerprint, self.dimension, view.size)
         try:
             index.save(self._index_path, stamp, view)
-            same_rights(self.path)
+            same_rights(self.path, (_INDEX, _INDEX_LOCK))
         except OSError as error:
             raise StoreError(
                 f"the vector index could not be saved ({error}); the rows are safe: "

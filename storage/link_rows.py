@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memnet.storage.connection import Connection
-from memnet.storage.row_values import LISTED, in_namespace, listed
+from memnet.storage.row_values import LISTED, in_namespace, listed, stored_links, stored_rows
 
 
 class LinkRows(Connection):
@@ -19,7 +19,7 @@ class LinkRows(Connection):
             "AND EXISTS (SELECT 1 FROM link WHERE link.subject = symbol.id)",
             listed(names),
         )
-        return dict(rows)
+        return dict(stored_rows(rows, "a symbol", str, int))
 
     def outgoing(self, subjects: Iterable[int], namespace: str | None) -> NDArray[np.int64]:
         """Symbol, relation and number of facts [G, 3] int64 of each relation of some symbols."""
@@ -30,7 +30,7 @@ class LinkRows(Connection):
             listed(subjects),
             *parameters,
         )
-        return np.array(rows, np.int64).reshape(-1, 3)
+        return stored_links(rows, symbols=[0])
 
     def followed(
         self, pairs: Iterable[tuple[int, int]], namespace: str | None
@@ -44,9 +44,9 @@ class LinkRows(Connection):
             listed(pairs),
             *parameters,
         )
-        return np.array(rows, np.int64).reshape(-1, 3)
+        return stored_links(rows, symbols=[1])
 
     def all_links(self) -> NDArray[np.int64]:
         """Subject, relation and object [M, 3] int64 of all facts, in this order, each once."""
         rows = self._rows("SELECT DISTINCT subject, relation, object FROM link ORDER BY 1, 2, 3")
-        return np.array(rows, np.int64).reshape(-1, 3)
+        return stored_links(rows, symbols=[0, 2])

@@ -3,14 +3,15 @@
 import os
 import stat
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from filelock import BaseFileLock, FileLock, Timeout
 
 from memnet.errors import StoreBusyError, StoreError
 from memnet.storage.records import Records
+from memnet.storage.thread_connections import ThreadConnections, keep_inherited
 
 DATABASE = "memory.sqlite3"
 _LOCK = "writer.lock"
@@ -37,10 +38,6 @@ class OpenedStore:
         self._closed = False
         self._file_lock: BaseFileLock
         self._changing: bool
-        self._inherited: list[object] = []
-        self._connections: list[Records] = []
-        self._trusted: int | None = None
-        """The counter of the schema that was found to be memnet's own."""
         self._start_process()
 
     def close(self) -> None:
@@ -49,10 +46,7 @@ class OpenedStore:
         A thread that goes on to use the store is told that it is closed.
         """
         self._closed = True
-        if self._process == os.getpid():
-            for records in self._connections:
-                records.close()
-            self._connections.clear()
+        self._connections.close()
 
     @contextmanager
     def reading(self) -> Iterator[None]:
@@ -64,22 +58,14 @@ class OpenedStore:
     def _records(self) -> Records:
         """The calling thread's own connection."""
         self._check_open()
-        records: Records | None = getattr(self._local, "records", None)
-        if records is None:
-            # What is compared with the schema is the same for all connections, until it changes.
-            records = Records(
-                self.path / DATABASE, read_only=self._read_only, trusted=self._trusted
-            )
-            self._trusted = records.schema_counter
-            self._local.records = records
-            self._connections.append(records)
-        return records
+        return self._connections.records()
 
     def _check_open(self) -> None:
         """See that the store is open, and that nothing is used that a parent process left."""
         if self._closed:
             raise StoreError(f"the store {self.path} is closed; open it again")
         if self._process != os.getpid():
+            keep_inherited(self._file_lock)
             self._start_process()
 
     def _start_process(self) -> None:
@@ -88,10 +74,7 @@ class OpenedStore:
         Those of a parent are kept out of use and never closed: the parent uses them, and any of its
         threads may have held a lock when the process was forked.
         """
-        if self._connections:
-            self._inherited += [*self._connections, self._file_lock]
-        self._connections = []
-        self._local = threading.local()
+        self._connections = ThreadConnections(self.path / DATABASE, read_only=self._read_only)
         self._write_guard = threading.RLock()
         self._file_lock = FileLock(self.path / _LOCK, mode=0o600)
         self._writer_depth = 0
@@ -136,17 +119,26 @@ def _check_folder(path: Path, create: bool) -> None:
             f"{path} holds other files and no memnet store; choose a new or an empty folder"
         )
     try:
-        path.mkdir(parents=True, exist_ok=True)
-        path.chmod(0o700)
+        if not path.is_dir():
+            path.mkdir(parents=True, exist_ok=True)
+            path.chmod(0o700)
         # Made here, since SQLite would leave who may read it to the umask; its log follows it.
         os.close(os.open(path / DATABASE, os.O_RDWR | os.O_CREAT, 0o600))
     except OSError as error:
         raise StoreError(f"the store folder {path} can't be made: {error}") from error
 
 
-def same_rights(folder: Path) -> None:
-    """Let whoever may read the rows of a store read its other files, and nobody else."""
+def same_rights(folder: Path, names: Iterable[str]) -> None:
+    """Let whoever may read the rows of a store read these files of it, and nobody else.
+
+    Args:
+        folder: of the store. What else lies in it is its owner's.
+        names: of files that memnet makes there; one that is not there now is passed over.
+    """
     rights = stat.S_IMODE((folder / DATABASE).stat().st_mode)
-    for file in folder.iterdir():
-        if file.is_file() and stat.S_IMODE(file.stat().st_mode) != rights:
-            file.chmod(rights)
+    for name in (_LOCK, *names):
+        # Another process may replace or remove it at any time.
+        with suppress(FileNotFoundError):
+            file = folder / name
+            if stat.S_IMODE(file.stat().st_mode) != rights:
+                file.chmod(rights)

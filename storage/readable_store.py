@@ -1,6 +1,7 @@
 """What is read from a store."""
 
 import os
+import stat
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from memnet.storage.bundle import write_bundle
 from memnet.storage.index_file import DamagedIndexError
 from memnet.storage.indexed_store import IndexedStore
+from memnet.storage.row_values import lacking
 from memnet.storage.slots import (
     Hits,
     Keys,
@@ -85,6 +87,28 @@ class ReadableStore(IndexedStore):
     def fetch(self, ids: Sequence[int]) -> list[Slot]:
         """The slots with these ids, in their order, valid or not; others are left out."""
         return self._records.slots([int(slot) for slot in ids])
+
+    def found(self, ids: Sequence[int]) -> list[Slot]:
+        """The slots with these ids, in their order, which a search of the same commit found.
+
+        Raises:
+            StoreError: one is not stored, though something in the store refers to it.
+        """
+        slots = self.fetch(ids)
+        if len(slots) != len(ids):
+            raise lacking("a slot that its indexes refer to")
+        return slots
+
+    def found_keys(self, ids: Sequence[int]) -> Keys:
+        """Key vectors of the slots with these ids, which a search of the same commit found.
+
+        Raises:
+            StoreError: as ``found``.
+        """
+        keys = self.keys(ids)
+        if len(keys.ids) != len(ids):
+            raise lacking("a slot that its indexes refer to")
+        return keys
 
     def last_passages(self, limit: int, namespace: str | None = None) -> list[Slot]:
         """The last ``limit`` passages that are valid now, in the order in which they were told.
@@ -168,7 +192,7 @@ class ReadableStore(IndexedStore):
         return [digest.hex() for digest in digests], vectors
 
     def told(self, symbol: str, namespace: str | None = None) -> list[Slot]:
-        """Told statements about a symbol, those that ended as well, in the order of their times."""
+        """Told statements about a symbol, those that ended as well, as they were told."""
         return self._records.told(symbol, namespace)
 
     def relation_vectors(self, ids: Sequence[int]) -> NDArray[np.float32]:
@@ -183,9 +207,9 @@ class ReadableStore(IndexedStore):
         """Digest and origin of those of the named sources that are stored."""
         return self._records.source_states(names, namespace)
 
-    def known(self, names: Iterable[str]) -> set[str]:
-        """Those of the names that are sources in some namespace."""
-        return self._records.existing_names(names)
+    def namespaces(self, names: Iterable[str]) -> dict[str, list[str]]:
+        """For those of the names that are sources, the namespaces in which they are, in order."""
+        return self._records.namespaces(names)
 
     def counts(self) -> StoreCounts:
         """How much is stored."""
@@ -198,7 +222,7 @@ class ReadableStore(IndexedStore):
 
     def size_in_bytes(self) -> int:
         """Bytes that the store takes on disk."""
-        return sum(file.stat().st_size for file in self.path.iterdir() if file.is_file())
+        return sum(_size(file) for file in self.path.iterdir())
 
     def export(self, path: str | os.PathLike[str]) -> int:
         """Write everything as one bundle, of one commit; returns how many slots it holds.
@@ -208,6 +232,15 @@ class ReadableStore(IndexedStore):
         """
         with self._records.snapshot():
             return write_bundle(self._records, Path(path)).slots
+
+
+def _size(path: Path) -> int:
+    """Bytes of a file; none of a folder, or of a file that was replaced or removed meanwhile."""
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        return 0
+    return status.st_size if stat.S_ISREG(status.st_mode) else 0
 
 
 def _hits(ids: Sequence[int], scores: Sequence[float], width: int) -> Hits:

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import stat
 from pathlib import Path
 from tempfile import mkdtemp
 
@@ -65,8 +66,17 @@ def import_bundle(
                     restore_rows(store._records, reader)
             finally:
                 store.close()
-        part.rename(folder)
+        _put(part, folder)
     except OSError as error:
         raise StoreError(f"the store {folder} can't be put in its place: {error}") from error
     finally:
         shutil.rmtree(part, ignore_errors=True)
+
+
+def _put(part: Path, folder: Path) -> None:
+    """Give a store the place and the rights of an empty folder, if there is one."""
+    if folder.exists():
+        part.chmod(stat.S_IMODE(folder.stat().st_mode))
+        # Windows renames nothing to the name of a folder that is there.
+        folder.rmdir()
+    part.rename(folder)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from memnet.storage.connection import Connection
-from memnet.storage.row_values import stored_integer
+from memnet.storage.row_values import stored_integer, stored_rows
 from memnet.storage.slots import Changes, Revision
 
 
@@ -35,7 +35,7 @@ class RevisionRows(Connection):
         removed = self._rows("SELECT slot FROM gone WHERE generation > ?", revision.generation)
         return Changes(
             np.fromiter((row[0] for row in added), np.int64),
-            np.fromiter((row[0] for row in removed), np.int64),
+            np.fromiter((row[0] for row in stored_rows(removed, "a slot", int)), np.int64),
         )
 
     def forget_revisions(self, before: Revision) -> None:

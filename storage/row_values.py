@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,13 @@ SLOT_COLUMNS = """slot.id, slot.kind, source.name, source.namespace, slot.title,
     slot.start, slot.end, slot.relation, slot.value, slot.valid_from, slot.valid_until"""
 LISTED = "IN (SELECT value FROM json_each(?))"
 _SLOT_TYPES = (int, str, str, str, str, str, int, int, str, str)
-_LATEST = 1e11
+LATEST = 1e11
 """Seconds since the epoch: some 3,000 years."""
+_HIGHEST = 2**62
+"""No number that memnet counts up comes near, and the numbers after it fit into 64 bits."""
+_HIGHEST_SYMBOL = 2**40
+"""Symbols are numbered one after the other, so a store of any size stays below. Hops over facts
+calculate with these numbers, and higher ones would overflow."""
 
 
 def stored_slot(row: tuple[Any, ...]) -> Slot:
@@ -30,7 +36,7 @@ def stored_slot(row: tuple[Any, ...]) -> Slot:
         tuple(map(type, row[:10])) != _SLOT_TYPES
         or slot.kind not in ("passage", "fact", "reverse")
         or len(slot.text) != slot.end - slot.start
-        or not all(isinstance(time, float) and 0 <= time <= _LATEST for time in times)
+        or not all(isinstance(time, float) and 0 <= time <= LATEST for time in times)
     ):
         raise damaged(f"slot {slot.id!r}")
     return slot
@@ -54,12 +60,79 @@ def stored_integer(value: object) -> int:
     """A number that stands in a column of any type.
 
     Raises:
-        StoreError: it is none.
+        StoreError: it is none, or too large to have been counted.
     """
     try:
-        return int(str(value))
+        number = int(str(value))
     except ValueError as error:
         raise damaged("a number") from error
+    if not -(2**63) <= number < 2**63:
+        raise damaged("a number")
+    return number
+
+
+def stored_count(value: object) -> int:
+    """A number that memnet counts up from zero: of an id, or of names given.
+
+    Raises:
+        StoreError: it is none.
+    """
+    number = stored_integer(value)
+    if not 0 <= number <= _HIGHEST:
+        raise damaged("a number")
+    return number
+
+
+def stored_time(value: object) -> float:
+    """Seconds since the epoch.
+
+    Raises:
+        StoreError: it is another value, or far in the future.
+    """
+    if not isinstance(value, float) or not 0 <= value <= LATEST:
+        raise damaged("a time")
+    return value
+
+
+def stored_rows(
+    rows: Sequence[tuple[Any, ...]], what: str, *types: type
+) -> Sequence[tuple[Any, ...]]:
+    """Rows whose columns hold values of these types, as their schema says but SQLite lets pass.
+
+    Raises:
+        StoreError: one holds another.
+    """
+    for row in rows:
+        if tuple(map(type, row)) != types:
+            raise damaged(what)
+    return rows
+
+
+def stored_links(rows: Sequence[tuple[Any, ...]], symbols: Sequence[int]) -> NDArray[np.int64]:
+    """Rows of three integers as [M, 3] int64.
+
+    Args:
+        rows: of what facts lead from and to.
+        symbols: which of the columns hold symbols.
+
+    Raises:
+        StoreError: one holds another value, or what can't be the number of a symbol.
+    """
+    # So many rows are read here that one pass in C over all values is worth its line.
+    if not {*map(type, chain.from_iterable(rows))} <= {int}:
+        raise damaged("a link")
+    found = np.array(rows, np.int64).reshape(-1, 3)
+    chosen = found[:, list(symbols)]
+    if bool(((chosen < 1) | (chosen > _HIGHEST_SYMBOL)).any()):
+        raise damaged("a link")
+    return found
+
+
+def lacking(what: str) -> StoreError:
+    """The error of a row that must be there and is not."""
+    return StoreError(
+        f"the store lacks {what}; run 'memnet verify' on it, or restore it from a copy"
+    )
 
 
 def damaged(what: str) -> StoreError:

@@ -1,6 +1,9 @@
 """Which sources a run of an ingest has met, kept on disk."""
 
+import os
+
 from memnet.storage.connection import Connection
+from memnet.storage.row_values import stored_rows
 
 
 class RunRows(Connection):
@@ -26,11 +29,14 @@ class RunRows(Connection):
         """Origins of the sources of a file, or of those below a folder, that were not met."""
         found = "SELECT name, origin FROM source WHERE namespace = ?1 AND"
         new = "name NOT IN (SELECT name FROM temp.met)"
-        # A folder's files lie between its name with "/" and with the next character, "0".
+        # A folder's files lie between its name with a separator and with the next character.
+        below = origin.rstrip(os.sep) + os.sep
         rows = self._rows(
             f"{found} origin = ?2 AND {new} "
-            f"UNION ALL {found} origin > ?2 || '/' AND origin < ?2 || '0' AND {new}",
+            f"UNION ALL {found} origin > ?3 AND origin < ?4 AND {new}",
             namespace,
             origin,
+            below,
+            below[:-1] + chr(ord(below[-1]) + 1),
         )
-        return dict(rows)
+        return dict(stored_rows(rows, "a source", str, str))

@@ -10,8 +10,10 @@ from memnet.storage.row_values import (
     LISTED,
     SLOT_COLUMNS,
     grouped,
+    lacking,
     listed,
     stored_integer,
+    stored_rows,
     stored_slot,
     stored_vectors,
 )
@@ -66,7 +68,7 @@ class SlotRows(Connection):
             f"FROM slot JOIN vector ON vector.id = slot.vector WHERE slot.id {LISTED}",
             listed(ids),
         )
-        found = {row[0]: row for row in rows}
+        found = {row[0]: row for row in stored_rows(rows, "a key", int, int, bytes, str)}
         present = [found[slot] for slot in ids if slot in found]
         return Keys(
             np.array([row[0] for row in present], np.int64),
@@ -88,10 +90,16 @@ class SlotRows(Connection):
     def vectors(
         self, ids: Sequence[int], dimension: int
     ) -> tuple[list[bytes], NDArray[np.float32]]:
-        """Digests and vectors [K, D] float32 by their ids, in this order."""
+        """Digests and vectors [K, D] float32 by their ids, in this order.
+
+        Raises:
+            StoreError: one is not there, though a row refers to it.
+        """
         rows = self._rows(f"SELECT id, digest, data FROM vector WHERE id {LISTED}", listed(ids))
-        found = {row[0]: row[1:] for row in rows}
-        present = [found[vector] for vector in ids if vector in found]
+        found = {row[0]: row[1:] for row in stored_rows(rows, "a vector", int, bytes, bytes)}
+        if not found.keys() >= set(ids):
+            raise lacking("the vector of a relation")
+        present = [found[vector] for vector in ids]
         return [row[0] for row in present], stored_vectors([row[1] for row in present], dimension)
 
     def dense_ids(self) -> NDArray[np.int64]:
@@ -121,7 +129,7 @@ class SlotRows(Connection):
         """Valid slots about each named symbol: at most ``limit`` passages, and facts a relation."""
         rows = self._rows(
             """SELECT name, slot FROM (
-                SELECT symbol.name, slot_key.slot,
+                SELECT symbol.name, slot.id AS slot,
                     row_number() OVER (
                         PARTITION BY symbol.id,
                             CASE slot.kind WHEN 'passage' THEN 0 ELSE slot.vector END
@@ -155,7 +163,7 @@ class SlotRows(Connection):
                     )
                 ) AS mentions FROM symbol WHERE name IN (SELECT value FROM json_each(?1))
             )
-            SELECT known.name, mention.slot FROM known
+            SELECT known.name, slot.id FROM known
             JOIN mention ON mention.symbol = known.id JOIN slot ON slot.id = mention.slot
             WHERE known.mentions <= ?2 AND slot.kind = 'passage' AND slot.valid_until IS NULL
             {within} ORDER BY mention.slot""",
@@ -176,10 +184,11 @@ class SlotRows(Connection):
                 "ORDER BY 1, 2",
                 chosen,
             )
-            for slot, name in rows:
+            for slot, name in stored_rows(rows, "a symbol", int, str):
                 found.setdefault(slot, Symbols([], []))[place].append(name)
         return found
 
     def symbol_names(self, ids: Iterable[int]) -> dict[int, str]:
         """The names of symbols."""
-        return dict(self._rows(f"SELECT id, name FROM symbol WHERE id {LISTED}", listed(ids)))
+        rows = self._rows(f"SELECT id, name FROM symbol WHERE id {LISTED}", listed(ids))
+        return dict(stored_rows(rows, "a symbol", int, str))

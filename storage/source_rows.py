@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memnet.storage.connection import Connection
-from memnet.storage.row_values import LISTED, listed
+from memnet.storage.row_values import LISTED, listed, stored_count, stored_rows
 from memnet.storage.slots import DigestedSlot, NewSource, SourceState
 
 
@@ -23,12 +23,16 @@ class SourceRows(Connection):
         )
         return {name: SourceState(digest, origin) for name, digest, origin in rows}
 
-    def existing_names(self, names: Iterable[str]) -> set[str]:
-        """Those of the names that are sources in some namespace."""
-        return {
-            row[0]
-            for row in self._rows(f"SELECT name FROM source WHERE name {LISTED}", listed(names))
-        }
+    def namespaces(self, names: Iterable[str]) -> dict[str, list[str]]:
+        """For those of the names that are sources, the namespaces in which they are, in order."""
+        rows = self._rows(
+            f"SELECT name, namespace FROM source WHERE name {LISTED} ORDER BY name, namespace",
+            listed(names),
+        )
+        found: dict[str, list[str]] = {}
+        for name, namespace in stored_rows(rows, "a source", str, str):
+            found.setdefault(name, []).append(namespace)
+        return found
 
     def missing_vectors(self, digests: Iterable[bytes]) -> set[bytes]:
         """Those of the digests for which no vector is stored."""
@@ -77,24 +81,18 @@ class SourceRows(Connection):
         if not ids:
             return
         chosen = listed(ids)
-        symbols = listed(
-            row[0]
-            for row in self._rows(
-                f"SELECT symbol FROM slot_key WHERE slot {LISTED} "
-                f"UNION SELECT symbol FROM mention WHERE slot {LISTED}",
-                chosen,
-                chosen,
-            )
+        symbols = self._numbers(
+            f"SELECT symbol FROM slot_key WHERE slot {LISTED} "
+            f"UNION SELECT symbol FROM mention WHERE slot {LISTED}",
+            chosen,
+            chosen,
         )
-        vectors = listed(
-            row[0]
-            for row in self._rows(
-                f"SELECT vector FROM slot WHERE id {LISTED} "
-                "UNION SELECT relation_vector FROM slot "
-                f"WHERE id {LISTED} AND relation_vector IS NOT NULL",
-                chosen,
-                chosen,
-            )
+        vectors = self._numbers(
+            f"SELECT vector FROM slot WHERE id {LISTED} "
+            "UNION SELECT relation_vector FROM slot "
+            f"WHERE id {LISTED} AND relation_vector IS NOT NULL",
+            chosen,
+            chosen,
         )
         for table in ("link", "slot_key"):
             self._connection.execute(f"DELETE FROM {table} WHERE slot {LISTED}", (chosen,))
@@ -130,6 +128,11 @@ class SourceRows(Connection):
         self._connection.execute(f"DELETE FROM source WHERE id {LISTED}", (listed(chosen),))
         return slots
 
+    def _numbers(self, statement: str, *parameters: str) -> str:
+        """Numbers of rows that a statement finds, as ``LISTED`` takes them."""
+        rows = stored_rows(self._rows(statement, *parameters), "the number of a row", int)
+        return listed(row[0] for row in rows)
+
     def _put_source_row(self, source: NewSource) -> int:
         row = self._only(
             """INSERT INTO source (namespace, name, kind, origin, title, metadata, digest)
@@ -151,7 +154,7 @@ class SourceRows(Connection):
     def _add_slots(self, source_id: int, items: Sequence[DigestedSlot]) -> list[int]:
         """Add slots to a source; returns their ids, which no slot ever had."""
         row = self._one("SELECT seq FROM sqlite_sequence WHERE name = 'slot'")
-        first = 1 if row is None else int(row[0]) + 1
+        first = 1 if row is None else stored_count(row[0]) + 1
         ids = list(range(first, first + len(items)))
         self._connection.executemany(
             """INSERT INTO slot (id, source, kind, title, text, start, end, relation, value, vector,

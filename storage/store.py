@@ -58,7 +58,11 @@ class MemoryStore(ReadableStore):
         super().__init__(
             Path(path), fingerprint, dimension, create, lock_seconds, config or StoreConfig(), hold
         )
-        self._prepare()
+        try:
+            self._prepare()
+        except BaseException:
+            self.close()
+            raise
 
     @contextmanager
     def changing(self) -> Iterator[None]:
@@ -122,7 +126,10 @@ class MemoryStore(ReadableStore):
             return self._records.put_source(source, with_digests(source.slots))[0]
 
     def end(self, ids: Sequence[int], at: float) -> None:
-        """Close the validity of told slots: they can be fetched, and are found no more."""
+        """Close the validity of told slots: they can be fetched, and are found no more.
+
+        One that began later than ``at``, by a clock that ran ahead, ends as it begins.
+        """
         with self.changing():
             self._records.end_slots(ids, at)
 

@@ -9,10 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memnet.storage.connection import Connection
-from memnet.storage.row_values import LISTED, damaged, listed
+from memnet.storage.row_values import LISTED, damaged, listed, stored_rows
 
 _SEARCHED_TEXTS = "FROM slot WHERE kind <> 'reverse' AND valid_until IS NULL"
 _NONE = np.empty(0, np.int64)
+_MOST_BYTES = 7
+"""Of a number after its last: 56 bits are more than the tokens of any store."""
 
 
 class Tokenizer:
@@ -56,6 +58,9 @@ class TextRows(Connection):
         """Open the database, as ``Connection`` says."""
         self._tokenizer: Tokenizer | None = None
         super().__init__(path, read_only=read_only, trusted=trusted)
+
+    def _prepare(self, path: Path, read_only: bool, trusted: int | None) -> None:
+        super()._prepare(path, read_only, trusted)
         self._rows(
             "CREATE VIRTUAL TABLE temp.slot_token USING fts5vocab(main, slot_text, instance)"
         )
@@ -86,7 +91,7 @@ class TextRows(Connection):
             *parameters,
             *([] if namespace is None else [namespace]),
         )
-        return [(int(slot), float(score)) for slot, score in rows]
+        return _scored(rows)
 
     def tokens(self, words: Sequence[str]) -> list[list[str]]:
         """What the text search makes of each word: one token of most."""
@@ -114,10 +119,11 @@ class TextRows(Connection):
         """Texts that hold tokens in a row, by id, and their BM25; None where over ``most`` do."""
         if self._too_many(words, most):
             return None
-        return self._rows(
+        rows = self._rows(
             "SELECT rowid, -rank FROM slot_text WHERE slot_text MATCH ? ORDER BY rowid",
             f'"{words}"',
         )
+        return _scored(rows)
 
     def text_sizes(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
         """Tokens of each of the texts with rising ids [P] int64: [P] int64.
@@ -187,6 +193,11 @@ class TextRows(Connection):
         return int(row[0]) > most
 
 
+def _scored(rows: Sequence[tuple[Any, ...]]) -> list[tuple[int, float]]:
+    """Ids and BM25, which has no value where the text search has lost the lengths of texts."""
+    return [(slot, score) for slot, score in stored_rows(rows, "a text search", int, float)]
+
+
 def _text_numbers(blobs: Sequence[Any]) -> NDArray[np.int64]:
     """The numbers in blobs of the text search, one after the other: [N] int64.
 
@@ -203,5 +214,7 @@ def _text_numbers(blobs: Sequence[Any]) -> NDArray[np.int64]:
         return np.empty(0, np.int64)
     data = data[: ends[-1] + 1]
     following = np.repeat(ends, np.diff(ends, prepend=-1)) - np.arange(len(data))
+    if following.max() > _MOST_BYTES:
+        raise damaged("the size of a text")
     parts = (data & 127).astype(np.int64) << (7 * following)
     return np.add.reduceat(parts, np.concatenate([[0], ends[:-1] + 1]))

@@ -1,8 +1,19 @@
 """What was told: its times, its end and its usage."""
 
+import math
 from collections.abc import Iterable, Sequence
+from typing import Any
 
-from memnet.storage.row_values import LISTED, SLOT_COLUMNS, listed, stored_integer, stored_slot
+from memnet.storage.row_values import (
+    LISTED,
+    SLOT_COLUMNS,
+    damaged,
+    listed,
+    stored_count,
+    stored_rows,
+    stored_slot,
+    stored_time,
+)
 from memnet.storage.slots import Slot, Usage
 from memnet.storage.source_rows import SourceRows
 
@@ -12,19 +23,22 @@ class ToldRows(SourceRows):
 
     def new_told_name(self) -> str:
         """A source name for something told that no source has, or had for something told."""
-        number = stored_integer(self.property("told") or 0) + 1
-        while self.existing_names([f"told/{number}"]):
+        number = stored_count(self.property("told") or 0) + 1
+        while self.namespaces([f"told/{number}"]):
             number += 1
         self.set_property("told", str(number))
         return f"told/{number}"
 
     def told(self, symbol: str, namespace: str | None) -> list[Slot]:
-        """Told statements about a symbol, those that ended as well, in the order of their times."""
+        """Told statements about a symbol, those that ended as well, as they were told.
+
+        Ids rise in that order, whatever the clock said.
+        """
         rows = self._rows(
             f"""SELECT {SLOT_COLUMNS} FROM symbol JOIN slot_key ON slot_key.symbol = symbol.id
             JOIN slot ON slot.id = slot_key.slot JOIN source ON source.id = slot.source
             WHERE symbol.name = ?1 AND slot.valid_from IS NOT NULL
-            AND (?2 IS NULL OR source.namespace = ?2) ORDER BY slot.valid_from, slot.id""",
+            AND (?2 IS NULL OR source.namespace = ?2) ORDER BY slot.id""",
             symbol,
             namespace,
         )
@@ -36,12 +50,15 @@ class ToldRows(SourceRows):
             "SELECT (SELECT max(valid_from) FROM slot WHERE valid_from IS NOT NULL), "
             "(SELECT max(valid_until) FROM slot WHERE valid_until IS NOT NULL)"
         )
-        return max(float(value or 0) for value in row)
+        return max((stored_time(value) for value in row if value is not None), default=0.0)
 
     def end_slots(self, ids: Iterable[int], at: float) -> list[int]:
-        """Close the validity of those of the slots that were told and are valid; returns them."""
+        """Close the validity of those of the slots that were told and are valid; returns them.
+
+        What began later than ``at``, by a clock that ran ahead, ends as it begins.
+        """
         rows = self._rows(
-            f"UPDATE slot SET valid_until = ? WHERE id {LISTED} "
+            f"UPDATE slot SET valid_until = max(?, valid_from) WHERE id {LISTED} "
             "AND valid_from IS NOT NULL AND valid_until IS NULL RETURNING id",
             at,
             listed(ids),
@@ -51,6 +68,7 @@ class ToldRows(SourceRows):
     def erase_slots(self, ids: Sequence[int]) -> None:
         """Delete slots, and told sources that have no slot left."""
         sources = self._rows(f"SELECT DISTINCT source FROM slot WHERE id {LISTED}", listed(ids))
+        stored_rows(sources, "a source", int)
         self.delete_slots(ids)
         self._connection.execute(
             f"DELETE FROM source WHERE id {LISTED} AND kind = 'told' "
@@ -65,7 +83,7 @@ class ToldRows(SourceRows):
             "AND (?1 IS NULL OR id IN (SELECT value FROM json_each(?1))) ORDER BY id",
             None if ids is None else listed(ids),
         )
-        return [Usage(slot, usage, used, until is None) for slot, usage, used, until in rows]
+        return [_usage(row) for row in rows]
 
     def set_usage(self, usages: Iterable[tuple[int, float]], at: float) -> None:
         """Set the usage of slots, as (id, usage), at this time."""
@@ -73,3 +91,10 @@ class ToldRows(SourceRows):
             "UPDATE slot SET usage = ?, used = ? WHERE id = ?",
             ((usage, at, slot) for slot, usage in usages),
         )
+
+
+def _usage(row: tuple[Any, ...]) -> Usage:
+    slot, usage, used, until = row
+    if not isinstance(usage, float) or not 0 <= usage < math.inf:
+        raise damaged(f"the usage of slot {slot}")
+    return Usage(slot, usage, stored_time(used), until is None)

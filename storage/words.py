@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memnet.config import StoreConfig
+from memnet.storage.row_values import damaged
 from memnet.storage.slots import Revision
 
 _K1, _B = 1.2, 0.75
@@ -304,7 +305,13 @@ def _cost(found: _Found) -> int:
 
 
 def _rarity(holding: int, texts: int) -> float:
-    """What a word weighs that so many of the texts hold."""
+    """What a word weighs that so many of the texts hold.
+
+    Raises:
+        StoreError: the text search says that there are fewer texts.
+    """
+    if holding > texts:
+        raise damaged("a text search")
     rarity = math.log((texts - holding + 0.5) / (holding + 0.5))
     return rarity if rarity > 0 else _LEAST_RARITY
 

@@ -104,7 +104,7 @@ class ExactStore:
             and slot.valid_from is not None
             and namespace in (None, source.namespace)
         ]
-        return sorted(self.fetch(found), key=lambda slot: (slot.valid_from or 0.0, slot.id))
+        return sorted(self.fetch(found), key=lambda slot: slot.id)
 
     def latest_time(self) -> float:
         told = [slot.valid_from or 0.0 for _, slot, _ in self._slots.values()]

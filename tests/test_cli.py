@@ -109,6 +109,14 @@ def test_a_life_of_a_store(tmp_path: Path) -> None:
     )
     assert gone.stdout == "2 forgotten, 2 slots removed.\n"
     assert "no source 'b' is stored" in _error(run("forget", "b", store=store))
+    apart = run("ingest", "-", "--namespace", "x", store=store, given='{"id": "c", "text": "Two."}')
+    assert apart.returncode == 0
+    refused = _error(run("forget", "c", store=store))
+    assert "no source 'c' is stored in the default namespace" in refused
+    assert "it is in namespace 'x': name that one" in refused
+    assert run("forget", "c", "--namespace", "x", store=store).stdout == (
+        "1 forgotten, 1 slots removed.\n"
+    )
     answer = _result(run("ask", "Which lamp is electric?", "--json", store=store))
     assert (answer["answer"], answer["abstained"], answer["evidence"]) == (None, True, [])
 

@@ -1,9 +1,11 @@
 """One writer, many readers: threads and processes, forked and spawned, see whole commits."""
 
+import gc
 import json
 import multiprocessing
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -262,6 +264,124 @@ def test_closing_while_others_read_tells_them(tmp_path: Path) -> None:
             assert "open it again" in str(error)
         with pytest.raises(StoreError, match="is closed; open it again"):
             put_round(store, 1)
+
+
+_DESCRIPTORS = Path("/proc/self/fd")
+_counted = pytest.mark.skipif(
+    not _DESCRIPTORS.exists(), reason="only Linux lists the files that a process has open"
+)
+
+
+def _open_files() -> int:
+    return len(list(_DESCRIPTORS.iterdir()))
+
+
+@_counted
+def test_ten_thousand_short_threads_leave_no_file_open(tmp_path: Path) -> None:
+    with closing(killed.open_store(tmp_path / "store")) as store:
+        put_round(store, 0)
+
+        def ask_in_threads(count: int) -> None:
+            for _ in range(count):
+                thread = threading.Thread(target=store.counts)
+                thread.start()
+                thread.join()
+
+        # While a connection reads, SQLite keeps one file of another for the next that opens it.
+        ask_in_threads(5)
+        before = _open_files()
+        ask_in_threads(10_000)
+        assert _open_files() == before
+        assert read_round(store) == 0
+
+
+@_counted
+def test_closing_closes_the_connections_of_threads_that_live(tmp_path: Path) -> None:
+    at_first = _open_files()
+    store = killed.open_store(tmp_path / "store")
+    put_round(store, 0)
+    read, ended = threading.Barrier(5, timeout=20), threading.Barrier(5, timeout=20)
+
+    def live() -> None:
+        read_round(store)
+        read.wait()
+        ended.wait()
+
+    threads = [threading.Thread(target=live) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    read.wait()
+    assert _open_files() > at_first + 4
+    store.close()
+    assert _open_files() == at_first
+    ended.wait()
+    for thread in threads:
+        thread.join()
+    assert _open_files() == at_first
+
+
+def test_a_thread_that_ends_in_a_forked_child_closes_nothing_of_its_parent(tmp_path: Path) -> None:
+    with closing(killed.open_store(tmp_path / "store")) as store:
+        put_round(store, 0)
+        reading, stop = threading.Barrier(2, timeout=20), threading.Event()
+        wrong: list[BaseException] = []
+
+        def read() -> None:
+            try:
+                with store.reading():
+                    assert read_round(store) == 0
+                    reading.wait()
+                    stop.wait(20)
+                    # By then the child has ended, in which this thread did not exist.
+                    assert read_round(store) == 0
+            except BaseException as error:
+                wrong.append(error)
+
+        thread = threading.Thread(target=read)
+        thread.start()
+        reading.wait()
+
+        def use_and_drop() -> None:
+            for number in range(1, 4):
+                short = threading.Thread(target=put_round, args=(store, number))
+                short.start()
+                short.join()
+            store.close()
+            gc.collect()
+
+        _in_child(use_and_drop)
+        _in_child(lambda: None)
+        stop.set()
+        thread.join()
+        assert wrong == []
+        assert read_round(store) == 3
+        assert store.verify() == []
+
+
+@_counted
+@pytest.mark.parametrize(
+    ("statement", "complaint"),
+    [
+        ("CREATE TABLE mine (a)", "that memnet did not make"),
+        ("PRAGMA user_version = 99", "upgrade memnet"),
+        ("UPDATE property SET value = 'x' WHERE name = 'encoder'", "was made with encoder x"),
+        ("DROP TABLE property", "could not be read"),
+    ],
+)
+def test_a_store_that_is_refused_leaves_no_file_open(
+    tmp_path: Path, statement: str, complaint: str
+) -> None:
+    killed.open_store(tmp_path / "store").close()
+    connection = sqlite3.connect(tmp_path / "store" / "memory.sqlite3")
+    connection.executescript(statement)
+    connection.close()
+    before, errors = _open_files(), []
+    for _ in range(3):
+        # The errors are kept, and with them everything that their tracebacks refer to.
+        with pytest.raises(StoreError, match=complaint) as caught:
+            killed.open_store(tmp_path / "store", create=False)
+        errors.append(caught)
+    assert _open_files() == before
 
 
 _WITH_THE_REAL_ENCODER = """

@@ -1,7 +1,10 @@
+import io
 import json
 import threading
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
@@ -123,6 +126,100 @@ def test_forgetting_needs_known_ids(toy_engine: Engine) -> None:
     assert toy_engine.info().documents == 2
     assert toy_engine.forget("a") == 1
     assert [item.source for item in toy_engine.ask("one").evidence] == ["b"]
+
+
+def test_forgetting_stays_in_its_namespace(toy_engine: Engine) -> None:
+    for namespace in ("", "a", "b"):
+        toy_engine.ingest(Document(id="notes", text=f"Of {namespace}."), namespace=namespace)
+    toy_engine.ingest(Document(id="elsewhere", text="Two."), namespace="b")
+    assert toy_engine.forget("notes") == 1
+    assert toy_engine.info().documents == 3
+    assert toy_engine.forget("notes", namespace="b") == 1
+    (left,) = toy_engine.ask("Of a", namespace="a").evidence
+    assert left.text == "Of a."
+    with pytest.raises(InputError, match=r"'notes' is stored in the default namespace.*'a'"):
+        toy_engine.forget("notes")
+    with pytest.raises(InputError, match=r"'elsewhere' is stored in namespace 'a'.*in 'b'|'b'"):
+        toy_engine.forget("notes", "elsewhere", namespace="a")
+    with pytest.raises(InputError, match=r"'nobody' is stored in namespace 'a', so nothing was"):
+        toy_engine.forget("notes", "nobody", namespace="a")
+    assert toy_engine.info().documents == 2
+
+
+def test_a_path_is_forgotten_in_its_namespace(
+    toy_engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.txt").write_text("One.", encoding="utf-8")
+    toy_engine.ingest("a.txt", namespace="x")
+    # A source of that very id in another namespace must not stand in for the file.
+    toy_engine.ingest(Document(id="a.txt", text="Two."))
+    with pytest.raises(InputError, match=r"'b.txt' is stored in namespace 'x'"):
+        toy_engine.forget("b.txt", namespace="x")
+    assert toy_engine.forget("a.txt", namespace="x") == 1
+    assert toy_engine.info().documents == 1
+
+
+@pytest.mark.parametrize(
+    ("call", "complaint"),
+    [
+        (lambda engine: engine.ask(123), "the question is of type int, expected text"),
+        (lambda engine: engine.ask(None), "the question is of type NoneType, expected text"),
+        (lambda engine: engine.ask("who?", namespace=3), "the namespace is of type int"),
+        (lambda engine: engine.ask("who?", hops="3"), "hops is '3' and top_k is 10; they must"),
+        (lambda engine: engine.ask("who?", top_k=2.5), "top_k is 2.5; they must be"),
+        (lambda engine: engine.ingest(None), "an input is of type NoneType; expected paths"),
+        (lambda engine: engine.ingest([None]), "an input is of type NoneType; expected paths"),
+        (lambda engine: engine.ingest(3), "an input is of type int; expected paths"),
+        (lambda engine: engine.ingest(b"a.txt"), "an input is of type int; expected paths"),
+        (lambda engine: engine.ingest(io.StringIO("a")), "gives str, expected bytes; open it in"),
+        (lambda engine: engine.ingest("a", namespace=None), "the namespace is of type NoneType"),
+        (lambda engine: engine.write(None), "the text is of type NoneType, expected text"),
+        (lambda engine: engine.write("A.", namespace=None), "the namespace is of type NoneType"),
+        (lambda engine: engine.history(3), "the name is of type int, expected text"),
+        (lambda engine: engine.forget(3), "a source id is of type int, expected text"),
+        (lambda engine: engine.forget("a", namespace=None), "the namespace is of type NoneType"),
+    ],
+)
+def test_a_wrong_argument_is_named_and_nothing_is_checked_for_it(
+    toy_engine: Engine,
+    monkeypatch: pytest.MonkeyPatch,
+    call: Callable[[Any], object],
+    complaint: str,
+) -> None:
+    monkeypatch.setattr(toy_engine._store, "verify", _unexpected)
+    with pytest.raises(InputError, match=complaint) as caught:
+        call(toy_engine)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", [ValueError, KeyError, TypeError, AttributeError, OverflowError])
+def test_what_a_callers_function_raises_passes_through(
+    toy_engine: Engine, monkeypatch: pytest.MonkeyPatch, kind: type[Exception]
+) -> None:
+    raised = kind("mine")
+
+    def broken(_: object) -> None:
+        raise raised
+
+    def inputs() -> Iterator[Document]:
+        yield Document(id="b", text="Two.")
+        raise raised
+
+    monkeypatch.setattr(toy_engine._store, "verify", _unexpected)
+    calls: list[Callable[[], object]] = [
+        lambda: toy_engine.ingest(Document(id="a", text="One."), on_progress=broken),
+        lambda: toy_engine.ingest("nowhere", Document(id="a", text="One."), on_problem=broken),
+        lambda: toy_engine.ingest(inputs()),
+    ]
+    for call in calls:
+        with pytest.raises(kind) as caught:
+            call()
+        assert caught.value is raised
+
+
+def _unexpected() -> list[str]:
+    raise AssertionError("the whole store was checked")
 
 
 def test_many_threads_may_ask_while_one_writes(toy_engine: Engine) -> None:

@@ -1,5 +1,9 @@
 """Encoders and readers by name, with tiny random models made on the spot."""
 
+import os
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -161,3 +165,85 @@ def test_unknown_models_are_one_line() -> None:
     with pytest.raises(ModelError, match="there is no reader 'no-such-reader'") as reader:
         NamedReader("no-such-reader")
     assert all("\n" not in str(error.value) for error in (encoder, reader))
+
+
+_WITHOUT_NETWORK = """
+import os, socket, sys
+os.environ.pop("HF_HUB_OFFLINE", None)
+
+class Asked(BaseException):
+    pass
+
+def refuse(*_, **__):
+    raise Asked
+
+socket.getaddrinfo = socket.create_connection = socket.socket.connect = refuse
+from memnet import Document, Engine, MemnetError, MemoryStore
+from memnet.encoders.named import NamedEncoder
+
+foreign, own = sys.argv[1:3]
+fingerprint = "sentence-transformers/someone/anything/0123456789ab"
+MemoryStore(foreign, fingerprint=fingerprint, dimension=24, create=True).close()
+for named in (None, "someone/anything"):
+    try:
+        Engine.open(foreign, reader="sentences", encoder=named)
+    except MemnetError as error:
+        print(type(error).__name__, error)
+    except Asked:
+        print("the network was asked")
+encoder = NamedEncoder("someone/cached", fetch=False)
+MemoryStore(own, fingerprint=encoder.fingerprint, dimension=24, create=True).close()
+with Engine.open(own, reader="sentences") as memory:
+    memory.ingest(Document(id="a", text="A lamp."))
+    print(memory.ask("Which lamp?").evidence[0].source)
+"""
+
+
+def test_a_store_makes_nobody_fetch_the_encoder_that_it_names(
+    encoder_folder: Path, tmp_path: Path
+) -> None:
+    model = tmp_path / "cache" / "hub" / "models--someone--cached"
+    shutil.copytree(encoder_folder, model / "snapshots" / ("0" * 40))
+    (model / "refs").mkdir()
+    (model / "refs" / "main").write_text("0" * 40, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-c", _WITHOUT_NETWORK, tmp_path / "foreign", tmp_path / "own"],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "HF_HOME": str(tmp_path / "cache")},
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    stored, named, cached = done.stdout.splitlines()
+    assert stored.startswith(
+        "EncoderError the store was made with the encoder 'someone/anything', which is not on this "
+        "machine; "
+    )
+    # What the user names may be fetched; and the network is seen to be watched.
+    assert named == "the network was asked"
+    assert cached == "a"
+
+
+@pytest.mark.parametrize("name", ["./typo", "../no/such/folder", "/no/such", "~/reader", "a//b"])
+def test_a_reader_that_is_not_there_is_an_error_at_opening(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    def fetched(*_: object, **__: object) -> None:
+        raise AssertionError("the library was asked for it")
+
+    monkeypatch.setattr("transformers.AutoTokenizer.from_pretrained", fetched)
+    for given in (name, Path(name), Path("typo")):
+        with pytest.raises(ModelError, match=r"there is no reader folder '.*'; expected 'spans'"):
+            Engine.open(tmp_path / "store", create=True, reader=given)
+
+
+def test_an_unknown_reader_is_an_error_at_opening(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="there is no reader 'no-such-reader'") as caught:
+        Engine.open(tmp_path / "store", create=True, reader="no-such-reader")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_folder_that_is_no_encoder_is_named(tmp_path: Path) -> None:
+    with pytest.raises(EncoderError, match=r"there is no folder '\./typo'; expected the name or"):
+        Engine.open(tmp_path / "store", create=True, encoder="./typo")
+    assert not (tmp_path / "store").exists()

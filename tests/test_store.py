@@ -696,3 +696,42 @@ def test_the_schema_is_compared_once_and_again_when_it_changes(
     database.close()
     connect()
     assert len(compared) == before + 1
+
+
+def test_a_file_that_goes_while_the_size_is_taken_is_no_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = open_store(tmp_path)
+    store.put([source("a", passage("A lamp."))], encode)
+    whole = store.size_in_bytes()
+    assert whole == sum(file.stat().st_size for file in tmp_path.iterdir())
+    going = "vectors.faiss.1.part"
+    listed, is_file = Path.iterdir, Path.is_file
+
+    def with_one_that_goes(path: Path) -> Iterator[Path]:
+        yield path / going
+        yield from listed(path)
+
+    monkeypatch.setattr(Path, "iterdir", with_one_that_goes)
+    monkeypatch.setattr(Path, "is_file", lambda path: path.name == going or is_file(path))
+    assert store.size_in_bytes() == whole
+    store.close()
+
+
+def test_a_file_that_goes_while_rights_are_set_is_no_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = open_store(tmp_path)
+    store.put([source("a", passage("A lamp."))], encode)
+    (store.path / "memory.sqlite3").chmod(0o640)
+    chmod = Path.chmod
+
+    def gone_by_now(path: Path, mode: int) -> None:
+        if path.name == "writer.lock":
+            raise FileNotFoundError(path)
+        chmod(path, mode)
+
+    monkeypatch.setattr(Path, "chmod", gone_by_now)
+    store.rebuild()
+    assert (store.path / "vectors.faiss").stat().st_mode & 0o777 == 0o640
+    store.close()

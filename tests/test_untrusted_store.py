@@ -5,13 +5,15 @@ import json
 import os
 import sqlite3
 import stat
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from memnet import Config, Document, Engine, MemoryStore
+from memnet import Config, Document, Engine, Fact, MemoryStore
 from memnet.encoders.named import NamedEncoder
 from memnet.errors import EncoderError, StoreError
+from memnet.storage import import_bundle
 from tests.toy import ToyEncoder
 
 _ROOT = Path(__file__).parents[1]
@@ -36,6 +38,7 @@ def _open(path: Path) -> Engine:
 @pytest.fixture
 def stored(toy_engine: Engine) -> Path:
     toy_engine.ingest(Document(id="a", title="Orre", text="The lamp of Orre is electric."))
+    toy_engine.ingest(Fact(subject="Orre Light", relation="built by", object="Edda Rank"))
     toy_engine.write("Ann lives in Paris.")
     toy_engine.close()
     return Path(toy_engine._store.path)
@@ -122,6 +125,92 @@ def test_damage_is_an_error_in_one_line_or_does_no_harm(stored: Path, statement:
         assert "\n" not in str(error)  # noqa: PT017
 
 
+def _follow(engine: Engine) -> None:
+    store = engine._store
+    entities = store.linked(["orre light"])
+    outgoing = store.outgoing(entities.values())
+    store.relation_keys(outgoing[:, 1].tolist())
+    store.followed(outgoing[:, :2].tolist())
+    store.all_links()
+    store.symbol_names(entities.values())
+
+
+_USES: dict[str, Callable[[Engine], object]] = {
+    "ask": lambda engine: engine.ask("Where does Ann live?").model_dump_json(),
+    "ask by name": lambda engine: engine.ask("Who built the Orre Light?").model_dump_json(),
+    "history": lambda engine: engine.history("Ann"),
+    "info": lambda engine: engine.info(),
+    "follow": _follow,
+    "export": lambda engine: engine.export(engine._store.path.parent / "out.zip"),
+    "ingest": lambda engine: engine.ingest(Document(id="a", text="The lamp of Orre is old.")),
+    "facts": lambda engine: engine.ingest(Fact(subject="Orre", relation="is in", object="Ely")),
+    "forget": lambda engine: engine.forget("a"),
+    "write": lambda engine: engine.write("Ann lives in Rome."),
+}
+
+
+@pytest.mark.parametrize(
+    ("use", "statement"),
+    [
+        ("ask", "PRAGMA foreign_keys = OFF; DELETE FROM source"),
+        ("ask", "DELETE FROM revision"),
+        ("ask", "UPDATE slot_text_docsize SET sz = x'ffffffffffffffffffff01'"),
+        ("ask", "UPDATE slot_text_data SET block = x'00' WHERE id = 1"),
+        ("ask by name", "UPDATE symbol SET name = CAST(name AS BLOB) WHERE name <> 'orre light'"),
+        ("ask by name", "UPDATE slot SET relation = x'00ff'"),
+        ("history", "UPDATE slot SET valid_from = 'then' WHERE valid_from IS NOT NULL"),
+        ("history", "UPDATE slot SET title = x'00'"),
+        ("info", "DELETE FROM property WHERE name = 'generation'"),
+        ("follow", "UPDATE link SET object = x'00'"),
+        ("follow", "UPDATE link SET object = 4611686018427387904"),
+        ("follow", "UPDATE link SET relation = 'text'"),
+        ("follow", "PRAGMA foreign_keys = OFF; DELETE FROM vector"),
+        ("follow", "UPDATE vector SET digest = 'text' || id"),
+        ("export", "UPDATE vector SET data = 'text'"),
+        ("export", "UPDATE vector SET data = x'00'"),
+        ("export", "UPDATE source SET metadata = '{' || metadata"),
+        ("export", "PRAGMA foreign_keys = OFF; DELETE FROM source"),
+        ("export", "UPDATE slot SET vector = 'text'"),
+        ("export", "UPDATE property SET value = '-1' WHERE name = 'told'"),
+        ("export", "UPDATE sqlite_sequence SET seq = 'many'"),
+        ("ingest", "UPDATE sqlite_sequence SET seq = 'many' WHERE name = 'slot'"),
+        ("ingest", "UPDATE sqlite_sequence SET seq = 9e999 WHERE name = 'slot'"),
+        ("facts", "UPDATE sqlite_sequence SET seq = 9223372036854775807 WHERE name = 'slot'"),
+        ("forget", "PRAGMA foreign_keys = OFF; UPDATE slot_key SET symbol = x'00'"),
+        ("forget", "UPDATE source SET namespace = x'00'"),
+        ("write", "UPDATE slot SET valid_from = 'then' WHERE valid_from IS NOT NULL"),
+        ("write", "UPDATE slot SET valid_from = 9e999 WHERE valid_from IS NOT NULL"),
+        ("write", "UPDATE property SET value = 'x' WHERE name = 'told'"),
+        ("write", "UPDATE property SET value = '9' || value || '99999999999999999999' "
+         "WHERE name = 'told'"),
+    ],
+)  # fmt: skip
+def test_damage_is_seen_where_it_is_read(
+    stored: Path, monkeypatch: pytest.MonkeyPatch, use: str, statement: str
+) -> None:
+    def checked(*_: object) -> list[str]:
+        raise AssertionError("the whole store was checked")
+
+    _change(stored, statement)
+    with _open(stored) as engine:
+        monkeypatch.setattr(engine._store, "verify", checked)
+        monkeypatch.setattr(type(engine._store._records), "problems", checked)
+        with pytest.raises(StoreError) as caught:
+            _USES[use](engine)
+    assert "\n" not in str(caught.value)
+    assert any(word in str(caught.value) for word in ("verify", "run it again"))
+
+
+def test_usage_that_is_no_number_is_damage(stored: Path) -> None:
+    for statement in ("usage = 'much'", "usage = 9e999", "used = -1", "used = x'00'"):
+        with _open(stored) as engine:
+            engine.ask("Where does Ann live?")
+            _change(stored, f"UPDATE slot SET {statement} WHERE valid_from IS NOT NULL")
+            with pytest.raises(StoreError, match="that memnet did not write"):
+                engine._usage.save()
+        _change(stored, "UPDATE slot SET usage = 1.0, used = 1.0 WHERE valid_from IS NOT NULL")
+
+
 def test_a_bug_over_a_sound_store_stays_a_bug(
     toy_engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -152,6 +241,45 @@ def test_a_new_store_is_private_to_its_owner(tmp_path: Path, umask: int) -> None
     assert set(files.values()) == {0o600}, files
     assert stat.S_IMODE((tmp_path / "store").stat().st_mode) == 0o700
     assert stat.S_IMODE((tmp_path / "b.zip").stat().st_mode) == 0o600
+
+
+def _rights(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+@pytest.mark.parametrize("imported", [False, True])
+def test_a_folder_that_was_there_keeps_its_rights(
+    stored: Path, tmp_path: Path, imported: bool
+) -> None:
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    folder.chmod(0o751)
+    encoder = ToyEncoder()
+    if imported:
+        with _open(stored) as engine:
+            engine.export(tmp_path / "b.zip")
+        import_bundle(tmp_path / "b.zip", folder, fingerprint=encoder.fingerprint, dimension=64)
+        store = MemoryStore(folder, fingerprint=encoder.fingerprint, dimension=64)
+    else:
+        store = MemoryStore(folder, fingerprint=encoder.fingerprint, dimension=64, create=True)
+    with Engine(store, encoder, Config(), "untrained", "sentences") as engine:
+        note = folder / "note.txt"
+        note.write_text("of the folder's owner", encoding="utf-8")
+        note.chmod(0o644)
+        engine.ingest(Document(id="n", text="A text."))
+        engine._store.rebuild()
+        assert _rights(folder) == 0o751
+        assert _rights(note) == 0o644
+        own = {file.name: _rights(file) for file in folder.iterdir() if file != note}
+        assert set(own.values()) == {0o600}, own
+        assert "vectors.faiss" in own
+
+
+def test_who_may_read_the_rows_may_read_the_index(toy_engine: Engine) -> None:
+    folder = toy_engine._store.path
+    (folder / "memory.sqlite3").chmod(0o640)
+    toy_engine.ingest(Document(id="n", text="A text."))
+    assert _rights(folder / "vectors.faiss") == _rights(folder / "writer.lock") == 0o640
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -1,5 +1,7 @@
+import json
 import os
 import threading
+import zlib
 from functools import partial
 from pathlib import Path
 
@@ -223,6 +225,44 @@ def test_a_description_that_lies_leads_nowhere(tmp_path: Path) -> None:
         writer.add("rows", "float32", (5, DIMENSION), [rows])
     assert list(tmp_path.iterdir()) == [path]
     IndexFile(path)
+
+
+_END = 24
+"""Bytes after the description: its length, its checksum and the mark of the format."""
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (("said",), 5), (("said",), None), (("said", "mark"), 2**70), (("said", "mark"), "x"),
+        (("said", "mark"), float("inf")), (("said", "slots"), float("inf")),
+        (("said", "recall"), "all"), (("said", "recall"), float("nan")), (("said", "recall"), 7.0),
+        (("said", "reread"), None), (("said", "dimension"), 3), (("sections",), []),
+        (("sections", "rows"), 1), (("sections", "ids", 0), 2**70), (("sections", "ids", 0), -64),
+        (("sections", "ids", 1), "float32"), (("sections", "ids", 1), "pickle"),
+        (("sections", "rows", 1), "uint8"), (("sections", "rows", 2), []),
+        (("sections", "rows", 2), [2**32, 2**32]), (("sections", "rows", 2), [2**70, 1]),
+        (("sections", "rows", 2), [float("inf"), DIMENSION]), (("sections", "book", 1), "uint32"),
+        (("sections", "codes", 2), [1, 1]), (("sections", "codes", 3), 2**70),
+    ],
+)  # fmt: skip
+def test_a_description_of_anyone_is_refused(
+    tmp_path: Path, place: tuple[str | int, ...], value: object
+) -> None:
+    path = tmp_path / "index"
+    filled(path, _CODES)
+    data = path.read_bytes()
+    length = int.from_bytes(data[-_END : -_END + 8], "little")
+    description = json.loads(data[-_END - length : -_END])
+    holder = description
+    for step in place[:-1]:
+        holder = holder[step]
+    holder[place[-1]] = value
+    text = json.dumps(description).encode()
+    end = np.array([len(text), zlib.crc32(text)], "<u8").tobytes() + data[-8:]
+    path.write_bytes(data[: -_END - length] + text + end)
+    saved_stamp(path)
+    assert VectorIndex.load(path, "toy", DIMENSION, _CODES) is None
 
 
 def test_codes_of_another_version_are_made_anew(

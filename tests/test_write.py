@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from memnet import Config, Document, Engine, MemoryStore
 from memnet.config import WriteConfig
 from memnet.controllers.write import ToldBefore, WriteController
-from memnet.errors import InputError, StoreBusyError
+from memnet.errors import InputError, StoreBusyError, StoreError
 from memnet.ingest.relations import relation_of
 from memnet.ingest.statements import Statement, statement, statements, told_slot
 from memnet.scores import f1
@@ -546,3 +546,27 @@ def test_a_report_is_one_json_object(toy_engine: Engine) -> None:
             "reason": "Nothing was told about its subject before.",
         }
     ]
+
+
+@pytest.mark.parametrize("failing", [StoreError("the disk is full"), KeyboardInterrupt()])
+def test_usage_that_can_not_be_stored_is_kept(
+    toy_engine: Engine, monkeypatch: pytest.MonkeyPatch, failing: BaseException
+) -> None:
+    toy_engine.write("Ann lives in Paris.")
+    (slot,) = _usage(toy_engine)
+    before = _usage(toy_engine)[slot]
+    usage = toy_engine._usage
+    usage.add({slot: 0.25})
+
+    def fail(*_: object) -> None:
+        usage.add({slot: 0.5})  # by a reader, meanwhile
+        raise failing
+
+    with monkeypatch.context() as patch:
+        patch.setattr(toy_engine._store, "use", fail)
+        with pytest.raises(type(failing)):
+            usage.save()
+    usage.save()
+    assert _usage(toy_engine)[slot] == pytest.approx(before + 0.75, abs=1e-3)
+    usage.save()
+    assert _usage(toy_engine)[slot] == pytest.approx(before + 0.75, abs=1e-3)

@@ -5,6 +5,7 @@ import json
 import shutil
 import sqlite3
 import zipfile
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from random import Random
@@ -13,9 +14,16 @@ from safetensors.torch import load, save
 
 from benchmarks.cheap_encoder import CheapEncoder
 from benchmarks.fuzz_doors.door import Door
-from benchmarks.fuzz_doors.engines import check_answer, engine_in, fill, hold, tiny_models
+from benchmarks.fuzz_doors.engines import (
+    check_answer,
+    check_line,
+    engine_in,
+    fill,
+    hold,
+    tiny_models,
+)
 from benchmarks.hostile_inputs import TEXTS, changed_bytes, changed_json
-from memnet import Document
+from memnet import Document, Engine, MemnetError
 from memnet.config import HopConfig
 from memnet.models.stored import load_model, model_folder
 from memnet.storage import import_bundle
@@ -129,30 +137,65 @@ def databases(work: Path) -> Door:
     with engine_in(work / "store") as engine:
         fill(engine)
     folder = work / "changed"
+    models = ("untrained", "text", *map(str, tiny_models(work)))
 
     def open_door(random: Random) -> None:
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(work / "store", folder)
         database = folder / "memory.sqlite3"
+        if random.random() < 0.8:
+            _settle(database)
         if random.random() < 0.4:
             database.write_bytes(changed_bytes(random, database.read_bytes()))
         else:
             _change_rows(random, database)
-        with engine_in(folder) as asked:
-            check_answer(asked, random.choice(TEXTS[:3]))
-            asked.history("Ann")
-            asked.info()
-            asked.write("Ann moved to Oslo.")
-            asked.ingest(Document(id="b", text="Another text about the Orre Light."))
-            asked.verify(repair=True)
-            asked.export(work / "out.zip")
+        uses: list[Callable[[Engine], object]] = [
+            lambda asked: check_answer(asked, random.choice(TEXTS[:3])),
+            lambda asked: check_answer(asked, "Where was the builder of the Orre Light born?"),
+            lambda asked: asked.history("Ann"),
+            lambda asked: asked.info(),
+            lambda asked: asked.write("Ann moved to Oslo."),
+            lambda asked: asked.ingest(Document(id="b", text="Another text about Orre.")),
+            lambda asked: asked.forget("d1"),
+            lambda asked: asked.verify(repair=True),
+            lambda asked: asked.export(work / "out.zip"),
+        ]
+        # What one use refuses must not hide what another would make of it.
+        random.shuffle(uses)
+        refused: MemnetError | None = None
+        with engine_in(folder, random.choice(models)) as asked:
+            for use in uses:
+                try:
+                    use(asked)
+                except MemnetError as error:
+                    check_line(str(error))
+                    refused = error
+        if refused is not None:
+            raise refused
 
     return open_door
 
 
+def _settle(database: Path) -> None:
+    """Let a database count as one that was opened where it is, which is not checked as a copy."""
+    place = database.stat()
+    connection = sqlite3.connect(database)
+    try:
+        with connection:
+            connection.execute(
+                "UPDATE property SET value = ? WHERE name = 'place'",
+                (f"{place.st_dev} {place.st_ino}",),
+            )
+    finally:
+        connection.close()
+
+
 def _change_rows(random: Random, database: Path) -> None:
     connection = sqlite3.connect(database)
-    tables = ("property", "source", "vector", "slot", "symbol", "slot_key", "mention", "link")
+    tables = (
+        "property", "source", "vector", "slot", "symbol", "slot_key", "mention", "link", "revision",
+        "gone", "sqlite_sequence", "slot_text_data", "slot_text_docsize",
+    )  # fmt: skip
     try:
         for _ in range(random.randint(1, 3)):
             table = random.choice(tables)

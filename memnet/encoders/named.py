@@ -2,14 +2,17 @@
 
 import hashlib
 import json
+import os
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from memnet.encoders.model_names import is_missing_folder
 from memnet.encoders.protocol import MENTION, TokenStates
 from memnet.errors import DependencyError, EncoderError, first_line
 
@@ -23,17 +26,24 @@ class NamedEncoder:
     Source: Reimers and Gurevych 2019.
     """
 
-    def __init__(self, name: str, device: str = "cpu") -> None:
+    def __init__(self, name: str, device: str = "cpu", *, fetch: bool = True) -> None:
         """Load the model.
 
         Args:
             name: or folder of the model.
             device: of torch, that is there.
+            fetch: whether the library may fetch the model from the network. Never where the name
+                comes from a store: its author would choose what is fetched, and from whom.
 
         Raises:
             DependencyError: sentence-transformers is not installed.
             EncoderError: there is no such model, or it would run code that is not the library's.
         """
+        if is_missing_folder(name):
+            raise EncoderError(
+                f"there is no folder {name!r}; expected the name or folder of a "
+                "sentence-transformers model"
+            )
         try:
             from sentence_transformers import SentenceTransformer
         except ImportError as error:
@@ -41,9 +51,10 @@ class NamedEncoder:
                 f"the encoder {name!r} needs sentence-transformers; install it with: "
                 "pip install 'memnet[models]'"
             ) from error
-        _check_modules(Path(name))
+        place = name if fetch else _fetched_before(name)
+        _check_modules(Path(place))
         try:
-            self._model: Any = SentenceTransformer(name, device=device)
+            self._model: Any = SentenceTransformer(place, device=device, local_files_only=not fetch)
         except Exception as error:  # the library raises all kinds of them
             raise EncoderError(
                 f"the encoder {name!r} can't be loaded ({first_line(error)}); "
@@ -69,6 +80,33 @@ class NamedEncoder:
             TokenStates(_unit(states.cpu().numpy()), _places(tokenizer, text, len(states)))
             for text, states in zip(masked, found, strict=True)
         ]
+
+
+def _fetched_before(name: str) -> str:
+    """The folder of a model that is on this machine, given by itself or in the hub's cache.
+
+    With ``local_files_only`` alone the hub's library still asks the network about other things.
+
+    Raises:
+        EncoderError: it is not on this machine.
+    """
+    from huggingface_hub import try_to_load_from_cache
+
+    if Path(name).is_dir():
+        return name
+    cache = os.environ.get("SENTENCE_TRANSFORMERS_HOME")
+    # The library's own models go by their last name alone, too.
+    for full in (name, f"sentence-transformers/{name}"):
+        for file in ("modules.json", "config.json"):
+            with suppress(ValueError):
+                found = try_to_load_from_cache(full, file, cache_dir=cache)
+                if isinstance(found, str):
+                    return str(Path(found).parent)
+    raise EncoderError(
+        f"the store was made with the encoder {name!r}, which is not on this machine; if you trust "
+        "its author, open the store with that encoder by name to fetch it (encoder=, or "
+        "'memnet ingest --encoder')"
+    )
 
 
 def _check_modules(folder: Path) -> None:

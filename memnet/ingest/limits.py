@@ -16,13 +16,14 @@ def check_text(text: str, what: str, longest: int) -> None:
     """Check a text that is given by itself.
 
     Args:
-        text: any string.
+        text: any value that should be a string.
         what: it is, as an error calls it.
         longest: characters.
 
     Raises:
-        InputError: it is longer, or is not valid Unicode.
+        InputError: it is no string, is longer, or is not valid Unicode.
     """
+    check_type(text, what)
     if len(text) > longest:
         raise InputError(f"{what} has {len(text):,} characters, the limit is {longest:,}; cut it")
     try:
@@ -31,6 +32,16 @@ def check_text(text: str, what: str, longest: int) -> None:
         raise InputError(
             f"{what} holds a broken character at offset {error.start}; give it as UTF-8"
         ) from error
+
+
+def check_type(text: object, what: str) -> None:
+    """Check that a value is a string.
+
+    Raises:
+        InputError: it is not.
+    """
+    if not isinstance(text, str):
+        raise InputError(f"{what} is of type {type(text).__name__}, expected text (str)")
 
 
 def check_parsed(parsed: ParsedDocument | ParsedFacts, limits: LimitConfig) -> None:

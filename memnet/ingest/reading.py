@@ -12,6 +12,8 @@ from memnet.errors import InputError, one_line
 
 SUFFIXES = (".txt", ".md", ".markdown", ".jsonl", ".tsv")
 """Kinds of files that are taken from a folder."""
+_NEVER_WAIT = getattr(os, "O_NONBLOCK", 0)
+"""Opening a pipe waits for its other end without it; Windows has no pipes among its files."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,7 @@ def open_file(path: str | os.PathLike[str]) -> BinaryIO:
         InputError: it is something else than a file.
         OSError: it is not there, or can't be read.
     """
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    descriptor = os.open(path, os.O_RDONLY | _NEVER_WAIT)
     mode = os.fstat(descriptor).st_mode
     if not stat.S_ISREG(mode):
         os.close(descriptor)
@@ -117,6 +119,7 @@ def read_lines(stream: BinaryIO, where: str, longest: int) -> Iterator[tuple[int
     """
     number = 0
     while data := stream.readline(longest + 1):
+        check_bytes(data, where)
         number += 1
         try:
             if len(data) > longest:
@@ -126,6 +129,18 @@ def read_lines(stream: BinaryIO, where: str, longest: int) -> Iterator[tuple[int
             yield number, decode(data)
         except InputError as error:
             yield Problem(f"{where}, line {number}", str(error))
+
+
+def check_bytes(data: object, where: str) -> None:
+    """Check that a stream gives bytes.
+
+    Raises:
+        InputError: it gives text or something else.
+    """
+    if not isinstance(data, bytes):
+        raise InputError(
+            f"{where} gives {type(data).__name__}, expected bytes; open it in binary mode"
+        )
 
 
 def decode(data: bytes) -> str:

@@ -87,7 +87,7 @@ class FactAnswers:
                 for place in places
             )
             shown.update(leading[entity] for entity, _ in chosen)
-            slots = {slot.id: slot for slot in self._store.fetch(list(shown))}
+            slots = {slot.id: slot for slot in self._store.found(list(shown))}
         candidates = tuple(
             Candidate(text=slots[leading[entity]].value, score=weight) for entity, weight in chosen
         )

@@ -97,7 +97,10 @@ class LoadedReader(NamedTuple):
 
 
 class LazyReader:
-    """A reader, loaded when it is first needed. Thread-safe."""
+    """A reader, loaded when it is first needed. Thread-safe.
+
+    A model of another library is loaded at once: only that says whether there is one of its name.
+    """
 
     def __init__(
         self,
@@ -105,7 +108,7 @@ class LazyReader:
         device: str = "cpu",
         eight_bits: bool | None = None,
     ) -> None:
-        """Remember the reader.
+        """Find the reader.
 
         Args:
             name: "sentences" for none, "spans", a folder that ``memnet train reader`` made, or
@@ -113,13 +116,20 @@ class LazyReader:
             device: of torch, that is there.
             eight_bits: whether ONNX Runtime reads in int8, on the processor; None for where it is
                 installed and the device is the processor.
+
+        Raises:
+            ModelError: there is no such reader.
+            DependencyError: a named model's library is not installed.
         """
         self._device = device
         self._precision = onnx_precision(eight_bits, device)
         self.folder = _reader_folder(name)
-        self._name = None if self.folder or str(name) in (SPANS, SENTENCES) else os.fspath(name)
         self._guard = threading.Lock()
         self._loaded: LoadedReader | None = None
+        if self.folder is None and str(name) not in (SPANS, SENTENCES):
+            from memnet.readers.named import NamedReader
+
+            self._loaded = LoadedReader(NamedReader(name, device), None)
 
     def load(self, longest: int, threads: int = 1) -> LoadedReader | None:
         """The reader; None where sentences are to be the answers.
@@ -131,20 +141,12 @@ class LazyReader:
         Raises:
             ModelError: its weights are missing or damaged, or go with another encoder.
             EncoderError: the encoder's package is missing or damaged.
-            DependencyError: a named model's library is not installed.
         """
         with self._guard:
-            if self._loaded is None:
-                if self.folder is not None:
-                    calibration = load_calibration(self.folder)
-                    reader = load_reader(
-                        self.folder, longest, threads, self._device, self._precision
-                    )
-                    self._loaded = LoadedReader(reader, calibration)
-                elif self._name is not None:
-                    from memnet.readers.named import NamedReader
-
-                    self._loaded = LoadedReader(NamedReader(self._name, self._device), None)
+            if self._loaded is None and self.folder is not None:
+                calibration = load_calibration(self.folder)
+                reader = load_reader(self.folder, longest, threads, self._device, self._precision)
+                self._loaded = LoadedReader(reader, calibration)
             return self._loaded
 
     def load_early(self, longest: int, threads: int = 1) -> None:

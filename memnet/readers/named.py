@@ -1,11 +1,13 @@
 """Any Hugging Face model for extractive question answering as the reader."""
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import torch
 
+from memnet.encoders.model_names import is_missing_folder
 from memnet.encoders.threads import one_thread_each
 from memnet.errors import DependencyError, ModelError, first_line
 from memnet.readers.extractive import Reading, Span, best_spans
@@ -14,6 +16,10 @@ from memnet.readers.packs import Passage
 _LONGEST, _STRIDE = 384, 128
 """Tokens of a window, and those that two windows of a passage share."""
 _LONGEST_SPAN = 30
+_EXPECTED = (
+    "expected 'spans', 'sentences', a folder that 'memnet train reader' made, or the name or "
+    "folder of an extractive model"
+)
 _MOST_SPANS = 20
 
 
@@ -25,7 +31,7 @@ class NamedReader:
     the least likely "no answer" among these, share one softmax.
     """
 
-    def __init__(self, name: str, device: str = "cpu") -> None:
+    def __init__(self, name: str | os.PathLike[str], device: str = "cpu") -> None:
         """Load the model.
 
         Args:
@@ -36,22 +42,23 @@ class NamedReader:
             DependencyError: transformers is not installed.
             ModelError: there is no such model.
         """
+        shown = os.fspath(name)
+        if is_missing_folder(name):
+            raise ModelError(f"there is no reader folder {shown!r}; {_EXPECTED}")
         try:
             from transformers import AutoModelForQuestionAnswering, AutoTokenizer
         except ImportError as error:
             raise DependencyError(
-                f"the reader {name!r} needs transformers; install it with: "
+                f"the reader {shown!r} needs transformers; install it with: "
                 "pip install 'memnet[models]'"
             ) from error
         try:
-            self._tokenizer: Any = AutoTokenizer.from_pretrained(name, use_fast=True)
-            self._model: Any = AutoModelForQuestionAnswering.from_pretrained(name).eval()
+            self._tokenizer: Any = AutoTokenizer.from_pretrained(shown, use_fast=True)
+            self._model: Any = AutoModelForQuestionAnswering.from_pretrained(shown).eval()
             self._model.to(device)
         except Exception as error:  # the library raises all kinds of them
             raise ModelError(
-                f"there is no reader {name!r} ({first_line(error)}); expected 'spans', "
-                "'sentences', a folder that 'memnet train reader' made, or the name of an "
-                "extractive model"
+                f"there is no reader {shown!r} ({first_line(error)}); {_EXPECTED}"
             ) from error
 
     def read(self, question: str, passages: Sequence[Passage]) -> Reading:

@@ -90,7 +90,9 @@ def train_text(
             pseudo_questions(store, _PSEUDO_QUESTIONS, seed),
             *templated_questions(store, _PSEUDO_QUESTIONS, seed),
         ]
-    known = store.known({name for group in groups for asked in group for name in asked.gold})
+    known = store.namespaces(
+        {name for group in groups for asked in group for name in asked.gold}
+    ).keys()
     usable = [[asked for asked in group if known & set(asked.gold)] for group in groups]
     weighted = [(asked, 1 / len(group)) for group in usable for asked in group]
     if not weighted:
