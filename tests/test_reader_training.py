@@ -202,7 +202,6 @@ def _right_and_told_apart(folder: Path) -> tuple[float, float]:
 
 
 @pytest.mark.slow
-@pytest.mark.xdist_group("reader")
 def test_it_learns_to_point_at_answers(learned: Learned) -> None:
     first, last = learned.reports[0], learned.reports[-1]
     assert last.loss < first.loss / 2
@@ -218,7 +217,6 @@ def test_it_learns_to_point_at_answers(learned: Learned) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.xdist_group("reader")
 def test_the_mean_with_the_start_is_kept_where_it_is_better(
     learned: Learned, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
