@@ -32,7 +32,8 @@ def memnet(capsys: pytest.CaptureFixture[str]) -> Memnet:
     def call(*arguments: object, code: int = 0) -> tuple[str, str]:
         capsys.readouterr()
         assert run([*map(str, arguments)]) == code
-        return tuple(capsys.readouterr())
+        printed = capsys.readouterr()
+        return printed.out, printed.err
 
     return call
 

@@ -20,7 +20,7 @@ from filelock import FileLock
 
 from memnet.config import IndexConfig, StoreConfig
 from memnet.errors import DependencyError, StoreError
-from memnet.storage import MemoryStore, bundle, import_bundle
+from memnet.storage import MemoryStore, NewSource, bundle, import_bundle
 from memnet.storage.index_build import IndexStamp
 from memnet.storage.index_file import DamagedIndexError, IndexFile, writing
 from memnet.storage.index_parts import import_faiss
@@ -28,7 +28,7 @@ from memnet.storage.records import Records
 from memnet.storage.vector_index import VectorIndex, saved_stamp
 from tests.test_store import encode, open_store
 from tests.test_vector_index import vectors
-from tests.toy import DIMENSION, NewSource, fact, passage, source, told
+from tests.toy import DIMENSION, fact, passage, source, told
 
 _TEXTS = [f"boat number {number}" for number in range(40)]
 _CODES = IndexConfig(kind="codes", fewest_coded=16, gathered=10)
