@@ -4,8 +4,7 @@ BIN := .venv/bin
 DEMO := .demo
 PACKAGES := memnet storage cli
 
-# One worker runs all tests of a file, so that a model that several of them ask is trained once.
-PYTEST := pytest -q -n auto --dist loadfile
+PYTEST := pytest -q -n auto
 
 .PHONY: demo test test-slow check lint types contracts docs coverage
 
