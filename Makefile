@@ -4,7 +4,9 @@ BIN := .venv/bin
 DEMO := .demo
 PACKAGES := memnet storage cli
 
-.PHONY: demo test check lint types contracts docs
+PYTEST := pytest -q -n auto
+
+.PHONY: demo test test-slow check lint types contracts docs coverage
 
 demo: .venv/demo
 	$(BIN)/memnet ingest examples/saltmere/memory --store $(DEMO)/saltmere
@@ -27,10 +29,22 @@ demo: .venv/demo
 			--model $(DEMO)/model || exit 1; \
 	done
 
+# The first stage; tests that train a model are the second.
 test: .venv/test
-	$(BIN)/python -m pytest -q -n auto
+	$(BIN)/python -m $(PYTEST) -m "not slow"
 
-check: lint types contracts docs test
+test-slow: .venv/test
+	$(BIN)/python -m $(PYTEST) -m slow
+
+check: lint types contracts docs coverage
+
+# Both stages in one run, and how much of the code they reach.
+coverage: .venv/test
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m $(PYTEST)
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report
+	$(BIN)/coverage json --quiet -o - | $(BIN)/python -m tests.branch_floors
 
 lint: .venv/test
 	$(BIN)/ruff check $(PACKAGES) tests benchmarks docs examples

@@ -15,6 +15,18 @@ from tests.toy import ToyEncoder
 EXAMPLES = Path(__file__).parents[1] / "examples" / "saltmere"
 
 
+@pytest.fixture(autouse=True)
+def _only_slow_tests_train(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A test that trains a model and is not marked so fails, lest the first stage grow slow."""
+
+    def refused(*_: object, **__: object) -> None:
+        pytest.fail("this test trains a model: mark it with @pytest.mark.slow")
+
+    marks = {mark.name for mark in request.node.iter_markers()}
+    if marks.isdisjoint({"slow", "gpu"}):
+        monkeypatch.setattr("torch.optim.AdamW.step", refused)
+
+
 @pytest.fixture
 def toy_engine(tmp_path: Path) -> Iterator[Engine]:
     """An empty memory with an encoder that needs no weights."""

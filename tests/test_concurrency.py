@@ -199,6 +199,15 @@ def test_a_store_opened_before_a_fork_works_in_both(tmp_path: Path) -> None:
         assert store.verify() == []
 
 
+def test_a_child_that_closes_at_once_leaves_its_parents_store_open(tmp_path: Path) -> None:
+    with closing(killed.open_store(tmp_path / "store")) as store:
+        put_round(store, 0)
+        _in_child(store.close)
+        assert read_round(store) == 0
+        put_round(store, 1)
+        assert read_round(store) == 1
+
+
 def test_a_child_that_leaves_its_parents_block_ends_nothing(tmp_path: Path) -> None:
     with closing(killed.open_store(tmp_path / "store")) as store:
         put_round(store, 0)

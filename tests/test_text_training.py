@@ -57,6 +57,7 @@ def _train(engine: Engine, groups: list[list[Question]], out: Path, seed: int = 
     return train_text(engine._store, engine._encoder.encode, groups, out, engine.config.hop, seed)
 
 
+@pytest.mark.slow
 def test_a_controller_learns_to_follow_names_that_are_no_titles(
     toy_engine: Engine, tmp_path: Path
 ) -> None:
@@ -76,6 +77,7 @@ def test_a_controller_learns_to_follow_names_that_are_no_titles(
         assert answer.model == str(tmp_path / "model")
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_model(toy_engine: Engine, tmp_path: Path) -> None:
     toy_engine.ingest(_documents())
     models = []
@@ -90,6 +92,7 @@ def test_the_same_seed_gives_the_same_model(toy_engine: Engine, tmp_path: Path) 
     assert not np.array_equal(models[0], models[2])
 
 
+@pytest.mark.slow
 def test_where_there_are_facts_the_best_passage_keeps_its_score(
     toy_engine: Engine, tmp_path: Path
 ) -> None:
@@ -120,6 +123,7 @@ def test_questions_are_made_from_links_and_hide_the_name(toy_engine: Engine) -> 
     assert len(pseudo_questions(toy_engine._store, 1000, seed=4)) == len(_documents())
 
 
+@pytest.mark.slow
 def test_without_questions_the_documents_teach(toy_engine: Engine, tmp_path: Path) -> None:
     toy_engine.ingest(_documents())
     report = toy_engine.train_text([], tmp_path / "model")
@@ -127,6 +131,7 @@ def test_without_questions_the_documents_teach(toy_engine: Engine, tmp_path: Pat
     assert report.recall_trained > 0.9
 
 
+@pytest.mark.slow
 def test_questions_that_teach_nothing_are_counted_or_refused(
     toy_engine: Engine, tmp_path: Path
 ) -> None:
@@ -144,6 +149,7 @@ def test_an_empty_memory_teaches_nothing(toy_engine: Engine, tmp_path: Path) -> 
         toy_engine.train_text([], tmp_path / "model")
 
 
+@pytest.mark.slow
 def test_the_command_trains_on_several_files(tmp_path: Path) -> None:
     documents = tmp_path / "documents.jsonl"
     documents.write_text("".join(one.model_dump_json() + "\n" for one in _documents()[:40]))

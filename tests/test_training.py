@@ -37,14 +37,24 @@ def moves(stories: int, seed: int) -> str:
     return "\n".join(lines) + "\n"
 
 
-@pytest.fixture
-def data(tmp_path: Path) -> Path:
-    folder = tmp_path / "data"
+def _written(folder: Path, stories: int) -> Path:
     folder.mkdir()
-    (folder / "walk_train.txt").write_text(moves(800, 1))
+    (folder / "walk_train.txt").write_text(moves(stories, 1))
     (folder / "walk_valid.txt").write_text(moves(60, 2))
     (folder / "stroll_valid.txt").write_text(moves(30, 3))
     return folder
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """Stories, as many as it takes to learn something."""
+    return _written(tmp_path / "data", 800)
+
+
+@pytest.fixture
+def few(tmp_path: Path) -> Path:
+    """Stories for what is the same however many there are."""
+    return _written(tmp_path / "few", 150)
 
 
 @pytest.fixture(autouse=True)
@@ -55,9 +65,10 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(before)
 
 
+@pytest.mark.slow
 def test_it_learns_and_keeps_the_best(data: Path, tmp_path: Path) -> None:
     reports: list[EpochReport] = []
-    config = TrainingConfig(epochs=36, patience=36, warm_up=20, learning_rate=5e-3)
+    config = TrainingConfig(epochs=12, patience=12, warm_up=20, learning_rate=5e-3)
     best = train_stories(read_story_data(data), tmp_path / "out", CONFIG, config, reports.append)
     assert best < 0.1 < reports[0].error  # guessing is wrong two times in three
     assert best == min(report.error for report in reports) == reports[-1].best
@@ -74,10 +85,11 @@ def test_it_learns_and_keeps_the_best(data: Path, tmp_path: Path) -> None:
     assert not list((tmp_path / "out").glob("training*"))
 
 
-def test_it_stops_when_nothing_gets_better(data: Path, tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_it_stops_when_nothing_gets_better(few: Path, tmp_path: Path) -> None:
     reports: list[EpochReport] = []
     config = TrainingConfig(epochs=30, patience=2, learning_rate=1e-9)
-    train_stories(read_story_data(data), tmp_path / "out", CONFIG, config, reports.append)
+    train_stories(read_story_data(few), tmp_path / "out", CONFIG, config, reports.append)
     assert len(reports) < 30
     assert all(report.error >= reports[-3].error for report in reports[-2:])
 
@@ -86,8 +98,9 @@ class _StoppedError(Exception):
     pass
 
 
-def test_a_stopped_run_goes_on_to_the_same_result(data: Path, tmp_path: Path) -> None:
-    stories = read_story_data(data)
+@pytest.mark.slow
+def test_a_stopped_run_goes_on_to_the_same_result(few: Path, tmp_path: Path) -> None:
+    stories = read_story_data(few)
     config = TrainingConfig(epochs=5, seed=7)
     whole: list[EpochReport] = []
     train_stories(stories, tmp_path / "whole", CONFIG, config, whole.append)
@@ -110,8 +123,9 @@ def test_a_stopped_run_goes_on_to_the_same_result(data: Path, tmp_path: Path) ->
         assert torch.equal(tensor, other[name])
 
 
-def test_another_run_is_not_gone_on_with(data: Path, tmp_path: Path) -> None:
-    stories = read_story_data(data)
+@pytest.mark.slow
+def test_another_run_is_not_gone_on_with(few: Path, tmp_path: Path) -> None:
+    stories = read_story_data(few)
 
     def stop(_: EpochReport) -> None:
         raise _StoppedError
@@ -122,11 +136,12 @@ def test_another_run_is_not_gone_on_with(data: Path, tmp_path: Path) -> None:
         train_stories(stories, tmp_path / "out", CONFIG, TrainingConfig(epochs=3, seed=1))
 
 
-def test_the_command_survives_a_kill(data: Path, tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_the_command_survives_a_kill(few: Path, tmp_path: Path) -> None:
     def command(out: str) -> list[str]:
         return [
             sys.executable, "-m", "memnet", "train", "babi", "--json", "--threads", "1",
-            "--data", str(data), "--out", str(tmp_path / out), "--epochs", "4",
+            "--data", str(few), "--out", str(tmp_path / out), "--epochs", "4",
         ]  # fmt: skip
 
     run = subprocess.Popen(command("killed"), stderr=subprocess.PIPE, stdout=subprocess.DEVNULL)
@@ -161,10 +176,11 @@ def test_bad_data_is_refused(tmp_path: Path, name: str, text: str, message: str)
         read_story_data(tmp_path)
 
 
-def test_a_folder_that_is_a_file_is_refused(data: Path, tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_a_folder_that_is_a_file_is_refused(few: Path, tmp_path: Path) -> None:
     (tmp_path / "out").write_text("a file")
     with pytest.raises(ModelError, match="can't be written"):
-        train_stories(read_story_data(data), tmp_path / "out", CONFIG, TrainingConfig(epochs=1))
+        train_stories(read_story_data(few), tmp_path / "out", CONFIG, TrainingConfig(epochs=1))
 
 
 def test_question_files_of_both_kinds(tmp_path: Path) -> None:
@@ -200,8 +216,9 @@ def test_the_loss_of_supports_asks_for_an_equal_share_of_the_attention() -> None
     assert float(_astray(weights, [e._replace(supports=[]) for e in examples])) == 0
 
 
-def test_learning_from_answers_alone_is_another_run(data: Path, tmp_path: Path) -> None:
-    stories, config = read_story_data(data), TrainingConfig(epochs=2)
+@pytest.mark.slow
+def test_learning_from_answers_alone_is_another_run(few: Path, tmp_path: Path) -> None:
+    stories, config = read_story_data(few), TrainingConfig(epochs=2)
     losses: dict[bool, list[float]] = {}
     for supports in (True, False):
         reports: list[EpochReport] = []

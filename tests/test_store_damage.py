@@ -1,0 +1,400 @@
+"""Each check of a store finds its damage; what can't be done is an error that leaves no trace."""
+
+import logging
+import os
+import resource
+import shutil
+import sqlite3
+import stat
+import sys
+import threading
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+from filelock import FileLock
+
+from memnet.config import IndexConfig, StoreConfig
+from memnet.errors import DependencyError, StoreError
+from memnet.storage import MemoryStore, NewSource, bundle, import_bundle
+from memnet.storage.index_build import IndexStamp
+from memnet.storage.index_file import DamagedIndexError, IndexFile, writing
+from memnet.storage.index_parts import import_faiss
+from memnet.storage.records import Records
+from memnet.storage.vector_index import VectorIndex, saved_stamp
+from tests.test_store import encode, open_store
+from tests.test_vector_index import vectors
+from tests.toy import DIMENSION, fact, passage, source, told
+
+_TEXTS = [f"boat number {number}" for number in range(40)]
+_CODES = IndexConfig(kind="codes", fewest_coded=16, gathered=10)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A closed store with a passage, a fact and two statements, one of them superseded."""
+    with closing(open_store(tmp_path / "store")) as store:
+        store.put([source("a", passage("a light", "Orre")), source("b", fact("x", "in", "y"))],
+                  encode)  # fmt: skip
+        for number in (1, 2):
+            slot = told(f"moved {number}", "ann", float(number))
+            digest = number.to_bytes(16)
+            store.append(NewSource(f"told/{number}", digest, [slot], kind="told"), encode)
+        with store.changing():
+            store.end([slot.id for slot in store.told("ann")][:1], 5.0)
+    return tmp_path / "store"
+
+
+def _change(path: Path, statement: str, *parameters: object) -> None:
+    with closing(sqlite3.connect(path / "memory.sqlite3")) as database, database:
+        database.execute(statement, parameters)
+
+
+def _filled(path: Path, config: IndexConfig) -> MemoryStore:
+    """A store whose vector index is of the kind that the settings say."""
+    store = MemoryStore(
+        path, fingerprint="toy/64", dimension=DIMENSION, create=True,
+        config=StoreConfig(index=config),
+    )  # fmt: skip
+    store.put([source(text, passage(text)) for text in _TEXTS], encode)
+    return store
+
+
+def _found(store: MemoryStore, text: str) -> str:
+    hits = store.search_dense(encode([f"\n{text}"])[0], 1)
+    return store.fetch(hits.ids.tolist())[0].text
+
+
+@pytest.mark.parametrize(
+    ("statement", "problem"),
+    [
+        ("UPDATE vector SET data = x'00' WHERE id = 1", "1 vectors have another width than 64"),
+        ("UPDATE slot SET valid_until = 0.5 WHERE valid_until = 5", "ended before they began"),
+        ("UPDATE sqlite_sequence SET seq = 99 WHERE name = 'slot'", "the last commit is not the"),
+        ("DELETE FROM symbol", "refers to a missing row of symbol"),
+        ("UPDATE slot_text_data SET block = x'00' WHERE id > 10", "text search: does not agree"),
+    ],
+)
+def test_each_damage_of_the_rows_is_reported(path: Path, statement: str, problem: str) -> None:
+    with closing(open_store(path, create=False)) as store:
+        assert store.verify() == []
+        _change(path, statement)
+        assert any(problem in found for found in store.verify())
+
+
+def test_a_vector_that_is_no_number_is_refused(path: Path) -> None:
+    (path / "vectors.faiss").unlink()
+    data = np.full(DIMENSION, np.nan, "<f4").tobytes()
+    _change(path, "UPDATE vector SET data = ? WHERE id = 1", data)
+    with (
+        closing(open_store(path, create=False)) as store,
+        pytest.raises(StoreError, match="a vector"),
+    ):
+        store.search_dense(encode(["light"])[0], 1)
+
+
+def test_a_page_that_cannot_be_read_ends_an_export_without_a_file(
+    path: Path, tmp_path: Path
+) -> None:
+    with closing(sqlite3.connect(path / "memory.sqlite3")) as database:
+        database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        root = "SELECT rootpage FROM sqlite_master WHERE name = 'vector'"
+        (page,) = database.execute(root).fetchone()
+        (size,) = database.execute("PRAGMA page_size").fetchone()
+    with (path / "memory.sqlite3").open("r+b") as file:
+        file.seek((page - 1) * size)
+        file.write(bytes(size))
+    with (
+        closing(open_store(path, create=False)) as store,
+        pytest.raises(StoreError, match=r"could not be read .*restore it from a copy"),
+    ):
+        store.export(tmp_path / "out.zip")
+    assert not list(tmp_path.glob("*out.zip*"))
+
+
+def test_a_read_of_closed_rows_says_so(path: Path) -> None:
+    records = Records(path / "memory.sqlite3")
+    records.close()
+    with pytest.raises(StoreError, match="was closed while it was read; open it again"):
+        records.property("encoder")
+
+
+def test_a_process_without_free_descriptors_is_told(path: Path) -> None:
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    free = os.open(path, os.O_RDONLY)
+    os.close(free)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (free, limits[1]))
+    try:
+        with pytest.raises(StoreError, match=r"could not be opened .*; check free space"):
+            open_store(path, create=False)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+    open_store(path, create=False).close()
+
+
+def test_folders_that_cannot_be_made_are_named(path: Path, tmp_path: Path) -> None:
+    with closing(open_store(path)) as store:
+        store.export(tmp_path / "bundle.zip")
+    (tmp_path / "file").write_text("x")
+    for make in (
+        lambda folder: open_store(folder),
+        lambda folder: import_bundle(
+            tmp_path / "bundle.zip", folder, fingerprint="toy/64", dimension=DIMENSION
+        ),
+    ):
+        with pytest.raises(StoreError, match="file/store can't be made"):
+            make(tmp_path / "file" / "store")
+    # A link that leads nowhere holds the place where the imported store should go.
+    (tmp_path / "link").symlink_to("nowhere")
+    with pytest.raises(StoreError, match="link can't be put in its place"):
+        import_bundle(
+            tmp_path / "bundle.zip", tmp_path / "link", fingerprint="toy/64", dimension=DIMENSION
+        )
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_a_writer_that_cannot_lock_lets_other_threads_write(path: Path) -> None:
+    with closing(open_store(path)) as store:
+        (path / "writer.lock").unlink(missing_ok=True)
+        (path / "writer.lock").mkdir()
+        with pytest.raises(OSError, match=r"writer\.lock"):
+            store.put([source("c", passage("one"))], encode)
+        (path / "writer.lock").rmdir()
+        done: list[object] = []
+        thread = threading.Thread(
+            target=lambda: done.append(store.put([source("c", passage("one"))], encode))
+        )
+        thread.start()
+        thread.join()
+        assert done == [(1, 0, 0)]
+
+
+def test_a_copy_in_a_folder_that_is_read_only_is_checked_and_read(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy, broken = (shutil.copytree(path, tmp_path / name) for name in ("copy", "broken"))
+    _change(broken, "UPDATE vector SET data = x'00' WHERE id = 1")
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)
+    for _ in range(2):  # nothing remembers the first check
+        with closing(open_store(copy, create=False)) as store:
+            assert _found(store, "a light") == "a light"
+        with pytest.raises(StoreError, match=r"is damaged .*copy it again when nothing does"):
+            open_store(broken, create=False)
+
+
+def test_a_search_within_a_change_sees_it_and_one_after_its_failure_does_not(path: Path) -> None:
+    with closing(open_store(path)) as store:
+
+        def change() -> None:
+            with store.changing():
+                store.put([source("w", passage("a whale"))], encode)
+                assert _found(store, "a whale") == "a whale"
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            change()
+        assert _found(store, "a whale") != "a whale"
+        assert store.verify() == []
+
+
+def _description(path: Path, text: bytes, length: int | None = None) -> None:
+    """An index file with a description that its checksum vouches for."""
+    numbers = np.array([len(text) if length is None else length, zlib.crc32(text)], "<u8")
+    path.write_bytes(bytes(512) + text + numbers.tobytes() + b"memnetv1")
+
+
+@pytest.mark.parametrize(
+    ("text", "length", "complaint"),
+    [
+        (b"{}", 1 << 40, "longer than the file"),
+        (b"{}", None, "not understood"),
+        (b"[]", None, "not understood"),
+        (b"\xff", None, "not understood"),
+        (b'{"sections": {"ids": [0, "int64"]}, "said": {}}', None, "not understood"),
+        (b'{"sections": {"ids": [0, "text", [1], 8]}, "said": {}}', None, "not understood"),
+        (b'{"sections": {"ids": [0, "int64", [-1], 0]}, "said": {}}', None, "outside the file"),
+        (b'{"sections": {"ids": [-64, "int64", [1], 0]}, "said": {}}', None, "outside the file"),
+        (b'{"sections": {"ids": [0, "int64", [999], 0]}, "said": {}}', None, "outside the file"),
+        (b'{"sections": {"ids": [0, "int64", [1], 999]}, "said": {}}', None, "outside the file"),
+    ],
+)
+def test_a_hostile_description_is_refused(
+    tmp_path: Path, text: bytes, length: int | None, complaint: str
+) -> None:
+    path = tmp_path / "index"
+    _description(path, text, length)
+    with pytest.raises(DamagedIndexError, match=complaint):
+        IndexFile(path)
+    assert saved_stamp(path) is None
+    assert VectorIndex.load(path, "toy", DIMENSION) is None
+
+
+def test_a_file_that_lacks_what_an_index_needs_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "index"
+    _description(path, b'{"sections": {}, "said": {"mark": 1, "slots": "many"}}')
+    with pytest.raises(DamagedIndexError, match="the stamp is missing"):
+        IndexStamp.of(IndexFile(path).said)
+    with pytest.raises(DamagedIndexError, match="no section rows"):
+        IndexFile(path).array("rows")
+    assert saved_stamp(path) is None
+    assert VectorIndex.load(path, "toy", DIMENSION) is None
+
+
+@pytest.mark.parametrize(
+    ("book", "codes", "reread"), [(7, None, 40), (None, 7, 40), (None, None, "many")]
+)
+def test_codes_of_another_size_are_refused(
+    tmp_path: Path, book: int | None, codes: int | None, reread: object
+) -> None:
+    index = VectorIndex(DIMENSION, _CODES)
+    index.add(np.arange(1, 101), vectors(100))
+    stamp = IndexStamp(7, "toy", DIMENSION, 100)
+    index.save(tmp_path / "index", stamp)
+    whole = IndexFile(tmp_path / "index")
+    with writing(tmp_path / "other") as writer:
+        for name, kind, size in (
+            ("rows", "float32", None), ("ids", "int64", None), ("book", "float32", book),
+            ("codes", "uint8", codes),
+        ):  # fmt: skip
+            data = whole.array(name)[:size]
+            writer.add(name, kind, data.shape, [data])
+        writer.finish({**whole.said, "reread": reread})
+    assert VectorIndex.load(tmp_path / "index", "toy", DIMENSION, _CODES) is not None
+    assert VectorIndex.load(tmp_path / "other", "toy", DIMENSION, _CODES) is None
+
+
+def test_a_search_among_many_by_codes_finds_the_best_of_them(tmp_path: Path) -> None:
+    rows = vectors(4000)
+    index = VectorIndex(DIMENSION, _CODES)
+    index.add(np.arange(1, 4001), rows)
+    index.save(tmp_path / "index", IndexStamp(7, "toy", DIMENSION, 4000))
+    loaded = VectorIndex.load(tmp_path / "index", "toy", DIMENSION, _CODES)
+    assert loaded is not None
+    allowed = np.arange(2, 4001, 2)
+    for number in allowed[:: len(allowed) // 10].tolist():
+        hits = loaded[0].search(rows[number - 1], 3, allowed)
+        assert hits.ids[0] == number
+        assert not hits.ids[hits.mask].astype(np.int64).tolist() or all(hits.ids % 2 == 0)
+
+
+def test_an_index_file_that_lacks_rows_is_reported_and_replaced(path: Path) -> None:
+    with closing(open_store(path)) as store:
+        file = path / "vectors.faiss"
+        stamp, whole = saved_stamp(file), IndexFile(file)
+        assert stamp is not None
+        index = VectorIndex(DIMENSION)
+        index.add(whole.array("ids")[1:], whole.array("rows")[1:])
+        index.save(file, stamp._replace(slots=len(index)))
+        assert store.verify() == ["vector index: does not hold the ids of the rows"]
+        store.rebuild()
+        assert store.verify() == []
+
+
+def test_a_damaged_file_under_a_writer_is_made_anew(path: Path) -> None:
+    file = path / "vectors.faiss"
+    content = bytearray(file.read_bytes())
+    content[100] ^= 1  # among the rows, which are checked when they are used
+    file.write_bytes(content)
+    with closing(open_store(path)) as store:
+        store.put([source(text, passage(text)) for text in _TEXTS], encode)
+        assert store.verify() == []
+        assert _found(store, _TEXTS[7]) == _TEXTS[7]
+
+
+def test_the_next_write_makes_the_kind_of_index_that_is_wanted(tmp_path: Path) -> None:
+    with closing(_filled(tmp_path / "store", IndexConfig(kind="flat"))):
+        pass
+    (tmp_path / "store" / "vectors.faiss").unlink()
+    for config, has_codes in ((IndexConfig(kind="flat"), False), (_CODES, True)):
+        with closing(
+            MemoryStore(
+                tmp_path / "store", fingerprint="toy/64", dimension=DIMENSION,
+                config=StoreConfig(index=config),
+            )
+        ) as store:  # fmt: skip
+            store.put([source("one more", passage(repr(config)))], encode)
+        assert ("codes" in IndexFile(tmp_path / "store" / "vectors.faiss")) == has_codes
+
+
+@pytest.fixture
+def beside(tmp_path: Path) -> Iterator[MemoryStore]:
+    """A store whose index is written in a thread of its own."""
+    config = IndexConfig(exact_up_to=20, fewest_coded=16)
+    with closing(_filled(tmp_path / "store", config)) as store:
+        yield store
+
+
+def test_one_process_at_a_time_writes_the_index_beside(beside: MemoryStore) -> None:
+    beside.close()
+    file = beside.path / "vectors.faiss"
+    before = file.read_bytes()
+    with FileLock(beside.path / "index.lock"):
+        with closing(_filled(beside.path, IndexConfig(exact_up_to=20, fewest_coded=16))) as store:
+            store.put([source(f"new {text}", passage(f"new {text}")) for text in _TEXTS], encode)
+        assert file.read_bytes() == before
+    with closing(_filled(beside.path, IndexConfig(exact_up_to=20, fewest_coded=16))) as store:
+        assert _found(store, f"new {_TEXTS[3]}") == f"new {_TEXTS[3]}"
+        store.put([source("last", passage("last"))], encode)
+    assert file.read_bytes() != before
+    with closing(open_store(beside.path)) as store:
+        assert store.verify() == []
+
+
+def test_an_index_beside_that_cannot_be_written_is_a_warning(
+    beside: MemoryStore, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def failing(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch, caplog.at_level(logging.WARNING, "memnet"):
+        patch.setattr(os, "fsync", failing)
+        beside.put([source(f"new {text}", passage(f"new {text}")) for text in _TEXTS], encode)
+        beside.close()  # waits for the thread
+    assert "No space left on device" in caplog.text
+    assert "readers make up for it from the rows" in caplog.text
+    with closing(open_store(beside.path)) as store:
+        assert _found(store, f"new {_TEXTS[3]}") == f"new {_TEXTS[3]}"
+
+
+def test_without_faiss_the_error_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "faiss", None)
+    with pytest.raises(DependencyError, match=r"pip install 'memnet\[cpu\]'"):
+        import_faiss()
+
+
+def test_a_bundle_of_many_slots_comes_in_batches(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bundle, "_ROWS", 2)
+    with closing(open_store(path)) as store:
+        store.put([source(text, passage(text)) for text in _TEXTS[:5]], encode)
+        store.export(tmp_path / "out.zip")
+        slots = store.fetch(range(1, 99))
+    import_bundle(
+        tmp_path / "out.zip", tmp_path / "copy", fingerprint="toy/64", dimension=DIMENSION
+    )
+    with closing(open_store(tmp_path / "copy", create=False)) as copy:
+        assert copy.verify() == []
+        assert copy.fetch(range(1, 99)) == slots
+    assert stat.S_IMODE((tmp_path / "out.zip").stat().st_mode) == 0o600
+
+
+def test_a_bundle_of_unusual_compression_is_refused(path: Path, tmp_path: Path) -> None:
+    """Its size once expanded is bounded for deflate only."""
+    with closing(open_store(path)) as store:
+        store.export(tmp_path / "out.zip")
+    with (
+        zipfile.ZipFile(tmp_path / "out.zip") as old,
+        zipfile.ZipFile(tmp_path / "bz2.zip", "w", zipfile.ZIP_BZIP2) as new,
+    ):
+        for name in old.namelist():
+            new.writestr(name, old.read(name))
+    with pytest.raises(StoreError, match="compressed in another way than deflate"):
+        import_bundle(
+            tmp_path / "bz2.zip", tmp_path / "copy", fingerprint="toy/64", dimension=DIMENSION
+        )
+    assert not (tmp_path / "copy").exists()
