@@ -56,7 +56,7 @@ def read_spans(
     candidates = _with_words(question, candidates, reading)
     compared = compare(question, passages, reader, find)
     if compared is not None:
-        candidates = [_compared(compared, passages), *candidates]
+        candidates = _with_outcome(candidates, _outcome(compared, passages))
     best = tuple(candidates[:_MOST_CANDIDATES])
     further = () if bridged is None else bridged.passages
     signals = signals_of(question, reading, best, read, further, compared is not None)
@@ -120,7 +120,22 @@ def _fitness(question: str, answer: str) -> float:
     return 1.0 if fits(question, answer) else _UNFIT
 
 
-def _compared(compared: Compared, passages: Sequence[Ranked]) -> Candidate:
+def _with_outcome(candidates: Sequence[Candidate], outcome: Candidate) -> list[Candidate]:
+    """Candidates with the outcome of a comparison among them, best first.
+
+    Who says the same as the reader is right if either is: 1 - (1 - p)(1 - q).
+    """
+    said = normalise(outcome.text)
+    others = [one for one in candidates if normalise(one.text) != said]
+    wrong = 1 - outcome.score
+    for one in candidates:
+        if normalise(one.text) == said:
+            wrong *= 1 - min(1.0, one.score)
+    both = outcome.model_copy(update={"score": 1 - wrong})
+    return sorted([both, *others], key=lambda candidate: -candidate.score)
+
+
+def _outcome(compared: Compared, passages: Sequence[Ranked]) -> Candidate:
     """The title of the passage, as a span of its text where that holds it; or yes or no."""
     if compared.place is None:
         return Candidate(text=compared.answer, score=compared.probability)
