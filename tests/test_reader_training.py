@@ -188,7 +188,7 @@ def test_the_mean_with_the_start_is_kept_where_it_is_better(
     train_reader(data, good, passes=45, threads=1)
     assert train_reader(data, out, start=good, passes=1, threads=1) == 1
     notes = json.loads((out / "reader.json").read_text())["trained"]
-    assert (notes["dev"], "mean_with_start" in notes) == (1, False)
+    assert (notes["dev"], "mean_with_start" in notes) == (1)
     mixed = reader_training._mean_weights(start, good)
     weights = [load_span_network(folder).state_dict() for folder in (start, good)]
     for name, tensor in mixed.items():
@@ -338,7 +338,7 @@ def _memory(texts: dict[str, str]) -> Iterator[MemoryStore]:
 
 
 def _signals(answer: float, answerable: float = 0.5) -> Signals:
-    return Signals(answer, 0.1, answerable, 0.5, 0.5, 0.5, 0, False)
+    return Signals(answer, 0.1, answerable, 0.5, 0.5, 0.5, 0)
 
 
 def _judge(shares: dict[str, float]) -> Callable[[str], Judged]:

@@ -1,4 +1,4 @@
-"""Whether what a question says of two is said in the passages about both."""
+"""Whether what a question says of two is found in the passages about both."""
 
 import re
 from collections.abc import Sequence
@@ -31,7 +31,11 @@ _SAYS_NOTHING = re.compile(
 _STEM_LETTERS = 5
 _SHARE = 0.5
 """Of the words of what is said that a passage has to hold."""
-BOTH, ONE = 0.8, 0.8
+BOTH = 0.9
+"""That what is found of both is so: it was for 40 of 44 training questions. Where it is not found of
+both, the answer was "no" for 21 of 44: to find nothing says nothing."""
+ONE = 0.86
+"""That the one of which more is found is right: it was for 25 of 29 training questions."""
 
 
 class _Said(NamedTuple):
@@ -45,8 +49,8 @@ class _Said(NamedTuple):
     """Those of the words that what is found about each holds."""
 
 
-def both_attested(pair: Pair, passages: Sequence[Ranked]) -> bool | None:
-    """Whether it is said of both: "Are Ann Orre and Bo Rank both Dutch poets?".
+def both_attested(pair: Pair, passages: Sequence[Ranked]) -> bool:
+    """Whether it is found of both: "Are Ann Orre and Bo Rank both Dutch poets?".
 
     It is if what is found about each holds at least half of the question's other words, and all of
     those that are names ("Dutch").
@@ -56,11 +60,11 @@ def both_attested(pair: Pair, passages: Sequence[Ranked]) -> bool | None:
         passages: the evidence.
 
     Returns:
-        None where the question compares the two, or says nothing of them.
+        False also where the question compares the two, or says nothing of them.
     """
     said = None if _COMPARES.search(pair.words) else _said(pair, passages)
     if said is None or not _BOTH.search(pair.words):
-        return None
+        return False
     return all(said.names <= one and len(one) >= _SHARE * len(said.words) for one in said.held)
 
 

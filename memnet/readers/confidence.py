@@ -25,8 +25,6 @@ class Signals(NamedTuple):
     """Share of the question's words, by their first letters, that stand near the answer."""
     place: int
     """Rank of the passage that the answer stands in, from 0."""
-    compared: bool
-    """Whether the answer came of comparing two things."""
 
     def features(self) -> tuple[float, ...]:
         """The numbers that a ``Calibration`` weighs."""
@@ -39,11 +37,10 @@ class Signals(NamedTuple):
             self.named,
             self.near,
             math.log1p(self.place),
-            float(self.compared),
         )
 
 
-FEATURES = 9
+FEATURES = 8
 """Numbers that ``Signals.features`` gives."""
 
 

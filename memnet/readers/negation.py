@@ -82,3 +82,8 @@ def _parts(text: str) -> Iterator[tuple[int, int]]:
             yield start, match.start()
             start = match.start()
         yield start, end
+
+
+def without_cues(text: str) -> str:
+    """A text without its words of negation."""
+    return _NO_LONGER_TRUE.sub(" ", _NEVER_TRUE.sub(" ", text))

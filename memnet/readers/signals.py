@@ -23,7 +23,6 @@ def signals_of(
     candidates: Sequence[Candidate],
     passages: Sequence[Ranked],
     further: Sequence[Ranked],
-    compared: bool,
 ) -> Signals:
     """What is known about the best answer before one knows whether it is right.
 
@@ -33,7 +32,6 @@ def signals_of(
         candidates: answers, best first.
         passages: that were read together, best first.
         further: others in which the answer may stand.
-        compared: whether the answer came of comparing.
     """
     best = candidates[0] if candidates else None
     places: dict[int | None, int] = {item.slot.id: place for place, item in enumerate(passages)}
@@ -47,7 +45,6 @@ def signals_of(
         named=0.0 if slot is None else _share(_names(question), f"{slot.title} {slot.text}"),
         near=0.0 if slot is None or best is None else _share(question, _around(slot, best)),
         place=0 if best is None else places.get(best.evidence, len(passages)),
-        compared=compared,
     )
 
 

@@ -9,8 +9,9 @@ from memnet.readers.answer_types import fits
 from memnet.readers.bridging import Bridged, Find, bridge
 from memnet.readers.comparison import Compared, compare
 from memnet.readers.confidence import Signals
+from memnet.readers.denial import undenied
 from memnet.readers.extractive import Reader, Reading, Span
-from memnet.readers.passages_about import alike
+from memnet.readers.passages_about import alike, subjects
 from memnet.readers.ranked import Ranked
 from memnet.readers.signals import signals_of
 from memnet.types import Candidate
@@ -27,6 +28,8 @@ class SpanAnswers(NamedTuple):
     signals: Signals
     bridged: Bridged | None
     """What was asked next, where the question held a phrase to be read first."""
+    judged_by: tuple[Ranked, ...]
+    """The passages that the best answer was read or judged by, its own first."""
 
 
 def read_spans(
@@ -51,16 +54,37 @@ def read_spans(
     reading = reader.read(question, [item.passage for item in read])
     bridged = bridge(question, passages, reader, find)
     left = 1.0 if bridged is None else 1 - bridged.probability
+    further = () if bridged is None else bridged.passages
     found = [*_attended(reading.spans, read, left), *_bridged(bridged, reader)]
+    found = undenied(question, found, (*read, *further))
+    found += [Candidate(text="yes", score=reading.yes), Candidate(text="no", score=reading.no)]
     candidates = _candidates(question, found, "" if bridged is None else bridged.name)
-    candidates = _with_words(question, candidates, reading)
     compared = compare(question, passages, reader, find)
     if compared is not None:
         candidates = _with_outcome(candidates, _outcome(compared, passages))
     best = tuple(candidates[:_MOST_CANDIDATES])
-    further = () if bridged is None else bridged.passages
-    signals = signals_of(question, reading, best, read, further, compared is not None)
-    return SpanAnswers(best, signals, bridged)
+    signals = signals_of(question, reading, best, read, further)
+    return SpanAnswers(best, signals, bridged, _judged_by(question, best, compared, read, further))
+
+
+def _judged_by(
+    question: str,
+    candidates: Sequence[Candidate],
+    compared: Compared | None,
+    read: Sequence[Ranked],
+    further: Sequence[Ranked],
+) -> tuple[Ranked, ...]:
+    """The passages that the best candidate was read or judged by.
+
+    Of yes and no by the reader they are those about what the question names, or else all.
+    """
+    if not candidates:
+        return ()
+    best = candidates[0]
+    if compared is not None and normalise(best.text) == normalise(compared.answer):
+        return compared.passages
+    own = tuple(item for item in (*read, *further) if item.slot.id == best.evidence)[:1]
+    return own or tuple(read[place] for place in subjects(question, read)) or tuple(read)
 
 
 def _attended(
@@ -99,21 +123,12 @@ def _candidates(question: str, found: Iterable[Candidate], bridge: str) -> list[
     bridge = normalise(bridge)
     for candidate in found:
         said = normalise(candidate.text) or candidate.text
-        best.setdefault(said, candidate)
+        if said not in best or candidate.score > best[said].score:
+            best[said] = candidate
         fitness = _UNFIT if alike(said, bridge) else _fitness(question, candidate.text)
         total[said] += candidate.score * fitness
     summed = [one.model_copy(update={"score": total[said]}) for said, one in best.items()]
     return sorted(summed, key=lambda candidate: -candidate.score)
-
-
-def _with_words(
-    question: str, candidates: Sequence[Candidate], reading: Reading
-) -> list[Candidate]:
-    words = [
-        Candidate(text=word, score=score * _fitness(question, word))
-        for word, score in (("yes", reading.yes), ("no", reading.no))
-    ]
-    return sorted([*candidates, *words], key=lambda candidate: -candidate.score)
 
 
 def _fitness(question: str, answer: str) -> float:

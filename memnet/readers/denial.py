@@ -1,0 +1,106 @@
+"""Denials: answers that some sentence of the evidence says are none."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from memnet.ingest.names import normalise, stems
+from memnet.ingest.windows import sentences
+from memnet.readers.negation import clauses, negated, without_cues
+from memnet.readers.ranked import Ranked
+from memnet.storage import Slot
+from memnet.types import Candidate
+
+_STEM_LETTERS = 5
+_THERE = " there "
+"""Stands for an answer that an earlier sentence of the same source names."""
+
+
+class _Denial(NamedTuple):
+    """A clause that denies what it says."""
+
+    slot: Slot
+    sentence: tuple[int, int]
+    """Where its sentence stands in the slot."""
+    clause: tuple[int, int]
+    """Where it stands itself."""
+    text: str
+    """The clause, normalised, between spaces."""
+    words: frozenset[str]
+    """Those of the question's that its sentence or its title holds."""
+    whole: bool
+    """Whether it denies what the question asks about, and not only one answer: its words are the
+    question's, and all of them."""
+
+
+def undenied(
+    question: str, found: Iterable[Candidate], passages: Sequence[Ranked]
+) -> list[Candidate]:
+    """Spans but for those that are denied.
+
+    A span is denied where its own clause is ("Clara no longer works at Siemens"), and where a
+    clause elsewhere denies it and its sentence holds at least those of the question's words that
+    the span's sentence holds. A question that itself denies something ("Who never sailed?") is not
+    looked at.
+
+    Args:
+        question: as asked.
+        found: spans of the passages.
+        passages: what was read.
+    """
+    found = list(found)
+    denials = [] if negated(question) else list(_denials(question, passages))
+    if not denials:
+        return found
+    slots = {item.slot.id: item.slot for item in passages}
+    asked = stems(question, _STEM_LETTERS)
+    return [one for one in found if not _denied(one, asked, slots, denials)]
+
+
+def _denials(question: str, passages: Sequence[Ranked]) -> Iterator[_Denial]:
+    asked = stems(question, _STEM_LETTERS)
+    for slot in {item.slot.id: item.slot for item in passages}.values():
+        if not negated(slot.text):
+            continue
+        title = stems(slot.title, _STEM_LETTERS)
+        for start, end in sentences(slot.text):
+            words = asked & (title | stems(slot.text[start:end], _STEM_LETTERS))
+            for clause in clauses(slot.text[start:end], question):
+                if clause.denied:
+                    place = (start + clause.start, start + clause.end)
+                    text = slot.text[slice(*place)]
+                    says = stems(without_cues(text), _STEM_LETTERS)
+                    whole = says <= asked | title and asked <= says | title
+                    yield _Denial(
+                        slot, (start, end), place, f" {normalise(text)} ", words, whole
+                    )
+
+
+def _denied(
+    span: Candidate,
+    asked: frozenset[str],
+    slots: dict[int, Slot],
+    denials: Sequence[_Denial],
+) -> bool:
+    slot = None if span.evidence is None else slots.get(span.evidence)
+    if slot is None or span.start is None or span.end is None:
+        return False
+    first, last = span.start - slot.start, span.end - slot.start
+    answer = f" {normalise(span.text)} "
+    inside = [
+        (start, end) for start, end in sentences(slot.text) if start < last and first < end
+    ]
+    said = " ".join(slot.text[start:end] for start, end in inside)
+    asserted = asked & stems(f"{slot.title} {said}", _STEM_LETTERS)
+    for one in denials:
+        if one.slot.id == slot.id and _overlap(one.sentence, (first, last)):
+            if _overlap(one.clause, (first, last)):
+                return True
+            continue
+        named = answer in one.text or (_THERE in one.text and one.slot.source == slot.source)
+        if (named or one.whole) and asserted <= one.words:
+            return True
+    return False
+
+
+def _overlap(one: tuple[int, int], other: tuple[int, int]) -> bool:
+    return one[0] < other[1] and other[0] < one[1]
