@@ -11,6 +11,8 @@ from memnet.storage import Slot
 from memnet.types import Candidate
 
 _STEM_LETTERS = 5
+_SHORTEST = 3
+"""Letters of an answer from which it may be the first of a longer word."""
 _THERE = " there "
 """Stands for an answer that an earlier sentence of the same source names."""
 
@@ -34,8 +36,8 @@ class _Denial(NamedTuple):
 
 def undenied(
     question: str, found: Iterable[Candidate], passages: Sequence[Ranked]
-) -> list[Candidate]:
-    """Spans but for those that are denied.
+) -> tuple[list[Candidate], float]:
+    """Spans but for those that are denied, and their share of the probability of all.
 
     A span is denied where its own clause is ("Clara no longer works at Siemens"), and where a
     clause elsewhere denies it and its sentence holds at least those of the question's words that
@@ -50,10 +52,12 @@ def undenied(
     found = list(found)
     denials = [] if negated(question) else list(_denials(question, passages))
     if not denials:
-        return found
+        return found, 1.0
     slots = {item.slot.id: item.slot for item in passages}
     asked = stems(question, _STEM_LETTERS)
-    return [one for one in found if not _denied(one, asked, slots, denials)]
+    left = [one for one in found if not _denied(one, asked, slots, denials)]
+    total = sum(one.score for one in found)
+    return left, sum(one.score for one in left) / total if total else 1.0
 
 
 def _denials(question: str, passages: Sequence[Ranked]) -> Iterator[_Denial]:
@@ -96,10 +100,17 @@ def _denied(
             if _overlap(one.clause, (first, last)):
                 return True
             continue
-        named = answer in one.text or (_THERE in one.text and one.slot.source == slot.source)
+        named = _holds(one.text, answer) or (
+            _THERE in one.text and one.slot.source == slot.source
+        )
         if (named or one.whole) and asserted <= one.words:
             return True
     return False
+
+
+def _holds(text: str, answer: str) -> bool:
+    """Whether a text holds an answer, in one number or another: "walnut" in "walnuts"."""
+    return answer in text or (len(answer) > _SHORTEST + 2 and answer.rstrip() in text)
 
 
 def _overlap(one: tuple[int, int], other: tuple[int, int]) -> bool:

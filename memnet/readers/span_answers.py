@@ -56,7 +56,8 @@ def read_spans(
     left = 1.0 if bridged is None else 1 - bridged.probability
     further = () if bridged is None else bridged.passages
     found = [*_attended(reading.spans, read, left), *_bridged(bridged, reader)]
-    found = undenied(question, found, (*read, *further))
+    found, share = undenied(question, found, (*read, *further))
+    reading = reading._replace(answerable=share * reading.answerable)
     found += [Candidate(text="yes", score=reading.yes), Candidate(text="no", score=reading.no)]
     candidates = _candidates(question, found, "" if bridged is None else bridged.name)
     compared = compare(question, passages, reader, find)
