@@ -20,7 +20,7 @@ _NEVER_TRUE = re.compile(
 """Cues of what was not so. "Not only", "no fewer than" and "No. 5" deny nothing."""
 _NO_LONGER_TRUE = re.compile(
     r"\b(?:no longer|any ?more|any longer|(?:stop(?:s|ped)?|ceas(?:es?|ed)|quit) [a-z]+ing"
-    r"|used to|former|formerly)\b",
+    r"|used to)\b",
     re.IGNORECASE,
 )
 """Cues of what was so and is not: they deny it now, and not what it was then."""

@@ -32,7 +32,7 @@ _ASKS_WHETHER = re.compile(
     r"\W{0,9}(?:are|were|is|was|do|does|did|have|has|had|can|could)\b", re.IGNORECASE
 )
 _JOINED = re.compile(
-    rf"(?:\s*\([^()]*\))?[\"”]?\s*,?\s*\b(?P<by>and|or)\s+{_NOUN}", re.IGNORECASE
+    rf"(?:\s*\([^()]*\))?\W{{0,6}}\b(?P<by>and|or)\s+{_NOUN}", re.IGNORECASE
 )
 _CHOICE_FOLLOWS = re.compile(rf"(?:[,:;?]|{_RANK}\b)\W*(?:either\s+)?{_NOUN}$", re.IGNORECASE)
 """Before the two: "Who is older, A or B?", "Which came first A or B?"."""
