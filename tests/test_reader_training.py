@@ -338,7 +338,7 @@ def _memory(texts: dict[str, str]) -> Iterator[MemoryStore]:
 
 
 def _signals(answer: float, answerable: float = 0.5) -> Signals:
-    return Signals(answer, 0.1, answerable, 0.5, 0.5, 0.5, 0)
+    return Signals(answer, 0.1, answerable, 0.5, 0.5, False, 0)
 
 
 def _judge(shares: dict[str, float]) -> Callable[[str], Judged]:

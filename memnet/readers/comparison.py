@@ -71,6 +71,7 @@ _PRECISION = {1: 1.0, 2: 1 / 12, 3: 0.0}
 """Years within which something was, by how many of year, month and day are written."""
 _DEFAULTS = (datetime(2000, 1, 1), datetime(2004, 2, 2))
 
+
 class Compared(NamedTuple):
     """The outcome of a comparison."""
 

@@ -74,9 +74,7 @@ def _denials(question: str, passages: Sequence[Ranked]) -> Iterator[_Denial]:
                     text = slot.text[slice(*place)]
                     says = stems(without_cues(text), _STEM_LETTERS)
                     whole = says <= asked | title and asked <= says | title
-                    yield _Denial(
-                        slot, (start, end), place, f" {normalise(text)} ", words, whole
-                    )
+                    yield _Denial(slot, (start, end), place, f" {normalise(text)} ", words, whole)
 
 
 def _denied(
@@ -90,9 +88,7 @@ def _denied(
         return False
     first, last = span.start - slot.start, span.end - slot.start
     answer = f" {normalise(span.text)} "
-    inside = [
-        (start, end) for start, end in sentences(slot.text) if start < last and first < end
-    ]
+    inside = [(start, end) for start, end in sentences(slot.text) if start < last and first < end]
     said = " ".join(slot.text[start:end] for start, end in inside)
     asserted = asked & stems(f"{slot.title} {said}", _STEM_LETTERS)
     for one in denials:
@@ -100,9 +96,7 @@ def _denied(
             if _overlap(one.clause, (first, last)):
                 return True
             continue
-        named = _holds(one.text, answer) or (
-            _THERE in one.text and one.slot.source == slot.source
-        )
+        named = _holds(one.text, answer) or (_THERE in one.text and one.slot.source == slot.source)
         if (named or one.whole) and asserted <= one.words:
             return True
     return False

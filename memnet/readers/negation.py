@@ -24,7 +24,9 @@ _NO_LONGER_TRUE = re.compile(
     re.IGNORECASE,
 )
 """Cues of what was so and is not: they deny it now, and not what it was then."""
-_PRESENT = re.compile(r"\b(?:is|are|am|does|do|has|have|['’]s|now|currently|today)\b", re.IGNORECASE)
+_PRESENT = re.compile(
+    r"\b(?:is|are|am|does|do|has|have|['’]s|now|currently|today)\b", re.IGNORECASE
+)
 _PAST = re.compile(r"\b(?:did|was|were|had|used to|before|formerly|once)\b", re.IGNORECASE)
 _BORDER = re.compile(
     r"[;:!?()\[\]—–]|[.,](?=\s|$)"

@@ -31,9 +31,7 @@ _ASKS_WHICH = re.compile(r"\W{0,9}(?:which|who|whose|what)\b", re.IGNORECASE)
 _ASKS_WHETHER = re.compile(
     r"\W{0,9}(?:are|were|is|was|do|does|did|have|has|had|can|could)\b", re.IGNORECASE
 )
-_JOINED = re.compile(
-    rf"(?:\s*\([^()]*\))?\W{{0,6}}\b(?P<by>and|or)\s+{_NOUN}", re.IGNORECASE
-)
+_JOINED = re.compile(rf"(?:\s*\([^()]*\))?\W{{0,6}}\b(?P<by>and|or)\s+{_NOUN}", re.IGNORECASE)
 _CHOICE_FOLLOWS = re.compile(rf"(?:[,:;?]|{_RANK}\b)\W*(?:either\s+)?{_NOUN}$", re.IGNORECASE)
 """Before the two: "Who is older, A or B?", "Which came first A or B?"."""
 _GROUP_FOLLOWS = re.compile(

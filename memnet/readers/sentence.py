@@ -48,8 +48,11 @@ def read_sentences(
             place = item.slot.start
             found.append(
                 Candidate(
-                    text=sentence, score=score, evidence=item.slot.id,
-                    start=place + start, end=place + end,
+                    text=sentence,
+                    score=score,
+                    evidence=item.slot.id,
+                    start=place + start,
+                    end=place + end,
                 )  # fmt: skip
             )
     return tuple(sorted(found, key=lambda candidate: -candidate.score))

@@ -71,8 +71,9 @@ def read_spans(
     if compared is not None:
         candidates = _with_outcome(candidates, _outcome(compared, passages))
     best = tuple(candidates[:_MOST_CANDIDATES])
-    signals = signals_of(question, reading, best, read, further)
-    return SpanAnswers(best, signals, bridged, _judged_by(question, best, compared, read, further))
+    judged_by = _judged_by(question, best, compared, read, further)
+    signals = signals_of(question, reading, best, read, further, judged_by)
+    return SpanAnswers(best, signals, bridged, judged_by)
 
 
 def _judged_by(
