@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from memnet.ingest.names import normalise, stems
 from memnet.ingest.windows import sentences
-from memnet.readers.negation import clauses, negated, without_cues
+from memnet.readers.negation import clauses, denies_itself, negated, without_cues
 from memnet.readers.ranked import Ranked
 from memnet.storage import Slot
 from memnet.types import Candidate
@@ -84,7 +84,7 @@ def _denied(
     denials: Sequence[_Denial],
 ) -> bool:
     slot = None if span.evidence is None else slots.get(span.evidence)
-    if slot is None or span.start is None or span.end is None:
+    if slot is None or span.start is None or span.end is None or denies_itself(span.text):
         return False
     first, last = span.start - slot.start, span.end - slot.start
     answer = f" {normalise(span.text)} "

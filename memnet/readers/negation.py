@@ -12,7 +12,7 @@ from memnet.ingest.windows import sentences
 
 _NEVER_TRUE = re.compile(
     r"\b(?:not(?! (?:only|just|merely|simply|least)\b)|never|cannot|neither|nor|none(?! other\b)"
-    r"|nobody|nothing(?! but\b)|nowhere|without(?! doubt\b)"
+    r"|nobody|nothing(?! but\b)|nowhere|(?<!\bor )without(?! doubt\b)"
     r"|no(?! (?:fewer|less|more|later|earlier|doubt|longer)\b|[. ]+\d)"
     r"|(?:failed|refused|declined) to|den(?:y|ies|ied))\b|n['’]t\b",
     re.IGNORECASE,
@@ -30,13 +30,18 @@ _PRESENT = re.compile(
 _PAST = re.compile(r"\b(?:did|was|were|had|used to|before|formerly|once)\b", re.IGNORECASE)
 _BORDER = re.compile(
     r"[;:!?()\[\]—–]|[.,](?=\s|$)"
+    r"|\bno\b(?! longer\b)|\b(?<!\bor )without\b|\bfor (?=(?:\w+ ){0,4}(?:hour|day|week|month|year|decade|centur))"
     r"|\b(?:but|except|than|until|till|because|although|though|while|whereas|if|unless|when"
     r"|where|wherever|who|whom|whose|which|after|since)\b"
     r"|\band (?=(?:he|she|it|they|we|i|is|was|are|were|has|had|will|now|then|also"
     r"|instead|later|\w+ed)\b)",
     re.IGNORECASE,
 )
-"""Where a clause ends, and with it what a negation governs."""
+"""Where a clause ends, and with it what a negation governs: "no" and "without" govern what follows
+them alone."""
+
+
+_DENYING_ANSWER = re.compile(r"(?:no|nobody|none|nothing|nowhere|without|neither)\b", re.IGNORECASE)
 
 
 class Clause(NamedTuple):
@@ -50,6 +55,11 @@ class Clause(NamedTuple):
 def negated(text: str) -> bool:
     """Whether anything in a text is denied."""
     return _NEVER_TRUE.search(text) is not None or _NO_LONGER_TRUE.search(text) is not None
+
+
+def denies_itself(answer: str) -> bool:
+    """Whether an answer is itself a denial: "nobody", "without a crew"."""
+    return _DENYING_ANSWER.match(answer) is not None
 
 
 def clauses(text: str, question: str = "") -> list[Clause]:
