@@ -14,7 +14,7 @@ from memnet.evaluation import evaluate, read_questions
 from memnet.ingest.names import normalise
 from memnet.ingest.questions import Question
 from memnet.models.reader import LazyReader
-from memnet.scores import f1
+from memnet.scores import area_under_roc, f1
 from memnet.types import Answer
 from tests.conftest import EXAMPLES
 
@@ -283,14 +283,28 @@ def unsaid(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[dict[str, Any
         return [(pair, engine.ask(pair["silent"]), engine.ask(pair["control"])) for pair in pairs]
 
 
-@pytest.mark.parametrize(("kind", "share"), [("negation", 0.9), ("premise", 0.6)])
+@pytest.mark.parametrize(
+    ("kinds", "share"), [(["negation"], 0.85), (["negation", "premise"], 0.55)]
+)
 def test_what_no_text_says_is_not_answered(
-    unsaid: list[tuple[dict[str, Any], Answer, Answer]], kind: str, share: float
+    unsaid: list[tuple[dict[str, Any], Answer, Answer]], kinds: list[str], share: float
 ) -> None:
-    asked = [(pair, silent) for pair, silent, _ in unsaid if pair["kind"] == kind]
+    asked = [(pair, silent) for pair, silent, _ in unsaid if pair["kind"] in kinds]
     said = [pair["silent"] for pair, silent in asked if not silent.abstained]
-    assert len(asked) == 30
+    assert len(asked) == 30 * len(kinds)
     assert len(said) <= (1 - share) * len(asked), said
+
+
+def test_confidence_tells_what_is_said_from_what_is_not(
+    unsaid: list[tuple[dict[str, Any], Answer, Answer]],
+) -> None:
+    sure = [[one.confidence or 0.0 for one in pair] for _, *pair in unsaid]
+    area = area_under_roc(
+        [silent for silent, _ in sure] + [control for _, control in sure],
+        [False] * len(sure) + [True] * len(sure),
+    )
+    assert area is not None
+    assert area > 0.97
 
 
 def test_what_a_text_says_is_answered_beside_what_it_denies(

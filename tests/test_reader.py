@@ -294,4 +294,5 @@ def test_signals_say_what_the_evidence_shares_with_the_question() -> None:
     assert signals("Who raised the light of Brock in 1999?", 1, "Cy").unknown
     assert not signals("Who slept?", 0, "Ann Orre").unknown
     word = signals("Is the light of Brock old?", None, "yes")
-    assert (word.said, word.unknown, word.place) == (pytest.approx(2 / 3), False, 1)
+    assert word.said == pytest.approx(2 / 3)
+    assert (word.unknown, word.place) == (False, 1)

@@ -188,7 +188,7 @@ def test_the_mean_with_the_start_is_kept_where_it_is_better(
     train_reader(data, good, passes=45, threads=1)
     assert train_reader(data, out, start=good, passes=1, threads=1) == 1
     notes = json.loads((out / "reader.json").read_text())["trained"]
-    assert (notes["dev"], "mean_with_start" in notes) == (1)
+    assert (notes["dev"], "mean_with_start" in notes) == (1, False)
     mixed = reader_training._mean_weights(start, good)
     weights = [load_span_network(folder).state_dict() for folder in (start, good)]
     for name, tensor in mixed.items():

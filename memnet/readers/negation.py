@@ -30,7 +30,8 @@ _PRESENT = re.compile(
 _PAST = re.compile(r"\b(?:did|was|were|had|used to|before|formerly|once)\b", re.IGNORECASE)
 _BORDER = re.compile(
     r"[;:!?()\[\]—–]|[.,](?=\s|$)"
-    r"|\bno\b(?! longer\b)|\b(?<!\bor )without\b|\bfor (?=(?:\w+ ){0,4}(?:hour|day|week|month|year|decade|centur))"
+    r"|\bno\b(?! longer\b)|\b(?<!\bor )without\b"
+    r"|\bfor (?=(?:\w+ ){0,4}(?:hour|day|week|month|year|decade|centur))"
     r"|\b(?:but|except|than|until|till|because|although|though|while|whereas|if|unless|when"
     r"|where|wherever|who|whom|whose|which|after|since)\b"
     r"|\band (?=(?:he|she|it|they|we|i|is|was|are|were|has|had|will|now|then|also"
@@ -91,8 +92,9 @@ def _denies(clause: str, past: bool) -> bool:
 def _parts(text: str) -> Iterator[tuple[int, int]]:
     for start, end in sentences(text):
         for match in _BORDER.finditer(text, start, end):
-            yield start, match.start()
-            start = match.start()
+            if match.start() > start:
+                yield start, match.start()
+                start = match.start()
         yield start, end
 
 

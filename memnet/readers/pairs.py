@@ -19,7 +19,7 @@ _NEAR = 60
 """Characters beside a name that say how it is joined to the question. Expressions are matched
 against no more, so that none of them can be slow."""
 _PREPOSITION = r"(?:to|from|in|at|with|by|for|near|on|into|of|about|between|before|after)"
-_NOUN = rf"(?:(?:the|an?)\s+)?(?:(?!{_PREPOSITION}\b)[a-z-]+\s+)?[\"“]?"
+_NOUN = rf"(?:(?:the|an?) )?(?:(?!{_PREPOSITION}\b)[a-z-]{{1,20}} )?[\"“]?"
 """What may stand before a name: "the film"."""
 _RANK = (
     r"\b(?:first|last|earliest|earlier|latest|later|sooner|oldest|older|elder|youngest|younger"
@@ -31,23 +31,21 @@ _ASKS_WHICH = re.compile(r"\W{0,9}(?:which|who|whose|what)\b", re.IGNORECASE)
 _ASKS_WHETHER = re.compile(
     r"\W{0,9}(?:are|were|is|was|do|does|did|have|has|had|can|could)\b", re.IGNORECASE
 )
-_JOINED = re.compile(rf"(?:\s*\([^()]*\))?\W{{0,6}}\b(?P<by>and|or)\s+{_NOUN}", re.IGNORECASE)
-_CHOICE_FOLLOWS = re.compile(rf"(?:[,:;?]|{_RANK}\b)\W*(?:either\s+)?{_NOUN}$", re.IGNORECASE)
+_JOINED = re.compile(rf"(?: ?\([^()]{{0,60}}\))?\W{{0,6}}\b(?P<by>and|or) {_NOUN}", re.IGNORECASE)
+_CHOICE_FOLLOWS = re.compile(rf"(?:[,:;?]|{_RANK}\b)\W{{0,9}}(?:either )?{_NOUN}$", re.IGNORECASE)
 """Before the two: "Who is older, A or B?", "Which came first A or B?"."""
-_GROUP_FOLLOWS = re.compile(
-    rf"(?:\bout of|[,:;?]\s*between|{_AGE}\s+between)\s+{_NOUN}$", re.IGNORECASE
-)
+_GROUP_FOLLOWS = re.compile(rf"(?:\bout of|[,:;?] ?between|{_AGE} between) {_NOUN}$", re.IGNORECASE)
 """Before the two: "Who was born first out of A and B?"."""
-_WHICH_OF = re.compile(rf"\W*(?:which|who)(?:\s+one)?\s+of\s+{_NOUN}", re.IGNORECASE)
+_WHICH_OF = re.compile(rf"\W{{0,9}}(?:which|who)(?: one)? of {_NOUN}", re.IGNORECASE)
 _OF = re.compile(
-    r"\W*(?:of|between|out of|among)\s+(?:the\s+)?(?:[a-z-]+\s+){0,3}[\"“]?", re.IGNORECASE
+    r"\W{0,9}(?:of|between|out of|among) (?:the )?(?:[a-z-]{1,20} ){0,3}[\"“]?", re.IGNORECASE
 )
 _WHETHER_ONE = re.compile(
-    rf"\W*(?:is|was|are|were|did|does|do|has|have|had)\s+{_NOUN}", re.IGNORECASE
+    rf"\W{{0,9}}(?:is|was|are|were|did|does|do|has|have|had) {_NOUN}", re.IGNORECASE
 )
-_ENDS = re.compile(r"(?:\s*\([^()]*\))?\W*", re.IGNORECASE)
+_ENDS = re.compile(r"(?: ?\([^()]{0,60}\))?\W{0,9}", re.IGNORECASE)
 _ASKS_NEXT = re.compile(r"\W{1,9}(?:which|who|what|whose)\b", re.IGNORECASE)
-_BETWEEN = re.compile(rf"\bbetween\s+{_NOUN}$", re.IGNORECASE)
+_BETWEEN = re.compile(rf"\bbetween {_NOUN}$", re.IGNORECASE)
 _AND = re.compile(r"\band\b", re.IGNORECASE)
 
 
@@ -76,7 +74,8 @@ def pair_of(question: str, passages: Sequence[Ranked]) -> Pair | None:
     places = subjects(question, passages)
     if len(places) != 2:
         return None
-    words = _marked(question, (passages[place].slot.title for place in places))
+    titles = (passages[place].slot.title for place in places)
+    words = _marked(" ".join(question.split()), titles)
     if words.count(MARK) < 2 or negated(words):
         return None
     before, between, after = words.split(MARK, 2)

@@ -53,7 +53,7 @@ def read_sentences(
                     evidence=item.slot.id,
                     start=place + start,
                     end=place + end,
-                )  # fmt: skip
+                )
             )
     return tuple(sorted(found, key=lambda candidate: -candidate.score))
 

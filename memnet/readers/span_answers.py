@@ -10,7 +10,7 @@ from memnet.readers.bridging import Bridged, Find, bridge
 from memnet.readers.comparison import Compared, compare
 from memnet.readers.confidence import Signals
 from memnet.readers.denial import undenied
-from memnet.readers.extractive import Reader, Reading, Span
+from memnet.readers.extractive import Reader, Span
 from memnet.readers.passages_about import alike, subjects
 from memnet.readers.ranked import Ranked
 from memnet.readers.signals import signals_of
