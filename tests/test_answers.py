@@ -4,14 +4,17 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from memnet import Config, Document, Engine
 from memnet.config import AnswerConfig
 from memnet.evaluation import evaluate, read_questions
+from memnet.ingest.names import normalise
 from memnet.ingest.questions import Question
 from memnet.models.reader import LazyReader
+from memnet.scores import area_under_roc, f1
 from memnet.types import Answer
 from tests.conftest import EXAMPLES
 
@@ -35,8 +38,12 @@ def _check(answer: Answer) -> None:
     assert answer.abstained == (answer.answer is None)
     if answer.answer is not None:
         assert answer.answer == answer.candidates[0].text
-    scores = [candidate.score for candidate in answer.candidates[1:]]
-    assert scores == sorted(scores, reverse=True)  # the first may have come of comparing dates
+    scores = [candidate.score for candidate in answer.candidates]
+    assert scores == sorted(scores, reverse=True)
+    texts = [normalise(candidate.text) or candidate.text for candidate in answer.candidates]
+    assert len(set(texts)) == len(texts)
+    if answer.candidates[0].evidence is not None:
+        assert answer.evidence[0].id == answer.candidates[0].evidence
 
 
 def test_answers_are_short_and_stand_in_their_source(saltmere: Engine) -> None:
@@ -121,6 +128,37 @@ def test_odd_questions_are_answered_or_not(saltmere: Engine, question: str) -> N
         _check(answer)
 
 
+@pytest.mark.parametrize("top_k", [1, 2, 3, 10])
+def test_the_passage_of_an_answer_is_evidence_and_first(saltmere: Engine, top_k: int) -> None:
+    asked = ["In which town was the builder of the Orre Light born?"]
+    asked += [one.question for one in read_questions(EXAMPLES / "questions.jsonl")[:20]]
+    for question in asked:
+        answer = saltmere.ask(question, top_k=top_k)
+        assert len(answer.evidence) <= top_k
+        assert len({item.id for item in answer.evidence}) == len(answer.evidence)
+        best = answer.candidates[0]
+        if answer.confidence is None:  # facts answered
+            assert best.text in answer.evidence[0].text
+        elif best.evidence is not None:
+            assert answer.evidence[0].id == best.evidence
+            assert best.text in answer.evidence[0].text
+
+
+def test_a_sentence_that_answers_is_evidence_and_first(toy_engine: Engine) -> None:
+    toy_engine.ingest(
+        Document(id=str(n), title=f"Orre {n}", text=f"Rank raised light {n}. It is {n} years old.")
+        for n in range(8)
+    )
+    answer = toy_engine.ask("Who raised light 3?", top_k=1)
+    [item] = answer.evidence
+    best = answer.candidates[0]
+    assert best.start is not None
+    assert (item.id, item.text[best.start - item.start :][: len(best.text)]) == (
+        best.evidence,
+        best.text,
+    )
+
+
 def test_a_memory_of_one_passage(memory: Engine) -> None:
     memory.ingest(Document(id="only", text="Ann Orre raised the Gannet Light in 1912."))
     answer = memory.ask("When was the Gannet Light raised?")
@@ -163,6 +201,57 @@ def test_dates_of_two_passages_are_compared(memory: Engine) -> None:
     assert memory.ask("Who is younger, Ann Orre or Cy Dell?").candidates[0].text == "Ann Orre"
 
 
+SHIPS = {
+    "Orre": "Orre is a port. Orre was founded in 1204.",
+    "Kestle": "Kestle is a port. Kestle was founded in 1310.",
+    "Grey Heron": "The Grey Heron was the first ship that sailed between Orre and Kestle, in 1851.",
+    "Coast road": "The Holm road opened in 1840, before the railway between Orre and Kestle.",
+    "Ada Rank": "Ada Rank is a Dutch painter.",
+    "Bo Dell": "Bo Dell is a Dutch sailor. He never was a painter.",
+}
+
+
+@pytest.fixture(scope="module")
+def ships(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    """What is asked of two things, and what only looks so; for reading only."""
+    with Engine.open(tmp_path_factory.mktemp("ships") / "store", create=True) as engine:
+        engine.ingest(Document(id=title, title=title, text=text) for title, text in SHIPS.items())
+        yield engine
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("What was the first ship that sailed between Orre and Kestle?", "Grey Heron"),
+        ("Which road opened before the railway between Orre and Kestle?", "Holm road"),
+        ("Which was founded first, Orre or Kestle?", "Orre"),
+    ],
+)
+def test_two_names_alone_ask_for_no_comparison(ships: Engine, question: str, answer: str) -> None:
+    found = ships.ask(question)
+    _check(found)
+    assert answer in (found.answer or "")
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["Are Ada Rank and Bo Dell both painters?", "Are Ada Rank and Bo Dell both not Dutch?"],
+)
+def test_what_is_denied_is_not_so_of_both(ships: Engine, question: str) -> None:
+    found = ships.ask(question)
+    _check(found)
+    assert found.answer != "yes"
+
+
+def test_what_is_so_of_both_shows_both(ships: Engine) -> None:
+    found = ships.ask("Are Ada Rank and Bo Dell both Dutch?", top_k=2)
+    _check(found)
+    assert found.answer == "yes"
+    assert {item.title for item in found.evidence} == {"Ada Rank", "Bo Dell"}
+    ordered = ships.ask("Which was founded first, Kestle or Orre?", top_k=2)
+    assert [item.title for item in ordered.evidence] == ["Orre", "Kestle"]
+
+
 def test_without_weights_sentences_are_the_answers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -174,3 +263,69 @@ def test_without_weights_sentences_are_the_answers(
     assert answer.confidence is None
     assert answer.answer is not None
     assert re.fullmatch(r"(The light is old|Ann raised it)\.", answer.answer)
+
+
+@pytest.fixture(scope="module")
+def unsaid(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[dict[str, Any], Answer, Answer]]:
+    """Pairs of questions about the same texts, each with the answers to both.
+
+    The one asks for what the texts deny ("negation") or takes for granted what they don't say
+    ("premise"); the other one, the control, they answer.
+    """
+    lines = (Path(__file__).parent / "fixtures" / "unsaid.jsonl").read_text().splitlines()
+    pairs = [json.loads(line) for line in lines]
+    with Engine.open(tmp_path_factory.mktemp("unsaid") / "store", create=True) as engine:
+        engine.ingest(
+            Document(id=f"{number}-{place}", **document)
+            for number, pair in enumerate(pairs)
+            for place, document in enumerate(pair["documents"])
+        )
+        return [(pair, engine.ask(pair["silent"]), engine.ask(pair["control"])) for pair in pairs]
+
+
+@pytest.mark.parametrize(
+    ("kinds", "share"), [(["negation"], 0.85), (["negation", "premise"], 0.55)]
+)
+def test_what_no_text_says_is_not_answered(
+    unsaid: list[tuple[dict[str, Any], Answer, Answer]], kinds: list[str], share: float
+) -> None:
+    asked = [(pair, silent) for pair, silent, _ in unsaid if pair["kind"] in kinds]
+    said = [pair["silent"] for pair, silent in asked if not silent.abstained]
+    assert len(asked) == 30 * len(kinds)
+    assert len(said) <= (1 - share) * len(asked), said
+
+
+def test_confidence_tells_what_is_said_from_what_is_not(
+    unsaid: list[tuple[dict[str, Any], Answer, Answer]],
+) -> None:
+    sure = [[one.confidence or 0.0 for one in pair] for _, *pair in unsaid]
+    area = area_under_roc(
+        [silent for silent, _ in sure] + [control for _, control in sure],
+        [False] * len(sure) + [True] * len(sure),
+    )
+    assert area is not None
+    assert area > 0.97
+
+
+def test_what_a_text_says_is_answered_beside_what_it_denies(
+    unsaid: list[tuple[dict[str, Any], Answer, Answer]],
+) -> None:
+    wrong = [
+        pair["control"]
+        for pair, _, control in unsaid
+        if f1(control.answer or "", pair["answers"]) == 0
+    ]
+    assert len(wrong) <= 0.05 * len(unsaid), wrong
+
+
+def test_what_is_told_to_hold_no_longer_is_not_answered(memory: Engine) -> None:
+    memory.write("Clara works at Siemens.")
+    assert memory.ask("Where does Clara work?").answer == "Siemens"
+    memory.write("Clara no longer works at Siemens.")
+    assert memory.ask("Where does Clara work?").answer != "Siemens"
+
+
+def test_what_was_so_before_answers_a_question_about_the_past(memory: Engine) -> None:
+    memory.ingest(Document(id="clara", text="Clara no longer works at Siemens."))
+    assert memory.ask("Where does Clara work?").answer is None
+    assert memory.ask("Where did Clara work?").answer == "Siemens"

@@ -7,7 +7,6 @@ import pytest
 
 from memnet.models.shown import bridged_hop, with_bridged
 from memnet.readers import read_spans
-from memnet.readers.answer_types import fits
 from memnet.readers.bridging import Bridged, bridge
 from memnet.readers.comparison import compare
 from memnet.readers.extractive import Reading, Span
@@ -69,6 +68,35 @@ def _nothing(_question: str) -> list[Ranked]:
         ("Who lived longer, Cy Dell or Di Falk?", "Cy Dell"),
         ("When was Ann Orre born?", None),
         ("Who was first to see Ann Orre?", None),
+        ("Which was founded first Petrel or Gannet?", "Gannet"),
+        ("Which film, Petrel or Gannet, came out first?", "Gannet"),
+        ("Who was born first out of Ann Orre and Cy Dell?", "Cy Dell"),
+        ("Who is older between Ann Orre and Cy Dell?", "Cy Dell"),
+        ("Which of Ann Orre and Cy Dell was born first?", "Cy Dell"),
+        ("Between Ann Orre and Cy Dell, who was born first?", "Cy Dell"),
+        ("Ann Orre or Cy Dell: who was born first?", "Cy Dell"),
+        ("Which director was born first, Ann Orre or Cy Dell?", "Cy Dell"),
+        # One of two is not asked for.
+        ("What was the first ship that sailed between Petrel and Gannet?", None),
+        ("Which road was opened before the railway between Petrel and Gannet?", None),
+        ("Which ship sailed first between Petrel and Gannet?", None),
+        ("Which road opened first to Petrel or Gannet?", None),
+        ("Who was born first in the family of Ann Orre and Cy Dell?", None),
+        ("When was the first film of Ann Orre and Cy Dell released?", None),
+        ("In which year did Ann Orre or Cy Dell first die on stage?", None),
+        ("How many were born before Ann Orre and after Cy Dell?", None),
+        ("Who was born later than Ann Orre and died before Cy Dell?", None),
+        ("Did Ann Orre and Cy Dell die later than the first railway was built?", None),
+        ("Was Petrel released before the first film about Gannet and Ann Orre?", None),
+        ("Ann Orre was born first and Cy Dell later; where?", None),
+        # One of two is asked for, but not which came first.
+        ("Who built the first ship, Ann Orre or Cy Dell?", None),
+        ("Who won the first race, Ann Orre or Cy Dell?", None),
+        ("Who married before the war, Ann Orre or Cy Dell?", None),
+        ("Who had an older brother, Ann Orre or Cy Dell?", None),
+        ("Who is older, Ann Orre's father or Cy Dell's mother?", None),
+        ("Who was not born first, Ann Orre or Cy Dell?", None),
+        ("Who wasn't born first, Ann Orre or Cy Dell?", None),
     ],
 )
 def test_comparisons_are_answered_by_dates(question: str, answer: str | None) -> None:
@@ -330,6 +358,9 @@ COUNTRIES = {
         ("Are Ann Orre and Cy Dell located in the same country?", None),
         ("Are Ann Orre and Eve of the same nationality?", None),
         ("Are Ann Orre and Bo Rank alike?", None),
+        ("Are Ann Orre and Bo Rank not of the same nationality?", None),
+        ("Who is of the same nationality as Ann Orre and Bo Rank?", None),
+        ("Which director of the same country worked with Ann Orre and Bo Rank?", None),
     ],
 )
 def test_countries_are_compared(question: str, answer: str | None) -> None:
@@ -353,6 +384,7 @@ SAID = {
     "Bo Rank (poet)": "Bo Rank is a poet who sailed from Holm to 3 islands.",
     "Cy Dell": "Cy Dell, a painter, wrote poems.",
     "Bo": "Bo is a town.",
+    "Fay Hall": "Fay Hall never was a poet, though she loved one. She is no longer Dutch.",
 }
 
 
@@ -361,19 +393,34 @@ SAID = {
     [
         ("Are Ann Orre and Bo Rank both poets?", "yes"),
         ("Are both Ann Orre and Bo Rank (poet) types of poet?", "yes"),
-        ("Were both the poets, Ann Orre and Bo Rank, Dutch?", "no"),
-        ("Are Ann Orre and Cy Dell both painters?", "no"),
+        # To find nothing says nothing: the reader is left to say no.
+        ("Were both the poets, Ann Orre and Bo Rank, Dutch?", None),
+        ("Are Ann Orre and Cy Dell both painters?", None),
+        ("Are Ann Orre and Bo Rank both not poets?", None),
+        ("Aren't Ann Orre and Bo Rank both poets?", None),
+        ("Were Ann Orre and Bo Rank never poets?", None),
+        ("Were neither Ann Orre nor Bo Rank poets?", None),
+        ("Did Ann Orre and Bo Rank meet?", None),
+        ("Was the poet who sailed between Ann Orre and Bo Rank both times Dutch?", None),
+        ("Who knew that Ann Orre and Bo Rank were both poets?", None),
         ("Are Ann Orre and Bo Rank the same poet?", None),
         ("Is Ann Orre a poet, while Bo Rank is a sailor?", None),
         ("Did Ann Orre, a poet and sailor, meet Bo Rank?", None),
         ("Are Ann Orre and Eve both poets?", None),
         ("Are Ann Orre and Bo Rank both?", None),
+        ("Are Ann Orre and Fay Hall both poets?", None),
+        ("Are Ann Orre and Fay Hall both Dutch?", None),
+        ("Who was a poet, Ann Orre or Fay Hall?", "Ann Orre"),
         ("Which poet was Dutch, Ann Orre or Bo Rank?", "Ann Orre"),
         ("Who sailed to 3 islands, Ann Orre or Bo Rank?", "Bo Rank"),
         ("Who was a painter, Ann Orre or the Cy Dell?", "Cy Dell"),
         ("Which poet wrote more, Ann Orre or Bo Rank?", None),
         ("Which is a poet, Ann Orre or Bo Rank?", None),
         ("Which poet sailed with Ann Orre or wrote about Bo Rank?", None),
+        ("Which poet was not Dutch, Ann Orre or Bo Rank?", None),
+        ("Which poet sailed to Ann Orre or Bo Rank?", None),
+        ("Which Dutch poet sailed with Ann Orre, or with Bo Rank?", None),
+        ("What did Ann Orre or Bo Rank, a Dutch poet, write?", None),
     ],
 )
 def test_what_is_said_of_both_or_one(question: str, answer: str | None) -> None:
@@ -388,9 +435,9 @@ def test_what_is_said_may_stand_in_any_window() -> None:
     reader: Any = Answering({})
     apart = compare(question, [ann, bo, more], reader, _nothing)
     joined = compare(question, [ann, bo, _of_one_document(more, bo)], reader, _nothing)
-    assert apart is not None
+    assert apart is None
     assert joined is not None
-    assert (apart.answer, joined.answer) == ("no", "yes")
+    assert joined.answer == "yes"
 
 
 def test_who_is_compared_may_be_found_in_the_memory() -> None:
@@ -404,43 +451,61 @@ def test_who_is_compared_may_be_found_in_the_memory() -> None:
 
 
 @pytest.mark.parametrize(
-    ("question", "answer", "fit"),
+    ("question", "whether"),
     [
-        ("When did he die?", "throat cancer", False),
-        ("When did he die?", "in May", True),
-        ("When did he die?", "after the war", True),
-        ("In what year was it?", "Paris", False),
-        ("How many ships sank?", "the Petrel", False),
-        ("How many ships sank?", "Seven", True),
-        ("How much did it cost?", "$5", True),
-        ("Who was there when it sank?", "Ann Orre", True),
-        ("Where did he die?", "Paris", True),
-        ("What did both hold?", "no", False),
-        ("Did both hold it?", "no", True),
-        ("Did the one who held it die?", "yes", True),
-        ("Did both hold it?", "the light", False),
-        ("Who led the crew of the Petrel?", "Petrel", False),
-        ("Who led, the Petrel or the Gannet?", "Petrel", True),
-        ("Who led between Ann and Bo?", "Ann", True),
-        ("Was it Ann or Bo?", "Ann", True),
-        ("Ann and Bo, are they poets?", "yes", True),
+        ("Did both hold it?", True),
+        ("Did the one who held it die?", True),
+        ("Ann and Bo, are they poets?", True),
+        ("What did both hold?", False),
+        ("Ann and Bo are both what?", False),
+        ("Who led, the Petrel or the Gannet?", False),
     ],
 )
-def test_answers_fit_their_questions(question: str, answer: str, fit: bool) -> None:
-    assert fits(question, answer) is fit
-
-
-def test_an_answer_that_does_not_fit_comes_later() -> None:
+def test_yes_and_no_answer_what_asks_whether(question: str, whether: bool) -> None:
     class Both:
         def read(self, question: str, passages: list[Passage]) -> Reading:
-            return Reading((Span(0, 0, 8, 0.6), Span(0, 12, 16, 0.3)), 0.0, 0.0, 0.9)
+            return Reading((Span(0, 0, 8, 0.3),), 0.6, 0.4, 0.9)
 
     passages = ranked({"a": "Ann Orre in 1921."})
-    texts = [
-        [one.text for one in read_spans(asked, passages, 5, cast(Any, Both()), _nothing).candidates]
-        for asked in ("Who?", "When was it?")
-    ]
-    assert [two[:2] for two in texts] == [["Ann Orre", "1921"], ["1921", "Ann Orre"]]
+    found = read_spans(question, passages, 5, cast(Any, Both()), _nothing).candidates
+    best = ["yes", "no", "Ann Orre"] if whether else ["Ann Orre", "yes", "no"]
+    assert [one.text for one in found] == best
+
+
+def test_a_comparison_counts_by_its_own_probability() -> None:
+    """A surer reader wins; where both say the same, that is one candidate and surer than each."""
+
+    class Sure(Answering):
+        def __init__(self, said: str, probability: float) -> None:
+            super().__init__(dict(READ))
+            self.said, self.probability = said, probability
+
+        def read(self, question: str, passages: list[Passage]) -> Reading:
+            if question != asked:
+                return super().read(question, passages)
+            for number, passage in enumerate(passages):
+                start = passage.text.find(self.said)
+                if start >= 0:
+                    span = Span(number, start, start + len(self.said), self.probability)
+                    return Reading((span,), 0.0, 0.0, 1.0)
+            raise AssertionError(self.said)
+
+    asked = "Who was born first, Ann Orre or Cy Dell?"
+    orders = {
+        (said, probability): read_spans(
+            asked, ranked(PASSAGES), 5, cast(Any, Sure(said, probability)), _nothing
+        ).candidates
+        for said, probability in (("Ann Orre", 0.99), ("Ann Orre", 0.5), ("Cy Dell", 0.5))
+    }
+    for found in orders.values():
+        scores = [one.score for one in found]
+        assert scores == sorted(scores, reverse=True)
+        assert len({one.text for one in found}) == len(found)
+        assert max(scores) <= 1
+    assert orders["Ann Orre", 0.99][0].text == "Ann Orre"
+    assert orders["Ann Orre", 0.5][0].text == "Cy Dell"
+    alone = orders["Ann Orre", 0.5][0].score
+    assert orders["Cy Dell", 0.5][0].score == pytest.approx(1 - (1 - alone) * 0.5)
 
 
 @pytest.mark.parametrize(

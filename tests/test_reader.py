@@ -253,39 +253,46 @@ def test_answers_that_say_the_same_count_together() -> None:
             return Reading(spans, 0.05, 0.1, 0.9)
 
     passages = ranked(
-        {"a": "Ann Orre, 4 May 1921", "b": "ann-orre is old.", "c": "Nobody knew him."}
+        {"a": "Ann Orre, 4 May 1921", "b": "ann-orre is old.", "c": "Somebody knew him."}
     )
     found = read_spans("Who?", passages, 5, cast(Any, Twice()), lambda _: [])
     assert [(one.text, round(one.score, 6)) for one in found.candidates] == [
-        ("Ann Orre", 0.6), ("4 May 1921", 0.4), ("Nobody k", 0.2), ("no", 0.01), ("yes", 0.005),
+        ("Ann Orre", 0.6), ("4 May 1921", 0.4), ("Somebody", 0.2), ("no", 0.01), ("yes", 0.005),
     ]  # fmt: skip
     first = found.candidates[0]
     assert (first.evidence, first.start, first.end) == (0, 100, 108)
     assert found.signals.answer == pytest.approx(0.6)
     assert found.signals.second == pytest.approx(0.4)
     assert (found.signals.answerable, found.signals.place) == (0.9, 0)
-    assert not found.signals.compared
 
 
-def test_signals_say_what_the_passage_shares_with_the_question() -> None:
-    text = f"Ann Orre raised it. {'It stood. ' * 40}In 1912 it burned."
+def test_signals_say_what_the_evidence_shares_with_the_question() -> None:
+    text = "Ann Orre raised it. It stood long. In 1912 it burned."
     passages = ranked({"Brock": text, "Amsel": "A light was raised in 1871 by Cy."})
     reading = Reading((), 0.0, 0.0, 0.5)
 
     def signals(question: str, evidence: int | None, answer: str) -> Signals:
-        start = 100 + text.index(answer) if evidence == 0 else None
-        end = None if start is None else start + len(answer)
+        start = end = None
+        if evidence is not None:
+            start = 100 + passages[evidence].slot.text.index(answer)
+            end = start + len(answer)
         best = Candidate(text=answer, score=0.5, evidence=evidence, start=start, end=end)
-        return signals_of(question, reading, [best], passages[:1], passages[1:], False)
+        judged_by = passages if evidence is None else passages[evidence : evidence + 1]
+        return signals_of(question, reading, [best], passages[:1], passages[1:], judged_by)
 
+    # Of "raised", "light", "Brock" and "1912" the sentence and its title hold "raised" and "Brock".
     first = signals("Who raised the light of Brock in 1912?", 0, "Ann Orre")
-    # Of "raised", "light", "Brock" and "1912" only "raised" stands near; all names are somewhere.
-    assert (first.named, first.near, first.place) == (1.0, 0.25, 0)
-    later = signals("Who raised the light of Brock in 1912?", 0, "it burned")
-    assert (later.named, later.near) == (1.0, 0.25)
+    assert (first.said, first.unknown, first.place) == (0.5, False, 0)
+    later = signals("Who raised the light of Brock in 1912?", 0, "burned")
+    assert (later.said, later.unknown) == (0.5, False)
+    both = signals("Who raised the light of Brock in 1912?", 0, "it stood".capitalize())
+    assert both.said == 0.25
     other = signals("Who raised the light of Brock in 1871?", 1, "Cy")
-    assert (other.named, other.near, other.place) == (0.5, 0.75, 1)
-    unnamed = signals("Who slept?", 0, "Ann Orre")
-    assert (unnamed.named, unnamed.near) == (1.0, 0.0)
-    word = signals("Is Brock dark?", None, "yes")
-    assert (word.named, word.near, word.place) == (0.0, 0.0, 1)
+    assert (other.said, other.unknown, other.place) == (0.75, False, 1)
+    # Names and numbers may stand in any passage; what stands in none is unknown.
+    assert signals("Who raised the light of Holm in 1871?", 1, "Cy").unknown
+    assert signals("Who raised the light of Brock in 1999?", 1, "Cy").unknown
+    assert not signals("Who slept?", 0, "Ann Orre").unknown
+    word = signals("Is the light of Brock old?", None, "yes")
+    assert word.said == pytest.approx(2 / 3)
+    assert (word.unknown, word.place) == (False, 1)

@@ -387,7 +387,7 @@ def _memory(texts: dict[str, str]) -> Iterator[MemoryStore]:
 
 
 def _signals(answer: float, answerable: float = 0.5) -> Signals:
-    return Signals(answer, 0.1, answerable, 0.5, 0.5, 0.5, 0, False)
+    return Signals(answer, 0.1, answerable, 0.5, 0.5, False, 0)
 
 
 def _judge(shares: dict[str, float]) -> Callable[[str], Judged]:

@@ -182,6 +182,7 @@ def load_calibration(folder: Path) -> Calibration | None:
     if weights.shape != (FEATURES,) or not bool(np.isfinite(weights).all()):
         raise ModelError(
             f"the calibration in {folder} has weights of shape {weights.shape}, expected "
-            f"finite ones of shape ({FEATURES},); make it again with 'memnet train confidence'"
+            f"finite ones of shape ({FEATURES},); delete its {CONFIDENCE}.json and make it again "
+            "with 'memnet train confidence'"
         )
     return Calibration(weights.tolist())

@@ -30,6 +30,19 @@ def with_bridged(ranked: Sequence[Ranked], bridged: Bridged | None, hop: int) ->
     return [*before, known.get(first.slot.id, replace(first, hop=hop)), *after]
 
 
+def judged_first(judged_by: Sequence[Ranked], ranked: Sequence[Ranked], hop: int) -> list[Ranked]:
+    """Evidence with what an answer was judged by first, whatever the hops ranked above it.
+
+    Args:
+        judged_by: the passages of the answer, its own first.
+        ranked: the evidence, best first.
+        hop: number of the read that found what is not among ``ranked``.
+    """
+    known = {item.slot.id: item for item in ranked}
+    first = {item.slot.id: known.get(item.slot.id, replace(item, hop=hop)) for item in judged_by}
+    return [*first.values(), *(item for item in ranked if item.slot.id not in first)]
+
+
 def bridged_hop(bridged: Bridged, hop: int) -> Hop:
     """The read that a bridge led to, as a hop: its passages share the attention, most first."""
     total = sum(item.attention for item in bridged.passages) or 1.0

@@ -10,7 +10,7 @@ from memnet.encoders import Encoder
 from memnet.hops import HopLoop, HopTrace, hop_records
 from memnet.ingest.names import normalise
 from memnet.models.reader import LazyReader
-from memnet.models.shown import bridged_hop, evidence_of, with_bridged
+from memnet.models.shown import bridged_hop, evidence_of, judged_first, with_bridged
 from memnet.readers import (
     Bridged,
     Ranked,
@@ -36,6 +36,8 @@ class Judged(NamedTuple):
     """By which confidence was judged; None where no reader of spans was at work."""
     bridged: Bridged | None = None
     """What was asked next, where the question held a phrase to be read first."""
+    judged_by: tuple[Ranked, ...] = ()
+    """The evidence that the best candidate was read or judged by, its own first."""
 
 
 class TextAnswers:
@@ -78,7 +80,8 @@ class TextAnswers:
         self._on_read(_told_weights(trace, ranked))
         judged = self._judged(question, ranked, bool(trace.steps[0].state.named), namespace)
         further = len(records) + 1
-        shown = with_bridged(ranked, judged.bridged, further)[:top_k]
+        shown = with_bridged(ranked, judged.bridged, further)
+        shown = judged_first(judged.judged_by, shown, further)[:top_k]
         if judged.bridged is not None:
             records = (*records, bridged_hop(judged.bridged, further))
         abstained = judged.abstained or not judged.candidates
@@ -140,14 +143,16 @@ class TextAnswers:
             return Judged()
         passages = [item for item in ranked if item.slot.kind == "passage"]
         facts: tuple[Candidate, ...] = ()
+        by_facts = Judged()
         if ranked[0].slot.kind != "passage" and named:
             others = [item for item in ranked if item.slot.kind != "passage"]
             facts = read_facts(question, others, self._config.answer)
+            by_facts = Judged(facts, judged_by=_holding(others, facts))
             if facts and _subject_named(question, others, facts):
-                return Judged(facts)
+                return by_facts
         read = self._read(question, passages, namespace) if passages else Judged()
         unsure = read.abstained or not read.candidates or read.confidence is None
-        return Judged(facts) if facts and unsure else read
+        return by_facts if facts and unsure else read
 
     def _read(self, question: str, passages: Sequence[Ranked], namespace: str | None) -> Judged:
         settings = self._config.answer
@@ -156,7 +161,8 @@ class TextAnswers:
         loaded = self._reader.load(settings.tokens, self._config.cores())
         if loaded is None:
             found = read_sentences(question, first, settings)[: settings.passages]
-            return Judged(found) if near else Judged()
+            own = tuple(item for item in first if item.slot.id == found[0].evidence)
+            return Judged(found, judged_by=own) if near else Judged()
 
         def find(further: str) -> list[Ranked]:
             with self._store.reading():
@@ -169,7 +175,22 @@ class TextAnswers:
             confidence = loaded.calibration.confidence(answers.signals)
         sure = answers.signals.answerable if confidence is None else confidence
         withheld = not near or sure < settings.threshold
-        return Judged(answers.candidates, confidence, withheld, answers.signals, answers.bridged)
+        return Judged(
+            answers.candidates,
+            confidence,
+            withheld,
+            answers.signals,
+            answers.bridged,
+            answers.judged_by,
+        )
+
+
+def _holding(facts: Sequence[Ranked], candidates: Sequence[Candidate]) -> tuple[Ranked, ...]:
+    """The facts that hold the answers, in the order of these."""
+    values: dict[str, Ranked] = {}
+    for item in facts:
+        values.setdefault(item.slot.value, item)
+    return tuple(values[one.text] for one in candidates)
 
 
 def _subject_named(question: str, facts: Sequence[Ranked], candidates: Sequence[Candidate]) -> bool:

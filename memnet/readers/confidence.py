@@ -18,15 +18,14 @@ class Signals(NamedTuple):
     """That the passages hold an answer, by the reader."""
     similarity: float
     """Highest cosine of question and key among the passages."""
-    named: float
-    """Share of the question's names and numbers, by their first letters, that the passage of the
-    answer holds; 1 where the question has none."""
-    near: float
-    """Share of the question's words, by their first letters, that stand near the answer."""
+    said: float
+    """Share of the question's words, by their first letters, that the sentence of the answer and
+    its title hold; of yes and no, the passages that they were judged by."""
+    unknown: bool
+    """Whether a name or a number of the question stands in nothing that was read: the question
+    then takes for granted what the evidence does not say."""
     place: int
     """Rank of the passage that the answer stands in, from 0."""
-    compared: bool
-    """Whether the answer came of comparing two things."""
 
     def features(self) -> tuple[float, ...]:
         """The numbers that a ``Calibration`` weighs."""
@@ -36,14 +35,13 @@ class Signals(NamedTuple):
             _logit(self.second),
             _logit(self.answerable),
             self.similarity,
-            self.named,
-            self.near,
+            self.said,
+            float(self.unknown),
             math.log1p(self.place),
-            float(self.compared),
         )
 
 
-FEATURES = 9
+FEATURES = 8
 """Numbers that ``Signals.features`` gives."""
 
 

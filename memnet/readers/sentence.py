@@ -1,7 +1,7 @@
 """The sentence reader: the sentence of the evidence that answers best, judged by its words."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from memnet.config import AnswerConfig
 from memnet.ingest.names import longest, mentions, normalise, stems, title_symbols, without_names
@@ -40,11 +40,21 @@ def read_sentences(
     for item in passages:
         about = title_symbols(item.slot.title)
         value = item.score + config.later_hop_weight * (item.hop > 1)
-        for sentence in _sentences(item):
+        for start, end in sentences(item.slot.text):
+            sentence = item.slot.text[start:end]
             share = len(wanted & stems(sentence, _STEM_LETTERS)) / max(1, len(wanted))
             news = _brings_news(sentence, asked, about)
             score = value + config.shared_words_weight * share + config.news_weight * news
-            found.append(Candidate(text=sentence, score=score))
+            place = item.slot.start
+            found.append(
+                Candidate(
+                    text=sentence,
+                    score=score,
+                    evidence=item.slot.id,
+                    start=place + start,
+                    end=place + end,
+                )
+            )
     return tuple(sorted(found, key=lambda candidate: -candidate.score))
 
 
@@ -52,11 +62,6 @@ def _named(asked: str, passages: Sequence[Ranked]) -> list[str]:
     """Names of what the passages are about that the question holds."""
     names = {name for item in passages for name in title_symbols(item.slot.title)}
     return longest(name for name in names if f" {name} " in asked)
-
-
-def _sentences(item: Ranked) -> Iterator[str]:
-    for start, end in sentences(item.slot.text):
-        yield item.slot.text[start:end]
 
 
 def _brings_news(sentence: str, asked: str, about: Sequence[str]) -> bool:

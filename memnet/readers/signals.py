@@ -1,20 +1,18 @@
 """What an answer's confidence is judged by."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from memnet.ingest.names import stems
+from memnet.ingest.names import normalise, stems
+from memnet.ingest.windows import sentences
 from memnet.readers.confidence import Signals
 from memnet.readers.extractive import Reading
 from memnet.readers.ranked import Ranked
-from memnet.storage import Slot
 from memnet.types import Candidate
 
 _STEM_LETTERS = 5
 _NAME = re.compile(r"(?<!^)\b[A-Z][\w'’.-]+|\b\d[\d,.]*\b")
 """What is taken for a name or a number in a question, but for its first word."""
-_NEAR = 150
-"""Characters before an answer and after it that are near."""
 
 
 def signals_of(
@@ -23,7 +21,7 @@ def signals_of(
     candidates: Sequence[Candidate],
     passages: Sequence[Ranked],
     further: Sequence[Ranked],
-    compared: bool,
+    judged_by: Sequence[Ranked],
 ) -> Signals:
     """What is known about the best answer before one knows whether it is right.
 
@@ -33,38 +31,48 @@ def signals_of(
         candidates: answers, best first.
         passages: that were read together, best first.
         further: others in which the answer may stand.
-        compared: whether the answer came of comparing.
+        judged_by: those that the best answer was read or judged by, its own first.
     """
     best = candidates[0] if candidates else None
     places: dict[int | None, int] = {item.slot.id: place for place, item in enumerate(passages)}
-    slots: dict[int | None, Slot] = {item.slot.id: item.slot for item in (*further, *passages)}
-    slot = slots.get(best.evidence) if best is not None else None
     return Signals(
         answer=best.score if best else 0.0,
         second=candidates[1].score if len(candidates) > 1 else 0.0,
         answerable=reading.answerable,
         similarity=max((item.similarity for item in passages), default=0.0),
-        named=0.0 if slot is None else _share(_names(question), f"{slot.title} {slot.text}"),
-        near=0.0 if slot is None or best is None else _share(question, _around(slot, best)),
+        said=_share(question, _saying(best, judged_by)),
+        unknown=_unknown(question, (*passages, *further, *judged_by)),
         place=0 if best is None else places.get(best.evidence, len(passages)),
-        compared=compared,
     )
 
 
-def _names(question: str) -> str:
-    """The names and numbers of a question."""
-    return " ".join(_NAME.findall(question))
+def _saying(answer: Candidate | None, judged_by: Sequence[Ranked]) -> str:
+    """The sentences that an answer stands in, with their title; of yes and no all passages."""
+    if answer is None or not judged_by:
+        return ""
+    slot = judged_by[0].slot
+    if answer.evidence is None or answer.start is None or answer.end is None:
+        return " ".join(f"{item.slot.title} {item.slot.text}" for item in judged_by)
+    first, last = answer.start - slot.start, answer.end - slot.start
+    inside = (
+        slot.text[start:end] for start, end in sentences(slot.text) if start < last and first < end
+    )
+    return f"{slot.title} {' '.join(inside)}"
 
 
-def _share(words: str, text: str) -> float:
-    """Share of some words, by their first letters, that a text holds; 1 where there are none."""
-    wanted = stems(words, _STEM_LETTERS)
-    return len(wanted & stems(text, _STEM_LETTERS)) / len(wanted) if wanted else 1.0
+def _share(question: str, text: str) -> float:
+    """Share of a question's words, by their first letters, that a text holds; 1 without any."""
+    wanted = stems(question, _STEM_LETTERS)
+    return len(wanted & _held(text)) / len(wanted) if wanted else 1.0
 
 
-def _around(slot: Slot, answer: Candidate) -> str:
-    """What stands near an answer in its slot."""
-    if answer.start is None or answer.end is None:
-        return slot.text
-    start, end = answer.start - slot.start, answer.end - slot.start
-    return slot.text[max(0, start - _NEAR) : end + _NEAR]
+def _unknown(question: str, passages: Iterable[Ranked]) -> bool:
+    """Whether a name or a number of a question stands in none of some passages."""
+    named = stems(" ".join(_NAME.findall(question)), _STEM_LETTERS)
+    held = _held(" ".join(f"{item.slot.title} {item.slot.text}" for item in passages))
+    return not named <= held
+
+
+def _held(text: str) -> frozenset[str]:
+    """The first letters of all words of a text."""
+    return frozenset(word[:_STEM_LETTERS] for word in normalise(text).split())

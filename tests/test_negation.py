@@ -1,0 +1,109 @@
+"""Negation, and answers that the evidence denies."""
+
+from itertools import pairwise
+
+import pytest
+
+from memnet.readers.denial import undenied
+from memnet.readers.negation import asserted, clauses, denies_itself, negated
+from memnet.types import Candidate
+from tests.reading import ranked
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("Ann sailed to Orre.", "Ann sailed to Orre."),
+        ("Ann never sailed to Orre.", ""),
+        ("Ann didn't sail to Orre, but Bo sailed to Holm.", "but Bo sailed to Holm"),
+        ("Ann, who never sailed, lives in Orre.", "Ann lives in Orre"),
+        ("Ann was a poet who never married.", "Ann was a poet"),
+        ("Ann was not a poet and she lived in Orre.", "and she lived in Orre"),
+        ("The light did not burn until 1912.", "until 1912"),
+        ("It was not bettered for nearly three hundred years.", "for nearly three hundred years"),
+        ("A fifth of the ships had no crew.", "A fifth of the ships had"),
+        ("Ann left without a word.", "Ann left"),
+        ("Not only Ann sailed; no fewer than 9 did.", "Not only Ann sailed ; no fewer than 9 did"),
+        ("It goes with or without sails.", "It goes with or without sails."),
+        ("No. 5 Squadron flew.", "No. 5 Squadron flew."),
+        ("Ann sailed. Bo never did. Cy sailed.", "Ann sailed Cy sailed"),
+        ("", ""),
+    ],
+)
+def test_a_negation_governs_its_clause(text: str, left: str) -> None:
+    assert _words(asserted(text)) == _words(left)
+
+
+def _words(text: str) -> list[str]:
+    return [word.strip(".,;") for word in text.split() if word.strip(".,;")]
+
+
+@pytest.mark.parametrize(
+    ("question", "denied"),
+    [
+        ("Where does Clara work?", True),
+        ("Where is Clara employed now?", True),
+        ("Where did Clara work?", False),
+        ("Where was Clara before?", False),
+    ],
+)
+def test_what_is_so_no_longer_was_so(question: str, denied: bool) -> None:
+    text = "Clara no longer works at Siemens"
+    assert [one.denied for one in clauses(text, question)] == [denied]
+    assert all(one.denied for one in clauses("Clara never worked at Siemens", question))
+
+
+def test_clauses_cover_a_text() -> None:
+    text = "Ann did not sail, but Bo did (in 1912). No one knew. Why? Because she never told."
+    parts = clauses(text)
+    assert [parts[0].start, parts[-1].end] == [0, len(text)]
+    for one, other in pairwise(parts):
+        assert one.start < one.end <= other.start
+        assert not text[one.end : other.start].strip()
+
+
+def test_negated_questions_and_answers() -> None:
+    assert negated("Which of them aren't Dutch?")
+    assert negated("Who never sailed?")
+    assert not negated("Who wrote Nota Bene, Ann or Norman?")
+    assert denies_itself("without a crew")
+    assert not denies_itself("Norway")
+    assert not denies_itself("never sailed")
+
+
+WORKS, WORKED = "Where does Clara work?", "Where did Clara work?"
+
+
+@pytest.mark.parametrize(
+    ("texts", "question", "kept"),
+    [
+        (["Clara no longer works at Siemens."], WORKS, []),
+        (["Clara works at Siemens.", "Clara no longer works at Siemens."], WORKS, []),
+        (["Clara works at Siemens. She doesn't work there any more."], WORKS, []),
+        (["Clara works at Siemens."], WORKS, ["Siemens"]),
+        # Another one, or something else, is denied.
+        (["Clara works at Siemens.", "Bo never worked at Siemens."], WORKS, ["Siemens"]),
+        (["Clara works at Siemens.", "Clara does not drive to Holm."], WORKS, ["Siemens"]),
+        (["Clara does not sing, but she works at Siemens."], WORKS, ["Siemens"]),
+        (["Clara never worked at Siemens."], "Where did Clara never work?", ["Siemens"]),
+        # The question itself is denied.
+        (["Siemens is large.", "Clara never worked."], WORKED, []),
+        (["Siemens is large.", "Clara never worked in June."], WORKED, ["Siemens"]),
+    ],
+)  # fmt: skip
+def test_denied_spans_are_dropped(texts: list[str], question: str, kept: list[str]) -> None:
+    passages = ranked({str(number): text for number, text in enumerate(texts)})
+    spans = [
+        Candidate(
+            text="Siemens",
+            score=0.4,
+            evidence=item.slot.id,
+            start=100 + item.slot.text.index("Siemens"),
+            end=107 + item.slot.text.index("Siemens"),
+        )
+        for item in passages
+        if "Siemens" in item.slot.text
+    ]
+    left, share = undenied(question, spans, passages)
+    assert sorted({one.text for one in left}) == kept
+    assert share == pytest.approx(len(left) / len(spans))
