@@ -15,7 +15,7 @@ from memnet.ingest.slots import document_source, facts_source
 from memnet.storage import Encode, MemoryStore, NewSource
 from memnet.types import IngestReport
 
-_PIPELINE_VERSION = "3"
+_PIPELINE_VERSION = "4"
 """Part of every digest: it changes when slots are made in another way, so that all are remade."""
 
 

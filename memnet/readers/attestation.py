@@ -13,7 +13,7 @@ _WHICH = re.compile(r"(?:which|who|what|is|was)\b", re.IGNORECASE)
 _MARK = "\0"
 """Stands for a name."""
 _JOINED = re.compile(
-    rf"{_MARK}\W*\b(?P<by>and|or)\b[^\w{_MARK}]*(?:(?:the|an?)\b[^\w{_MARK}]*)?{_MARK}",
+    rf"{_MARK}[^\w{_MARK}]*\b(?P<by>and|or)\b[^\w{_MARK}]*(?:(?:the|an?)\b[^\w{_MARK}]*)?{_MARK}",
     re.IGNORECASE,
 )
 _NAME = re.compile(r"(?<!^)\b(?:[A-Z]\w+|\d+)")
