@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import click
 
@@ -28,6 +28,12 @@ _PROBLEMS_SHOWN = 20
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @click.option("--facts", is_flag=True, help="Read all files as fact tables.")
 @click.option(
+    "--as",
+    "read_as",
+    type=click.Choice(["text"]),
+    help="Read files of an unknown kind as plain text.  [default: skip them]",
+)
+@click.option(
     "--encoder",
     metavar="NAME",
     help="For a new store: a sentence-transformers model.  [default: all-MiniLM-L6-v2]",
@@ -40,6 +46,7 @@ _PROBLEMS_SHOWN = 20
 def ingest(
     paths: tuple[str, ...],
     facts: bool,
+    read_as: 'Literal["text"] | None',
     encoder: str | None,
     index: str | None,
     device: str | None,
@@ -49,8 +56,9 @@ def ingest(
 ) -> None:
     """Remember files and folders (or standard input, as -).
 
-    Documents: .txt, .md, and .jsonl with {"id", "title", "text"} a line. Facts: .tsv with
-    subject<TAB>relation<TAB>object a line. What is unchanged since last time costs nothing.
+    Documents: .txt, .md, files without a suffix, and .jsonl with {"id", "title", "text"} a line.
+    Facts: .tsv with subject<TAB>relation<TAB>object a line. Files of any other kind are named and
+    skipped. What is unchanged since last time costs nothing.
 
     \b
     Example:
@@ -64,6 +72,7 @@ def ingest(
             [sys.stdin.buffer if path == "-" else path for path in paths],
             namespace=namespace or "",
             facts=facts,
+            read_as=read_as,
             on_progress=advance,
             on_problem=reporter.report,
         )

@@ -86,8 +86,9 @@ class LimitConfig(Settings):
     """Characters of a document's metadata as JSON."""
     fact: int = Field(default=10_000, ge=1)
     """Characters of a subject, a relation or an object."""
-    question: int = Field(default=100_000, ge=1)
-    """Characters. Only the first 200 words are looked for names and 64 for words to match."""
+    question: int = Field(default=2_000, ge=1)
+    """Characters: 300 words, more than anyone asks at once. What a question may cost grows with
+    its length times the names in it."""
     told: int = Field(default=100_000, ge=1)
     """Characters that are told at once: they are one transaction, which keeps others waiting."""
     hops: int = Field(default=100, ge=1)

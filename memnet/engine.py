@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from types import TracebackType
-from typing import BinaryIO, Self, cast
+from typing import BinaryIO, Literal, Self, cast
 
 from pydantic import ValidationError
 
@@ -139,6 +139,7 @@ class Engine(Keeping, Learning):
         *inputs: Input | Iterable[Input],
         namespace: str = "",
         facts: bool = False,
+        read_as: Literal["text"] | None = None,
         on_progress: Callable[[Progress], None] | None = None,
         on_problem: Callable[[Problem], None] | None = None,
     ) -> IngestReport:
@@ -151,6 +152,7 @@ class Engine(Keeping, Learning):
             inputs: paths, open binary files, ``Document`` and ``Fact`` values, or lists of them.
             namespace: keeps memories apart in one store.
             facts: read all files as fact tables, whatever their names.
+            read_as: "text" reads files of an unknown kind as plain text; None skips them.
             on_progress: called after each batch that is safely stored.
             on_problem: called for each input that is skipped; None logs a warning.
 
@@ -168,6 +170,7 @@ class Engine(Keeping, Learning):
             self.config,
             namespace=namespace,
             facts=facts,
+            read_as=read_as,
             on_progress=on_progress or (lambda _: None),
             on_problem=on_problem or (lambda problem: _log.warning("skipped: %s", problem)),
         )

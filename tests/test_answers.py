@@ -117,7 +117,7 @@ def test_the_threshold_is_the_user_s(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "question",
     [
-        "the of and", "word " * 2000, "東京の灯台を建てたのは誰ですか", "?", "🚢",
+        "the of and", "word " * 400, "東京の灯台を建てたのは誰ですか", "?", "🚢",
         "Wer hat den Leuchtturm von Orre gebaut?", "Why did the Orre Light sink in 1512?",
         "[SEP] [CLS] [MASK]", "Who is older, the Orre Light or the Orre Light?",
     ],

@@ -121,6 +121,18 @@ def test_a_life_of_a_store(tmp_path: Path) -> None:
     assert (answer["answer"], answer["abstained"], answer["evidence"]) == (None, True, [])
 
 
+def test_other_kinds_of_files_are_ingested_on_request_only(tmp_path: Path) -> None:
+    _ = (tmp_path / "table.csv").write_text("harbour,depth\nOrre,12\n")
+    _ = (tmp_path / "a.txt").write_text("First.")
+    done = run("ingest", tmp_path, store=tmp_path / ".store")
+    assert done.returncode == 0
+    assert "1 added" in done.stdout
+    assert "1 skipped" in done.stdout
+    assert "table.csv: is of the unknown kind '.csv'" in done.stderr
+    as_text = run("ingest", tmp_path, "--as", "text", "--json", store=tmp_path / ".store")
+    assert _result(as_text)["added"] == 1
+
+
 def test_telling_changes_the_answer_and_keeps_the_history(tmp_path: Path) -> None:
     store = tmp_path / "store"
     told = run("tell", "Ann moved to Paris.", store=store)
@@ -170,6 +182,7 @@ def test_eval_in_json(store: Path, tmp_path: Path) -> None:
     [
         (["ask", ""], "the question is empty"),
         (["ingest", "nowhere"], "nowhere: no such file or folder"),
+        (["ingest", "pyproject.toml"], "pyproject.toml: is of the unknown kind '.toml'"),
         (["tell", " "], "the text holds no words"),
         (["tell", "Forget that Ann left."], "nothing that was told matches"),
         (["eval", "nowhere.jsonl"], "nowhere.jsonl can't be read"),

@@ -74,7 +74,7 @@ def test_a_folder_is_read_and_mirrored(toy_engine: Engine, tmp_path: Path) -> No
     _write(folder / "a.txt", "First.")
     _write(folder / "deep" / "b.md", "# Bee\nSecond.")
     _write(folder / ".hidden" / "c.txt", "Hidden.")
-    _write(folder / "picture.png", b"\x89PNG")
+    _write(folder / ".DS_Store", b"\0")
     _write(tmp_path / "outside.txt", "Outside.")
     (folder / "link.txt").symlink_to(tmp_path / "outside.txt")
     report = toy_engine.ingest(folder)
@@ -85,6 +85,44 @@ def test_a_folder_is_read_and_mirrored(toy_engine: Engine, tmp_path: Path) -> No
     report = toy_engine.ingest(folder)
     assert (report.added, report.updated, report.unchanged, report.removed) == (0, 1, 0, 1)
     assert [text for _, _, text in _slots(toy_engine)] == ["Changed."]
+
+
+def test_a_file_of_an_unknown_kind_is_named_and_skipped(toy_engine: Engine, tmp_path: Path) -> None:
+    table = _write(tmp_path / "in" / "Table.CSV", "harbour,depth\nOrre,12\n")
+    with pytest.raises(InputError, match=r"Table\.CSV: is of the unknown kind '\.csv', expected"):
+        toy_engine.ingest(table)
+    assert not _slots(toy_engine)
+    _write(tmp_path / "in" / "README", "What this is.")
+    _write(tmp_path / "in" / "a.txt", "First.")
+    _write(tmp_path / "in" / "deep" / "photo.png", b"\x89PNG\0")
+    problems: list[Problem] = []
+    report = toy_engine.ingest(tmp_path / "in", on_problem=problems.append)
+    assert (report.added, report.skipped) == (2, 2)
+    assert [Path(problem.where).name for problem in problems] == ["Table.CSV", "photo.png"]
+    assert all("unknown kind" in problem.what for problem in problems)
+    assert {title for _, title, _ in _slots(toy_engine)} == {"README", "a"}
+
+
+def test_a_file_of_an_unknown_kind_is_read_as_text_on_request(
+    toy_engine: Engine, tmp_path: Path
+) -> None:
+    table = _write(tmp_path / "in" / "table.csv", "harbour,depth\nOrre,12\n")
+    _write(tmp_path / "in" / "photo.png", b"\x89PNG\0")
+    problems: list[Problem] = []
+    report = toy_engine.ingest(tmp_path / "in", read_as="text", on_problem=problems.append)
+    assert (report.added, [Path(problem.where).name for problem in problems]) == (1, ["photo.png"])
+    assert "is binary" in problems[0].what
+    assert [text for _, _, text in _slots(toy_engine)] == ["harbour,depth\nOrre,12"]
+    # What was stored stays when the folder is read without the request.
+    _write(tmp_path / "in" / "a.txt", "First.")
+    report = toy_engine.ingest(tmp_path / "in", on_problem=lambda _: None)
+    assert (report.added, report.removed, report.skipped) == (1, 0, 2)
+    assert toy_engine.ingest(table, read_as="text").unchanged == 1
+
+
+def test_tables_of_facts_may_have_any_name(toy_engine: Engine, tmp_path: Path) -> None:
+    table = _write(tmp_path / "facts.psv", "Orre|lies in|Saltmere\n")
+    assert toy_engine.ingest(table, facts=True).added == 1
 
 
 def test_unchanged_input_is_a_no_op(toy_engine: Engine, tmp_path: Path) -> None:

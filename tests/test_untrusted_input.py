@@ -108,8 +108,8 @@ def test_large_columns_questions_texts_and_numbers_are_refused(
     (tmp_path / "f.tsv").write_text(f"a\tb\t{'c' * 10_001}")
     with pytest.raises(InputError, match="line 1: has a column of more than 10,000 characters"):
         toy_engine.ingest(tmp_path / "f.tsv")
-    with pytest.raises(InputError, match="the question has 100,001 characters"):
-        toy_engine.ask("w" * 100_001)
+    with pytest.raises(InputError, match="question has 2,001 characters, the limit is 2,000"):
+        toy_engine.ask("w" * 2_001)
     with pytest.raises(InputError, match="the text has 100,001 characters"):
         toy_engine.write("w" * 100_001)
     with pytest.raises(InputError, match="at most 100 and 10,000"):

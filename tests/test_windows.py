@@ -27,6 +27,14 @@ def test_windows_join_whole_sentences() -> None:
     ]
 
 
+def test_sentences_of_a_long_text_have_exact_spans() -> None:
+    lines = [f"Line {number} tells of the Orre Light." for number in range(2_000)]
+    text = "\n\n".join(lines)
+    assert [text[start:end] for start, end in sentences(text)] == lines
+    text = " ".join(lines)
+    assert [text[start:end] for start, end in sentences(text)] == lines
+
+
 def test_a_long_sentence_is_cut_between_words() -> None:
     text = "word " * 50
     parts = [text[a:b] for a, b in windows(text, 24)]

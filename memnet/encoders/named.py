@@ -17,7 +17,7 @@ from memnet.encoders.protocol import MENTION, TokenStates
 from memnet.errors import DependencyError, EncoderError, first_line
 
 _PREFIX = "sentence-transformers/"
-_STORED = re.compile(rf"{_PREFIX}(.+)/[0-9a-f]{{12}}$")
+_STORED = re.compile(rf"^{_PREFIX}(.+)/[0-9a-f]{{12}}$")
 
 
 class NamedEncoder:

@@ -6,7 +6,7 @@ import stat
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
-from typing import BinaryIO, NamedTuple, TypeAlias
+from typing import BinaryIO, Literal, NamedTuple, TypeAlias
 
 from memnet.config import LimitConfig
 from memnet.errors import InputError
@@ -22,6 +22,8 @@ from memnet.ingest.limits import check_parsed, check_text
 from memnet.ingest.parsed import ParsedDocument, ParsedFacts
 from memnet.ingest.reading import SUFFIXES, Problem, files_below, open_file, read_lines, read_text
 from memnet.types import Document, Fact
+
+_KINDS = ", ".join(SUFFIXES)
 
 Input: TypeAlias = str | os.PathLike[str] | Document | Fact | BinaryIO
 Parsed: TypeAlias = ParsedDocument | ParsedFacts
@@ -45,14 +47,23 @@ Item: TypeAlias = Parsed | Problem | FileRead | FolderRead
 class InputReader:
     """Reads inputs one after the other, with a ``Problem`` in the place of each bad part."""
 
-    def __init__(self, *, facts: bool, limits: LimitConfig) -> None:
+    def __init__(
+        self, *, facts: bool, limits: LimitConfig, read_as: Literal["text"] | None = None
+    ) -> None:
         """Set up a reader.
 
         Args:
             facts: read files and streams as facts, whatever their names.
             limits: what is larger is a problem.
+            read_as: what files of an unknown kind are read as; None makes them a problem.
+
+        Raises:
+            InputError: ``read_as`` is something else.
         """
+        if read_as not in (None, "text"):
+            raise InputError(f"read_as is {read_as!r}, expected 'text' or None; correct it")
         self._facts = facts
+        self._any_kind = facts or read_as is not None
         self._limits = limits
         self._longest = limits.document
 
@@ -98,8 +109,7 @@ class InputReader:
             empty = False
             yield from [found] if isinstance(found, Problem) else self._file(found)
         if empty:
-            kinds = ", ".join(SUFFIXES)
-            yield Problem(str(path), f"the folder holds no file to read ({kinds})")
+            yield Problem(str(path), f"the folder holds no file to read ({_KINDS})")
         yield FolderRead(str(path))
 
     def _file(self, path: Path) -> Iterator[Item]:
@@ -107,6 +117,7 @@ class InputReader:
         complete = True
         try:
             check_text(origin, "the path", self._limits.name)
+            self._check_kind(path)
             for item in self._within_limits(self._file_items(path, origin), origin):
                 complete = complete and not isinstance(item, Problem)
                 yield item
@@ -117,6 +128,15 @@ class InputReader:
         else:
             if complete:
                 yield FileRead(origin)
+
+    def _check_kind(self, path: Path) -> None:
+        """Refuse what would be taken for prose though it may be a table or a program."""
+        suffix = path.suffix.lower()
+        if suffix and suffix not in SUFFIXES and not self._any_kind:
+            raise InputError(
+                f"is of the unknown kind {suffix!r}, expected {_KINDS}; "
+                "'--as text', or read_as=\"text\", reads it as plain text"
+            )
 
     def _file_items(self, path: Path, origin: str) -> Iterator[Item]:
         suffix = path.suffix.lower()

@@ -14,7 +14,9 @@ from memnet.storage import query_terms
 
 _LETTERS = re.compile(r"[^\W_]+")
 _WORD = re.compile(r"[\w&]+(?:['’.\-]\w+)*\.?")
-_BRACKETS = re.compile(r"\s*\([^()]*\)")
+_BRACKETS = re.compile(r"(?<!\s)\s*+\([^()]*\)")
+"""With the space before them; looked for only where a run of spaces starts, or a run of n would be
+read n times."""
 _QUOTED = re.compile(r'["“]\s?([^"“”\n]{2,80}?)\s?["”]')
 _BETWEEN_WORDS = " ,-–/:'’!&\u00a0"
 _CONNECTIVES = frozenset(
@@ -38,7 +40,7 @@ _OPENING = 250
 _SENTENCE_END = re.compile(r"(?<=[a-z)\d])\.\s")
 _IS = re.compile(r"\b(?:is|was|are|were|refers)\b")
 _ALSO = re.compile(
-    r"\b(?:known (?:\w+ ){0,4}as|stage name|called|nicknamed|simply|or|also)\s+"
+    r"\b(?:known (?:\w+ ){0,4}as|stage name|called|nicknamed|simply|or|also)\s++"
     r"[\"“]?\s?(?:the )?(?=[^\W\d_])"
 )
 _ARTICLES = ("", "the", "a", "an")

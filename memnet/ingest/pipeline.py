@@ -4,7 +4,7 @@ import hashlib
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from memnet.config import Config
 from memnet.errors import InputError
@@ -15,7 +15,7 @@ from memnet.ingest.slots import document_source, facts_source
 from memnet.storage import Encode, MemoryStore, NewSource
 from memnet.types import IngestReport
 
-_PIPELINE_VERSION = "3"
+_PIPELINE_VERSION = "4"
 """Part of every digest: it changes when slots are made in another way, so that all are remade."""
 
 
@@ -42,15 +42,19 @@ class Ingest:
         *,
         namespace: str = "",
         facts: bool = False,
+        read_as: Literal["text"] | None = None,
         on_progress: Callable[[Progress], None] = lambda _: None,
         on_problem: Callable[[Problem], None] = lambda _: None,
     ) -> None:
-        """Set up a run; ``facts`` reads every file and stream as facts."""
+        """Set up a run.
+
+        ``facts`` reads every file and stream as facts, ``read_as`` those of an unknown kind.
+        """
         self._store = store
         self._encode = encode
         self._config = config
         self._namespace = namespace
-        self._reader = InputReader(facts=facts, limits=config.limit)
+        self._reader = InputReader(facts=facts, limits=config.limit, read_as=read_as)
         self._on_progress = on_progress
         self._problems = _Problems(on_problem)
         self._added = self._updated = self._unchanged = self._removed = 0

@@ -11,7 +11,7 @@ from typing import BinaryIO
 from memnet.errors import InputError, one_line
 
 SUFFIXES = (".txt", ".md", ".markdown", ".jsonl", ".tsv")
-"""Kinds of files that are taken from a folder."""
+"""Kinds of files that are read; one without a suffix, such as README, is plain text."""
 _NEVER_WAIT = getattr(os, "O_NONBLOCK", 0)
 """Opening a pipe waits for its other end without it; Windows has no pipes among its files."""
 
@@ -28,7 +28,7 @@ class Problem:
 
 
 def files_below(folder: Path) -> Iterator[Path | Problem]:
-    """Readable kinds of files in a folder and its subfolders, in a fixed order.
+    """Files of every kind in a folder and its subfolders, in a fixed order.
 
     Hidden files and folders are passed over. So are links to folders: what they lead to in the
     folder is met by itself. In the place of a link that leads out of the folder, or nowhere, and of
@@ -38,9 +38,8 @@ def files_below(folder: Path) -> Iterator[Path | Problem]:
     unreadable: list[Problem] = []
     for parent, folders, names in os.walk(folder, onerror=lambda e: unreadable.append(_closed(e))):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        files = (name for name in names if Path(name).suffix.lower() in SUFFIXES)
         links = (name for name in folders if Path(parent, name).is_symlink())
-        for name in sorted([*files, *links]):
+        for name in sorted([*names, *links]):
             path = Path(parent, name)
             if name.startswith("."):
                 continue

@@ -34,8 +34,8 @@ _ASPECTS = (
     # Who moves somewhere lives there and is there; one may live in one place and be in another.
     (
         "home whereabouts",
-        r"(?:mov(?:es?|ed)|relocat(?:es?|ed)) (?:back )?(?:from .+? )?(?:to|into)|settled in|"
-        r"left .+? for",
+        r"(?:mov(?:es?|ed)|relocat(?:es?|ed)) (?:back )?(?:from .{1,80}? )?(?:to|into)|settled in|"
+        r"left .{1,80}? for",
     ),
     ("home", rf"(?:liv(?:es?|ing)|resid(?:es?|ing)) {_IN}|{_BE} based {_IN}"),
     (
@@ -97,10 +97,11 @@ _NO_PLACE = re.compile(
 )
 """After "is in" and the like: a state rather than a place."""
 _VALUE_END = re.compile(
-    r"\s+(?:since|because|with|and|but|after|before|last|next|yesterday|today|tomorrow|until|when|"
-    r"while|where|who|which)\b|[,;:.!?](?=\s|$)|\s*\(",
+    r"(?<!\s)(?:\s++(?:since|because|with|and|but|after|before|last|next|yesterday|today|tomorrow|"
+    r"until|when|while|where|who|which)\b|\s*+\()|[,;:.!?](?=\s|$)",
     re.IGNORECASE,
 )
+"""Spaces count only from where their run starts, or a run of n would be read n times."""
 _ARTICLE = re.compile(r"^(?:the|a|an) ", re.IGNORECASE)
 _SHARED = re.compile(
     r"\b(?:sister|brother|mother|father|parent|daughter|son|child|friend|cousin|aunt|uncle|"
@@ -108,7 +109,7 @@ _SHARED = re.compile(
     re.IGNORECASE,
 )
 """Roles that one may have towards several, and comparisons."""
-_ADJECTIVE_OF = re.compile(r"(?!(?:the|a|an) )\S+ (?:of|to|at|in|about|with|for|from|by)\b")
+_ADJECTIVE_OF = re.compile(r"(?<!\S)(?!(?:the|a|an) )\S++ (?:of|to|at|in|about|with|for|from|by)\b")
 """Such as "afraid of dogs": one may be afraid of much."""
 _ATTRIBUTE = re.compile(
     r"favou?rite|(?:number|colou?r|password|code|address|e-?mail|birthday|price|age|date|status)$",

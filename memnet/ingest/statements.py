@@ -44,11 +44,11 @@ _NEGATIONS = (
     (re.compile(r"()never\s+(.+)", re.IGNORECASE), False),
 )
 """What stands before a denied predicate, and whether it says that it was true before."""
-_ANY_MORE = re.compile(r"\s+any(?: ?more| longer)$", re.IGNORECASE)
+_ANY_MORE = re.compile(r"(?<!\s)\s++any(?: ?more| longer)$", re.IGNORECASE)
 _PRONOUN = re.compile(r"(?:he|she|it|they)$", re.IGNORECASE)
 _POSSESSIVE = re.compile(r"(?:his|her|its|their)\b", re.IGNORECASE)
 _DETERMINER = re.compile(r"^(?:the|a|an|my|our|your|his|her|its|their|this|that) ", re.IGNORECASE)
-_DESCRIPTION = re.compile(rf"{_DETERMINER.pattern}|.+['’]s ", re.IGNORECASE)
+_DESCRIPTION = re.compile(rf"{_DETERMINER.pattern}|^.+['’]s ", re.IGNORECASE)
 _NO_SUBJECT = frozenset(
     """
     there here that this if when while where who whom whose which what why how whether because
@@ -125,8 +125,10 @@ def statement(sentence: str, start: int = 0, topic: str = "", subject: str = "")
     """
     body = _FILLERS.sub("", _without_contractions(sentence.strip(_END)))
     forget = _FORGET.match(body)
-    while lead := (_FORGET.match(body) or _LEAD.match(body)):
-        body = body[lead.end() :]
+    start_of_rest = 0
+    while lead := (_FORGET.match(body, start_of_rest) or _LEAD.match(body, start_of_rest)):
+        start_of_rest = lead.end()
+    body = body[start_of_rest:]
     body = _LEADING_TIME.sub(r"\2 \1", body)
     told = _split(body) if not sentence.rstrip().endswith("?") else _Told("", body)
     predicate, negative, over = _without_negation(told.predicate)

@@ -12,8 +12,8 @@ from memnet.errors import InputError
 from memnet.ingest.reading import Problem
 
 _NUMBERED = re.compile(r"(\d{1,9}) +(\S.*)", re.DOTALL)
-_FIRST = re.compile(r"\s*1\s")
-_OPENING = re.compile(r"\s*1 [^\t\n?]+\n")
+_FIRST = re.compile(r"^\s*1\s")
+_OPENING = re.compile(r"^\s*1 [^\t\n?]+\n")
 _ANSWERED = re.compile(r"^ *\d+ [^\t\n]*\? *\t", re.MULTILINE)
 
 

@@ -29,10 +29,10 @@ _AGE = r"\b(?:oldest|older|elder|youngest|younger|newest|newer)"
 
 _ASKS_WHICH = re.compile(r"\W{0,9}(?:which|who|whose|what)\b", re.IGNORECASE)
 _ASKS_WHETHER = re.compile(
-    r"\W{0,9}(?:are|were|is|was|do|does|did|have|has|had|can|could)\b", re.IGNORECASE
+    r"\W{0,9}+(?:are|were|is|was|do|does|did|have|has|had|can|could)\b", re.IGNORECASE
 )
 _JOINED = re.compile(rf"(?: ?\([^()]{{0,60}}\))?\W{{0,6}}\b(?P<by>and|or) {_NOUN}", re.IGNORECASE)
-_CHOICE_FOLLOWS = re.compile(rf"(?:[,:;?]|{_RANK}\b)\W{{0,9}}(?:either )?{_NOUN}$", re.IGNORECASE)
+_CHOICE_FOLLOWS = re.compile(rf"(?:[,:;?]|{_RANK}\b)\W{{0,9}}+(?:either )?{_NOUN}$", re.IGNORECASE)
 """Before the two: "Who is older, A or B?", "Which came first A or B?"."""
 _GROUP_FOLLOWS = re.compile(rf"(?:\bout of|[,:;?] ?between|{_AGE} between) {_NOUN}$", re.IGNORECASE)
 """Before the two: "Who was born first out of A and B?"."""
@@ -41,7 +41,7 @@ _OF = re.compile(
     r"\W{0,9}(?:of|between|out of|among) (?:the )?(?:[a-z-]{1,20} ){0,3}[\"“]?", re.IGNORECASE
 )
 _WHETHER_ONE = re.compile(
-    rf"\W{{0,9}}(?:is|was|are|were|did|does|do|has|have|had) {_NOUN}", re.IGNORECASE
+    rf"\W{{0,9}}+(?:is|was|are|were|did|does|do|has|have|had) {_NOUN}", re.IGNORECASE
 )
 _ENDS = re.compile(r"(?: ?\([^()]{0,60}\))?\W{0,9}", re.IGNORECASE)
 _ASKS_NEXT = re.compile(r"\W{1,9}(?:which|who|what|whose)\b", re.IGNORECASE)

@@ -36,7 +36,7 @@ _THINGS = frozenset(
     publisher region religion school series sport state studio team university
     """.split()
 )
-_MAKERS = re.compile(r"[a-z]{3,}(?:er|or|ist|ian|ect|man)")
+_MAKERS = re.compile(r"^[a-z]{3,}(?:er|or|ist|ian|ect|man)")
 """Words for those who do something: a keyboardist, a screenwriter."""
 KIN = {
     "paternal grandfather": ("father", "father"),
@@ -58,11 +58,15 @@ _KIN_OF = re.compile(rf"\b({_KIN_WORDS}) of\b", re.IGNORECASE)
 _KIN_AFTER = re.compile(rf"(?<=['’]s )({_KIN_WORDS})\b", re.IGNORECASE)
 _WORDS_FOR_ROLES = r"(?:place|city) of (?:birth|death)|birth place|[a-z]+(?:-in-law)?"
 _BEFORE = re.compile(
-    rf"(?<!\w)(?:the\s+|its\s+)?\b({_WORDS_FOR_ROLES})\s+(?:of|for)\s+(?:the\s+)?"
-    r"(?:film|movie|song|album|book|novel|series|band|company|city|work|game)?s?\s*[\"“']?$",
+    rf"(?<!\w)(?:the\s++|its\s++)?\b({_WORDS_FOR_ROLES})\s++(?:of|for)\s++(?:the\s++)?"
+    r"(?:film|movie|song|album|book|novel|series|band|company|city|work|game)?s?\s*+[\"“']?$",
     re.IGNORECASE,
 )
-_AFTER = re.compile(rf"^[\"”]?\s?['’]s\s+({_WORDS_FOR_ROLES})\b", re.IGNORECASE)
+_LONGEST_BEFORE = 100
+"""Characters before a name in which its role is looked for: "the place of birth of the company"
+has 33. Without a limit each name in a question would read all that stands before it."""
+_AFTER = re.compile(rf"[\"”]?\s?['’]s\s+({_WORDS_FOR_ROLES})\b", re.IGNORECASE)
+"""To be matched where a name ends."""
 _CLAUSE = re.compile(
     r"\bthe (?:(?!the )[\w'’-]+ ){1,4}?"
     r"(?P<mark>(?:in |on |from |to )?which|where|that|who|whose) (?=\S)"
@@ -129,12 +133,13 @@ def _role(question: str, names: Iterable[tuple[str, int]]) -> Phrase | None:
     """The role of a named thing, of the longest name."""
     for name, place in sorted(names, key=lambda pair: (-len(pair[0]), pair[1])):
         for match in re.finditer(
-            rf"\b{name_pattern(name)}\b(?:\s*\([^()]*\))?", question, re.IGNORECASE
+            rf"\b{name_pattern(name)}\b(?:\s*+\([^()]*\))?", question, re.IGNORECASE
         ):
-            after = _AFTER.search(question[match.end() :])
-            before = _BEFORE.search(question[: match.start()])
+            after = _AFTER.match(question, match.end())
+            earliest = max(0, match.start() - _LONGEST_BEFORE)
+            before = _BEFORE.search(question, earliest, match.start())
             if after:
-                start, end, role = match.start(), match.end() + after.end(), after.group(1)
+                start, end, role = match.start(), after.end(), after.group(1)
             elif before:
                 start, end, role = before.start(), match.end(), before.group(1)
             else:

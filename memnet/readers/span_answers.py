@@ -21,7 +21,7 @@ _UNFIT = 0.1
 """Factor of what can hardly be the answer: yes to "who", words of the question itself, and what was
 put in the place of a phrase."""
 _ASKS_WHETHER = re.compile(
-    r"\W{0,9}(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should)\b",
+    r"\W{0,9}+(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should)\b",
     re.IGNORECASE,
 )
 _GIVES_A_CHOICE = re.compile(r"\b(?:or|between|out of)\b", re.IGNORECASE)
