@@ -62,9 +62,6 @@ class Codes:
             dimension, dimension // width, _CODE_BITS, self._faiss.METRIC_INNER_PRODUCT
         )
 
-    def __len__(self) -> int:
-        return int(self._index.ntotal)
-
     def train(self, sample: NDArray[np.float32]) -> None:
         """Choose the code book for vectors such as the sample [N, D] float32."""
         self._index.pq.cp.min_points_per_centroid = 1

@@ -189,6 +189,7 @@ def _lines(**fields: object) -> Any:
         ("slots.jsonl", _lines(end=0, start=3), "its text is not as long as its span"),
         ("slots.jsonl", _lines(valid_until=3.0), "it ended before it began"),
         ("slots.jsonl", _lines(valid_from=float("nan")), "valid_from: Input should be a finite"),
+        ("slots.jsonl", _lines(valid_from=5.0), "a told slot has a time and a relation vector"),
         ("slots.jsonl", _lines(text=None), "text: Input should be a valid string"),
         ("slots.jsonl", _lines(text="\ud800"), "slots.jsonl, line 1"),
         ("slots.jsonl", _lines(kind="fact", keys=[]), "a fact leads from a name to another"),

@@ -268,17 +268,19 @@ def test_codes_of_another_size_are_refused(
 
 
 def test_a_search_among_many_by_codes_finds_the_best_of_them(tmp_path: Path) -> None:
+    config = IndexConfig(kind="codes", fewest_coded=16, gathered=10, reread=100, recall=0)
     rows = vectors(4000)
-    index = VectorIndex(DIMENSION, _CODES)
+    index = VectorIndex(DIMENSION, config)
     index.add(np.arange(1, 4001), rows)
     index.save(tmp_path / "index", IndexStamp(7, "toy", DIMENSION, 4000))
-    loaded = VectorIndex.load(tmp_path / "index", "toy", DIMENSION, _CODES)
-    assert loaded is not None
-    allowed = np.arange(2, 4001, 2)
-    for number in allowed[:: len(allowed) // 10].tolist():
-        hits = loaded[0].search(rows[number - 1], 3, allowed)
+    even = np.arange(2, 4001, 2)
+    for number in even[::200].tolist():
+        hits = index.search(rows[number - 1], 3, even)
         assert hits.ids[0] == number
-        assert not hits.ids[hits.mask].astype(np.int64).tolist() or all(hits.ids % 2 == 0)
+        assert hits.scores[0] == pytest.approx(1, abs=1e-5)
+        assert np.isin(hits.ids[hits.mask], even).all()
+        other = index.search(rows[number], 3, even)  # its own id is not among them
+        assert np.isin(other.ids[other.mask], even).all()
 
 
 def test_an_index_file_that_lacks_rows_is_reported_and_replaced(path: Path) -> None:
