@@ -12,6 +12,7 @@ from memnet.ingest.questions import Question
 from memnet.models.choose import Answers
 from memnet.models.reader import LazyReader, copy_reader, save_calibration
 from memnet.storage import MemoryStore
+from memnet.training.progress import OnProgress, no_progress
 from memnet.types import Evidence
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ class Learning:
         seed: int = 0,
         epochs: int | None = None,
         on_epoch: "Callable[[EpochReport], None]" = lambda _: None,
+        on_progress: OnProgress = no_progress,
     ) -> "FactReport":
         """Learn to answer questions about the facts of this memory by hops over them.
 
@@ -51,6 +53,7 @@ class Learning:
             seed: of all that is random.
             epochs: passes over the questions; None chooses by how many there are.
             on_epoch: called after each.
+            on_progress: called after each batch, and for each question that is made ready.
 
         Raises:
             InputError: the memory holds no facts, or no question can be learned from.
@@ -67,6 +70,7 @@ class Learning:
             epochs=epochs,
             on_epoch=on_epoch,
             threads=self.config.threads or None,
+            on_progress=on_progress,
         )
 
     def train_text(
@@ -76,6 +80,7 @@ class Learning:
         *,
         seed: int = 0,
         on_stage: Callable[[str], None] = lambda _: None,
+        on_progress: OnProgress = no_progress,
     ) -> "TextReport":
         """Learn what each way of addressing is worth for the documents of this memory.
 
@@ -84,7 +89,8 @@ class Learning:
                 groups that count alike; none at all makes questions from the documents.
             out: folder of the model, to be given to ``Engine.open``.
             seed: of all that is random.
-            on_stage: told what is being done.
+            on_stage: called with what is being done.
+            on_progress: called after each question and each update.
 
         Raises:
             InputError: there is nothing to learn from.
@@ -93,10 +99,19 @@ class Learning:
         from memnet.training.text import train_text
 
         return train_text(
-            self._store, self._encoder.encode, groups, Path(out), self.config.hop, seed, on_stage
+            self._store,
+            self._encoder.encode,
+            groups,
+            Path(out),
+            self.config.hop,
+            seed,
+            on_stage,
+            on_progress,
         )
 
-    def reader_examples(self, most: int, *, seed: int = 0) -> "list[ReaderExample]":
+    def reader_examples(
+        self, most: int, *, seed: int = 0, on_progress: OnProgress = no_progress
+    ) -> "list[ReaderExample]":
         """Questions for a reader to learn from, made from the documents of this memory.
 
         Up to half are templated, the others cloze questions.
@@ -104,12 +119,13 @@ class Learning:
         Args:
             most: questions to make.
             seed: of the choice.
+            on_progress: called after each passage that cloze questions are looked for in.
         """
         from memnet.training.cloze import cloze_examples
         from memnet.training.templates import templated_examples
 
         templated = templated_examples(self._store, most // 2, seed)
-        return templated + cloze_examples(self._store, most - len(templated), seed)
+        return templated + cloze_examples(self._store, most - len(templated), seed, on_progress)
 
     def among_found(self, examples: "Iterable[ReaderExample]") -> "Iterator[ReaderExample]":
         """Examples for a reader with what this memory finds for their questions beside them.
@@ -127,7 +143,11 @@ class Learning:
         return among_found(examples, find)
 
     def train_confidence(
-        self, questions: Sequence[Question], out: str | os.PathLike[str]
+        self,
+        questions: Sequence[Question],
+        out: str | os.PathLike[str],
+        *,
+        on_progress: OnProgress = no_progress,
     ) -> "ConfidenceReport":
         """Learn how often the reader is right about the documents of this memory.
 
@@ -135,6 +155,7 @@ class Learning:
             questions: that the reader was not trained on, with their right answers; none for those
                 whose answer the memory does not hold.
             out: folder of a reader like this engine's, calibrated; to be given to ``Engine.open``.
+            on_progress: called after each question.
 
         Raises:
             InputError: there is nothing to learn from, or this engine has no reader of spans.
@@ -148,7 +169,7 @@ class Learning:
                 "only answers that a reader of spans gives can be calibrated; open the memory "
                 "with the model 'text' and such a reader"
             )
-        calibration, report = calibrate(questions, judge)
+        calibration, report = calibrate(questions, judge, on_progress)
         copy_reader(folder, Path(out))
         save_calibration(Path(out), calibration, report._asdict())
         return report

@@ -56,14 +56,22 @@ def _f1(answer: str, right: str) -> float:
 def area_under_roc(scores: Sequence[float], positive: Sequence[bool]) -> float | None:
     """Probability that a positive scores higher than a negative, a tie counting half, 0..1.
 
-    Source: Hanley and McNeil 1982. None where there is no positive or no negative.
+    By the sum of the positives' ranks, in O(n log n).
+
+    Source: Hanley and McNeil 1982, section II. None where there is no positive or no negative.
     """
-    high = np.array([score for score, is_so in zip(scores, positive, strict=True) if is_so])
-    low = np.array([score for score, is_so in zip(scores, positive, strict=True) if not is_so])
-    if not len(high) or not len(low):
+    if len(scores) != len(positive):
+        raise ValueError(f"{len(scores)} scores and {len(positive)} labels; expected as many")
+    high = np.asarray(positive, np.bool_)
+    positives, negatives = int(high.sum()), int((~high).sum())
+    if not positives or not negatives:
         return None
-    difference = high[:, None] - low[None, :]
-    return float(((difference > 0) + 0.5 * (difference == 0)).mean())
+    _, place, ties = np.unique(
+        np.asarray(scores, np.float64), return_inverse=True, return_counts=True
+    )
+    ranks = (np.cumsum(ties) - (ties - 1) / 2)[place]  # from 1; equal scores share their mean
+    wins = ranks[high].sum() - positives * (positives + 1) / 2
+    return float(wins / (positives * negatives))
 
 
 def reliability(

@@ -1,6 +1,6 @@
 """A reader that knows its answers, and evidence for it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from memnet.readers.extractive import Reading, Span
 from memnet.readers.packs import Passage
@@ -14,7 +14,7 @@ class Answering:
     def __init__(self, answers: dict[str, str]) -> None:
         self.answers = answers
 
-    def read(self, question: str, passages: list[Passage]) -> Reading:
+    def read(self, question: str, passages: Sequence[Passage]) -> Reading:
         answer = self.answers.get(question, "")
         place = passages[0].text.find(answer) if answer else -1
         if place < 0:

@@ -77,6 +77,21 @@ def test_a_controller_learns_to_follow_names_that_are_no_titles(
         assert answer.model == str(tmp_path / "model")
 
 
+@pytest.mark.parametrize("text", ["It is old.", "Gannet Isle is near."])
+def test_documents_with_few_links_or_none_give_a_whole_model(
+    toy_engine: Engine, tmp_path: Path, text: str
+) -> None:
+    toy_engine.ingest(
+        Document(id="a", title="Petrel Isle", text=text),
+        Document(id="b", title="Gannet Isle", text="It is new."),
+    )
+    asked = Question(question="what is Petrel Isle", gold=("a",))
+    toy_engine.train_text([[asked]], tmp_path / "model")
+    model = load_model(tmp_path / "model", HopConfig())
+    assert isinstance(model, TextController)
+    assert all(np.isfinite(array).all() for array in model.arrays().values())
+
+
 @pytest.mark.slow
 def test_the_same_seed_gives_the_same_model(toy_engine: Engine, tmp_path: Path) -> None:
     toy_engine.ingest(_documents())

@@ -17,6 +17,8 @@ from memnet.cli.options import (
     store_option,
 )
 from memnet.cli.train.options import dev_option, out_option, seed_option, train_option
+from memnet.cli.train.progress import ProgressLines
+from memnet.training.progress import counted
 
 if TYPE_CHECKING:
     from memnet.training.loop import EpochReport
@@ -61,7 +63,11 @@ def text(
     groups = [read_questions(file) for file in train_files]
     with open_engine(store, model="untrained", device=device) as engine:
         report = engine.train_text(
-            groups, out, seed=seed, on_stage=lambda stage: click.echo(stage, err=True)
+            groups,
+            out,
+            seed=seed,
+            on_stage=lambda stage: click.echo(stage, err=True),
+            on_progress=ProgressLines(),
         )
     if as_json:
         click.echo(json.dumps({**report._asdict(), "model": str(out)}))
@@ -148,9 +154,12 @@ def reader(
         [example for file in files for example in read_reader_examples(file)]
         for files in (train_files, dev_files)
     )
+    lines = ProgressLines()
     best = train_reader(
         ReaderData(
-            _among(store, learned) if found else learned, chosen_by, _made(store, made, seed)
+            _among(store, learned, lines) if found else learned,
+            chosen_by,
+            _made(store, made, seed, lines),
         ),
         out,
         start=start,
@@ -160,6 +169,7 @@ def reader(
         on_epoch=_show,
         threads=threads,
         device=find_device(device_name(device)),
+        on_progress=lines,
     )
     if as_json:
         click.echo(json.dumps({"dev": best, "reader": str(out)}))
@@ -167,16 +177,18 @@ def reader(
         click.echo(f"Best score on dev examples {100 * best:.1f} %; the reader is in {out}.")
 
 
-def _made(store: Path | None, most: int, seed: int) -> "list[ReaderExample]":
+def _made(store: Path | None, most: int, seed: int, lines: ProgressLines) -> "list[ReaderExample]":
     if not most:
         return []
     with open_engine(store, model="untrained") as engine:
-        return engine.reader_examples(most, seed=seed)
+        return engine.reader_examples(most, seed=seed, on_progress=lines)
 
 
-def _among(store: Path | None, examples: "list[ReaderExample]") -> "list[ReaderExample]":
+def _among(
+    store: Path | None, examples: "list[ReaderExample]", lines: ProgressLines
+) -> "list[ReaderExample]":
     with open_engine(store, reader="sentences") as engine:
-        return list(engine.among_found(examples))
+        return list(engine.among_found(counted(examples, "searching", lines)))
 
 
 def _show(report: "EpochReport") -> None:
@@ -218,7 +230,7 @@ def confidence(
 
     questions = [question for file in train_files for question in read_questions(file)]
     with open_engine(store, model=model, reader=reader, device=device) as engine:
-        report = engine.train_confidence(questions, out)
+        report = engine.train_confidence(questions, out, on_progress=ProgressLines())
     if as_json:
         click.echo(json.dumps({**report._asdict(), "reader": str(out)}))
         return

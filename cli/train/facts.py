@@ -8,6 +8,7 @@ import click
 
 from memnet.cli.options import device_option, json_option, open_engine, store_option
 from memnet.cli.train.options import dev_option, out_option, seed_option, train_option
+from memnet.cli.train.progress import ProgressLines
 
 if TYPE_CHECKING:
     from memnet.training.loop import EpochReport
@@ -52,7 +53,13 @@ def facts(
     )
     with open_engine(store, device=device) as engine:
         report = engine.train_facts(
-            learned, chosen_by, out, seed=seed, epochs=epochs, on_epoch=_show
+            learned,
+            chosen_by,
+            out,
+            seed=seed,
+            epochs=epochs,
+            on_epoch=_show,
+            on_progress=ProgressLines(),
         )
     if as_json:
         click.echo(json.dumps({**report._asdict(), "model": str(out)}))

@@ -9,6 +9,7 @@ import click
 
 from memnet.cli.options import device_name, device_option, json_option
 from memnet.cli.train.options import out_option, seed_option
+from memnet.cli.train.progress import ProgressLines
 
 if TYPE_CHECKING:
     from memnet.training.loop import EpochReport
@@ -88,6 +89,7 @@ def babi(
         renaming=renaming,
         device=find_device(device_name(device)),
         threads=threads,
+        on_progress=ProgressLines(),
     )
     if as_json:
         click.echo(json.dumps({"valid_error": best, "model": str(out)}))

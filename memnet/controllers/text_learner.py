@@ -135,7 +135,12 @@ class Corrector(nn.Module):
         return numbers[:, 0]
 
     def fit_scale(self, features: Tensor) -> None:
-        """Bring features [N, F] like these to mean 0 and deviation 1."""
+        """Bring features [N, F] like these to mean 0 and deviation 1.
+
+        Fewer than two have no deviation: they stay as they are.
+        """
+        if len(features) < 2:
+            return
         self.shift = features.mean(dim=0)
         self.scale = features.std(dim=0) + 1e-3
 

@@ -10,6 +10,7 @@ from memnet.ingest.windows import sentences
 from memnet.storage import MemoryStore, Slot
 from memnet.training.changed_questions import NAME
 from memnet.training.from_passages import made_from_passages
+from memnet.training.progress import OnProgress, no_progress
 from memnet.training.reader_data import ReaderExample, ReaderPassage
 
 _YEAR = re.compile(r"[12]\d{3}")
@@ -19,7 +20,9 @@ _OF_A_SLOT = 2
 """Questions at most made from one slot."""
 
 
-def cloze_examples(store: MemoryStore, most: int, seed: int) -> list[ReaderExample]:
+def cloze_examples(
+    store: MemoryStore, most: int, seed: int, on_progress: OnProgress = no_progress
+) -> list[ReaderExample]:
     """Sentences of passages with a name or number replaced by a question word.
 
     The name stands elsewhere too: in the rest of the passage, or in another passage that is linked
@@ -31,6 +34,7 @@ def cloze_examples(store: MemoryStore, most: int, seed: int) -> list[ReaderExamp
         store: the memory.
         most: questions to make.
         seed: of the choice.
+        on_progress: called after each passage.
     """
     chance = random.Random(seed)
 
@@ -38,7 +42,7 @@ def cloze_examples(store: MemoryStore, most: int, seed: int) -> list[ReaderExamp
         found = list(_of_slot(store, slot, chance))
         return chance.sample(found, min(_OF_A_SLOT, len(found)))
 
-    return made_from_passages(store, most, chance, some)
+    return made_from_passages(store, most, chance, some, on_progress)
 
 
 def _of_slot(store: MemoryStore, slot_id: int, chance: random.Random) -> Iterator[ReaderExample]:

@@ -1,6 +1,6 @@
 """The confidence preset: learns from questions with answers how often a reader is right."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import torch
@@ -11,6 +11,7 @@ from memnet.ingest.questions import Question
 from memnet.models.text_answers import Judged
 from memnet.readers.confidence import Calibration, Signals
 from memnet.scores import area_under_roc, calibration_error, exact_match
+from memnet.training.progress import OnProgress, counted, no_progress
 
 _PENALTY = 1e-2
 """On squared weights of features brought to one scale."""
@@ -36,13 +37,16 @@ class _Case(NamedTuple):
 
 
 def calibrate(
-    questions: Iterable[Question], judge: Callable[[str], Judged]
+    questions: Sequence[Question],
+    judge: Callable[[str], Judged],
+    on_progress: OnProgress = no_progress,
 ) -> tuple[Calibration, ConfidenceReport]:
     """Fit a calibration to how a reader answers questions that it was not trained on.
 
     Args:
         questions: with their right answers; none where the memory does not hold one.
         judge: answers a question, with the signals.
+        on_progress: called after each question.
 
     Raises:
         InputError: fewer than ten questions are answered by the reader, or all are answered right
@@ -50,7 +54,7 @@ def calibrate(
     """
     cases = [
         _Case(judged.signals, _right(judged, question), bool(question.answers))
-        for question in questions
+        for question in counted(questions, "answering questions", on_progress)
         if (judged := judge(question.question)).signals is not None
     ]
     rights = [case.right for case in cases]

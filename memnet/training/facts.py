@@ -29,9 +29,13 @@ from memnet.models.facts import (
 from memnet.models.stored_modules import save_fact_model
 from memnet.storage import MemoryStore
 from memnet.training.loop import EpochReport, Training, TrainingConfig
+from memnet.training.progress import OnProgress, counted, no_progress
+from memnet.training.torch_state import seeded, using_threads
 
 _BATCH = 64
 """Questions."""
+_ENCODED = 4096
+"""Texts that are encoded between two reports of progress."""
 _BUDGET = 4000
 """Facts that a hop follows in one chain while training; an untrained controller follows all."""
 _MISSED = 1e-3
@@ -66,6 +70,14 @@ class FactData(NamedTuple):
     dev: Sequence[Question]
 
 
+class _Scores(NamedTuple):
+    """What the kept weights reached on the dev questions; the fields are those of the report."""
+
+    hits_at_1: float = 0.0
+    f1: float = 0.0
+    hop_accuracy: float | None = None
+
+
 class FactReport(NamedTuple):
     """What came of a training."""
 
@@ -92,6 +104,7 @@ def train_facts(
     epochs: int | None = None,
     on_epoch: Callable[[EpochReport], None] = lambda _: None,
     threads: int | None = None,
+    on_progress: OnProgress = no_progress,
 ) -> FactReport:
     """Train a controller to hop over the facts of a store, and keep the best in ``out``.
 
@@ -107,29 +120,27 @@ def train_facts(
         epochs: passes over the questions; None chooses by how many there are.
         on_epoch: called after each epoch.
         threads: processor cores to use; None for torch's own number.
+        on_progress: called after each question that is made ready, and after each batch.
 
     Raises:
         InputError: the store holds no facts, or no question can be learned from.
         ModelError: ``out`` can't be written, or holds another unfinished run.
     """
-    if threads is not None:
-        torch.set_num_threads(threads)
     if not store.counts().facts:
         raise InputError("the store holds no facts; ingest a fact table first")
     graph, relations = FactGraph.of(store)
-    task = FactTask(store, encoder, graph, relations, data, seed)
+    task = FactTask(store, encoder, graph, relations, data, seed, on_progress)
     config = TrainingConfig(epochs=epochs or task.epochs(), warm_up=_WARM_UP, seed=seed)
     identity = {"preset": "facts", "data": _digest(data, relations), "torch": torch.__version__}
-    best = FactReport(len(data.train), task.no_name, task.no_answer, 0.0, 0.0, None)
 
     def keep(report: EpochReport) -> None:
-        nonlocal best
-        best = best._replace(hits_at_1=1 - report.error, f1=task.f1, hop_accuracy=task.hop_accuracy)
+        task.best = _Scores(1 - report.error, task.f1, task.hop_accuracy)
         notes = {**identity, "training": config.model_dump(), "epoch": report.epoch}
-        save_fact_model(out, task.model, task.rule, {**notes, **best._asdict()})
+        save_fact_model(out, task.model, task.rule, {**notes, **task.report()._asdict()})
 
-    Training(task.model, task, config, out, keep, identity).run(on_epoch)
-    return best
+    with using_threads(threads):
+        Training(task.model, task, config, out, keep, identity).run(on_epoch, on_progress)
+    return task.report()
 
 
 class FactTask:
@@ -137,15 +148,20 @@ class FactTask:
 
     def __init__(
         self, store: MemoryStore, encoder: Encoder, graph: FactGraph,
-        relations: Sequence[str], data: FactData, seed: int,
+        relations: Sequence[str], data: FactData, seed: int, on_progress: OnProgress = no_progress,
     ) -> None:  # fmt: skip
         """Link and encode all questions once; the arguments are those of ``train_facts``."""
         self._seed = seed
         self._store = store
         self._graph = graph
-        linked = [link(question.question, store.linked) for question in data.train]
-        torch.manual_seed(seed)
-        self.model = FactModel(FactModelConfig(), encoder.dimension, relations, _familiar(linked))
+        linked = [
+            link(question.question, store.linked)
+            for question in counted(data.train, "linking questions", on_progress)
+        ]
+        with seeded(seed):
+            self.model = FactModel(
+                FactModelConfig(), encoder.dimension, relations, _familiar(linked)
+            )
         train = [self._example(*pair) for pair in zip(data.train, linked, strict=True)]
         self._dev = [
             self._example(question, link(question.question, store.linked)) for question in data.dev
@@ -158,9 +174,15 @@ class FactTask:
                 f"none of the {len(train)} training questions names something in the facts of "
                 "the store and has an answer there; ingest the facts first"
             )
-        self._encoded = _encoded(encoder, [*self._train, *self._dev])
+        self._questions = len(train)
+        self._encoded = _encoded(encoder, [*self._train, *self._dev], on_progress)
+        self.best = _Scores()
         self.rule, self.f1 = AnswerRule(0.5, 0.0), 0.0
         self.hop_accuracy: float | None = None
+
+    def report(self) -> FactReport:
+        """What has come of the training so far."""
+        return FactReport(self._questions, self.no_name, self.no_answer, *self.best)
 
     def epochs(self) -> int:
         """How many epochs make a good number of updates."""
@@ -218,11 +240,13 @@ class FactTask:
         return {"dev": 1 - sum(right) / max(1, len(self._dev))}
 
     def state(self) -> dict[str, Any]:
-        """Nothing: an epoch leaves only weights for the next."""
-        return {}
+        """The scores of the kept weights: a run may go on after its best epoch."""
+        return {"best": self.best._asdict()}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Nothing to restore."""
+        """Go on with such scores."""
+        # An unfinished run of an earlier version kept none.
+        self.best = _Scores(**state.get("best", {}))
 
     def _example(self, question: Question, linked: LinkedQuestion) -> _Example:
         names = {name for mention in linked.mentions for name in mention.names}
@@ -241,9 +265,16 @@ def _familiar(linked: Sequence[LinkedQuestion]) -> frozenset[str]:
     return frozenset(name for name, count in counts.items() if count >= least)
 
 
-def _encoded(encoder: Encoder, examples: Sequence[_Example]) -> dict[str, TokenStates]:
+def _encoded(
+    encoder: Encoder, examples: Sequence[_Example], on_progress: OnProgress
+) -> dict[str, TokenStates]:
     texts = list(dict.fromkeys(chain.text for example in examples for chain in example.chains))
-    states = encoder.encode_tokens(texts)
+    parts = [texts[start : start + _ENCODED] for start in range(0, len(texts), _ENCODED)]
+    states = [
+        state
+        for part in counted(parts, "encoding questions", on_progress)
+        for state in encoder.encode_tokens(part)
+    ]
     return {
         text: TokenStates(state.states.astype("float16"), state.mentions)
         for text, state in zip(texts, states, strict=True)

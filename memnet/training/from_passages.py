@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from memnet.storage import MemoryStore
+from memnet.training.progress import OnProgress, TrainingProgress, no_progress
 
 Made = TypeVar("Made")
 
@@ -14,6 +15,7 @@ def made_from_passages(
     most: int,
     chance: random.Random,
     make: Callable[[int], Sequence[Made]],
+    on_progress: OnProgress = no_progress,
 ) -> list[Made]:
     """Examples from passages in an order of chance, until there are enough.
 
@@ -22,6 +24,7 @@ def made_from_passages(
         most: examples to make.
         chance: of the order.
         make: examples of a slot.
+        on_progress: called after each slot.
     """
     ids = store.passage_ids().tolist()
     chance.shuffle(ids)
@@ -30,4 +33,5 @@ def made_from_passages(
         if len(made) >= most:
             break
         made += make(slot)
+        on_progress(TrainingProgress("making examples", len(made), min(1.0, len(made) / most)))
     return made[:most]

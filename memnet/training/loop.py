@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sized
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -15,11 +15,13 @@ from memnet.config import Settings
 from memnet.errors import ModelError
 from memnet.models.checkpoint import delete_checkpoint, load_checkpoint, save_checkpoint
 from memnet.models.modules import arrays_of, fill
+from memnet.training.progress import OnProgress, TrainingProgress, no_progress
+from memnet.training.torch_state import seeded
 
 _STATE = "training"
 """Name of the checkpoint that a run goes on from; it is deleted when the run ends."""
 
-Batch = TypeVar("Batch")
+Batch = TypeVar("Batch", bound=Sized)
 
 
 class TrainingConfig(Settings):
@@ -130,8 +132,16 @@ class Training:
         self._epoch = self._updates = self._best_epoch = 0
         self._best = math.inf
 
-    def run(self, on_epoch: Callable[[EpochReport], None] = lambda _: None) -> float:
+    def run(
+        self,
+        on_epoch: Callable[[EpochReport], None] = lambda _: None,
+        on_progress: OnProgress = no_progress,
+    ) -> float:
         """Train to the end, going on from where a run of the same identity was stopped.
+
+        Args:
+            on_epoch: called after each epoch.
+            on_progress: called at the start and after each batch.
 
         Returns:
             The lowest mean valid error, 0..1.
@@ -140,22 +150,31 @@ class Training:
             ModelError: the folder can't be written, or holds another unfinished run.
         """
         self._resume()
+        examples = 0
+
+        def advance(batch: Sized, share: float, loss: float) -> None:
+            nonlocal examples
+            examples += len(batch)
+            on_progress(TrainingProgress("training", examples, share, loss))
+
+        on_progress(TrainingProgress("training", 0, self._epoch / self._config.epochs))
         while self._epoch < self._config.epochs:
             if self._epoch - self._best_epoch >= self._config.patience:
                 break
-            on_epoch(self._one_epoch())
+            # Dropout draws from torch's global generator; it is the caller's again afterwards.
+            with seeded(self._config.seed * 1_000_003 + self._epoch):
+                report = self._one_epoch(advance)
+            on_epoch(report)
         delete_checkpoint(self._folder, _STATE)
         return self._best
 
-    def _one_epoch(self) -> EpochReport:
+    def _one_epoch(self, advance: Callable[[Sized, float, float], None]) -> EpochReport:
         started = time.perf_counter()
-        torch.manual_seed(self._config.seed * 1_000_003 + self._epoch)
         self._module.train()
-        losses = [
-            self._update(batch, number, batches)
-            for batches in [list(self._task.batches(self._epoch))]
-            for number, batch in enumerate(batches)
-        ]
+        total, batches = 0.0, list(self._task.batches(self._epoch))
+        for number, batch in enumerate(batches, start=1):
+            total += self._update(batch, self._progress(number - 1, len(batches)))
+            advance(batch, self._progress(number, len(batches)), total / number)
         self._epoch += 1
         self._module.eval()
         errors = self._task.valid_errors()
@@ -164,7 +183,7 @@ class Training:
             self._best, self._best_epoch = mean(errors), self._epoch
         report = EpochReport(
             self._epoch,
-            sum(losses) / max(1, len(losses)),
+            total / max(1, len(batches)),
             errors,
             self._best,
             time.perf_counter() - started,
@@ -174,8 +193,11 @@ class Training:
         self._save()
         return report
 
-    def _update(self, batch: Any, number: int, batches: list[Any]) -> float:
-        progress = (self._epoch + number / len(batches)) / self._config.epochs
+    def _progress(self, number: int, batches: int) -> float:
+        """The share of the run that is done after so many batches of this epoch, 0..1."""
+        return (self._epoch + number / batches) / self._config.epochs
+
+    def _update(self, batch: Any, progress: float) -> float:
         rate = self._config.learning_rate * 0.5 * (1 + math.cos(math.pi * progress))
         for group in self._optimizer.param_groups:
             group["lr"] = rate * min(1.0, (self._updates + 1) / self._config.warm_up)

@@ -18,12 +18,14 @@ from memnet.readers.packs import Packer, Passage
 from memnet.readers.span_network import SpanNetwork, on_arrays, span_loss
 from memnet.scores import area_under_roc, f1
 from memnet.training.loop import EpochReport, Training, TrainingConfig, mean
+from memnet.training.progress import OnProgress, counted, no_progress
 from memnet.training.reader_data import (
     PackedExample,
     ReaderExample,
     batches_of,
     packed_example,
 )
+from memnet.training.torch_state import seeded, using_threads
 
 _TOKENS = 384
 """Most that are read together."""
@@ -59,6 +61,7 @@ def train_reader(
     on_epoch: Callable[[EpochReport], None] = lambda _: None,
     threads: int | None = None,
     device: str = "cpu",
+    on_progress: OnProgress = no_progress,
 ) -> float:
     """Train a reader and keep it in ``out``; a run that was stopped goes on from there.
 
@@ -77,6 +80,7 @@ def train_reader(
         on_epoch: called after each part of a pass.
         threads: processor cores to use; None leaves torch's setting.
         device: of torch, that is there.
+        on_progress: called after each batch and each dev example.
 
     Returns:
         What the kept reader reached on the dev examples, 0..1: the mean F1 of those that have an
@@ -87,13 +91,11 @@ def train_reader(
         ModelError: ``out`` can't be written, or holds another unfinished run; ``start`` holds no
             whole reader.
     """
-    if threads is not None:
-        torch.set_num_threads(threads)
-    torch.manual_seed(seed)
-    network = encoder_network(_DROPOUT) if start is None else load_span_network(start, _DROPOUT)
+    with seeded(seed):
+        network = encoder_network(_DROPOUT) if start is None else load_span_network(start, _DROPOUT)
     for embedding in (network.encoder.words, network.encoder.positions):
         embedding.requires_grad_(False)
-    task = _Reading(network, data, seed, bfloat16, device)
+    task = _Reading(network, data, seed, bfloat16, device, on_progress)
     config = TrainingConfig(
         epochs=task.parts(passes or _PASSES),
         patience=task.parts(passes or _PASSES),
@@ -113,13 +115,14 @@ def train_reader(
     def keep(report: EpochReport) -> None:
         save_reader(out, network, {**notes, "dev": 1 - report.error, "epoch": report.epoch})
 
-    error = Training(network, task, config, out, keep, notes).run(on_epoch)
-    if start is not None:
-        network.load_state_dict(_mean_weights(start, out))
-        mixed = mean(task.valid_errors())
-        if mixed < error:
-            error = mixed
-            save_reader(out, network, {**notes, "dev": 1 - error, "mean_with_start": True})
+    with using_threads(threads):
+        error = Training(network, task, config, out, keep, notes).run(on_epoch, on_progress)
+        if start is not None:
+            network.load_state_dict(_mean_weights(start, out))
+            mixed = mean(task.valid_errors())
+            if mixed < error:
+                error = mixed
+                save_reader(out, network, {**notes, "dev": 1 - error, "mean_with_start": True})
     return 1 - error
 
 
@@ -136,13 +139,20 @@ class _Reading:
     """Reading passages, as a task for the training loop."""
 
     def __init__(
-        self, network: SpanNetwork, data: ReaderData, seed: int, bfloat16: bool, device: str
+        self,
+        network: SpanNetwork,
+        data: ReaderData,
+        seed: int,
+        bfloat16: bool,
+        device: str,
+        on_progress: OnProgress,
     ) -> None:
         self._network = network.to(device)
         self._device = device
         self._data = data
         self._seed = seed
         self._bfloat16 = bfloat16
+        self._on_progress = on_progress
         self._packer = Packer(load_tokenizer(checked_folder()), _TOKENS)
         if not any(self._packed(data.train, random.Random(seed))):
             raise InputError(
@@ -183,7 +193,10 @@ class _Reading:
         """
         reader = ExtractiveReader(on_arrays(self._network), self._packer)
         dev = self._data.dev
-        read = [reader.read(one.question, _passages(one)) for one in dev]
+        read = [
+            reader.read(one.question, _passages(one))
+            for one in counted(dev, "reading dev examples", self._on_progress)
+        ]
         lost = [
             1 - f1(_answer(reading, one), one.answers)
             for one, reading in zip(dev, read, strict=True)

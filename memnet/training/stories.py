@@ -23,8 +23,10 @@ from memnet.models.story import (
     joined,
 )
 from memnet.training.loop import EpochReport, Training, TrainingConfig
+from memnet.training.progress import OnProgress, no_progress
 from memnet.training.renaming import BABI_NAMES, Renaming, read_names
 from memnet.training.sampling import TaskSampler
+from memnet.training.torch_state import seeded, using_threads
 
 _BATCH_ROWS = 256
 """Sentences and questions of a batch, padding included. It is the number of updates that counts:
@@ -102,6 +104,7 @@ def train_stories(
     renaming: bool = True,
     device: str = "cpu",
     threads: int | None = None,
+    on_progress: OnProgress = no_progress,
 ) -> float:
     """Train one model on all tasks together, and keep the best by valid error in ``out``.
 
@@ -117,6 +120,7 @@ def train_stories(
             where the tasks are those of bAbI.
         device: of torch, that is there.
         threads: processor cores to use; None for torch's own number.
+        on_progress: called after each batch.
 
     Returns:
         The lowest mean valid error over tasks, 0..1.
@@ -124,9 +128,6 @@ def train_stories(
     Raises:
         ModelError: ``out`` can't be written, or holds another unfinished run.
     """
-    if threads is not None:
-        torch.set_num_threads(threads)
-    torch.manual_seed(config.seed)
     asked = [asked_story(story) for file in data.train for story in file.stories]
     vocabulary = Vocabulary.of(
         words
@@ -134,7 +135,8 @@ def train_stories(
         for texts in (story.sentences, story.questions, story.answers)
         for words in texts
     )
-    model = StoryModel(vocabulary, model_config).to(device)
+    with seeded(config.seed):
+        model = StoryModel(vocabulary, model_config).to(device)
     identity = {
         "preset": "babi",
         "data": data.digest,
@@ -149,7 +151,8 @@ def train_stories(
         save_story_model(out, model, {**notes, "valid_errors": dict(report.errors)})
 
     task = StoryTask(model, data, config.seed, supports, renaming)
-    return Training(model, task, config, out, keep, identity).run(on_epoch)
+    with using_threads(threads):
+        return Training(model, task, config, out, keep, identity).run(on_epoch, on_progress)
 
 
 class StoryTask:

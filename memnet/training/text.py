@@ -19,8 +19,10 @@ from memnet.ingest.questions import Question
 from memnet.models.stored import save_text_model
 from memnet.scores import recall
 from memnet.storage import Encode, MemoryStore
+from memnet.training.progress import OnProgress, TrainingProgress, counted, no_progress
 from memnet.training.pseudo_questions import pseudo_questions
 from memnet.training.templates import templated_questions
+from memnet.training.torch_state import seeded
 
 _HOPS = 2
 _LIKELY, _OTHERS = 120, 80
@@ -66,6 +68,7 @@ def train_text(
     config: HopConfig,
     seed: int = 0,
     on_stage: Callable[[str], None] = lambda _: None,
+    on_progress: OnProgress = no_progress,
 ) -> TextReport:
     """Train a controller on questions about the documents of a store, and keep it in ``out``.
 
@@ -78,7 +81,8 @@ def train_text(
         out: folder of the model.
         config: the numbers to start from.
         seed: of all that is random.
-        on_stage: told what is being done.
+        on_stage: called with what is being done.
+        on_progress: called after each question and each update.
 
     Raises:
         InputError: no question can be learned from.
@@ -101,7 +105,7 @@ def train_text(
             'expected {"question": str, "gold": [source id]}; or, without questions, no two '
             "documents share a name"
         )
-    learner = _Learner(store, encode, config, seed, on_stage)
+    learner = _Learner(store, encode, config, seed, on_stage, on_progress)
     held_out = weighted[::_HELD_OUT]
     rest = [item for place, item in enumerate(weighted) if place % _HELD_OUT]
     untrained = learner.recall(TextController(config), held_out)
@@ -122,17 +126,18 @@ class _Learner:
         config: HopConfig,
         seed: int,
         on_stage: Callable[[str], None],
+        on_progress: OnProgress,
     ) -> None:
         self._store = store
         self._encode = encode
         self._config = config
         self._seed = seed
         self._on_stage = on_stage
+        self._on_progress = on_progress
 
     def learn(self, questions: Sequence[tuple[Question, float]]) -> TextController:
         """A controller trained hop by hop: the links of a hop depend on what the one before saw."""
-        with one_thread_each, torch.random.fork_rng(devices=[]):
-            torch.manual_seed(self._seed)
+        with one_thread_each, seeded(self._seed):
             learner = TextLearner(self._config)
             for hop in range(_HOPS):
                 self._on_stage(f"hop {hop + 1} of {len(questions)} questions")
@@ -141,7 +146,8 @@ class _Learner:
                     _sample(controller, example, hop, self._seed)
                     for example in self._examples(controller, questions, hop)
                 ]
-                _fit(learner.later if hop else learner.first, chosen, self._config)
+                scorer = learner.later if hop else learner.first
+                _fit(scorer, chosen, self._config, self._on_progress)
         return learner.controller()
 
     def recall(
@@ -150,16 +156,16 @@ class _Learner:
         """Mean share of the right sources among the first few."""
         loop = HopLoop(self._store, self._encode, controller, self._config)
         shares: list[float] = []
-        for asked, _ in questions:
+        for asked, _ in counted(questions, "questions held out", self._on_progress):
             slots = self._store.fetch(loop.run(asked.question, _HOPS).last.ids)
             shares.append(recall([slot.source for slot in slots], asked.gold, _RECALL_AT))
         return sum(shares) / len(shares)
 
     def _examples(
-        self, controller: TextController, questions: Iterable[tuple[Question, float]], hop: int
+        self, controller: TextController, questions: Sequence[tuple[Question, float]], hop: int
     ) -> Iterable[_Example]:
         loop = HopLoop(self._store, self._encode, controller, self._config)
-        for asked, weight in questions:
+        for asked, weight in counted(questions, f"searching, hop {hop + 1}", self._on_progress):
             candidates = loop.run(asked.question, hop + 1).last.candidates
             slots = self._store.fetch(candidates.ids)
             right = np.array([slot.source in asked.gold for slot in slots], np.float32)
@@ -198,7 +204,9 @@ def _chosen(candidates: Candidates, kept: NDArray[np.int64]) -> Candidates:
     )  # fmt: skip
 
 
-def _fit(scorer: HopScorer, examples: Sequence[_Example], config: HopConfig) -> None:
+def _fit(
+    scorer: HopScorer, examples: Sequence[_Example], config: HopConfig, on_progress: OnProgress
+) -> None:
     """Train the weights of one hop on all questions at once.
 
     The loss is the cross-entropy of the attention with an equal share for each right slot.
@@ -223,7 +231,8 @@ def _fit(scorer: HopScorer, examples: Sequence[_Example], config: HopConfig) -> 
         scorer.parameters(), lr=_LEARNING_RATE, weight_decay=_WEIGHT_DECAY
     )
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, _LEARNING_RATE, total_steps=_UPDATES)
-    for _ in range(_UPDATES):
+    on_progress(TrainingProgress("training", 0, 0.0))
+    for update in range(1, _UPDATES + 1):
         logits = scorer(features, links) / config.temperature
         highest = _highest(logits.detach(), question, len(examples))
         weights = torch.exp(logits - highest[question])
@@ -234,6 +243,10 @@ def _fit(scorer: HopScorer, examples: Sequence[_Example], config: HopConfig) -> 
         loss.backward()
         optimizer.step()
         schedule.step()
+        done = TrainingProgress(
+            "training", update * len(examples), update / _UPDATES, float(loss.detach())
+        )
+        on_progress(done)
 
 
 def _joined(arrays: Sequence[NDArray[Any]]) -> Tensor:
