@@ -163,7 +163,7 @@ class Reads:
     def __init__(self, answers: dict[str, dict[str, float]]) -> None:
         self.answers = answers
 
-    def read(self, question: str, passages: list[Passage]) -> Reading:
+    def read(self, question: str, passages: Sequence[Passage]) -> Reading:
         found = [
             Span(number, start, start + len(answer), probability)
             for answer, probability in self.answers.get(question, {}).items()
@@ -322,7 +322,7 @@ def test_a_bridge_leads_to_what_only_the_memory_holds() -> None:
 
 def test_what_was_hardly_read_is_not_looked_for() -> None:
     class Unsure(Answering):
-        def read(self, question: str, passages: list[Passage]) -> Reading:
+        def read(self, question: str, passages: Sequence[Passage]) -> Reading:
             read = super().read(question, passages)
             return read._replace(spans=tuple(one._replace(probability=0.2) for one in read.spans))
 
@@ -463,7 +463,7 @@ def test_who_is_compared_may_be_found_in_the_memory() -> None:
 )
 def test_yes_and_no_answer_what_asks_whether(question: str, whether: bool) -> None:
     class Both:
-        def read(self, question: str, passages: list[Passage]) -> Reading:
+        def read(self, question: str, passages: Sequence[Passage]) -> Reading:
             return Reading((Span(0, 0, 8, 0.3),), 0.6, 0.4, 0.9)
 
     passages = ranked({"a": "Ann Orre in 1921."})
@@ -480,7 +480,7 @@ def test_a_comparison_counts_by_its_own_probability() -> None:
             super().__init__(dict(READ))
             self.said, self.probability = said, probability
 
-        def read(self, question: str, passages: list[Passage]) -> Reading:
+        def read(self, question: str, passages: Sequence[Passage]) -> Reading:
             if question != asked:
                 return super().read(question, passages)
             for number, passage in enumerate(passages):
