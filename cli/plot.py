@@ -1,6 +1,7 @@
 """Attention as a heat map in a file."""
 
 import io
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -8,11 +9,13 @@ from typing import TYPE_CHECKING
 from memnet.errors import DependencyError, InputError
 
 if TYPE_CHECKING:
-    from memnet.types import Answer, Evaluation, SlotWeight
+    from memnet.types import Answer, Evaluation, Evidence, SlotWeight
 
 _ENDINGS = (".png", ".svg", ".html")
 _MOST_SLOTS = 30
 _LONGEST_LABEL = 48
+_LONGEST_NAME = 20
+"""Characters of a name before the text that tells its slot from others of that name."""
 
 
 def check_plot(path: Path) -> None:
@@ -115,6 +118,7 @@ def _drawn(answer: "Answer", kind: str) -> bytes:
             )
         )
     slots = _slots([weights for _, _, rows in panels for weights in rows])
+    labels = _labels(slots, answer.evidence)
     columns = sum(len(rows) for _, rows, _ in panels)
     figure = Figure(figsize=(4 + 0.7 * columns, 1.6 + 0.28 * len(slots)), layout="constrained")
     figure.suptitle(f"{answer.question}  {answer.answer or 'not known'}", wrap=True)
@@ -127,18 +131,15 @@ def _drawn(answer: "Answer", kind: str) -> bytes:
         axis.imshow(grid or [[0.0]], aspect="auto", cmap="Blues", vmin=0, vmax=1)
         axis.set_title(title, fontsize="small")
         axis.set_xticks(range(len(names)), names, rotation=45, ha="right", fontsize="small")
-        axis.set_yticks(range(len(slots)), [label for _, label in slots], fontsize="small")
+        axis.set_yticks(range(len(slots)), labels, fontsize="small")
     buffer = io.BytesIO()
     figure.savefig(buffer, format=kind, dpi=150)
     return buffer.getvalue()
 
 
 def _slot(weight: "SlotWeight") -> tuple[int, str]:
-    """What tells a slot, or a sentence of one, from others: its id and its label."""
-    label = weight.title or weight.source
-    if len(label) > _LONGEST_LABEL:
-        label = label[: _LONGEST_LABEL - 1] + "…"
-    return weight.id, label
+    """What tells a slot, or a sentence of one, from others: its id and its name."""
+    return weight.id, weight.title or weight.source
 
 
 def _slots(rows: "Sequence[Sequence[SlotWeight]]") -> list[tuple[int, str]]:
@@ -148,3 +149,33 @@ def _slots(rows: "Sequence[Sequence[SlotWeight]]") -> list[tuple[int, str]]:
         for weight in row:
             best[_slot(weight)] = max(weight.weight, best.get(_slot(weight), 0.0))
     return sorted(sorted(best, key=lambda slot: -best[slot])[:_MOST_SLOTS])
+
+
+def _labels(slots: "Sequence[tuple[int, str]]", evidence: "Sequence[Evidence]") -> list[str]:
+    """A label for each slot, no two alike.
+
+    Slots of one name show how their text begins, where the answer came with it; those that are
+    alike even so show their ids.
+    """
+    texts = {item.id: " ".join(item.text.split()) for item in evidence}
+    labels = [_cut(name, _LONGEST_LABEL) for _, name in slots]
+    shared = _repeated(labels)
+    for place, (slot, name) in enumerate(slots):
+        text = texts.get(slot, name)
+        if labels[place] in shared and not name.startswith(text):
+            label = text if text.startswith(name) else f"{_cut(name, _LONGEST_NAME)}: {text}"
+            labels[place] = _cut(label, _LONGEST_LABEL)
+    shared = _repeated(labels)
+    for place, (slot, _) in enumerate(slots):
+        if labels[place] in shared:
+            number = f" (slot {slot})"
+            labels[place] = f"{_cut(labels[place], _LONGEST_LABEL - len(number))}{number}"
+    return labels
+
+
+def _repeated(labels: Sequence[str]) -> set[str]:
+    return {label for label, count in Counter(labels).items() if count > 1}
+
+
+def _cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"

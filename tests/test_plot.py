@@ -7,7 +7,15 @@ import pytest
 
 from memnet.cli.plot import check_plot, draw, draw_reliability
 from memnet.errors import DependencyError, InputError
-from memnet.types import Alignment, Answer, Evaluation, Hop, ReliabilityBin, SlotWeight
+from memnet.types import (
+    Alignment,
+    Answer,
+    Evaluation,
+    Evidence,
+    Hop,
+    ReliabilityBin,
+    SlotWeight,
+)
 
 
 def _weights(*shares: float) -> tuple[SlotWeight, ...]:
@@ -48,6 +56,43 @@ def test_a_picture_has_rows_for_slots_and_columns_for_hops_and_words(tmp_path: P
             f"<!-- {label.replace('&', '&amp;').replace('<', '&lt;').replace('>', '&gt;')} -->"
             in text
         )
+
+
+def _evidence(slot: int, text: str) -> Evidence:
+    return Evidence(
+        id=slot, kind="passage", source="s", title="", start=0, end=len(text), text=text,
+        score=0.0, hop=1,
+    )  # fmt: skip
+
+
+def test_rows_of_one_name_can_be_told_apart(tmp_path: Path) -> None:
+    long = "The lighthouse keeper's log of the Orre Light, "
+    named = {1: "Orre Light", 2: "Orre Light", 3: "Orre Light", 4: "Orre Light", 5: "Kestle",
+             6: f"{long} 1911", 7: f"{long} 1912"}  # fmt: skip
+    weights = tuple(
+        SlotWeight(id=slot, source=f"s{slot}", weight=0.1, title=name)
+        for slot, name in named.items()
+    )
+    evidence = (
+        _evidence(1, "Built by\n Tobias Wrennick in 1842."),
+        _evidence(2, "Orre Light stands on Orre Head, at the western tip of the isle."),
+        _evidence(5, "A town."),
+    )
+    answer = ANSWER.model_copy(
+        update={"hops": (Hop(hop=1, weights=weights),), "evidence": evidence, "alignments": ()}
+    )
+    draw(answer, tmp_path / "plot.svg")
+    text = (tmp_path / "plot.svg").read_text()
+    for label in (
+        "Orre Light: Built by Tobias Wrennick in 1842.",
+        "Orre Light stands on Orre Head, at the western …",
+        "Orre Light (slot 3)",
+        "Orre Light (slot 4)",
+        "Kestle",
+        "The lighthouse keeper's log of the Orr… (slot 6)",
+        "The lighthouse keeper's log of the Orr… (slot 7)",
+    ):
+        assert text.count(f"<!-- {label} -->") == 1, label
 
 
 def test_a_page_holds_the_picture(tmp_path: Path) -> None:
