@@ -1,5 +1,6 @@
 """Questions that need several readings: bridges and comparisons."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, cast
 

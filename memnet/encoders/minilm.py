@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from memnet.encoders.onnx_model import OnnxEncoder, onnx_precision
+from memnet.encoders.onnx_model import OnnxEncoder, Precision, onnx_precision
 from memnet.encoders.protocol import MENTION, TokenStates
 from memnet.encoders.weights import checked_folder, load_tokenizer
 
@@ -74,7 +74,7 @@ class MiniLMEncoder:
         """
         self._folder = folder
         self._device = device
-        self.precision = onnx_precision(eight_bits, device)
+        self.precision: Precision | None = onnx_precision(eight_bits, device)
         # ONNX Runtime calculates a vector in one call, torch in a hundred short ones.
         self.beside = self.precision is not None
         # A GPU takes one large batch after the other.
