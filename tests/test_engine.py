@@ -87,7 +87,7 @@ def test_no_number_poses_as_a_probability(saltmere: Engine) -> None:
 
 @pytest.mark.parametrize(
     "question",
-    ["word " * 10_000, "東京の灯台を建てたのは誰ですか", "🚢?", "the of and", "\"' OR 1=1 --"],
+    ["word " * 400, "東京の灯台を建てたのは誰ですか", "🚢?", "the of and", "\"' OR 1=1 --"],
 )
 def test_odd_questions_get_an_answer_or_an_abstention(saltmere: Engine, question: str) -> None:
     answer = saltmere.ask(question)

@@ -77,6 +77,7 @@ def test_a_controller_learns_to_follow_names_that_are_no_titles(
         assert answer.model == str(tmp_path / "model")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ["It is old.", "Gannet Isle is near."])
 def test_documents_with_few_links_or_none_give_a_whole_model(
     toy_engine: Engine, tmp_path: Path, text: str
