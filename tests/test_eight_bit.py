@@ -51,8 +51,8 @@ def test_vectors_are_near_those_of_torch(eight_bits: bool) -> None:
         return
     whole = np.array([len(text.split()) >= 20 for text in texts])
     assert whole.sum() > 50
-    assert cosine[whole].min() > 0.992
-    assert cosine.mean() > 0.996
+    assert cosine[whole].min() > 0.993
+    assert cosine.mean() > 0.997
     assert cosine.min() > 0.975  # "No.", "?" and the like
 
 

@@ -14,9 +14,8 @@ from memnet.readers.span_scores import NEVER, SpanScores
 _POSITIONS = 512
 _FLOAT_LAYERS = 4
 """First layers that stay in float32 where the rest is int8. Errors of early layers grow on the way
-to the pointers: of 200 packs the best span is that of the float32 network in 183 with none, 189
-with two, 194 with three and 196 with four, at 1.0, 1.3, 1.5 and 1.65 times the time (2.0 in
-float32)."""
+to the pointers: of 200 packs the best span is that of the float32 network in 186 with none, 194
+with three and 199 with four, at 1.0, 1.5 and 1.7 times the time (2.0 in float32)."""
 _BATCHES = ((2, 384), (4, 128), (4, 64))
 """Packs and tokens of the batches that ranges are observed on."""
 _QUESTION, _PASSAGE, _SEP = 16, 120, 102
