@@ -129,7 +129,7 @@ def _state_of_the_process() -> list[Any]:
     return [
         torch.get_rng_state().tolist(),
         torch.get_num_threads(),
-        np.random.get_state()[1].tolist(),  # type: ignore[index,union-attr]
+        np.random.get_state()[1].tolist(),  # type: ignore[index]
         random.getstate(),
     ]
 
@@ -266,7 +266,12 @@ def test_every_command_shows_its_progress_in_a_log(
     runner = CliRunner()
     assert runner.invoke(group, ["ingest", str(facts), str(documents), *store]).exit_code == 0
     out = ["--out", str(tmp_path / "model"), "--json"]
-    made_of = {"facts": _built(), "text": _led(), "reader": _examples(), "babi": []}
+    made_of: dict[str, list[Any]] = {
+        "facts": _built(),
+        "text": _led(),
+        "reader": _examples(),
+        "babi": [],
+    }
     train = str(_lines(tmp_path / "train.jsonl", made_of[preset]))
     options = {
         "facts": ["--train", train, "--dev", train, "--epochs", "1", *store],

@@ -13,9 +13,7 @@ from memnet.cli.evidence import show_evidence
 from memnet.cli.line import source_name
 from memnet.types import Candidate, Evidence
 
-_WORDS = st.lists(
-    st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=20), max_size=60
-)
+_WORDS = st.lists(st.text(st.characters(codec="utf-8"), min_size=1, max_size=20), max_size=60)
 
 
 def _shown(
