@@ -4,18 +4,22 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from memnet.cli.line import text_line
+from memnet.cli.evidence import show_evidence
+from memnet.cli.line import source_name, text_line
 from memnet.errors import one_line
-from memnet.types import Answer, SlotWeight
+from memnet.types import Answer, Candidate, SlotWeight
 
 _EVIDENCE_SHOWN = 5
 _WEIGHTS_SHOWN = 5
 _BAR_WIDTH = 10
+_NO_WORDS = ("yes", "no")
+"""Answers that stand in no evidence, though their letters may."""
 
 
 def show_answer(answer: Answer) -> None:
     """Print the answer, the further values of a set, and the best evidence."""
     console = _console()
+    shown: list[Candidate] = []
     if answer.unknown_words:
         words = ", ".join(answer.unknown_words)
         console.print(Text(f"The model {answer.model} does not know: {words}.", style="bold"))
@@ -29,22 +33,17 @@ def show_answer(answer: Answer) -> None:
         )
     else:
         whole_set = answer.evidence[0].kind == "fact" and answer.candidates[0].evidence is None
-        shown = (
-            [candidate.text for candidate in answer.candidates] if whole_set else [answer.answer]
-        )
-        line = Text(text_line(", ".join(shown)), style="bold")
+        shown = list(answer.candidates if whole_set else answer.candidates[:1])
+        line = Text(text_line(", ".join(one.text for one in shown)), style="bold")
         if answer.confidence is not None:
             line.append(f"  (confidence {answer.confidence:.2f})", style="not bold")
         console.print(line)
     if answer.unseen_relations:
         relations = ", ".join(answer.unseen_relations)
         console.print(f"The model {answer.model} never saw these relations: {relations}.")
+    marked = [one for one in shown if one.text not in _NO_WORDS]
     for number, item in enumerate(answer.evidence[:_EVIDENCE_SHOWN], start=1):
-        console.print(
-            Text(f"  [{number}] hop {item.hop}  {one_line(item.source)}  {text_line(item.text)}"),
-            overflow="ellipsis",
-            no_wrap=True,
-        )
+        show_evidence(console, number, item, answer.question, marked)
 
 
 def show_hops(answer: Answer) -> None:
@@ -82,7 +81,8 @@ def _table(title: str, *columns: str) -> Table:
 
 
 def _share(weight: SlotWeight) -> tuple[str, str]:
-    return f"{_bar(weight.weight)} {weight.weight:.2f}", one_line(weight.title or weight.source)
+    slot = one_line(weight.title) or source_name(weight.source)
+    return f"{_bar(weight.weight)} {weight.weight:.2f}", slot
 
 
 def _parts(weight: SlotWeight, known: tuple[SlotWeight, ...]) -> tuple[str, ...]:
@@ -96,7 +96,8 @@ def _reason(weight: SlotWeight, known: tuple[SlotWeight, ...]) -> str:
     if weight.via_source is None:
         return f'"{weight.via}" in the question'
     titles = {item.source: item.title for item in known}
-    return f'"{weight.via}" in {one_line(titles.get(weight.via_source) or weight.via_source)}'
+    sender = one_line(titles.get(weight.via_source, "")) or source_name(weight.via_source)
+    return f'"{weight.via}" in {sender}'
 
 
 def _bar(weight: float) -> str:

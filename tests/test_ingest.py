@@ -120,6 +120,13 @@ def test_a_file_of_an_unknown_kind_is_read_as_text_on_request(
     assert toy_engine.ingest(table, read_as="text").unchanged == 1
 
 
+def test_a_memory_in_the_folder_is_passed_over(toy_engine: Engine, tmp_path: Path) -> None:
+    _write(tmp_path / "a.txt", "First.")
+    assert (tmp_path / "store").is_dir()
+    report = toy_engine.ingest(tmp_path)
+    assert (report.added, report.skipped) == (1, 0)
+
+
 def test_tables_of_facts_may_have_any_name(toy_engine: Engine, tmp_path: Path) -> None:
     table = _write(tmp_path / "facts.psv", "Orre|lies in|Saltmere\n")
     assert toy_engine.ingest(table, facts=True).added == 1

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise, product
 from random import Random
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -194,7 +194,7 @@ _PASSAGES = ranked(
 
 
 def _compare(text: str) -> object:
-    return compare(text, _PASSAGES, Answering({}), lambda _: _PASSAGES)
+    return compare(text, _PASSAGES, cast(Any, Answering({})), lambda _: _PASSAGES)
 
 
 _OF_QUESTIONS: dict[str, Callable[[str], object]] = {

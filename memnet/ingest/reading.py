@@ -15,6 +15,9 @@ SUFFIXES = (".txt", ".md", ".markdown", ".jsonl", ".tsv")
 _NEVER_WAIT = getattr(os, "O_NONBLOCK", 0)
 """Opening a pipe waits for its other end without it; Windows has no pipes among its files."""
 
+_STORE = "memory.sqlite3"
+"""The file that every folder of a memory has."""
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -30,13 +33,17 @@ class Problem:
 def files_below(folder: Path) -> Iterator[Path | Problem]:
     """Files of every kind in a folder and its subfolders, in a fixed order.
 
-    Hidden files and folders are passed over. So are links to folders: what they lead to in the
+    Hidden files and folders are passed over, and so are folders of memories: one often lies among
+    the notes that were ingested into it. So are links to folders: what they lead to in the
     folder is met by itself. In the place of a link that leads out of the folder, or nowhere, and of
     a folder that can't be read, there is a problem.
     """
     root = folder.resolve()
     unreadable: list[Problem] = []
     for parent, folders, names in os.walk(folder, onerror=lambda e: unreadable.append(_closed(e))):
+        if _STORE in names:
+            folders.clear()
+            continue
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         links = (name for name in folders if Path(parent, name).is_symlink())
         for name in sorted([*names, *links]):

@@ -12,8 +12,8 @@ def seeded(seed: int) -> Iterator[None]:
 
     Dropout and the first weights of a module draw from the global generators and from no other.
     """
-    used = torch.cuda.is_initialized()  # type: ignore[no-untyped-call]
-    devices = range(torch.cuda.device_count()) if used else ()
+    initialised: bool = torch.cuda.is_initialized()  # type: ignore[no-untyped-call]
+    devices = range(torch.cuda.device_count()) if initialised else ()
     with torch.random.fork_rng(devices=devices):
         torch.manual_seed(seed)
         yield
