@@ -126,9 +126,10 @@ def _fault(use: Callable[[str], object], texts: Sequence[str], slowest: float) -
     before = float("inf")
     for number, text in enumerate(texts):
         rate = _rate(use, text)
-        if rate > slowest or rate > max(_FAST, _GROWTH * before):
+        fast = _FAST * slowest / _SLOWEST
+        if rate > slowest or rate > max(fast, _GROWTH * before):
             return f"{before * 1e6:.2f}, then {rate * 1e6:.2f} µs a character of {len(text)}"
-        if number and rate < _FAST:
+        if number and rate < fast:
             return None
         before = rate
     return None
