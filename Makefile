@@ -2,7 +2,6 @@
 PYTHON ?= python3
 BIN := .venv/bin
 DEMO := .demo
-PACKAGES := memnet storage cli
 
 PYTEST := pytest -q -n auto
 
@@ -47,8 +46,8 @@ coverage: .venv/test
 	$(BIN)/coverage json --quiet -o - | $(BIN)/python -m tests.branch_floors
 
 lint: .venv/test
-	$(BIN)/ruff check $(PACKAGES) tests benchmarks docs examples
-	$(BIN)/ruff format --check $(PACKAGES) tests benchmarks docs examples
+	$(BIN)/ruff check memnet tests benchmarks docs examples
+	$(BIN)/ruff format --check memnet tests benchmarks docs examples
 
 types: .venv/test
 	$(BIN)/mypy

@@ -18,16 +18,16 @@ import numpy as np
 
 from benchmarks.environment import environment
 from memnet import Answer, Document, Engine
-from memnet.models.reader import SPANS, LazyReader
-from memnet.readers.extractive import Reading
-from memnet.readers.packs import Passage
-from memnet.scores import (
+from memnet.evaluation.metrics import (
     area_under_roc,
     calibration_error,
     exact_match,
     f1,
     reliability,
 )
+from memnet.reader.loading import SPANS, LazyReader
+from memnet.reader.packing import Passage
+from memnet.reader.spans import Reading
 
 _RESAMPLES = 10_000
 _PREFIX = "squad-"

@@ -24,7 +24,7 @@ from typing import Any
 from benchmarks.cheap_encoder import CheapEncoder
 from benchmarks.environment import environment
 from memnet import Config, Engine, MemoryStore
-from memnet.ingest import Progress
+from memnet.ingest.pipeline import Progress
 
 _RESULTS = Path(__file__).parent / "results" / "bounded_memory.json"
 _MARKS = (10, 50, 125, 250, 500, 1000, 1500, 2000)

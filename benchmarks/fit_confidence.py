@@ -1,6 +1,6 @@
 """Fit the confidence of the shipped reader, by one command.
 
-    python -m benchmarks.fit_confidence --data DIR --work DIR [--out memnet/models/shipped/spans]
+    python -m benchmarks.fit_confidence --data DIR --work DIR [--out memnet/shipped/spans]
 
 DIR holds the training sets of ``benchmarks.prepare_reader`` and the corpus in ``multihop``. The
 questions that reader and controller were not trained on are asked of a store of all passages, which
@@ -15,8 +15,8 @@ import sys
 from pathlib import Path
 
 from memnet import Engine
-from memnet.evaluation import read_questions
-from memnet.models.reader import SPANS, LazyReader, copy_reader
+from memnet.evaluation.questions import read_questions
+from memnet.reader.loading import SPANS, LazyReader, copy_reader
 
 
 def main() -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.qa3_world import QUESTION, Asked, Trails, read_action
-from memnet.ingest.stories import Story, StoryQuestion, parse_stories
+from memnet.ingest.babi import Story, StoryQuestion, parse_stories
 
 Values = dict[str, list[str] | list[int]]
 """By the name of a statistic, its values in one story."""

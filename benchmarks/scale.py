@@ -32,8 +32,8 @@ from numpy.typing import NDArray
 
 from benchmarks.environment import environment
 from memnet.encoders import MiniLMEncoder
-from memnet.storage.index_build import IndexStamp
-from memnet.storage.vector_index import VectorIndex
+from memnet.storage.vectors.build import IndexStamp
+from memnet.storage.vectors.index import VectorIndex
 
 _RESULTS = Path(__file__).parent / "results"
 _SIZES = (75_000, 100_000, 300_000, 1_000_000)

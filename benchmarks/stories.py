@@ -17,12 +17,12 @@ import numpy as np
 
 from benchmarks.environment import environment
 from memnet import Engine
-from memnet.ingest.stories import Story, parse_stories
-from memnet.models.answers import answer_stories
-from memnet.models.checkpoint import load_checkpoint
-from memnet.models.stored import model_folder
-from memnet.models.stored_modules import load_story_model
-from memnet.models.story import StoryModel, asked_story
+from memnet.answerers import model_folder
+from memnet.checkpoints.files import load_checkpoint
+from memnet.ingest.babi import Story, parse_stories
+from memnet.stories.checkpoint import load_story_model
+from memnet.stories.inference import answer_stories
+from memnet.stories.model import StoryModel, asked_story
 
 _BATCH = 64
 """Stories answered together."""

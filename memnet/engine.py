@@ -10,20 +10,23 @@ from typing import BinaryIO, Literal, Self, cast
 
 from pydantic import ValidationError
 
+from memnet.answerers import TEXT, load_answerer
 from memnet.config import Config
 from memnet.device import find_device, holder
+from memnet.documents.answers import TextAnswers
 from memnet.encoders import Encoder, MiniLMEncoder
-from memnet.encoders.named import NamedEncoder, stored_encoder_name
+from memnet.encoders.sentence_transformers import NamedEncoder, stored_encoder_name
 from memnet.errors import InputError, ModelError, StoreError
-from memnet.ingest import Ingest, Input, Problem, Progress
+from memnet.files import Problem
+from memnet.ingest.inputs import Input
 from memnet.ingest.limits import check_text
-from memnet.ingest.statements import subject_symbol
+from memnet.ingest.pipeline import Ingest, Progress
 from memnet.keeping import Keeping
 from memnet.learning import Learning
-from memnet.models.choose import answers_of
-from memnet.models.reader import SPANS, LazyReader
-from memnet.models.stored import TEXT
-from memnet.models.text_answers import TextAnswers
+from memnet.reader.loading import SPANS, LazyReader
+from memnet.statements.parsing import subject_symbol
+from memnet.statements.usage import Usage
+from memnet.statements.writer import Write
 from memnet.storage import MemoryStore, import_bundle, stored_fingerprint
 from memnet.types import (
     Answer,
@@ -33,8 +36,6 @@ from memnet.types import (
     ToldStatement,
     WriteReport,
 )
-from memnet.usage import Usage
-from memnet.writing import Write
 
 _log = logging.getLogger("memnet")
 
@@ -64,7 +65,7 @@ class Engine(Keeping, Learning):
         self._encoder = encoder
         self._usage = Usage(store, config.write)
         self._reader = LazyReader(reader, find_device(config.device), config.eight_bits)
-        self._model = answers_of(model, store, encoder, config, self._usage.add, self._reader)
+        self._model = load_answerer(model, store, encoder, config, self._usage.add, self._reader)
 
     @classmethod
     def open(

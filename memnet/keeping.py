@@ -7,9 +7,9 @@ from memnet.config import Config
 from memnet.device import find_device
 from memnet.errors import InputError, StoreError
 from memnet.ingest.limits import check_text, check_type
+from memnet.statements.usage import Usage
 from memnet.storage import MemoryStore
 from memnet.types import StoreInfo, VerifyReport
-from memnet.usage import Usage
 
 
 class Keeping:

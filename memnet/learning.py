@@ -5,22 +5,22 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from memnet.answerers import Answerer
 from memnet.config import Config
 from memnet.encoders import Encoder
 from memnet.errors import InputError
-from memnet.ingest.questions import Question
-from memnet.models.choose import Answers
-from memnet.models.reader import LazyReader, copy_reader, save_calibration
+from memnet.evaluation.questions import Question
+from memnet.reader.loading import LazyReader, copy_reader, save_calibration
 from memnet.storage import MemoryStore
 from memnet.training.progress import OnProgress, no_progress
 from memnet.types import Evidence
 
 if TYPE_CHECKING:
-    from memnet.training.confidence import ConfidenceReport
-    from memnet.training.facts import FactReport
+    from memnet.documents.training.confidence import ConfidenceReport
+    from memnet.documents.training.train import TextReport
+    from memnet.facts.training import FactReport
+    from memnet.reader.training.examples import ReaderExample
     from memnet.training.loop import EpochReport
-    from memnet.training.reader_data import ReaderExample
-    from memnet.training.text import TextReport
 
 
 class Learning:
@@ -30,7 +30,7 @@ class Learning:
     _store: MemoryStore
     _encoder: Encoder
     _reader: LazyReader
-    _model: Answers
+    _model: Answerer
 
     def train_facts(
         self,
@@ -59,7 +59,7 @@ class Learning:
             InputError: the memory holds no facts, or no question can be learned from.
             ModelError: ``out`` can't be written, or holds another unfinished run.
         """
-        from memnet.training.facts import FactData, train_facts
+        from memnet.facts.training import FactData, train_facts
 
         return train_facts(
             self._store,
@@ -96,7 +96,7 @@ class Learning:
             InputError: there is nothing to learn from.
             ModelError: ``out`` can't be written.
         """
-        from memnet.training.text import train_text
+        from memnet.documents.training.train import train_text
 
         return train_text(
             self._store,
@@ -121,8 +121,8 @@ class Learning:
             seed: of the choice.
             on_progress: called after each passage that cloze questions are looked for in.
         """
-        from memnet.training.cloze import cloze_examples
-        from memnet.training.templates import templated_examples
+        from memnet.documents.training.cloze import cloze_examples
+        from memnet.documents.training.templates import templated_examples
 
         templated = templated_examples(self._store, most // 2, seed)
         return templated + cloze_examples(self._store, most - len(templated), seed, on_progress)
@@ -133,7 +133,7 @@ class Learning:
         Args:
             examples: questions with the passages that hold their answers.
         """
-        from memnet.training.found_passages import among_found
+        from memnet.reader.training.found_passages import among_found
 
         hop = self.config.hop
 
@@ -161,7 +161,7 @@ class Learning:
             InputError: there is nothing to learn from, or this engine has no reader of spans.
             ModelError: ``out`` can't be written.
         """
-        from memnet.training.confidence import calibrate
+        from memnet.documents.training.confidence import calibrate
 
         judge, folder = getattr(self._model, "judged", None), self._reader.folder
         if judge is None or folder is None:

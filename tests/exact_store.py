@@ -10,17 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from snowballstemmer import stemmer
 
-from memnet.storage import (
-    Encode,
-    Hits,
-    Keys,
-    NewSlot,
-    NewSource,
-    PutCounts,
-    Slot,
-    Symbols,
-    query_terms,
-)
+from memnet.storage import Encode, Hits, Keys, NewSlot, NewSource, PutCounts, Slot, Symbols
 from tests import oracle
 
 _stem = functools.cache(stemmer("porter").stemWord)
@@ -147,7 +137,9 @@ class ExactStore:
         }
         return _best(scores, limit)
 
-    def search_lexical(self, text: str, limit: int, namespace: str | None = None) -> Hits:
+    def search_lexical(
+        self, terms: Sequence[str], limit: int, namespace: str | None = None
+    ) -> Hits:
         listed = [
             (slot_id, held)
             for slot_id, held in self._slots.items()
@@ -156,7 +148,7 @@ class ExactStore:
         if not listed:
             return _best({}, limit)
         documents = [_words(f"{slot.title} {slot.text}") for _, (_, slot, _) in listed]
-        query = [_stem(term) for term in query_terms(text)]
+        query = [_stem(term) for term in terms]
         scores = {
             slot_id: score
             for (slot_id, (source, _, _)), score, words in zip(

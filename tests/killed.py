@@ -27,7 +27,8 @@ from numpy.typing import NDArray
 from memnet.config import StoreConfig
 from memnet.errors import StoreError
 from memnet.storage import MemoryStore, NewSlot, NewSource, Slot
-from memnet.storage.vector_index import saved_stamp
+from memnet.storage.vectors.index import saved_stamp
+from memnet.text.terms import query_terms
 from tests.exact_store import ExactStore
 
 DIMENSION = 16
@@ -374,7 +375,7 @@ def _compare_searches(store: MemoryStore, model: Model, queries: int) -> None:
         own, exact = (
             (
                 _scores(one, one.search_dense(encode([query])[0], 200)),
-                _scores(one, one.search_lexical(query, 200)),
+                _scores(one, one.search_lexical(query_terms(query), 200)),
             )
             for one in (store, twin)
         )

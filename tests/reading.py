@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-from memnet.readers.extractive import Reading, Span
-from memnet.readers.packs import Passage
-from memnet.readers.ranked import Ranked
+from memnet.reader.packing import Passage
+from memnet.reader.passages import Ranked
+from memnet.reader.spans import Reading, Span
 from memnet.storage import Slot
 
 

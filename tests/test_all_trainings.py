@@ -16,17 +16,17 @@ from memnet import Config, Document, Engine, Fact
 from memnet.cli.main import memnet as group
 from memnet.cli.train import progress as shown_progress
 from memnet.cli.train.progress import ProgressLines
-from memnet.ingest.questions import Question
-from memnet.models.stored_modules import load_story_model
-from memnet.models.text_answers import Judged
-from memnet.readers.confidence import Signals
-from memnet.training.confidence import calibrate
-from memnet.training.facts import FactReport
+from memnet.documents.answers import Judged
+from memnet.documents.training.confidence import calibrate
+from memnet.evaluation.questions import Question
+from memnet.facts.training import FactReport
+from memnet.reader.confidence import Signals
+from memnet.reader.training.examples import ReaderExample, ReaderPassage
+from memnet.reader.training.train import ReaderData, train_reader
+from memnet.stories.checkpoint import load_story_model
+from memnet.stories.training import read_story_data, train_stories
 from memnet.training.loop import EpochReport, TrainingConfig
 from memnet.training.progress import TrainingProgress, counted
-from memnet.training.reader import ReaderData, train_reader
-from memnet.training.reader_data import ReaderExample, ReaderPassage
-from memnet.training.stories import read_story_data, train_stories
 from memnet.types import Candidate
 from tests.test_training import CONFIG, moves
 

@@ -10,11 +10,11 @@ import pytest
 
 from memnet import Config, Document, Engine
 from memnet.config import AnswerConfig
-from memnet.evaluation import evaluate, read_questions
-from memnet.ingest.names import normalise
-from memnet.ingest.questions import Question
-from memnet.models.reader import LazyReader
-from memnet.scores import area_under_roc, f1
+from memnet.evaluation.metrics import area_under_roc, f1
+from memnet.evaluation.questions import Question, read_questions
+from memnet.evaluation.run import evaluate
+from memnet.reader.loading import LazyReader
+from memnet.text.names import normalise
 from memnet.types import Answer
 from tests.conftest import EXAMPLES
 
@@ -255,7 +255,7 @@ def test_what_is_so_of_both_shows_both(ships: Engine) -> None:
 def test_without_weights_sentences_are_the_answers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memnet.models.reader._SHIPPED", tmp_path)
+    monkeypatch.setattr("memnet.reader.loading.SHIPPED", tmp_path)
     assert LazyReader("spans").load(384) is None
     with Engine.open(tmp_path / "store", create=True) as engine:
         engine.ingest(Document(id="a", title="Orre", text="The light is old. Ann raised it."))

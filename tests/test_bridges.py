@@ -6,14 +6,14 @@ from typing import Any, cast
 
 import pytest
 
-from memnet.models.shown import bridged_hop, with_bridged
-from memnet.readers import read_spans
-from memnet.readers.bridging import Bridged, bridge
-from memnet.readers.comparison import compare
-from memnet.readers.extractive import Reading, Span
-from memnet.readers.packs import Passage
-from memnet.readers.phrases import expanded_kin, phrase_of
-from memnet.readers.ranked import Ranked
+from memnet.documents.evidence import bridged_hop, with_bridged
+from memnet.reader.answers import read_spans
+from memnet.reader.decompose.bridging import Bridged, bridge
+from memnet.reader.decompose.comparison import compare
+from memnet.reader.decompose.phrases import expanded_kin, phrase_of
+from memnet.reader.packing import Passage
+from memnet.reader.passages import Ranked
+from memnet.reader.spans import Reading, Span
 from tests.reading import Answering, ranked
 
 READ = {

@@ -19,6 +19,7 @@ import pytest
 
 from memnet.errors import StoreBusyError, StoreError
 from memnet.storage import MemoryStore, NewSlot, NewSource
+from memnet.text.terms import query_terms
 from tests import killed
 
 _PARTS = 4
@@ -44,7 +45,7 @@ def read_round(store: MemoryStore) -> int:
     """The round that a reader sees; fails where rows, words and vectors are of different ones."""
     with store.reading():
         dense = store.search_dense(killed.encode(["storm"])[0], 10)
-        words = store.search_lexical("storm", 10)
+        words = store.search_lexical(query_terms("storm"), 10)
         slots = store.fetch(dense.ids[dense.mask].tolist())
         assert len(slots) == int(dense.mask.sum()) == _PARTS
         assert set(words.ids[words.mask].tolist()) == {slot.id for slot in slots}

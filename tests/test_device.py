@@ -18,10 +18,10 @@ from memnet.device import find_device, holder
 from memnet.device_vectors import DeviceVectors
 from memnet.encoders import MiniLMEncoder
 from memnet.errors import DeviceError
-from memnet.readers.span_network import SpanNetwork
+from memnet.reader.network import SpanNetwork
 from memnet.storage import MemoryStore
-from memnet.storage.index_file import DamagedIndexError
-from memnet.storage.vector_index import VectorIndex
+from memnet.storage.vectors.file import DamagedIndexError
+from memnet.storage.vectors.index import VectorIndex
 from tests.test_vector_index import filled, stamp, vectors
 from tests.toy import DIMENSION, ToyEncoder, passage, source
 

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from memnet.controllers.differentiable_memory import (
+from memnet.nn.differentiable_memory import (
     DifferentiableMemory,
     Interface,
     MemoryState,
@@ -13,7 +13,7 @@ from memnet.controllers.differentiable_memory import (
     interface_width,
     parse_interface,
 )
-from memnet.controllers.neural_computer import ComputerState, DifferentiableNeuralComputer
+from memnet.nn.neural_computer import ComputerState, DifferentiableNeuralComputer
 from tests import oracle
 
 # All different, so that a swapped axis can't pass.

@@ -16,14 +16,14 @@ from memnet.encoders import MiniLMEncoder, onnx_model
 from memnet.encoders.onnx_model import OnnxEncoder, Precision, encoder_model, onnx_installed
 from memnet.encoders.weights import load_tokenizer, model_folder
 from memnet.errors import DependencyError
-from memnet.models import reader
-from memnet.models.reader import load_reader
-from memnet.models.reader_network import encoder_network, load_span_network, save_reader
-from memnet.models.reader_weights import load_weights
-from memnet.readers.extractive import best_spans
-from memnet.readers.onnx_network import OnnxSpanNetwork, span_model
-from memnet.readers.packs import Pack, Packer, Passage
-from memnet.readers.span_network import on_arrays
+from memnet.reader import loading as reader
+from memnet.reader.loading import load_reader
+from memnet.reader.network import on_arrays
+from memnet.reader.onnx import OnnxSpanNetwork, span_model
+from memnet.reader.packing import Pack, Packer, Passage
+from memnet.reader.spans import best_spans
+from memnet.reader.torch_reader import encoder_network, load_span_network, save_reader
+from memnet.reader.weights import load_weights
 
 GOLDEN = Path(__file__).parent / "golden"
 WEIGHTS = model_folder() / "model.safetensors"
@@ -62,7 +62,7 @@ def test_products_in_int8_can_not_overflow_without_vnni() -> None:
     import onnx
     from onnx import numpy_helper
 
-    reader_folder = Path(reader.__file__).with_name("shipped") / "spans"
+    reader_folder = Path(reader.__file__).parents[1] / "shipped" / "spans"
     for model, layers in (
         (encoder_model(WEIGHTS, "int8"), 6),
         (span_model(load_weights(reader_folder), "int8"), 2),
@@ -166,7 +166,7 @@ def reading_packs() -> list[Pack]:
 
 @installed
 def test_a_reader_points_at_the_same_spans_as_torch() -> None:
-    folder = Path(reader.__file__).with_name("shipped") / "spans"
+    folder = Path(reader.__file__).parents[1] / "shipped" / "spans"
     weights = load_weights(folder)
     torch_network = on_arrays(load_span_network(folder).eval())
     whole = OnnxSpanNetwork(span_model(weights, "float32"))
@@ -220,8 +220,8 @@ _READS = """
 import sys
 from memnet.encoders import onnx_model
 onnx_model.user_cache_path = lambda _: __import__("pathlib").Path(sys.argv[1])
-from memnet.models.reader import LazyReader
-from memnet.readers.packs import Passage
+from memnet.reader.loading import LazyReader
+from memnet.reader.packing import Passage
 reader = LazyReader("spans", eight_bits=True).load(384).reader
 text = "The light was built by Tobias Wrennick in 1871."
 span = reader.read("Who built the light?", [Passage("Orre Light", text)]).spans[0]

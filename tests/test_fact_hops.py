@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from memnet.controllers.facts import FactController, MentionBatch, RelationKeys
-from memnet.hops.fact_memory import FactGraph, StoredFacts, ranges
-from memnet.hops.facts import Entities, FactHops, FactTrace, strongest
+from memnet.facts.controller import FactController, MentionBatch, RelationKeys
+from memnet.facts.hops import Entities, FactHops, FactTrace, strongest
+from memnet.facts.memory import FactGraph, StoredFacts, ranges
 from memnet.storage import MemoryStore
 from tests.toy import DIMENSION, ToyEncoder, fact, source
 

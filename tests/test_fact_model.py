@@ -14,10 +14,10 @@ import torch
 from memnet import Config, Engine
 from memnet.config import FactConfig
 from memnet.errors import InputError, ModelError
-from memnet.evaluation import evaluate
-from memnet.ingest.linking import LinkedQuestion, Mention
-from memnet.ingest.questions import Question, read_questions
-from memnet.models.facts import FactModel, FactModelConfig
+from memnet.evaluation.questions import Question, read_questions
+from memnet.evaluation.run import evaluate
+from memnet.facts.linking import LinkedQuestion, Mention
+from memnet.facts.model import FactModel, FactModelConfig
 from memnet.training.loop import EpochReport
 from tests.test_cli import run
 

@@ -16,6 +16,7 @@ import pytest
 
 from memnet.errors import StoreError
 from memnet.storage import MemoryStore
+from memnet.text.terms import query_terms
 from tests import killed
 
 
@@ -202,5 +203,5 @@ def test_a_damaged_database_is_an_error_of_one_line(
         with _one_line(), closing(killed.open_store(path, create=False)) as store:
             store.verify()
             store.search_dense(killed.encode(["storm"])[0], 5)
-            store.search_lexical("storm", 5)
+            store.search_lexical(query_terms("storm"), 5)
             killed.take(store, ("put", {"document 1": 99}))

@@ -5,7 +5,7 @@ import pytest
 from benchmarks.generate_qa3 import generate
 from benchmarks.qa3_statistics import comparison, explained
 from benchmarks.qa3_world import read_action
-from memnet.ingest.stories import Story, looks_like_stories, parse_stories
+from memnet.ingest.babi import Story, looks_like_stories, parse_stories
 
 _TAKES = ("got", "grabbed", "took", "picked up")
 _DROPS = ("dropped", "left", "discarded", "put down")

@@ -9,17 +9,17 @@ import pytest
 import torch
 
 from memnet import Config, Engine
+from memnet.answerers import model_folder
 from memnet.device import find_device
 from memnet.device_vectors import DeviceVectors
 from memnet.encoders import MENTION, MiniLMEncoder
-from memnet.evaluation.stories import evaluate_stories, read_story_questions
-from memnet.models.reader import LazyReader
-from memnet.models.reader_network import encoder_network
-from memnet.models.stored import model_folder
-from memnet.models.stored_modules import load_story_model
-from memnet.readers.packs import Passage
-from memnet.training.reader import ReaderData, train_reader
-from memnet.training.reader_data import ReaderExample
+from memnet.reader.loading import LazyReader
+from memnet.reader.packing import Passage
+from memnet.reader.torch_reader import encoder_network
+from memnet.reader.training.examples import ReaderExample
+from memnet.reader.training.train import ReaderData, train_reader
+from memnet.stories.checkpoint import load_story_model
+from memnet.stories.evaluation import evaluate_stories, read_story_questions
 from tests.conftest import EXAMPLES
 from tests.test_vector_index import vectors
 

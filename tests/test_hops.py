@@ -10,7 +10,11 @@ from numpy.typing import NDArray
 
 from memnet import Document, Engine
 from memnet.config import HopConfig
-from memnet.controllers import (
+from memnet.documents.controller import TextController
+from memnet.documents.hops import HopLoop, HopTrace
+from memnet.documents.learner import LinkTensors, TextLearner
+from memnet.documents.links import linked_slots
+from memnet.documents.state import (
     BACK,
     KEY,
     LINK_FEATURES,
@@ -19,11 +23,7 @@ from memnet.controllers import (
     Candidates,
     Links,
     QueryState,
-    TextController,
 )
-from memnet.controllers.text_learner import LinkTensors, TextLearner
-from memnet.hops import HopLoop, HopTrace
-from memnet.hops.links import linked_slots
 from tests import oracle
 
 CHAIN = [

@@ -10,7 +10,8 @@ import pytest
 
 from memnet import Config, Document, Engine, Fact, MemoryStore
 from memnet.errors import InputError
-from memnet.ingest import Problem, Progress
+from memnet.files import Problem
+from memnet.ingest.pipeline import Progress
 from tests.toy import ToyEncoder
 
 

@@ -15,11 +15,11 @@ from click.testing import CliRunner
 from memnet import Document, Engine
 from memnet.cli.main import memnet as group
 from memnet.encoders import MENTION
-from memnet.encoders.named import NamedEncoder
+from memnet.encoders.sentence_transformers import NamedEncoder
 from memnet.encoders.weights import model_folder
 from memnet.errors import EncoderError, EncoderMismatchError, ModelError
-from memnet.readers.named import NamedReader
-from memnet.readers.packs import Passage
+from memnet.reader.packing import Passage
+from memnet.reader.transformers import NamedReader
 
 # The libraries warn of their own changes to come.
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -179,7 +179,7 @@ def refuse(*_, **__):
 
 socket.getaddrinfo = socket.create_connection = socket.socket.connect = refuse
 from memnet import Document, Engine, MemnetError, MemoryStore
-from memnet.encoders.named import NamedEncoder
+from memnet.encoders.sentence_transformers import NamedEncoder
 
 foreign, own = sys.argv[1:3]
 fingerprint = "sentence-transformers/someone/anything/0123456789ab"

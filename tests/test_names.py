@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memnet.ingest.names import (
+from memnet.text.names import (
     longest,
     mentions,
     normalise,

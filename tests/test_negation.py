@@ -4,8 +4,8 @@ from itertools import pairwise
 
 import pytest
 
-from memnet.readers.denial import undenied
-from memnet.readers.negation import asserted, clauses, denies_itself, negated
+from memnet.reader.decompose.denial import undenied
+from memnet.reader.decompose.negation import asserted, clauses, denies_itself, negated
 from memnet.types import Candidate
 from tests.reading import ranked
 

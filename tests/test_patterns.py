@@ -12,18 +12,18 @@ from typing import Any, cast
 import pytest
 
 import memnet
+from memnet.evaluation.metrics import normalised_answer
+from memnet.facts.linking import link
 from memnet.ingest.documents import from_text
-from memnet.ingest.linking import link
-from memnet.ingest.names import as_names, mentions, opening_names, possible_names, title_symbols
-from memnet.ingest.relations import is_name, relation_of
-from memnet.ingest.statements import statement, statements
 from memnet.ingest.windows import windows
-from memnet.readers.comparison import asks_for_order, compare
-from memnet.readers.negation import clauses
-from memnet.readers.pairs import pair_of
-from memnet.readers.phrases import expanded_kin, phrase_of
-from memnet.scores import normalised_answer
-from memnet.training.changed_questions import changed_question
+from memnet.reader.decompose.comparison import asks_for_order, compare
+from memnet.reader.decompose.negation import clauses
+from memnet.reader.decompose.pairs import pair_of
+from memnet.reader.decompose.phrases import expanded_kin, phrase_of
+from memnet.reader.training.changed_questions import changed_question
+from memnet.statements.parsing import statement, statements
+from memnet.statements.relations import is_name, relation_of
+from memnet.text.names import as_names, mentions, opening_names, possible_names, title_symbols
 from tests.reading import Answering, ranked
 
 _SLOWEST = 1e-6
@@ -149,7 +149,11 @@ def _used(pattern: re.Pattern[str]) -> Callable[[str], object]:
 
 def test_patterns_of_all_modules_are_found() -> None:
     assert len(_PATTERNS) > 100
-    for name in ("ingest.relations._VERBS[0][1]", "storage.terms._WORD", "readers.phrases._BEFORE"):
+    for name in (
+        "statements.relations._VERBS[0][1]",
+        "text.names._BRACKETS",
+        "reader.decompose.phrases._BEFORE",
+    ):
         assert f"memnet.{name}" in _PATTERNS
 
 

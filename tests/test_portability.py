@@ -15,8 +15,8 @@ import pytest
 
 from memnet import Config, Document, Engine
 from memnet.cli import tell
-from memnet.ingest.reading import open_file, read_text
-from memnet.storage import index_file
+from memnet.files import open_file, read_text
+from memnet.storage.vectors import file as index_file
 from tests import killed
 from tests.toy import passage, source
 
@@ -31,7 +31,7 @@ _POSIX_NAMES = {
     "signal": {"SIGALRM", "SIGKILL", "SIGHUP", "SIGUSR1", "SIGXFSZ", "alarm", "setitimer"},
     "time": {"tzset", "clock_gettime"},
 }  # fmt: skip
-_WITH_A_REASON = {("config.py", "sched_getaffinity"), ("index_file.py", "kill")}
+_WITH_A_REASON = {("config.py", "sched_getaffinity"), ("file.py", "kill")}
 """Uses that stand behind a question whether the system has it, with the reason beside them."""
 _TEXT_FILES = {"read_text", "write_text"}
 
@@ -98,7 +98,7 @@ def test_files_are_read_where_opening_never_waits(
         "for name in ('O_NONBLOCK', 'O_CLOEXEC', 'sched_getaffinity', 'register_at_fork', 'fork',\n"
         "             'geteuid', 'fchmod'):\n"
         "    if hasattr(os, name): delattr(os, name)\n"
-        "from memnet.ingest.reading import read_text\n"
+        "from memnet.files import read_text\n"
         "print(read_text(pathlib.Path(sys.argv[1]), 100), end='')\n"
     )
     path = tmp_path / "a.txt"

@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 from memnet import Document, Engine
 from memnet.encoders.weights import checked_folder, load_tokenizer
 from memnet.errors import ModelError
-from memnet.models.reader import LazyReader, load_reader
-from memnet.models.reader_network import encoder_network, load_span_network, save_reader
-from memnet.readers import read_spans
-from memnet.readers.confidence import Signals
-from memnet.readers.extractive import ExtractiveReader, Reading, Span, best_spans
-from memnet.readers.packs import Pack, Packer, Passage
-from memnet.readers.signals import signals_of
-from memnet.readers.span_network import SpanNetwork, SpanTensors, on_arrays, span_loss
-from memnet.readers.span_scores import SPAN, SpanScores
+from memnet.reader.answers import read_spans
+from memnet.reader.confidence import Signals
+from memnet.reader.loading import LazyReader, load_reader
+from memnet.reader.network import SpanNetwork, SpanTensors, on_arrays, span_loss
+from memnet.reader.packing import Pack, Packer, Passage
+from memnet.reader.signals import signals_of
+from memnet.reader.span_scores import SPAN, SpanScores
+from memnet.reader.spans import ExtractiveReader, Reading, Span, best_spans
+from memnet.reader.torch_reader import encoder_network, load_span_network, save_reader
 from memnet.types import Candidate
 from tests import oracle
 from tests.reading import ranked

@@ -12,30 +12,35 @@ import pytest
 import torch
 
 from memnet import Config, Document, Engine, MemoryStore
+from memnet.documents.answers import Judged
+from memnet.documents.training.confidence import calibrate
+from memnet.documents.training.templates import templated_examples
 from memnet.encoders.weights import checked_folder, load_tokenizer
 from memnet.errors import InputError, ModelError
-from memnet.ingest.questions import Question
-from memnet.models.reader import load_calibration
-from memnet.models.reader_network import encoder_network, load_span_network, save_reader
-from memnet.models.text_answers import Judged
-from memnet.readers.confidence import FEATURES, Signals
-from memnet.readers.extractive import ExtractiveReader
-from memnet.readers.packs import Packer, Passage
-from memnet.readers.span_network import on_arrays
-from memnet.scores import area_under_roc, calibration_error, normalised_answer, reliability
-from memnet.training import reader as reader_training
-from memnet.training.changed_questions import changed_question
-from memnet.training.confidence import calibrate
-from memnet.training.found_passages import among_found
-from memnet.training.loop import EpochReport
-from memnet.training.reader import ReaderData, train_reader
-from memnet.training.reader_data import (
+from memnet.evaluation.metrics import (
+    area_under_roc,
+    calibration_error,
+    normalised_answer,
+    reliability,
+)
+from memnet.evaluation.questions import Question
+from memnet.reader.confidence import FEATURES, Signals
+from memnet.reader.loading import load_calibration
+from memnet.reader.network import on_arrays
+from memnet.reader.packing import Packer, Passage
+from memnet.reader.spans import ExtractiveReader
+from memnet.reader.torch_reader import encoder_network, load_span_network, save_reader
+from memnet.reader.training import train as reader_training
+from memnet.reader.training.changed_questions import changed_question
+from memnet.reader.training.examples import (
     ReaderExample,
     ReaderPassage,
     packed_example,
     read_reader_examples,
 )
-from memnet.training.templates import templated_examples
+from memnet.reader.training.found_passages import among_found
+from memnet.reader.training.train import ReaderData, train_reader
+from memnet.training.loop import EpochReport
 from memnet.types import Candidate, Evidence
 from tests.toy import ToyEncoder
 
@@ -449,7 +454,7 @@ def test_area_and_calibration_error_against_loops() -> None:
 
 
 def test_a_calibration_of_another_size_is_refused(tmp_path: Path) -> None:
-    from memnet.models.checkpoint import save_checkpoint
+    from memnet.checkpoints.files import save_checkpoint
 
     assert load_calibration(tmp_path) is None
     save_checkpoint(tmp_path, "confidence", {"weights": np.zeros(3)}, {})

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memnet.encoders.vocabulary import Vocabulary
 from memnet.errors import InputError
-from memnet.training.renaming import BABI_NAMES, Renaming, read_names
-from memnet.training.sampling import TaskSampler
+from memnet.stories.renaming import BABI_NAMES, Renaming, read_names
+from memnet.stories.sampling import TaskSampler
+from memnet.stories.vocabulary import Vocabulary
 
 WORDS = (
     "mary john north south east west n s e w garden office is of the cat cats wolf wolves".split()

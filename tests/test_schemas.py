@@ -12,8 +12,10 @@ from pathlib import Path
 import pytest
 
 from memnet.errors import StoreError
-from memnet.storage import MemoryStore, connection
-from memnet.storage.schema import MIGRATIONS, SCHEMA_VERSION
+from memnet.storage import MemoryStore
+from memnet.storage.tables import connection
+from memnet.storage.tables.schema import MIGRATIONS, SCHEMA_VERSION
+from memnet.text.terms import query_terms
 from tests import killed
 
 _FIXTURES = Path(__file__).parent / "fixtures"
@@ -64,7 +66,7 @@ def test_all_of_it_is_found(old: tuple[int, MemoryStore]) -> None:
     valid = {1, 8, 9} if schema == 1 else {1, 8, 9, 11}
     hits = store.search_dense(killed.encode(["Ann lives in Rome."])[0], 9)
     assert set(hits.ids[hits.mask].tolist()) == valid
-    words = store.search_lexical("lives finished lies old forgotten", 9)
+    words = store.search_lexical(query_terms("lives finished lies old forgotten"), 9)
     assert set(words.ids[words.mask].tolist()) == ({6, 9} if schema == 1 else {6, 9, 11})
     assert store.search_symbolic(["kestle"], 9) == {"kestle": [5, 6]}
     assert store.search_symbolic(["kestle"], 9, "other") == {}

@@ -14,9 +14,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 from memnet.errors import EncoderMismatchError, StoreBusyError, StoreError
-from memnet.storage import MemoryStore, NewSource, connection
-from memnet.storage.records import Records
-from memnet.storage.schema import MIGRATIONS, SCHEMA_VERSION
+from memnet.storage import MemoryStore, NewSource
+from memnet.storage.tables import connection
+from memnet.storage.tables.records import Records
+from memnet.storage.tables.schema import MIGRATIONS, SCHEMA_VERSION
+from memnet.text.terms import query_terms
 from tests.exact_store import ExactStore
 from tests.toy import DIMENSION, ToyEncoder, fact, passage, source, told
 
@@ -173,7 +175,7 @@ class AgainstTheTwin(RuleBasedStateMachine):
         pairs = [
             (
                 store.search_dense(vector, limit, namespace),
-                store.search_lexical(text, limit, namespace),
+                store.search_lexical(query_terms(text), limit, namespace),
             )
             for store in (self.store, self.twin)
         ]
@@ -308,7 +310,7 @@ def test_deleting_leaves_nothing_behind(store: MemoryStore) -> None:
     store.put([source("a", passage("secret word", "Title", ["title"], ["name"]))], encode)
     store.delete(["a"])
     assert store.counts()[:4] == (0, 0, 0, 0)
-    assert not store.search_lexical("secret", 3).mask.any()
+    assert not store.search_lexical(query_terms("secret"), 3).mask.any()
     assert not store.search_dense(encode(["secret"])[0], 3).mask.any()
     database = sqlite3.connect(store.path / "memory.sqlite3")
     for table in ("source", "slot", "vector", "symbol", "slot_key", "mention"):
@@ -369,7 +371,7 @@ def test_a_text_search_that_lost_its_words_is_found_and_repaired(store: MemorySt
     assert any("text search" in problem for problem in store.verify())
     store.rebuild()
     assert store.verify() == []
-    assert store.search_lexical("boats", 1).mask.tolist() == [True]
+    assert store.search_lexical(query_terms("boats"), 1).mask.tolist() == [True]
 
 
 @pytest.mark.parametrize(
@@ -390,7 +392,7 @@ def test_a_text_search_that_lost_its_words_is_found_and_repaired(store: MemorySt
 )
 def test_any_text_is_a_safe_query(store: MemoryStore, text: str) -> None:
     store.put([source("a", passage("a light", "Title"))], encode)
-    found = store.search_lexical(text, 3)
+    found = store.search_lexical(query_terms(text), 3)
     assert found.mask.tolist() == [("light" in text), False, False]
 
 
@@ -453,7 +455,7 @@ def test_a_store_of_an_older_schema_is_brought_up_to_date(tmp_path: Path) -> Non
     store = open_store(tmp_path / "store", create=False)
     assert store.schema_version == SCHEMA_VERSION
     assert store.search_symbolic(["light"], 5) == {"light": [1]}
-    assert store.search_lexical("light", 1).mask.tolist() == [True]
+    assert store.search_lexical(query_terms("light"), 1).mask.tolist() == [True]
     assert store.search_dense(encode(["light"])[0], 1).mask.tolist() == [True]
     (slot,) = store.fetch([1])
     assert (slot.text, slot.valid_from, slot.valid_until) == ("a light", None, None)

@@ -20,12 +20,13 @@ from filelock import FileLock
 
 from memnet.config import IndexConfig, StoreConfig
 from memnet.errors import DependencyError, StoreError
-from memnet.storage import MemoryStore, NewSource, bundle, import_bundle
-from memnet.storage.index_build import IndexStamp
-from memnet.storage.index_file import DamagedIndexError, IndexFile, writing
-from memnet.storage.index_parts import import_faiss
-from memnet.storage.records import Records
-from memnet.storage.vector_index import VectorIndex, saved_stamp
+from memnet.storage import MemoryStore, NewSource, import_bundle
+from memnet.storage.bundle import export as bundle
+from memnet.storage.tables.records import Records
+from memnet.storage.vectors.build import IndexStamp
+from memnet.storage.vectors.file import DamagedIndexError, IndexFile, writing
+from memnet.storage.vectors.index import VectorIndex, saved_stamp
+from memnet.storage.vectors.parts import import_faiss
 from tests.test_store import encode, open_store
 from tests.test_vector_index import vectors
 from tests.toy import DIMENSION, fact, passage, source, told

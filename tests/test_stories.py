@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from memnet import Engine
 from memnet.errors import InputError
-from memnet.ingest import Problem
-from memnet.ingest.stories import Story, StoryQuestion, looks_like_stories, parse_stories
+from memnet.files import Problem
+from memnet.ingest.babi import Story, StoryQuestion, looks_like_stories, parse_stories
 from memnet.storage import Slot
 
 _TEXT = (

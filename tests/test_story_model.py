@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors.torch import load_file, save_file
 
-from memnet.controllers.story import reach
-from memnet.encoders.sentence import SentenceEncoder
-from memnet.encoders.vocabulary import END, PADDING, UNKNOWN, Vocabulary, split_words
 from memnet.errors import ModelError
-from memnet.models.answers import answer_stories, ask_story
-from memnet.models.stored_modules import load_story_model, save_story_model
-from memnet.models.story import AskedStory, StoryModel, StoryModelConfig
+from memnet.stories.checkpoint import load_story_model, save_story_model
+from memnet.stories.controller import reach
+from memnet.stories.encoder import SentenceEncoder
+from memnet.stories.inference import answer_stories, ask_story
+from memnet.stories.model import AskedStory, StoryModel, StoryModelConfig
+from memnet.stories.vocabulary import END, PADDING, UNKNOWN, Vocabulary, split_words
 
 WORDS = ["ann", "ben", "cup", "hall", "is", "kitchen", "took", "went", "where", "yard"]
 CONFIG = StoryModelConfig(width=16, heads=2, inner=24, hops=3, blocks=2, queries=3)
@@ -178,7 +178,7 @@ def test_damaged_models_are_refused(model: StoryModel, tmp_path: Path) -> None:
         load_story_model(folder)
     folder = saved("kind")
     _edit(folder, kind="poem")
-    with pytest.raises(ModelError, match="of kind 'poem', expected 'story', 'facts' or 'text'"):
+    with pytest.raises(ModelError, match="of kind 'poem', expected one for stories"):
         load_story_model(folder)
     folder = saved("json")
     (folder / "model.json").write_text("{")

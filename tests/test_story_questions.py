@@ -4,13 +4,13 @@ from pathlib import Path
 import pytest
 
 from memnet import Document, Engine
+from memnet.answerers import model_folder
 from memnet.errors import ModelError
-from memnet.evaluation.stories import evaluate_stories
-from memnet.ingest.stories import parse_stories
-from memnet.models.answers import answer_stories
-from memnet.models.stored import model_folder
-from memnet.models.stored_modules import load_story_model
-from memnet.models.story import asked_story
+from memnet.ingest.babi import parse_stories
+from memnet.stories.checkpoint import load_story_model
+from memnet.stories.evaluation import evaluate_stories
+from memnet.stories.inference import answer_stories
+from memnet.stories.model import asked_story
 from tests.test_cli import run
 
 STORY = """1 Mary moved to the bathroom.
@@ -100,5 +100,5 @@ def test_the_command_line(story: Path, tmp_path: Path) -> None:
 
 
 def test_text_is_not_a_model_of_stories(story: Path) -> None:
-    with pytest.raises(ModelError, match="holds another model, expected one for stories"):
+    with pytest.raises(ModelError, match="of kind 'text', expected one for stories"):
         load_story_model(model_folder("text"))

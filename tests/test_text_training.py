@@ -6,14 +6,14 @@ import pytest
 from click.testing import CliRunner
 
 from memnet import Document, Engine, Fact
+from memnet.answerers import load_model
 from memnet.cli.main import memnet as group
 from memnet.config import HopConfig
-from memnet.controllers import TextController
+from memnet.documents.controller import TextController
+from memnet.documents.training.pseudo_questions import pseudo_questions
+from memnet.documents.training.train import train_text
 from memnet.errors import InputError
-from memnet.ingest.questions import Question
-from memnet.models.stored import load_model
-from memnet.training.pseudo_questions import pseudo_questions
-from memnet.training.text import train_text
+from memnet.evaluation.questions import Question
 from tests.toy import ToyEncoder
 
 PLACES = """

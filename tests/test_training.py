@@ -12,12 +12,12 @@ import pytest
 import torch
 
 from memnet.errors import InputError, ModelError
-from memnet.evaluation.stories import evaluate_stories, read_story_questions
-from memnet.ingest.stories import parse_stories
-from memnet.models.stored_modules import load_story_model
-from memnet.models.story import StoryBatch, StoryModelConfig
+from memnet.ingest.babi import parse_stories
+from memnet.stories.checkpoint import load_story_model
+from memnet.stories.evaluation import evaluate_stories, read_story_questions
+from memnet.stories.model import StoryBatch, StoryModelConfig
+from memnet.stories.training import _astray, _Example, read_story_data, train_stories
 from memnet.training.loop import EpochReport, TrainingConfig
-from memnet.training.stories import _astray, _Example, read_story_data, train_stories
 
 CONFIG = StoryModelConfig(width=24, heads=2, inner=32, hops=2, blocks=2, queries=4)
 

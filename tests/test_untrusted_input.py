@@ -15,13 +15,14 @@ from pydantic import ValidationError
 from benchmarks.fuzz_doors import DOORS
 from benchmarks.hostile_inputs import changed_json, hostile_value
 from memnet import Config, Document, Engine, MemnetError
+from memnet.answerers import load_model, model_folder
+from memnet.checkpoints.files import load_checkpoint
 from memnet.cli.show import show_answer, show_hops
 from memnet.config import HopConfig
 from memnet.errors import InputError, ModelError, one_line
-from memnet.ingest import Problem
-from memnet.ingest.linking import link
-from memnet.models.checkpoint import load_checkpoint
-from memnet.models.stored import load_model, model_folder
+from memnet.facts.linking import link
+from memnet.files import Problem
+from memnet.text.terms import query_terms
 from tests.toy import ToyEncoder
 
 _ANY_TEXT = st.text(st.characters(), max_size=200)
@@ -45,7 +46,7 @@ def test_no_door_crashes(tmp_path: Path, name: str) -> None:
 def test_any_text_is_a_safe_question_and_a_safe_query(toy_engine: Engine, question: str) -> None:
     if not toy_engine.info().slots:
         toy_engine.ingest(Document(id="a", title="Orre", text="The Orre Light is old."))
-    toy_engine._store.search_lexical(question, 5)
+    toy_engine._store.search_lexical(query_terms(question), 5)
     try:
         answer = toy_engine.ask(question)
     except InputError as error:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from memnet import Config, Document, Engine, Fact, MemoryStore
-from memnet.encoders.named import NamedEncoder
+from memnet.encoders.sentence_transformers import NamedEncoder
 from memnet.errors import EncoderError, StoreError
 from memnet.storage import import_bundle
 from tests.toy import ToyEncoder

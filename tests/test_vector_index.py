@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from memnet.config import IndexConfig, StoreConfig
 from memnet.device_vectors import DeviceVectors
 from memnet.storage import MemoryStore
-from memnet.storage.index_build import IndexStamp
-from memnet.storage.index_file import DamagedIndexError, IndexFile, writing
-from memnet.storage.vector_index import VectorIndex, saved_stamp
+from memnet.storage.vectors.build import IndexStamp
+from memnet.storage.vectors.file import DamagedIndexError, IndexFile, writing
+from memnet.storage.vectors.index import VectorIndex, saved_stamp
 from tests.toy import DIMENSION, ToyEncoder, passage, source
 
 _CODES = IndexConfig(kind="codes", fewest_coded=16, gathered=10)

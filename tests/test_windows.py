@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memnet.ingest.windows import sentences, windows
+from memnet.ingest.windows import windows
+from memnet.text.sentences import sentences
 
 _TEXTS = st.text(
     alphabet=st.one_of(st.sampled_from(" .!?\n\tabAB\"'"), st.characters(codec="utf-8")),

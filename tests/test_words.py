@@ -12,8 +12,9 @@ import pytest
 
 from memnet.config import StoreConfig
 from memnet.errors import StoreError
-from memnet.storage import MemoryStore, NewSource, query_terms
-from memnet.storage.words import WordRows, Words
+from memnet.storage import MemoryStore, NewSource
+from memnet.storage.lexical.words import WordRows, Words
+from memnet.text.terms import query_terms
 from tests.toy import DIMENSION, ToyEncoder, passage, source, told
 
 encode = ToyEncoder().encode
@@ -55,7 +56,7 @@ def store(tmp_path: Path) -> Iterator[MemoryStore]:
 def agrees(store: MemoryStore, question: str, limit: int) -> None:
     """The same slots in the same order with the same numbers as the database itself gives."""
     exact = store._records.lexical(query_terms(question), limit, None)
-    hits = store.search_lexical(question, limit)
+    hits = store.search_lexical(query_terms(question), limit)
     assert hits.ids[hits.mask].tolist() == [slot for slot, _ in exact]
     np.testing.assert_array_equal(
         hits.scores[hits.mask], np.array([score for _, score in exact], np.float32)
@@ -76,7 +77,10 @@ def test_scores_are_those_of_the_database(store: MemoryStore, limit: int) -> Non
 def test_equal_scores_are_in_the_order_of_ids(store: MemoryStore) -> None:
     store.put([source(name, passage("same words")) for name in "cdefgh"], encode)
     agrees(store, "same", 3)
-    assert store.search_lexical("same", 3).ids.tolist() == sorted(holds(store, "same"))[:3]
+    assert (
+        store.search_lexical(query_terms("same"), 3).ids.tolist()
+        == sorted(holds(store, "same"))[:3]
+    )
 
 
 def test_what_is_remembered_is_of_the_last_commit(tmp_path: Path, store: MemoryStore) -> None:
@@ -102,7 +106,7 @@ def test_a_search_within_a_change_sees_it_and_keeps_nothing_of_it(store: MemoryS
     with suppress(_UndoneError), store.changing():
         store.put([source("b", passage("herring and herring"))], encode)
         (new,) = {*store.search_terms(["herring"], 1000)["herring"].tolist()} - {*before}
-        assert new in store.search_lexical("herring", 100).ids.tolist()
+        assert new in store.search_lexical(query_terms("herring"), 100).ids.tolist()
         raise _UndoneError
     assert store.search_terms(["herring"], 1000)["herring"].tolist() == before
     # The id that was given back is taken by another text, of another length.
@@ -153,7 +157,7 @@ def test_memory_is_bounded(tmp_path: Path, room: int) -> None:
 def test_a_word_that_is_remembered_is_not_looked_up_again(
     store: MemoryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store.search_lexical("old light", 5)
+    store.search_lexical(query_terms("old light"), 5)
     looked_up: list[str] = []
     look_up = Words._look_up
 
@@ -162,8 +166,8 @@ def test_a_word_that_is_remembered_is_not_looked_up_again(
         return look_up(self, rows, commit, words, most)
 
     monkeypatch.setattr(Words, "_look_up", noted)
-    store.search_lexical("old light", 5)
-    store.search_lexical("old herring", 5)
+    store.search_lexical(query_terms("old light"), 5)
+    store.search_lexical(query_terms("old herring"), 5)
     assert looked_up == ["herring"]
 
 
@@ -182,7 +186,7 @@ def test_damaged_sizes_are_an_error(tmp_path: Path, statement: str) -> None:
     database.close()
     store = open_store(tmp_path / "store")
     with pytest.raises(StoreError, match=r"did not write|could not be read"):
-        store.search_lexical("light lights kestle", 5)
+        store.search_lexical(query_terms("light lights kestle"), 5)
     store.close()
 
 

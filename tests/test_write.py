@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 
 from memnet import Config, Document, Engine, MemoryStore
 from memnet.config import WriteConfig
-from memnet.controllers.write import ToldBefore, WriteController
 from memnet.errors import InputError, StoreBusyError, StoreError
-from memnet.ingest.relations import relation_of
-from memnet.ingest.statements import Statement, statement, statements, told_slot
-from memnet.scores import f1
+from memnet.evaluation.metrics import f1
+from memnet.statements.controller import ToldBefore, WriteController
+from memnet.statements.parsing import Statement, statement, statements, told_slot
+from memnet.statements.relations import relation_of
 from memnet.types import WriteReport
 from tests.toy import ToyEncoder
 

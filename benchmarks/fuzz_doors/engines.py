@@ -10,10 +10,11 @@ from benchmarks.hostile_inputs import TEXTS
 from memnet import Config, Document, Engine, Fact, MemoryStore
 from memnet.cli.show import show_answer, show_hops
 from memnet.encoders import Encoder
-from memnet.encoders.vocabulary import Vocabulary
-from memnet.models.facts import AnswerRule, FactModel, FactModelConfig
-from memnet.models.stored_modules import save_fact_model, save_story_model
-from memnet.models.story import StoryModel, StoryModelConfig
+from memnet.facts.checkpoint import save_fact_model
+from memnet.facts.model import AnswerRule, FactModel, FactModelConfig
+from memnet.stories.checkpoint import save_story_model
+from memnet.stories.model import StoryModel, StoryModelConfig
+from memnet.stories.vocabulary import Vocabulary
 
 
 def engine_in(

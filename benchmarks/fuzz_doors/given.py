@@ -25,9 +25,9 @@ from benchmarks.hostile_inputs import (
 from memnet import Config, Document, Fact
 from memnet.config import WriteConfig
 from memnet.encoders import MiniLMEncoder
-from memnet.evaluation.stories import evaluate_stories, read_story_questions
-from memnet.ingest.questions import read_questions
-from memnet.models.stored_modules import load_story_model
+from memnet.evaluation.questions import read_questions
+from memnet.stories.checkpoint import load_story_model
+from memnet.stories.evaluation import evaluate_stories, read_story_questions
 
 _SUFFIXES = (".txt", ".md", ".jsonl", ".tsv")
 _KEPT_FILES = 40

@@ -24,8 +24,8 @@ from benchmarks.fuzz_doors.engines import (
 )
 from benchmarks.hostile_inputs import TEXTS, changed_bytes, changed_json
 from memnet import Document, Engine, MemnetError
+from memnet.answerers import load_model, model_folder
 from memnet.config import HopConfig
-from memnet.models.stored import load_model, model_folder
 from memnet.storage import import_bundle
 
 _FOREIGN = (

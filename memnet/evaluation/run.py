@@ -1,12 +1,11 @@
 """Asking every question of a file and scoring what comes back."""
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import Protocol
 
 import numpy as np
 
-from memnet.engine import Engine
-from memnet.ingest.questions import Question
-from memnet.scores import (
+from memnet.evaluation.metrics import (
     area_under_roc,
     calibration_error,
     exact_match,
@@ -15,14 +14,30 @@ from memnet.scores import (
     reliability,
     set_f1,
 )
+from memnet.evaluation.questions import Question
 from memnet.types import Answer, Evaluation
 
 _SLOTS = 50
 """Evidence asked for, so that ten distinct sources come up where documents have several slots."""
 
 
+class Askable(Protocol):
+    """What questions can be asked of: an ``Engine``, or anything with its ``ask``."""
+
+    def ask(
+        self,
+        question: str,
+        *,
+        hops: int | None = None,
+        top_k: int | None = None,
+        namespace: str | None = None,
+    ) -> Answer:
+        """Answer a question; arguments as for ``Engine.ask``."""
+        ...
+
+
 def evaluate(
-    engine: Engine,
+    memory: Askable,
     questions: Sequence[Question],
     *,
     hops: int | None = None,
@@ -32,7 +47,7 @@ def evaluate(
     """Ask questions and score evidence, answers and time.
 
     Args:
-        engine: the memory.
+        memory: usually an ``Engine``.
         questions: at least one.
         hops: as for ``Engine.ask``.
         namespace: as for ``Engine.ask``.
@@ -47,7 +62,7 @@ def evaluate(
     """
     answers: list[Answer] = []
     for question in questions:
-        answers.append(engine.ask(question.question, hops=hops, top_k=_SLOTS, namespace=namespace))
+        answers.append(memory.ask(question.question, hops=hops, top_k=_SLOTS, namespace=namespace))
         on_answer()
     pairs = list(zip(questions, answers, strict=True))
     recalls = {

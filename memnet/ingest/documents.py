@@ -9,10 +9,10 @@ from typing import Any
 from pydantic import ValidationError
 
 from memnet.errors import InputError
-from memnet.ingest.names import title_symbols
+from memnet.files import Problem
+from memnet.ingest.babi import looks_like_stories, read_stories
 from memnet.ingest.parsed import ParsedDocument, Section
-from memnet.ingest.reading import Problem
-from memnet.ingest.stories import looks_like_stories, read_stories
+from memnet.text.names import title_symbols
 from memnet.types import Document
 
 

@@ -10,6 +10,7 @@ from typing import BinaryIO, Literal, NamedTuple, TypeAlias
 
 from memnet.config import LimitConfig
 from memnet.errors import InputError
+from memnet.files import SUFFIXES, Problem, files_below, open_file, read_lines, read_text
 from memnet.ingest.documents import (
     from_document,
     from_json_line,
@@ -17,10 +18,9 @@ from memnet.ingest.documents import (
     from_text,
     title_of,
 )
-from memnet.ingest.facts import from_fact, from_line, from_table
+from memnet.ingest.fact_tables import from_fact, from_line, from_table
 from memnet.ingest.limits import check_parsed, check_text
 from memnet.ingest.parsed import ParsedDocument, ParsedFacts
-from memnet.ingest.reading import SUFFIXES, Problem, files_below, open_file, read_lines, read_text
 from memnet.types import Document, Fact
 
 _KINDS = ", ".join(SUFFIXES)

@@ -8,9 +8,9 @@ from typing import Literal, NamedTuple
 
 from memnet.config import Config
 from memnet.errors import InputError
+from memnet.files import Problem
 from memnet.ingest.inputs import FileRead, FolderRead, Input, InputReader, Parsed
 from memnet.ingest.parsed import ParsedDocument
-from memnet.ingest.reading import Problem
 from memnet.ingest.slots import document_source, facts_source
 from memnet.storage import Encode, MemoryStore, NewSource
 from memnet.types import IngestReport

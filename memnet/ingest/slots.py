@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
-from memnet.ingest.names import mentions, normalise, opening_names, symbol, title_symbols
 from memnet.ingest.parsed import ParsedDocument, ParsedFacts
 from memnet.ingest.windows import windows
 from memnet.storage import NewSlot, NewSource
+from memnet.text.names import mentions, normalise, opening_names, symbol, title_symbols
 
 _TELLING_LETTERS = 4
 """A shorter word that two names share, such as "of", does not make them the same."""

@@ -11,10 +11,10 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
+from memnet.checkpoints.files import delete_checkpoint, load_checkpoint, save_checkpoint
+from memnet.checkpoints.modules import arrays_of, fill
 from memnet.config import Settings
 from memnet.errors import ModelError
-from memnet.models.checkpoint import delete_checkpoint, load_checkpoint, save_checkpoint
-from memnet.models.modules import arrays_of, fill
 from memnet.training.progress import OnProgress, TrainingProgress, no_progress
 from memnet.training.torch_state import seeded
 

@@ -1,0 +1,1 @@
+"""Checkpoints: folders of tensors with a JSON description."""

@@ -1,0 +1,1 @@
+"""Questions about documents and facts: hops over passages, then a reader."""

@@ -1,0 +1,1 @@
+"""Training of the controller, and questions made from documents."""

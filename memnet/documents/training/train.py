@@ -1,0 +1,260 @@
+"""The text preset: learns what addressing is worth and which links to follow."""
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from memnet.config import HopConfig
+from memnet.documents.checkpoint import save_text_model
+from memnet.documents.controller import TextController
+from memnet.documents.hops import HopLoop
+from memnet.documents.learner import HopScorer, LinkTensors, TextLearner
+from memnet.documents.state import Candidates, Links
+from memnet.documents.training.pseudo_questions import pseudo_questions
+from memnet.documents.training.templates import templated_questions
+from memnet.encoders.threads import one_thread_each
+from memnet.errors import InputError
+from memnet.evaluation.metrics import recall
+from memnet.evaluation.questions import Question
+from memnet.storage import Encode, MemoryStore
+from memnet.training.progress import OnProgress, TrainingProgress, counted, no_progress
+from memnet.training.torch_state import seeded
+
+_HOPS = 2
+_LIKELY, _OTHERS = 120, 80
+"""Wrong candidates of a question that are learned from: the likeliest, and some of the others."""
+_UPDATES = 120
+_LEARNING_RATE = 2e-2
+_WEIGHT_DECAY = 0.1
+_PSEUDO_QUESTIONS = 300
+"""Of each kind made from the documents, where there are no others."""
+_HELD_OUT = 5
+"""Every so many questions one is held out while the report's recall is measured."""
+_RECALL_AT = 5
+
+
+class TextReport(NamedTuple):
+    """What came of a training."""
+
+    questions: int
+    """That were learned from."""
+    unusable: int
+    """Others, which give no source id of the store as "gold"."""
+    recall_untrained: float
+    """Share of the right sources among the first 5 on questions held out, 0..1, before training."""
+    recall_trained: float
+    """The same after training on the other questions."""
+
+
+class _Example(NamedTuple):
+    """One question at one hop. K = candidates."""
+
+    candidates: Candidates
+    right: NDArray[np.float32]
+    """[K] float32: 1 for slots of a right source."""
+    weight: float
+    """Of the question among all."""
+
+
+def train_text(
+    store: MemoryStore,
+    encode: Encode,
+    groups: Sequence[Sequence[Question]],
+    out: Path,
+    config: HopConfig,
+    seed: int = 0,
+    on_stage: Callable[[str], None] = lambda _: None,
+    on_progress: OnProgress = no_progress,
+) -> TextReport:
+    """Train a controller on questions about the documents of a store, and keep it in ``out``.
+
+    Args:
+        store: with the documents.
+        encode: of the store's keys.
+        groups: questions with the source ids of the documents that hold their answers. Each group
+            counts as much as any other, however many questions it has. Without any, questions are
+            made from the documents.
+        out: folder of the model.
+        config: the numbers to start from.
+        seed: of all that is random.
+        on_stage: called with what is being done.
+        on_progress: called after each question and each update.
+
+    Raises:
+        InputError: no question can be learned from.
+        ModelError: ``out`` can't be written.
+    """
+    if not groups:
+        on_stage("making questions from the documents")
+        groups = [
+            pseudo_questions(store, _PSEUDO_QUESTIONS, seed),
+            *templated_questions(store, _PSEUDO_QUESTIONS, seed),
+        ]
+    known = store.namespaces(
+        {name for group in groups for asked in group for name in asked.gold}
+    ).keys()
+    usable = [[asked for asked in group if known & set(asked.gold)] for group in groups]
+    weighted = [(asked, 1 / len(group)) for group in usable for asked in group]
+    if not weighted:
+        raise InputError(
+            "there is nothing to learn from: no question gives a stored document as 'gold', "
+            'expected {"question": str, "gold": [source id]}; or, without questions, no two '
+            "documents share a name"
+        )
+    learner = _Learner(store, encode, config, seed, on_stage, on_progress)
+    held_out = weighted[::_HELD_OUT]
+    rest = [item for place, item in enumerate(weighted) if place % _HELD_OUT]
+    untrained = learner.recall(TextController(config), held_out)
+    trained = learner.recall(learner.learn(rest or weighted), held_out)
+    controller = learner.learn(weighted)
+    report = TextReport(len(weighted), sum(map(len, groups)) - len(weighted), untrained, trained)
+    save_text_model(out, controller, {"seed": seed, **report._asdict()})
+    return report
+
+
+class _Learner:
+    """Trains controllers on the candidates that a store gives."""
+
+    def __init__(
+        self,
+        store: MemoryStore,
+        encode: Encode,
+        config: HopConfig,
+        seed: int,
+        on_stage: Callable[[str], None],
+        on_progress: OnProgress,
+    ) -> None:
+        self._store = store
+        self._encode = encode
+        self._config = config
+        self._seed = seed
+        self._on_stage = on_stage
+        self._on_progress = on_progress
+
+    def learn(self, questions: Sequence[tuple[Question, float]]) -> TextController:
+        """A controller trained hop by hop: the links of a hop depend on what the one before saw."""
+        with one_thread_each, seeded(self._seed):
+            learner = TextLearner(self._config)
+            for hop in range(_HOPS):
+                self._on_stage(f"hop {hop + 1} of {len(questions)} questions")
+                controller = learner.controller()
+                chosen = [
+                    _sample(controller, example, hop, self._seed)
+                    for example in self._examples(controller, questions, hop)
+                ]
+                scorer = learner.later if hop else learner.first
+                _fit(scorer, chosen, self._config, self._on_progress)
+        return learner.controller()
+
+    def recall(
+        self, controller: TextController, questions: Sequence[tuple[Question, float]]
+    ) -> float:
+        """Mean share of the right sources among the first few."""
+        loop = HopLoop(self._store, self._encode, controller, self._config)
+        shares: list[float] = []
+        for asked, _ in counted(questions, "questions held out", self._on_progress):
+            slots = self._store.fetch(loop.run(asked.question, _HOPS).last.ids)
+            shares.append(recall([slot.source for slot in slots], asked.gold, _RECALL_AT))
+        return sum(shares) / len(shares)
+
+    def _examples(
+        self, controller: TextController, questions: Sequence[tuple[Question, float]], hop: int
+    ) -> Iterable[_Example]:
+        loop = HopLoop(self._store, self._encode, controller, self._config)
+        for asked, weight in counted(questions, f"searching, hop {hop + 1}", self._on_progress):
+            candidates = loop.run(asked.question, hop + 1).last.candidates
+            slots = self._store.fetch(candidates.ids)
+            right = np.array([slot.source in asked.gold for slot in slots], np.float32)
+            if right.any():
+                yield _Example(candidates, right, weight)
+
+
+def _sample(controller: TextController, example: _Example, hop: int, seed: int) -> _Example:
+    """The right candidates, the likeliest of the wrong ones and some of the others."""
+    candidates = example.candidates
+    scores = controller.score(candidates, hop).parts.total()
+    order = np.argsort(np.where(candidates.is_fact, np.inf, -scores), kind="stable").tolist()
+    passages = order[: len(order) - int(candidates.is_fact.sum())]
+    rest = np.random.default_rng(seed).permutation(passages[_LIKELY:])[:_OTHERS].tolist()
+    right = np.nonzero(example.right)[0].tolist()
+    kept = np.array(sorted({*passages[:_LIKELY], *rest, *right}), np.int64)
+    return example._replace(candidates=_chosen(candidates, kept), right=example.right[kept])
+
+
+def _chosen(candidates: Candidates, kept: NDArray[np.int64]) -> Candidates:
+    """Some of the candidates, with the links to them; without their vectors."""
+    place = np.full(len(candidates.ids), -1)
+    place[kept] = np.arange(len(kept))
+    links = candidates.links
+    linked = place[links.candidate] >= 0
+    return Candidates(
+        ids=tuple(candidates.ids[slot] for slot in kept.tolist()),
+        values=candidates.values[:0],
+        features=candidates.features[kept],
+        named=(),
+        is_fact=candidates.is_fact[kept],
+        links=Links(
+            place[links.candidate[linked]], links.sender[linked], links.kind[linked],
+            links.features[linked], (),
+        ),
+    )  # fmt: skip
+
+
+def _fit(
+    scorer: HopScorer, examples: Sequence[_Example], config: HopConfig, on_progress: OnProgress
+) -> None:
+    """Train the weights of one hop on all questions at once.
+
+    The loss is the cross-entropy of the attention with an equal share for each right slot.
+    """
+    sizes = torch.tensor([len(example.right) for example in examples])
+    starts = (sizes.cumsum(dim=0) - sizes).tolist()
+    features = _joined([example.candidates.features for example in examples])
+    found = [example.candidates.links for example in examples]
+    links = LinkTensors(
+        _joined([one.candidate + start for one, start in zip(found, starts, strict=True)]),
+        _joined([one.kind for one in found]),
+        _joined([one.features for one in found]),
+    )
+    question = torch.repeat_interleave(torch.arange(len(examples)), sizes)
+    right = _joined([example.right / example.right.sum() for example in examples])
+    weight = torch.tensor([example.weight for example in examples])
+    weight = weight / weight.sum()
+    scorer.correction.fit_scale(features)
+    if scorer.links is not None:
+        scorer.links.gate.fit_scale(links.features)
+    optimizer = torch.optim.AdamW(
+        scorer.parameters(), lr=_LEARNING_RATE, weight_decay=_WEIGHT_DECAY
+    )
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, _LEARNING_RATE, total_steps=_UPDATES)
+    on_progress(TrainingProgress("training", 0, 0.0))
+    for update in range(1, _UPDATES + 1):
+        logits = scorer(features, links) / config.temperature
+        highest = _highest(logits.detach(), question, len(examples))
+        weights = torch.exp(logits - highest[question])
+        sums = torch.zeros(len(examples)).index_add(0, question, weights)
+        logs = logits - highest[question] - sums.log()[question]
+        loss = -(logs * right * weight[question]).sum()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        schedule.step()
+        done = TrainingProgress(
+            "training", update * len(examples), update / _UPDATES, float(loss.detach())
+        )
+        on_progress(done)
+
+
+def _joined(arrays: Sequence[NDArray[Any]]) -> Tensor:
+    return torch.from_numpy(np.concatenate(arrays))
+
+
+def _highest(scores: Tensor, question: Tensor, questions: int) -> Tensor:
+    """The highest score [B] of each question."""
+    lowest = torch.full((questions,), -torch.inf)
+    return lowest.scatter_reduce(0, question, scores, "amax")

@@ -1,0 +1,1 @@
+"""Questions about facts: a trained model that hops over the graph."""

@@ -1,1 +1,0 @@
-"""Models: encoder, hops and reader joined, trained together and kept in one folder."""

@@ -1,0 +1,1 @@
+"""Differentiable memories and attention for users of the library; the engine needs none of them."""

@@ -1,0 +1,1 @@
+"""Reading: short answers in passages."""

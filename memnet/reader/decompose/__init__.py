@@ -1,0 +1,1 @@
+"""Rules of English for questions of several parts."""

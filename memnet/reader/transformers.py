@@ -1,0 +1,111 @@
+"""Any Hugging Face model for extractive question answering as the reader."""
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from memnet.encoders.model_names import is_missing_folder
+from memnet.encoders.threads import one_thread_each
+from memnet.errors import DependencyError, ModelError, first_line
+from memnet.reader.packing import Passage
+from memnet.reader.spans import Reading, Span, best_spans
+
+_LONGEST, _STRIDE = 384, 128
+"""Tokens of a window, and those that two windows of a passage share."""
+_LONGEST_SPAN = 30
+_EXPECTED = (
+    "expected 'spans', 'sentences', a folder that 'memnet train reader' made, or the name or "
+    "folder of an extractive model"
+)
+_MOST_SPANS = 20
+
+
+class NamedReader:
+    """A question-answering model, by its name or folder, reading each passage by itself.
+
+    Source: Devlin et al. 2019, sections 4.2 and 4.3: the score of a span is the sum of those of
+    its ends, that of no answer the sum of those of the first token. All spans of all passages, and
+    the least likely "no answer" among these, share one softmax.
+    """
+
+    def __init__(self, name: str | os.PathLike[str], device: str = "cpu") -> None:
+        """Load the model.
+
+        Args:
+            name: or folder of the model.
+            device: of torch, that is there.
+
+        Raises:
+            DependencyError: transformers is not installed.
+            ModelError: there is no such model.
+        """
+        shown = os.fspath(name)
+        if is_missing_folder(name):
+            raise ModelError(f"there is no reader folder {shown!r}; {_EXPECTED}")
+        try:
+            from transformers import AutoModelForQuestionAnswering, AutoTokenizer
+        except ImportError as error:
+            raise DependencyError(
+                f"the reader {shown!r} needs transformers; install it with: "
+                "pip install 'memnet[models]'"
+            ) from error
+        try:
+            self._tokenizer: Any = AutoTokenizer.from_pretrained(shown, use_fast=True)
+            self._model: Any = AutoModelForQuestionAnswering.from_pretrained(shown).eval()
+            self._model.to(device)
+        except Exception as error:  # the library raises all kinds of them
+            raise ModelError(
+                f"there is no reader {shown!r} ({first_line(error)}); {_EXPECTED}"
+            ) from error
+
+    def read(self, question: str, passages: Sequence[Passage]) -> Reading:
+        """Read passages; arguments and result as ``ExtractiveReader.read``."""
+        found: list[tuple[Span, float]] = []
+        nothing = float("inf")
+        for number, passage in enumerate(passages):
+            if not passage.text.strip():
+                continue
+            spans, null = self._of_passage(question, number, passage.text)
+            found += spans
+            nothing = min(nothing, null)
+        if not found:
+            return Reading((), 0.0, 0.0, 0.0)
+        scores = torch.tensor([nothing, *(score for _, score in found)])
+        shares = torch.softmax(scores, dim=0).tolist()
+        likely = [
+            span._replace(probability=share)
+            for (span, _), share in zip(found, shares[1:], strict=True)
+        ]
+        likely.sort(key=lambda span: -span.probability)
+        return Reading(tuple(likely), 0.0, 0.0, 1 - shares[0])
+
+    def _of_passage(
+        self, question: str, number: int, text: str
+    ) -> tuple[list[tuple[Span, float]], float]:
+        """Spans with their scores, and the score of no answer."""
+        windows = self._tokenizer(
+            question, text, truncation="only_second", max_length=_LONGEST, stride=_STRIDE,
+            return_overflowing_tokens=True, return_offsets_mapping=True, return_tensors="pt",
+            padding=True,
+        )  # fmt: skip
+        offsets = windows.pop("offset_mapping").tolist()
+        windows.pop("overflow_to_sample_mapping")
+        with one_thread_each, torch.inference_mode():
+            output = self._model(**windows.to(self._model.device))
+        found: list[tuple[Span, float]] = []
+        nothing = float("inf")
+        for row, places in enumerate(offsets):
+            inside = np.array([one == 1 for one in windows.sequence_ids(row)])
+            start, end = (
+                logits[row].float().cpu().numpy()
+                for logits in (output.start_logits, output.end_logits)
+            )
+            nothing = min(nothing, float(start[0] + end[0]))
+            found += [
+                (Span(number, places[first][0], places[last][1], 0.0), score)
+                for first, last, score in best_spans(start, end, inside, _LONGEST_SPAN, _MOST_SPANS)
+            ]
+        return found, nothing

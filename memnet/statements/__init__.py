@@ -1,0 +1,1 @@
+"""Statements that are told: parsed, compared with earlier ones and written."""

@@ -1,0 +1,187 @@
+"""Relations of told statements: which verbs speak of something that holds one value at a time.
+
+Someone is in one place and weighs so much: a new value ends the old one. Someone likes many things:
+a new value ends nothing. The rules are few and lean to the safe side: what none of them knows may
+hold many values, and a statement of it is only ever added.
+"""
+
+import re
+from typing import NamedTuple
+
+from memnet.text.names import normalise
+
+OPEN_ASPECTS = frozenset({"state", "amount"})
+"""Aspects of anything: only similar words make them the same. To be ill excludes being well, and
+says nothing of being tall."""
+
+
+class Relation(NamedTuple):
+    """What a predicate says, apart from its subject."""
+
+    words: str
+    """To be encoded: "X moved to Y", without the names and numbers that are its value."""
+    aspects: frozenset[str] = frozenset()
+    """What it holds one value of at a time; empty where it may hold many."""
+    value: str = ""
+    """Normalised; empty where it may hold many values."""
+    ends: bool = False
+    """Whether it says that the value holds no longer."""
+
+
+_BE = r"(?:is|are|am)"
+_IN = r"(?:in|at|on|inside|near|under|behind|aboard)"
+_ASPECTS = (
+    # Who moves somewhere lives there and is there; one may live in one place and be in another.
+    (
+        "home whereabouts",
+        r"(?:mov(?:es?|ed)|relocat(?:es?|ed)) (?:back )?(?:from .{1,80}? )?(?:to|into)|settled in|"
+        r"left .{1,80}? for",
+    ),
+    ("home", rf"(?:liv(?:es?|ing)|resid(?:es?|ing)) {_IN}|{_BE} based {_IN}"),
+    (
+        "whereabouts",
+        rf"(?:{_BE}|stays?|staying|lies|stands) (?:back |located |situated |staying |kept )?{_IN}|"
+        r"(?:goes|go|went|travell?ed|journeyed|walked|ran|drove|flew|sailed|came|returned|got) "
+        r"(?:back )?to|arrived (?:in|at)|entered|reached",
+    ),
+    ("work", rf"work(?:s|ing)? (?:at|for)|{_BE} employed (?:at|by)|got a job (?:at|with)"),
+    ("spouse", rf"{_BE} married to|married"),
+    ("name", rf"{_BE} (?:named|called)"),
+    ("weight", r"weighs?"),
+    ("price", r"costs?"),
+    ("size", r"measures?"),
+    ("owner", rf"belongs? to|{_BE} owned by"),
+    ("leader", rf"{_BE} (?:led|headed|run|managed|commanded) by"),
+    ("opening", r"opens? at"),
+    ("closing", r"closes? at"),
+    ("start", r"(?:starts?|begins?) at"),
+)
+"""What a verb speaks of. Two statements about one subject that share an aspect exclude each other,
+unless their values agree."""
+_ENDED = (
+    ("home whereabouts", r"moved (?:out of|away from)|departed from"),
+    ("home whereabouts work", r"left|quit"),
+    ("work", r"resigned from|retired from"),
+    ("spouse", r"divorced"),
+)
+"""Of which aspects a verb says that they have the value no longer."""
+
+
+def _verb(pattern: str) -> re.Pattern[str]:
+    return re.compile(rf"(?:(?:has|have) )?(?:{pattern})\b ?", re.IGNORECASE)
+
+
+_VERBS = [
+    (frozenset(aspects.split()), _verb(pattern), ends)
+    for table, ends in ((_ASPECTS, False), (_ENDED, True))
+    for aspects, pattern in table
+]
+_STATE = _verb(rf"{_BE}|becomes?|became|become")
+_AMOUNT = _verb(r"has|have|holds?|seats?|contains?")
+
+_NAME = re.compile(r"\b[^\W\d_a-z][\w'’.-]*(?:(?: (?:of|the|de|van|von))* [^\W\d_a-z][\w'’.-]*)*")
+_NUMBER = re.compile(
+    r"\b(?:\d+(?:[.,:]\d+)*|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b",
+    re.IGNORECASE,
+)
+_HOUR = re.compile(r"(?:\d{1,2}(?:[:.]\d\d)?|noon|midnight)\b", re.IGNORECASE)
+_DAY = re.compile(
+    r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|may|june|july|"
+    r"august|september|october|november|december|spring|summer|autumn|winter|\d{4})\b",
+    re.IGNORECASE,
+)
+_NO_PLACE = re.compile(
+    r"(?:time|fire|holiday|leave|duty|strike|sale|love|danger|trouble|charge|favou?r|progress|use|"
+    r"stock|top|hold|construction|repair|pressure|risk|war|peace|pain|debt|a hurry)\b",
+    re.IGNORECASE,
+)
+"""After "is in" and the like: a state rather than a place."""
+_VALUE_END = re.compile(
+    r"(?<!\s)(?:\s++(?:since|because|with|and|but|after|before|last|next|yesterday|today|tomorrow|"
+    r"until|when|while|where|who|which)\b|\s*+\()|[,;:.!?](?=\s|$)",
+    re.IGNORECASE,
+)
+"""Spaces count only from where their run starts, or a run of n would be read n times."""
+_ARTICLE = re.compile(r"^(?:the|a|an) ", re.IGNORECASE)
+_SHARED = re.compile(
+    r"\b(?:sister|brother|mother|father|parent|daughter|son|child|friend|cousin|aunt|uncle|"
+    r"neighbou?r|member|author|part|one)s?\b|\bthan\b",
+    re.IGNORECASE,
+)
+"""Roles that one may have towards several, and comparisons."""
+_ADJECTIVE_OF = re.compile(r"(?<!\S)(?!(?:the|a|an) )\S++ (?:of|to|at|in|about|with|for|from|by)\b")
+"""Such as "afraid of dogs": one may be afraid of much."""
+_ATTRIBUTE = re.compile(
+    r"favou?rite|(?:number|colou?r|password|code|address|e-?mail|birthday|price|age|date|status)$",
+    re.IGNORECASE,
+)
+"""Subjects that any word at all may be the value of."""
+
+
+def starts_relation(text: str, position: int) -> bool:
+    """Whether a verb that these rules know starts at a position of a text."""
+    return any(
+        verb.match(text, position) for verb in (*(verb for _, verb, _ in _VERBS), _STATE, _AMOUNT)
+    )
+
+
+def relation_of(predicate: str, subject: str) -> Relation:
+    """The relation of a predicate.
+
+    Args:
+        predicate: from its verb on, without negation: "moved to Paris".
+        subject: as written.
+    """
+    for aspects, verb, ends in _VERBS:
+        match = verb.match(predicate)
+        if match and (value := _value(predicate[match.end() :])):
+            aspects = _place_or_time(aspects, match.group(), predicate[match.end() :])
+            if aspects:
+                return Relation(f"X {match.group().strip()} Y", aspects, value, ends)
+    if match := _STATE.match(predicate):
+        return _state(predicate[match.end() :], subject)
+    if (match := _AMOUNT.match(predicate)) and _NUMBER.match(predicate, match.end()):
+        numbers = " ".join(normalise(number) for number in _NUMBER.findall(predicate))
+        return Relation(f"X {_masked(predicate)}", frozenset({"amount"}), numbers)
+    return Relation(f"X {_masked(predicate)}")
+
+
+def _place_or_time(aspects: frozenset[str], verb: str, rest: str) -> frozenset[str]:
+    """What "is in" and the like speak of: a place, a day, an hour, or nothing of these."""
+    if not re.match(_BE, verb, re.IGNORECASE) or "whereabouts" not in aspects:
+        return aspects
+    if _NO_PLACE.match(rest):
+        return frozenset()
+    if _HOUR.fullmatch(rest) or (verb.strip().endswith("at") and _HOUR.match(rest)):
+        return frozenset({"hour"})
+    return frozenset({"day"}) if _DAY.match(rest) else aspects
+
+
+def _state(complement: str, subject: str) -> Relation:
+    """The relation of what follows "is"."""
+    if _ATTRIBUTE.search(subject):
+        words = "Y"
+    elif is_name(subject):
+        words = _NUMBER.sub("N", complement)
+    else:
+        words = _masked(complement)
+    many = _ADJECTIVE_OF.match(complement) or _SHARED.search(f"{complement} {subject}")
+    if many or not complement.strip():
+        return Relation(f"X is {words}")
+    return Relation(f"X is {words}", frozenset({"state"}), _value(complement))
+
+
+def is_name(subject: str) -> bool:
+    """Whether a subject is a plain name, and not a description that holds one."""
+    return subject in ("I", "we", "We", "you", "You") or bool(
+        _NAME.fullmatch(subject) and not re.search(r"['’]s\b", subject)
+    )
+
+
+def _value(text: str) -> str:
+    end = _VALUE_END.search(text)
+    return normalise(_ARTICLE.sub("", text[: end.start() if end else None], count=1))
+
+
+def _masked(text: str) -> str:
+    return _NUMBER.sub("N", _NAME.sub("Y", text))

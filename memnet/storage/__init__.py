@@ -1,0 +1,31 @@
+"""Storage: slots on disk, searched by vector, by words and by symbol. No torch in here."""
+
+from memnet.storage.bundle.restore import import_bundle, stored_fingerprint
+from memnet.storage.slots import (
+    Hits,
+    Keys,
+    NewSlot,
+    NewSource,
+    PutCounts,
+    Slot,
+    SourceState,
+    StoreCounts,
+    Symbols,
+)
+from memnet.storage.store import Encode, MemoryStore
+
+__all__ = [
+    "Encode",
+    "Hits",
+    "Keys",
+    "MemoryStore",
+    "NewSlot",
+    "NewSource",
+    "PutCounts",
+    "Slot",
+    "SourceState",
+    "StoreCounts",
+    "Symbols",
+    "import_bundle",
+    "stored_fingerprint",
+]

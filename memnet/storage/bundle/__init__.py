@@ -1,0 +1,1 @@
+"""Bundles: a store as one file."""

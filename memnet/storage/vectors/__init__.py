@@ -1,0 +1,1 @@
+"""The vector index: FAISS over the key vectors."""

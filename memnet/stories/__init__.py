@@ -1,0 +1,1 @@
+"""Questions about stories: a memory network over their sentences."""

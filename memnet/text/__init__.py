@@ -1,0 +1,1 @@
+"""What is known of language: names, sentences, stop words."""
