@@ -15,7 +15,7 @@ from memnet.config import Config
 from memnet.device import find_device, holder
 from memnet.documents.answers import TextAnswers
 from memnet.encoders import Encoder, MiniLMEncoder
-from memnet.encoders.sentence_transformers import NamedEncoder, stored_encoder_name
+from memnet.encoders.hub import SentenceTransformersEncoder, stored_encoder_name
 from memnet.errors import InputError, ModelError, StoreError
 from memnet.files import Problem
 from memnet.ingest.inputs import Input
@@ -322,9 +322,9 @@ def _encoder(name: str | None, config: Config, stored: str | None = None) -> Enc
     """The encoder that the user names, else the one that the store names, else the shipped one."""
     device = find_device(config.device)
     if name:
-        return NamedEncoder(name, device)
+        return SentenceTransformersEncoder(name, device)
     if stored:
-        return NamedEncoder(stored, device, fetch=False)
+        return SentenceTransformersEncoder(stored, device, fetch=False)
     return MiniLMEncoder(threads=config.cores(), eight_bits=config.eight_bits, device=device)
 
 

@@ -16,7 +16,7 @@ from memnet.encoders.protocol import MENTION, TokenStates
 from memnet.encoders.weights import checked_folder, load_tokenizer
 
 if TYPE_CHECKING:
-    from memnet.encoders.network import SentenceNetwork
+    from memnet.encoders.bert import BertNetwork
 
 _WINDOW_TOKENS = 256
 """Tokens the encoder was trained to see at once, with the two that mark start and end."""
@@ -84,7 +84,7 @@ class MiniLMEncoder:
         self._guard = threading.Lock()
         self._tokenizer: Any = None
         self._embedding: _Network | None = None
-        self._full: SentenceNetwork | None = None
+        self._full: BertNetwork | None = None
 
     def load(self) -> None:
         """Load the weights now, rather than at the first use.
@@ -167,14 +167,14 @@ class MiniLMEncoder:
                 self._embedding = OnnxEncoder.load(weights, self.precision)
             return self._tokenizer, self._embedding
 
-    def _token_parts(self) -> tuple[Any, "SentenceNetwork"]:
+    def _token_parts(self) -> tuple[Any, "BertNetwork"]:
         """Tokenizer and the network that knows tokens."""
         with self._guard:
             if self._full is None:
-                from memnet.encoders.network import SentenceNetwork
+                from memnet.encoders.bert import BertNetwork
 
                 folder = self._checked_folder()
-                self._full = SentenceNetwork.load(folder / "model.safetensors", self._device)
+                self._full = BertNetwork.load(folder / "model.safetensors", self._device)
             return self._tokenizer, self._full
 
     def _checked_folder(self) -> Path:

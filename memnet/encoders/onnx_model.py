@@ -118,7 +118,7 @@ def _random_texts() -> Iterator[NDArray[np.int64]]:
 
 
 class OnnxEncoder:
-    """Token ids to one vector a text, as ``SentenceNetwork.embed``. Thread-safe.
+    """Token ids to one vector a text, as ``BertNetwork.embed``. Thread-safe.
 
     Each call runs on the thread that makes it.
     """

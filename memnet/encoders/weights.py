@@ -1,4 +1,4 @@
-"""The files of all-MiniLM-L6-v2, found in an installed package and checked before use."""
+"""The files of all-MiniLM-L6-v2, checked before use, and the names of BERT's tensors."""
 
 import hashlib
 import importlib.util
@@ -16,6 +16,20 @@ _SHA256 = {
     "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
     "model.safetensors": WEIGHTS_SHA256,
 }
+_TENSOR_NAMES = (
+    ("embeddings.word_embeddings.", "words."),
+    ("embeddings.position_embeddings.", "positions."),
+    ("embeddings.token_type_embeddings.", "segments."),
+    ("embeddings.LayerNorm.", "norm."),
+    ("encoder.layer.", "encoder.layers."),
+    ("attention.self.", "attention."),
+    ("attention.output.dense.", "attention.output."),
+    ("attention.output.LayerNorm.", "attention_norm."),
+    ("intermediate.dense.", "expand."),
+    (".output.dense.", ".contract."),
+    (".output.LayerNorm.", ".output_norm."),
+)
+"""Parts of BERT's published tensor names and the parts they are replaced by, in this order."""
 _digests: dict[tuple[Path, int, int], str] = {}
 _digesting = threading.Lock()
 
@@ -102,3 +116,15 @@ def _digest(path: Path) -> str:
             with path.open("rb") as file:
                 _digests[key] = hashlib.file_digest(file, "sha256").hexdigest()
         return _digests[key]
+
+
+def internal_name(published: str) -> str:
+    """The name that a tensor of BERT has in ``BertNetwork``."""
+    for part, own in _TENSOR_NAMES:
+        published = published.replace(part, own)
+    return published
+
+
+def is_network_tensor(published: str) -> bool:
+    """Whether a tensor of BERT is part of ``BertNetwork``, which has no pooler."""
+    return not published.startswith("pooler.") and not published.endswith("position_ids")

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from memnet.config import FactConfig
+from memnet.device import one_thread_each
 from memnet.encoders import Encoder
-from memnet.encoders.threads import one_thread_each
 from memnet.facts.hops import FactStep, FactTrace
 from memnet.facts.linking import link
 from memnet.facts.memory import StoredFacts

@@ -11,14 +11,14 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from memnet.attention import TransformerEncoder
-from memnet.encoders.bert_names import is_used, own_name
-from memnet.encoders.threads import one_thread_each
+from memnet.device import one_thread_each
+from memnet.encoders.weights import internal_name, is_network_tensor
 
 _LAYERS, _WIDTH, _HEADS, _INNER = 6, 384, 12, 1536
 _WORDS, _POSITIONS, _SEGMENTS = 30522, 512, 2
 
 
-class SentenceNetwork(nn.Module):
+class BertNetwork(nn.Module):
     """Token ids to one vector a text: embeddings, Transformer encoder, mean over tokens.
 
     Source: Devlin et al. 2019 (embeddings); Reimers and Gurevych 2019 (mean pooling).
@@ -87,7 +87,7 @@ class SentenceNetwork(nn.Module):
         return torch.from_numpy(token_ids).to(self.words.weight.device)
 
     @classmethod
-    def load(cls, path: Path, device: str = "cpu") -> "SentenceNetwork":
+    def load(cls, path: Path, device: str = "cpu") -> "BertNetwork":
         """Read BERT weights from a safetensors file.
 
         Args:
@@ -103,7 +103,11 @@ class SentenceNetwork(nn.Module):
 
 def bert_tensors(path: Path) -> dict[str, Tensor]:
     """Published BERT weights of a safetensors file, which stays mapped, by their names here."""
-    return {own_name(name): tensor for name, tensor in load_file(path).items() if is_used(name)}
+    return {
+        internal_name(name): tensor
+        for name, tensor in load_file(path).items()
+        if is_network_tensor(name)
+    }
 
 
 class WithoutInitialisation(TorchFunctionMode):

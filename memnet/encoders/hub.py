@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from memnet.encoders.model_names import is_missing_folder
 from memnet.encoders.protocol import MENTION, TokenStates
 from memnet.errors import DependencyError, EncoderError, first_line
 
 _PREFIX = "sentence-transformers/"
+_HUB_NAME = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?")
 _STORED = re.compile(rf"^{_PREFIX}(.+)/[0-9a-f]{{12}}$")
 
 
-class NamedEncoder:
+class SentenceTransformersEncoder:
     """A sentence-transformers model, by its name or folder.
 
     Source: Reimers and Gurevych 2019.
@@ -136,7 +136,7 @@ def _check_modules(folder: Path) -> None:
 
 
 def stored_encoder_name(fingerprint: str) -> str | None:
-    """The model that a store was made with, if it was made with a ``NamedEncoder``."""
+    """The model that a store was made with, if it was made with a ``SentenceTransformersEncoder``."""
     found = _STORED.match(fingerprint)
     return found.group(1) if found else None
 
@@ -160,3 +160,9 @@ def _digest(model: Any) -> str:
         digest.update(name.encode())
         digest.update(tensor.cpu().contiguous().numpy().tobytes())
     return digest.hexdigest()[:12]
+
+
+def is_missing_folder(name: str | os.PathLike[str]) -> bool:
+    """Whether a name can only mean a folder, as "./models/mine" does, and that does not exist."""
+    hub = isinstance(name, str) and _HUB_NAME.fullmatch(name) is not None
+    return not hub and not Path(name).exists()
