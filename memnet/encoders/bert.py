@@ -1,4 +1,4 @@
-"""The network of a BERT-style sentence encoder."""
+"""BERT on this project's own Transformer encoder, as a sentence encoder."""
 
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ class BertNetwork(nn.Module):
         """Make the network with untrained weights.
 
         Args:
-            dropout: share of the hidden values that training leaves out.
+            dropout: share of the hidden values that training zeroes.
         """
         super().__init__()
         self.words = nn.Embedding(_WORDS, _WIDTH)
@@ -63,27 +63,25 @@ class BertNetwork(nn.Module):
             [B, T, D] float32.
         """
         second = torch.zeros_like(token_ids) if segments is None else segments
-        places = self.positions.weight[: token_ids.shape[1]] + self.segments(second)
-        seen = None if mask is None else mask.unsqueeze(1)
-        embedded = self.dropout(self.norm(self.words(token_ids) + places))
-        states: Tensor = self.encoder(embedded, seen)
+        positions = self.positions.weight[: token_ids.shape[1]] + self.segments(second)
+        embedded = self.dropout(self.norm(self.words(token_ids) + positions))
+        states: Tensor = self.encoder(embedded, None if mask is None else mask.unsqueeze(1))
         return states
 
     def embed(self, token_ids: NDArray[np.int64]) -> NDArray[np.float32]:
         """``forward`` from and to NumPy, without gradients: [B, T] int64 -> [B, D] float32."""
         with one_thread_each, torch.inference_mode():
-            vectors: NDArray[np.float32] = self(self._placed(token_ids)).cpu().numpy()
+            vectors: NDArray[np.float32] = self(self._on_device(token_ids)).cpu().numpy()
         return vectors
 
     def embed_tokens(self, token_ids: NDArray[np.int64]) -> NDArray[np.float32]:
         """``tokens`` from and to NumPy, of length one: [B, T] int64 -> [B, T, D] float32."""
         with one_thread_each, torch.inference_mode():
-            states = nn.functional.normalize(self.tokens(self._placed(token_ids)), dim=-1)
+            states = nn.functional.normalize(self.tokens(self._on_device(token_ids)), dim=-1)
             vectors: NDArray[np.float32] = states.cpu().numpy()
         return vectors
 
-    def _placed(self, token_ids: NDArray[np.int64]) -> Tensor:
-        """Token ids [B, T] int64 on the device of the weights."""
+    def _on_device(self, token_ids: NDArray[np.int64]) -> Tensor:
         return torch.from_numpy(token_ids).to(self.words.weight.device)
 
     @classmethod
@@ -91,8 +89,8 @@ class BertNetwork(nn.Module):
         """Read BERT weights from a safetensors file.
 
         Args:
-            path: of the file, which stays mapped rather than copied where ``device`` is "cpu".
-            device: of torch, that is there.
+            path: of the file, which stays memory-mapped where ``device`` is "cpu".
+            device: of torch, which must exist.
         """
         with WithoutInitialisation():
             network = cls()
@@ -102,7 +100,7 @@ class BertNetwork(nn.Module):
 
 
 def bert_tensors(path: Path) -> dict[str, Tensor]:
-    """Published BERT weights of a safetensors file, which stays mapped, by their names here."""
+    """BERT weights of a safetensors file, which stays memory-mapped, by their names here."""
     return {
         internal_name(name): tensor
         for name, tensor in load_file(path).items()
@@ -111,7 +109,7 @@ def bert_tensors(path: Path) -> dict[str, Tensor]:
 
 
 class WithoutInitialisation(TorchFunctionMode):
-    """Leaves new parameters as they are: random values would be thrown away at once."""
+    """Leaves new parameters uninitialised: loaded weights replace them at once."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if getattr(func, "__module__", None) == "torch.nn.init":

