@@ -108,10 +108,8 @@ def main() -> None:
 
 def _sizes(root: Path) -> dict[str, int]:
     """Lines of each production file."""
-    listed = subprocess.run(
-        ["git", "-C", str(root), "ls-files", "memnet", "storage", "cli"],
-        capture_output=True, text=True, check=True,
-    ).stdout.split()  # fmt: skip
+    command = ["git", "-C", str(root), "ls-files", "memnet", "storage", "cli"]
+    listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
     files = [root / name for name in listed if name.endswith(".py")]
     return {
         str(path.relative_to(root)): len(path.read_text().splitlines())
