@@ -195,16 +195,14 @@ class MemoryStore(ReadableStore):
         """What is wrong with the store, a line each; empty when rows and caches agree."""
         problems = self._records.problems(self.dimension)
         with self.reading():
-            return problems + self._index_problems()
+            return problems + self._index.problems()
 
     def rebuild(self) -> None:
         """Make the vector index and the text search anew from the rows."""
         with self.writing():
             with self._records.transaction():
                 self._records.rebuild_text()
-            with self._index_guard:
-                self._forget_index()
-            self._write_current_index()
+            self._index.rebuild()
 
     def _prepare(self) -> None:
         """Bring the schema up to date and check that store and encoder belong together."""
