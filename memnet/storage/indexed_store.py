@@ -12,7 +12,7 @@ from memnet.config import StoreConfig
 from memnet.storage.lexical.words import Words
 from memnet.storage.opened_store import OpenedStore, same_rights
 from memnet.storage.vectors.cache import INDEX_FILE, INDEX_LOCK, IndexCache
-from memnet.storage.vectors.parts import Hold
+from memnet.storage.vectors.parts import ToDevice
 
 
 class IndexedStore(OpenedStore):
@@ -26,13 +26,13 @@ class IndexedStore(OpenedStore):
         create: bool,
         lock_seconds: float,
         config: StoreConfig,
-        hold: Hold | None,
+        to_device: ToDevice | None,
     ) -> None:
         """Open the store as it is; arguments and errors as for ``MemoryStore``."""
         self.fingerprint = fingerprint
         self.dimension = dimension
         self._config = config
-        self._hold = hold
+        self._to_device = to_device
         super().__init__(path, create, lock_seconds)
 
     def close(self) -> None:
@@ -41,7 +41,7 @@ class IndexedStore(OpenedStore):
         So has the writing of an index in the background. A thread that goes on to use the store is
         told that it is closed.
         """
-        # In a forked child a thread of the parent may hold its guard for ever.
+        # In a forked child a thread of the parent may to_device its guard for ever.
         if self._process == os.getpid():
             self._own_index.close()
         super().close()
@@ -93,7 +93,7 @@ class IndexedStore(OpenedStore):
             self.fingerprint,
             self.dimension,
             self._config,
-            self._hold,
+            self._to_device,
             rows=lambda: self._records,
             try_writing=self._try_writing,
             on_saved=lambda: same_rights(self.path, (INDEX_FILE, INDEX_LOCK)),

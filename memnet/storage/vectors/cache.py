@@ -21,7 +21,7 @@ from memnet.storage.slots import Changes, Hits, Keys, Revision
 from memnet.storage.vectors.build import IndexStamp
 from memnet.storage.vectors.file import DamagedIndexError
 from memnet.storage.vectors.index import IndexView, VectorIndex, kept_as_wanted, saved_stamp
-from memnet.storage.vectors.parts import Hold
+from memnet.storage.vectors.parts import ToDevice
 
 INDEX_FILE = "vectors.faiss"
 INDEX_LOCK = "index.lock"
@@ -46,7 +46,7 @@ class VectorRows(Protocol):
     def revision(self) -> Revision:
         """The last commit that changed the slots."""
 
-    def revision_of(self, mark: int) -> Revision | None:
+    def revision_of(self, commit_id: int) -> Revision | None:
         """The commit with this id; None where it is unknown."""
 
     def changes_since(self, revision: Revision) -> Changes:
@@ -71,7 +71,7 @@ class IndexCache:
         fingerprint: str,
         dimension: int,
         config: StoreConfig,
-        hold: Hold | None,
+        to_device: ToDevice | None,
         *,
         rows: Callable[[], VectorRows],
         try_writing: Callable[[], AbstractContextManager[bool]],
@@ -84,7 +84,7 @@ class IndexCache:
             fingerprint: of the encoder.
             dimension: D, width of the vectors.
             config: settings.
-            hold: copies vectors to another device; None for the processor.
+            to_device: copies vectors to another device; None for the processor.
             rows: gives the calling thread's connection to the rows.
             try_writing: gives True while the caller is the store's one writer, or False where
                 someone else is, or nobody may be; it does not wait.
@@ -95,7 +95,7 @@ class IndexCache:
         self._fingerprint = fingerprint
         self._dimension = dimension
         self._config = config
-        self._hold = hold
+        self._to_device = to_device
         self._rows = rows
         self._try_writing = try_writing
         self._on_saved = on_saved
@@ -166,7 +166,7 @@ class IndexCache:
             index.check()
         except DamagedIndexError as error:
             return [f"vector index: the file is damaged: {error}"]
-        revision = rows.revision_of(stamp.mark)
+        revision = rows.revision_of(stamp.commit_id)
         if revision is None:
             return ["vector index: the file was not made from these rows"]
         changes = rows.changes_since(revision)
@@ -193,7 +193,7 @@ class IndexCache:
                 return
             with self._guard:
                 size = len(self._current())
-            if size > self._config.index.exact_up_to:
+            if size > self._config.index.max_flat:
                 self._write_in_background()
             else:
                 self._write_current()
@@ -233,27 +233,27 @@ class IndexCache:
         don't know the commit, as seen by a read that began before it, all ids are compared.
         """
         rows = self._rows()
-        if revision is not None and rows.revision_of(revision.mark) == revision:
+        if revision is not None and rows.revision_of(revision.commit_id) == revision:
             return rows.changes_since(revision)
         wanted, indexed = rows.dense_ids(), index.ids()
         return Changes(np.setdiff1d(wanted, indexed), np.setdiff1d(indexed, wanted))
 
     def _load(self) -> tuple[VectorIndex, IndexStamp] | None:
         return VectorIndex.load(
-            self._path, self._fingerprint, self._dimension, self._config.index, self._hold
+            self._path, self._fingerprint, self._dimension, self._config.index, self._to_device
         )
 
     def _load_known(self) -> tuple[VectorIndex, Revision | None]:
         """The index of the file and its commit, or an empty one where it isn't of these rows."""
         self._stamp = saved_stamp(self._path)
         loaded = self._load()
-        revision = None if loaded is None else self._rows().revision_of(loaded[1].mark)
+        revision = None if loaded is None else self._rows().revision_of(loaded[1].commit_id)
         if loaded is None or revision is None:
             return self._empty(), None
         return loaded[0], revision
 
     def _empty(self) -> VectorIndex:
-        return VectorIndex(self._dimension, self._config.index, self._hold)
+        return VectorIndex(self._dimension, self._config.index, self._to_device)
 
     def _discard(self) -> None:
         """Make the index from the rows when it is next used; its file is not to be trusted."""
@@ -262,7 +262,7 @@ class IndexCache:
     def _is_stale(self) -> bool:
         """Whether the file lacks so many changes that it is worth writing again."""
         stamp, rows = saved_stamp(self._path), self._rows()
-        revision = None if stamp is None else rows.revision_of(stamp.mark)
+        revision = None if stamp is None else rows.revision_of(stamp.commit_id)
         if stamp is None or revision is None:
             return True
         changes = rows.changes_since(revision)
@@ -275,7 +275,7 @@ class IndexCache:
         with suppress(StoreError, DamagedIndexError), self._try_writing() as writing:
             if not writing:
                 return
-            if len(index) > self._config.index.exact_up_to:
+            if len(index) > self._config.index.max_flat:
                 self._write_in_background()
             elif saved_stamp(self._path) == self._stamp:
                 self._write(index, revision, index.view)
@@ -324,7 +324,7 @@ class IndexCache:
         return revision
 
     def _write(self, index: VectorIndex, revision: Revision, view: IndexView) -> None:
-        stamp = IndexStamp(revision.mark, self._fingerprint, self._dimension, view.size)
+        stamp = IndexStamp(revision.commit_id, self._fingerprint, self._dimension, view.size)
         try:
             index.save(self._path, stamp, view)
             self._on_saved()
