@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from memnet.answerers import TEXT, load_answerer
 from memnet.config import Config
-from memnet.device import find_device, holder
+from memnet.device import device_copier, find_device
 from memnet.documents.answers import TextAnswers
 from memnet.encoders import Encoder, MiniLMEncoder
 from memnet.encoders.sentence_transformers import NamedEncoder, stored_encoder_name
@@ -110,7 +110,7 @@ class Engine(Keeping, Learning):
             create=create,
             lock_seconds=config.lock_seconds,
             config=config.store,
-            hold=holder(find_device(config.device)),
+            to_device=device_copier(find_device(config.device)),
         )
         try:
             return cls(store, chosen, config, model, reader)
