@@ -246,12 +246,12 @@ def test_eight_bits_are_for_the_processor() -> None:
 def test_an_engine_gives_the_device_on(gpus: pytest.MonkeyPatch, tmp_path: Path) -> None:
     with Engine.open(tmp_path, create=True, config=Config(device="cuda:1")) as engine:
         assert engine.info().device == "cuda:1"
-        assert engine._reader._device == "cuda:1"
-        assert isinstance(engine._encoder, MiniLMEncoder)
-        assert engine._encoder._device == "cuda:1"
-        assert engine._store._to_device is not None
+        assert engine.reader._device == "cuda:1"
+        assert isinstance(engine.encoder, MiniLMEncoder)
+        assert engine.encoder._device == "cuda:1"
+        assert engine.store._to_device is not None
     with Engine.open(tmp_path, config=Config(device="cpu")) as engine:
-        assert engine._store._to_device is None
+        assert engine.store._to_device is None
 
 
 def test_a_device_that_is_not_there_is_one_line(
