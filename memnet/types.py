@@ -194,7 +194,7 @@ class StoreInfo(Value):
     generation: int
     index: str
     index_kind: str
-    """"flat", where every vector is compared exactly, or "codes"."""
+    """"flat", where every vector is compared exactly, or "pq"."""
     index_recall: float
     """Share of the ten nearest vectors that it finds, as measured when it was built."""
     device: str

@@ -19,7 +19,7 @@ import pytest
 
 from memnet.errors import StoreBusyError, StoreError
 from memnet.storage import MemoryStore, NewSlot, NewSource
-from memnet.text.terms import query_terms
+from memnet.text.english import query_terms
 from tests import killed
 
 _PARTS = 4
@@ -189,7 +189,7 @@ def test_a_store_opened_before_a_fork_works_in_both(tmp_path: Path) -> None:
                 put_round(store, 3)
             assert read_round(store) == 2
 
-        with store.writing(), store._index_guard:
+        with store.writing(), store._index._guard:
             _in_child(leave)
             put_round(store, 4)
             other = killed.open_store(tmp_path / "store")
@@ -397,7 +397,7 @@ def test_a_store_that_is_refused_leaves_no_file_open(
 _WITH_THE_REAL_ENCODER = """
 import json, os, sys
 from memnet import Document, Engine
-with Engine.open(sys.argv[1], create=True, model="untrained", reader="sentences") as memory:
+with Engine.open(sys.argv[1], create=True, answerer="untrained", reader="sentences") as memory:
     memory.ingest(Document(id="a", title="Orre Light", text="The Orre Light stands on Orre Head."))
     before = memory.ask("Where is the Orre Light?").evidence[0].source
     child = os.fork()

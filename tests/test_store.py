@@ -18,7 +18,7 @@ from memnet.storage import MemoryStore, NewSource
 from memnet.storage.tables import connection
 from memnet.storage.tables.records import Records
 from memnet.storage.tables.schema import MIGRATIONS, SCHEMA_VERSION
-from memnet.text.terms import query_terms
+from memnet.text.english import query_terms
 from tests.exact_store import ExactStore
 from tests.toy import DIMENSION, ToyEncoder, fact, passage, source, told
 

@@ -80,7 +80,7 @@ def check_spans(engine: Engine, path: Path, namespace: str) -> None:
         return
     data = path.read_bytes()
     text = data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
-    last = [slot for slot in engine._store.last_passages(5, namespace) if slot.source == str(path)]
+    last = [slot for slot in engine.store.last_passages(5, namespace) if slot.source == str(path)]
     for slot in last:
         hold(text[slot.start : slot.end] == slot.text, "a slot is not its span")
 

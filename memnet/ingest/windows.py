@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from memnet.text.sentences import sentences, trimmed
+from memnet.text.sentences import sentences, trim_span
 
 _BREAK = re.compile(r"\s+")
 
@@ -29,7 +29,7 @@ def _pieces(text: str, start: int, end: int, longest: int) -> Iterator[tuple[int
         breaks = list(_BREAK.finditer(text, start + 1, start + longest + 1))
         cut = breaks[-1].start() if breaks else start + longest
         yield start, cut
-        rest = trimmed(text, cut, end)
+        rest = trim_span(text, cut, end)
         if rest is None:
             return
         start = rest[0]
