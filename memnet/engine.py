@@ -16,8 +16,7 @@ from memnet.documents.answers import TextAnswers
 from memnet.encoders import Encoder
 from memnet.errors import InputError, ModelError, StoreError
 from memnet.files import Problem
-from memnet.ingest.inputs import Input
-from memnet.ingest.limits import check_text, check_type
+from memnet.ingest.inputs import Input, check_text, check_type
 from memnet.ingest.pipeline import Ingest, Progress
 from memnet.learning import Learning
 from memnet.reader.loading import SPANS, LazyReader

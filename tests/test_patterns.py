@@ -14,8 +14,8 @@ import pytest
 import memnet
 from memnet.evaluation.metrics import normalised_answer
 from memnet.facts.linking import link
-from memnet.ingest.documents import from_text
-from memnet.ingest.windows import windows
+from memnet.ingest.formats import parse_text
+from memnet.ingest.slots import windows
 from memnet.reader.decompose.comparison import asks_for_order, compare
 from memnet.reader.decompose.negation import clauses
 from memnet.reader.decompose.pairs import pair_of
@@ -182,7 +182,7 @@ _OF_DOCUMENTS: dict[str, Callable[[str], object]] = {
     "mentions": mentions,
     "opening_names": opening_names,
     "windows": lambda text: windows(text, 1000),
-    "from_text": lambda text: list(from_text(text, "a", "")),
+    "parse_text": lambda text: list(parse_text(text, "a", "")),
     "relation_of": lambda text: relation_of(f"is {text}", text),
     "is_name": is_name,
     "parse_sentence": lambda text: parse_sentence.__wrapped__(text),
