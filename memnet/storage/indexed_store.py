@@ -169,7 +169,7 @@ class IndexedStore(OpenedStore):
         """
         if revision is not None and self._records.revision_of(revision.mark) == revision:
             return self._records.changes_since(revision)
-        wanted, held = self._records.dense_ids(), index.ids()
+        wanted, held = self._records.passage_ids(), index.ids()
         return Changes(np.setdiff1d(wanted, held), np.setdiff1d(held, wanted))
 
     def _load_index(self) -> tuple[VectorIndex, Revision | None]:
@@ -203,7 +203,7 @@ class IndexedStore(OpenedStore):
             return ["vector index: the file was not made from these rows"]
         changes = self._records.changes_since(revision)
         ids = np.append(np.setdiff1d(loaded[0].ids(), changes.removed), changes.added)
-        if not np.array_equal(np.sort(ids), self._records.dense_ids()):
+        if not np.array_equal(np.sort(ids), self._records.passage_ids()):
             return ["vector index: does not hold the ids of the rows"]
         return []
 
