@@ -32,7 +32,7 @@ def stored_slot(row: tuple[Any, ...]) -> Slot:
     Raises:
         StoreError: a column does not hold what memnet puts there.
     """
-    slot = Slot(*row[:12], stored_metadata(row[12]))
+    slot = Slot(*row[:12], *[stored_metadata(row[12])])
     times = (slot.valid_from or 0.0, slot.valid_until or 0.0)
     if (
         tuple(map(type, row[:10])) != _SLOT_TYPES
