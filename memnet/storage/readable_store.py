@@ -20,7 +20,6 @@ from memnet.storage.slots import (
     Symbols,
 )
 from memnet.storage.tables.row_values import lacking
-from memnet.storage.vectors.file import DamagedIndexError
 
 
 class ReadableStore(IndexedStore):
@@ -31,15 +30,8 @@ class ReadableStore(IndexedStore):
     ) -> Hits:
         """Valid slots whose keys have the largest inner product with ``vector`` [D] float32."""
         with self.reading():
-            within = None if scope.covers_everything else self._records.passage_ids(scope)
-            with self._index_guard:
-                view = self._current_index().view
-            try:
-                return view.search(vector, limit, within)
-            except DamagedIndexError:
-                with self._index_guard:
-                    self._forget_index()
-                    return self._current_index().search(vector, limit, within)
+            within = None if scope.covers_everything else self._records.dense_ids(scope)
+            return self._index.search(vector, limit, within)
 
     def search_lexical(self, terms: Sequence[str], limit: int, scope: Scope = EVERYWHERE) -> Hits:
         """Valid slots that share words with the query, scored by BM25; any words are safe."""
@@ -123,7 +115,7 @@ class ReadableStore(IndexedStore):
         """
         wanted = np.array(ids, np.int64)
         with self.reading():
-            vectors, known = self._indexed(wanted)
+            vectors, known = self._index.vectors(wanted)
             rest = self._records.keys(wanted[~known].tolist(), self.dimension)
         read = ~known & np.isin(wanted, rest.ids)
         vectors[read] = rest.vectors
@@ -136,7 +128,7 @@ class ReadableStore(IndexedStore):
 
     def passage_ids(self) -> NDArray[np.int64]:
         """Ids of all valid passages, in rising order: [N] int64."""
-        return self._records.passage_ids()
+        return self._records.dense_ids()
 
     def symbols(self, ids: Iterable[int]) -> dict[int, Symbols]:
         """What each slot is about, and what it mentions; slots without any symbol are left out."""

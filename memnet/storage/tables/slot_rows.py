@@ -103,7 +103,7 @@ class SlotRows(Connection):
         present = [found[vector] for vector in ids]
         return [row[0] for row in present], stored_vectors([row[1] for row in present], dimension)
 
-    def passage_ids(self, scope: Scope = EVERYWHERE) -> NDArray[np.int64]:
+    def dense_ids(self, scope: Scope = EVERYWHERE) -> NDArray[np.int64]:
         """Ids of the slots that vector search covers, in rising order: [N] int64.
 
         Facts are left out: they share the vectors of their relations, and are found by symbol. So
