@@ -24,7 +24,7 @@ from memnet.reader.loading import SPANS, LazyReader
 from memnet.registry import TEXT, Answerer, load_answerer, load_encoder
 from memnet.statements.parsing import subject_symbol
 from memnet.statements.teller import UsageBuffer, tell
-from memnet.storage import MemoryStore, import_bundle, stored_fingerprint
+from memnet.storage import MemoryStore, Scope, import_bundle, stored_fingerprint
 from memnet.types import (
     Answer,
     Document,
@@ -300,7 +300,7 @@ class Engine(Learning):
                 f"{limits.hops} and {limits.evidence:,}"
             )
         try:
-            return self._model.ask(question, hops, top_k, namespace)
+            return self._model.ask(question, hops, top_k, Scope(namespace))
         except ValidationError as error:
             field = ".".join(map(str, error.errors()[0]["loc"]))
             raise ModelError(
