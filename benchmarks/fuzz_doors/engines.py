@@ -82,9 +82,7 @@ def check_spans(engine: Engine, path: Path, namespace: str) -> None:
     data = path.read_bytes()
     text = data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
     last = [
-        slot
-        for slot in engine.store.last_passages(5, Scope(namespace))
-        if slot.source == str(path)
+        slot for slot in engine.store.last_passages(5, Scope(namespace)) if slot.source == str(path)
     ]
     for slot in last:
         hold(text[slot.start : slot.end] == slot.text, "a slot is not its span")
