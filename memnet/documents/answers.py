@@ -69,7 +69,11 @@ class TextAnswers:
         self._config = config
         self._on_read = on_read
         self._loop = HopLoop(
-            store, encoder.encode, controller, config.hop, beside=encoder.releases_gil
+            store,
+            encoder.encode,
+            controller,
+            config.hop,
+            beside=getattr(encoder, "releases_gil", False),
         )
 
     def ask(self, question: str, hops: int | None, top_k: int, scope: Scope) -> Answer:
