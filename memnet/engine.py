@@ -3,7 +3,7 @@
 import logging
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from types import TracebackType
 from typing import BinaryIO, Literal, Self, cast
@@ -31,6 +31,7 @@ from memnet.types import (
     Document,
     Fact,
     IngestReport,
+    Source,
     StoreInfo,
     ToldStatement,
     VerifyReport,
@@ -325,20 +326,15 @@ class Engine(Learning):
             InputError: an id is not in that namespace; nothing is removed then.
             StoreBusyError: another writer is at work.
         """
-        check_text(namespace, "the namespace", self.config.limit.name)
-        for given in source_ids:
-            check_type(given, "a source id")
         with self._store.writing():
-            paths = [os.path.abspath(given) for given in source_ids]
-            known = self._store.namespaces([*source_ids, *paths])
-            names: list[str] = []
-            for given, path in zip(source_ids, paths, strict=True):
-                here = [name for name in (given, path) if namespace in known.get(name, ())]
-                if not here:
+            stored = self._stored_names(source_ids, namespace)
+            for given, name in zip(source_ids, stored, strict=True):
+                if name is None:
+                    path = os.path.abspath(given)
+                    known = self._store.namespaces([given, path])
                     elsewhere = known.get(given) or known.get(path) or []
                     raise InputError(_not_stored(given, namespace, elsewhere))
-                names.append(here[0])
-            return self._store.delete(names, namespace)
+            return self._store.delete([name for name in stored if name is not None], namespace)
 
     def export_bundle(self, path: str | os.PathLike[str]) -> int:
         """Write the memory as one file, from which ``import_bundle`` makes it again anywhere.
@@ -358,6 +354,62 @@ class Engine(Learning):
         with suppress(StoreError, OSError):
             self._usage.save(wait=0)
         return self._store.export(path)
+
+    def sources(self, namespace: str | None = None) -> Iterator[Source]:
+        """What is stored, in the order in which it first came.
+
+        Args:
+            namespace: to look in; None for all.
+
+        Raises:
+            StoreError: the store can't be read.
+        """
+        self._check_namespace(namespace)
+        return self._store.sources(namespace)
+
+    def get(self, source_id: str, namespace: str = "") -> Document | None:
+        """A stored source as a document that can be ingested again; None if it is not stored.
+
+        Its text is what the slots hold, with line breaks where they leave something out, such as
+        the headings of Markdown: offsets of evidence count in it.
+
+        Args:
+            source_id: as evidence cites it; a path may be relative to the current folder.
+            namespace: to look in.
+
+        Raises:
+            InputError: an argument is no text or too long.
+            StoreError: the store can't be read.
+        """
+        with self._store.reading():
+            name = self._stored_names([source_id], namespace)[0]
+            found = None if name is None else self._store.source(name, namespace)
+        if found is None:
+            return None
+        source, text = found
+        return Document(id=source.id, text=text, title=source.title, metadata=source.metadata)
+
+    def __contains__(self, source_id: object) -> bool:
+        """Whether a source is stored in the default namespace."""
+        return isinstance(source_id, str) and self._stored_names([source_id], "")[0] is not None
+
+    def __len__(self) -> int:
+        """Number of slots."""
+        return self._store.counts().slots
+
+    def __bool__(self) -> bool:
+        """True: an empty memory is a memory, too."""
+        return True
+
+    def __repr__(self) -> str:
+        try:
+            counts = self._store.counts()
+        except StoreError as error:
+            return f"<memnet.Engine: {error}>"
+        return (
+            f"<memnet.Engine {str(self._store.path)!r}: {counts.sources:,} sources, "
+            f"{counts.slots:,} slots>"
+        )
 
     def info(self) -> StoreInfo:
         """What the store holds."""
@@ -416,6 +468,18 @@ class Engine(Learning):
         """
         loaded = load_encoder(encoder, Config())
         import_bundle(bundle, path, fingerprint=loaded.fingerprint, dimension=loaded.dimension)
+
+    def _stored_names(self, source_ids: Sequence[str], namespace: str) -> list[str | None]:
+        """For each source id, or path relative to the current folder, the id that is stored."""
+        check_text(namespace, "the namespace", self.config.limit.name)
+        for given in source_ids:
+            check_type(given, "a source id")
+        paths = [os.path.abspath(given) for given in source_ids]
+        known = self._store.namespaces([*source_ids, *paths])
+        return [
+            next((name for name in names if namespace in known.get(name, ())), None)
+            for names in zip(source_ids, paths, strict=True)
+        ]
 
     def _check_namespace(self, namespace: str | None) -> None:
         if namespace is not None:

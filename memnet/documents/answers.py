@@ -20,7 +20,7 @@ from memnet.reader.passages import Ranked, evidence_of
 from memnet.reader.sentences import read_sentences
 from memnet.storage import MemoryStore
 from memnet.text.names import normalise
-from memnet.types import Answer, Candidate
+from memnet.types import Answer, AnswerKind, Candidate
 
 
 class Judged(NamedTuple):
@@ -37,6 +37,8 @@ class Judged(NamedTuple):
     """What was asked next, where the question held a phrase to be read first."""
     judged_by: tuple[Ranked, ...] = ()
     """The evidence that the best candidate was read or judged by, its own first."""
+    kind: AnswerKind = "none"
+    """Of the best candidate."""
 
 
 class TextAnswers:
@@ -86,6 +88,7 @@ class TextAnswers:
         abstained = judged.abstained or not judged.candidates
         return Answer(
             question=question,
+            kind="none" if abstained else judged.kind,
             answer=None if abstained else judged.candidates[0].text,
             confidence=judged.confidence,
             abstained=abstained,
@@ -146,7 +149,7 @@ class TextAnswers:
         if ranked[0].slot.kind != "passage" and named:
             others = [item for item in ranked if item.slot.kind != "passage"]
             facts = read_facts(question, others, self._config.answer)
-            by_facts = Judged(facts, judged_by=_holding(others, facts))
+            by_facts = Judged(facts, judged_by=_holding(others, facts), kind="facts")
             if facts and _subject_named(question, others, facts):
                 return by_facts
         read = self._read(question, passages, namespace) if passages else Judged()
@@ -161,7 +164,7 @@ class TextAnswers:
         if loaded is None:
             found = read_sentences(question, first, settings)[: settings.passages]
             own = tuple(item for item in first if item.slot.id == found[0].evidence)
-            return Judged(found, judged_by=own) if near else Judged()
+            return Judged(found, judged_by=own, kind="statement") if near else Judged()
 
         def find(further: str) -> list[Ranked]:
             with self._store.reading():
@@ -181,7 +184,15 @@ class TextAnswers:
             answers.signals,
             answers.bridged,
             answers.judged_by,
+            _kind(answers.candidates[0]) if answers.candidates else "none",
         )
+
+
+def _kind(answer: Candidate) -> AnswerKind:
+    """The kind of an answer that a reader of spans gave."""
+    if answer.evidence is None and answer.text == "yes":
+        return "yes"
+    return "no" if answer.evidence is None and answer.text == "no" else "value"
 
 
 def _holding(facts: Sequence[Ranked], candidates: Sequence[Candidate]) -> tuple[Ranked, ...]:
