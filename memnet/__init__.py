@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         Alignment,
         Answer,
         Candidate,
+        Decision,
         Document,
         Evaluation,
         Evidence,
@@ -33,11 +34,10 @@ if TYPE_CHECKING:
         ReliabilityBin,
         SlotWeight,
         Source,
+        Statement,
         StoreInfo,
-        ToldStatement,
+        TellReport,
         VerifyReport,
-        WriteDecision,
-        WriteReport,
     )
 
 __version__ = "0.1.0"
@@ -47,6 +47,7 @@ __all__ = [
     "Answer",
     "Candidate",
     "Config",
+    "Decision",
     "DependencyError",
     "DeviceError",
     "Document",
@@ -66,13 +67,12 @@ __all__ = [
     "ReliabilityBin",
     "SlotWeight",
     "Source",
+    "Statement",
     "StoreBusyError",
     "StoreError",
     "StoreInfo",
-    "ToldStatement",
+    "TellReport",
     "VerifyReport",
-    "WriteDecision",
-    "WriteReport",
 ]
 
 # All others are values.

@@ -11,7 +11,7 @@ from typing import BinaryIO, Literal, Self, cast
 from pydantic import ValidationError
 
 from memnet.config import Config
-from memnet.device import find_device, holder
+from memnet.device import device_copier, find_device
 from memnet.documents.answers import TextAnswers
 from memnet.encoders import Encoder
 from memnet.errors import InputError, ModelError, StoreError
@@ -23,8 +23,7 @@ from memnet.learning import Learning
 from memnet.reader.loading import SPANS, LazyReader
 from memnet.registry import TEXT, Answerer, load_answerer, load_encoder
 from memnet.statements.parsing import subject_symbol
-from memnet.statements.usage import Usage
-from memnet.statements.writer import Write
+from memnet.statements.teller import UsageBuffer, tell
 from memnet.storage import MemoryStore, import_bundle, stored_fingerprint
 from memnet.types import (
     Answer,
@@ -32,10 +31,10 @@ from memnet.types import (
     Fact,
     IngestReport,
     Source,
+    Statement,
     StoreInfo,
-    ToldStatement,
+    TellReport,
     VerifyReport,
-    WriteReport,
 )
 
 _log = logging.getLogger("memnet")
@@ -64,7 +63,7 @@ class Engine(Learning):
         self._config = config
         self._store = store
         self._encoder = encoder
-        self._usage = Usage(store, config.write)
+        self._usage = UsageBuffer(store, config.tell)
         self._reader = LazyReader(reader, find_device(config.device), config.eight_bits)
         self._model = load_answerer(answerer, store, encoder, config, self._usage.add, self._reader)
 
@@ -111,7 +110,7 @@ class Engine(Learning):
             create=create,
             lock_seconds=config.lock_seconds,
             config=config.store,
-            hold=holder(find_device(config.device)),
+            to_device=device_copier(find_device(config.device)),
         )
         try:
             return cls(store, loaded, config, answerer, reader)
@@ -203,8 +202,8 @@ class Engine(Learning):
         )
         return run.run(_flat(inputs))
 
-    def write(self, text: str, *, namespace: str = "") -> WriteReport:
-        """Remember what is told, comparing each sentence with what was told before.
+    def tell(self, text: str, *, namespace: str = "") -> TellReport:
+        """Remember sentences, comparing each with earlier statements about its subject.
 
         A sentence is added, merged with one that says the same, or put in the place of one that it
         makes out of date, which stays as history. "Ann no longer lives in Paris" and "Ann left
@@ -219,28 +218,27 @@ class Engine(Learning):
             Each decision with its reason.
 
         Raises:
-            InputError: the text holds no words, is too long, or is to have forgotten what nobody
-                told.
+            InputError: the text holds no words, is too long, or asks to forget a statement that
+                is not stored.
             StoreBusyError: another writer is at work.
             StoreError: the store can't be written.
         """
-        check_text(text, "the text", self.config.limit.told)
+        check_text(text, "the text", self.config.limit.tell)
         check_text(namespace, "the namespace", self.config.limit.name)
         started = time.perf_counter()
-        run = Write(self._store, self._encoder.encode, self.config.write, text, namespace)
         self._usage.save()
-        decisions = run.run()
-        return WriteReport(
+        decisions = tell(self._store, self._encoder.encode, self.config.tell, text, namespace)
+        return TellReport(
             decisions=decisions,
             slots=self._store.counts().slots,
             elapsed_ms=(time.perf_counter() - started) * 1000,
         )
 
-    def history(self, name: str, *, namespace: str | None = None) -> tuple[ToldStatement, ...]:
-        """What was told about someone or something, in the order of telling, with its validity.
+    def history(self, name: str, *, namespace: str | None = None) -> tuple[Statement, ...]:
+        """The statements about someone or something, oldest first, with their validity.
 
         Args:
-            name: of whom it was told, in any case.
+            name: of their subject, in any case.
             namespace: to look in; None for all.
 
         Raises:
@@ -249,7 +247,7 @@ class Engine(Learning):
         check_text(name, "the name", self.config.limit.name)
         self._check_namespace(namespace)
         return tuple(
-            ToldStatement(
+            Statement(
                 id=slot.id,
                 source=slot.source,
                 text=slot.text,

@@ -169,7 +169,7 @@ def _filled(engine: Engine, path: Path) -> Engine:
         Fact(subject="Ann", relation="knows", object="Bo"),
     )
     engine.ingest(Document(id="a", text="Elsewhere."), namespace="x")
-    engine.write("Ann moved to Paris.")
+    engine.tell("Ann moved to Paris.")
     return engine
 
 
@@ -262,8 +262,8 @@ def test_an_answer_has_its_kind(toy_engine: Engine, saltmere: Engine) -> None:
         (lambda engine: engine.ingest(b"a.txt"), "an input is of type int; expected paths"),
         (lambda engine: engine.ingest(io.StringIO("a")), "gives str, expected bytes; open it in"),
         (lambda engine: engine.ingest("a", namespace=None), "the namespace is of type NoneType"),
-        (lambda engine: engine.write(None), "the text is of type NoneType, expected text"),
-        (lambda engine: engine.write("A.", namespace=None), "the namespace is of type NoneType"),
+        (lambda engine: engine.tell(None), "the text is of type NoneType, expected text"),
+        (lambda engine: engine.tell("A.", namespace=None), "the namespace is of type NoneType"),
         (lambda engine: engine.history(3), "the name is of type int, expected text"),
         (lambda engine: engine.forget(3), "a source id is of type int, expected text"),
         (lambda engine: engine.forget("a", namespace=None), "the namespace is of type NoneType"),

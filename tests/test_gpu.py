@@ -9,8 +9,7 @@ import pytest
 import torch
 
 from memnet import Config, Engine
-from memnet.device import find_device
-from memnet.device_vectors import DeviceVectors
+from memnet.device import DeviceVectors, find_device
 from memnet.encoders import MENTION, MiniLMEncoder
 from memnet.reader.loading import LazyReader
 from memnet.reader.packing import Passage
