@@ -4,7 +4,9 @@ import logging
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from functools import partial
 from types import TracebackType
 from typing import BinaryIO, Literal, Self, cast
 
@@ -21,13 +23,14 @@ from memnet.ingest.limits import check_text, check_type
 from memnet.ingest.pipeline import Ingest, Progress
 from memnet.learning import Learning
 from memnet.reader.loading import SPANS, LazyReader
-from memnet.registry import TEXT, Answerer, load_answerer, load_encoder
+from memnet.registry import TEXT, Answerer, Searcher, load_answerer, load_encoder
 from memnet.statements.parsing import subject_symbol
 from memnet.statements.teller import UsageBuffer, tell
 from memnet.storage import MemoryStore, import_bundle, stored_fingerprint
 from memnet.types import (
     Answer,
     Document,
+    Evidence,
     Fact,
     IngestReport,
     Source,
@@ -287,27 +290,48 @@ class Engine(Learning):
                 beyond its limit.
             ModelError: the model gives no numbers.
         """
-        limits = self.config.limit
-        check_text(question, "the question", limits.question)
-        if not question.strip():
-            raise InputError("the question is empty; ask something in plain words")
-        self._check_namespace(namespace)
-        top_k = self.config.hop.evidence if top_k is None else top_k
-        if not (
-            _is_count(top_k, limits.evidence) and (hops is None or _is_count(hops, limits.hops))
-        ):
-            raise InputError(
-                f"hops is {hops!r} and top_k is {top_k!r}; they must be at least 1, and at most "
-                f"{limits.hops} and {limits.evidence:,}"
-            )
-        try:
+        top_k = self._check_question(question, hops, top_k, namespace)
+        with _model_errors():
             return self._model.ask(question, hops, top_k, namespace)
-        except ValidationError as error:
-            field = ".".join(map(str, error.errors()[0]["loc"]))
+
+    def ask_many(
+        self,
+        questions: Iterable[str],
+        *,
+        hops: int | None = None,
+        top_k: int | None = None,
+        namespace: str | None = None,
+    ) -> Iterator[Answer]:
+        """Answer questions in their order, on as many threads as the settings allow cores.
+
+        Arguments and errors are those of ``ask``; an error is raised at its question's turn.
+        """
+        ask = partial(self.ask, hops=hops, top_k=top_k, namespace=namespace)
+        with ThreadPoolExecutor(self._config.cores()) as pool:
+            yield from pool.map(ask, questions)
+
+    def search(
+        self,
+        query: str,
+        top_k: int | None = None,
+        *,
+        hops: int | None = None,
+        namespace: str | None = None,
+    ) -> tuple[Evidence, ...]:
+        """Find evidence for a query, best first, without reading an answer in it.
+
+        Arguments and errors are those of ``ask``.
+
+        Raises:
+            ModelError: the answerer can't search, as those of stories and of trained facts.
+        """
+        top_k = self._check_question(query, hops, top_k, namespace)
+        if not isinstance(self._model, Searcher):
             raise ModelError(
-                f"the model gives an answer that can't be right ({field}: "
-                f"{error.errors()[0]['msg']}); train it again"
-            ) from error
+                "the answerer of this memory can't search; open it with the answerer 'text'"
+            )
+        with _model_errors():
+            return self._model.search(query, hops, top_k, namespace)
 
     def forget(self, *source_ids: str, namespace: str = "") -> int:
         """Remove documents and fact files, with all that was made from them.
@@ -479,9 +503,41 @@ class Engine(Learning):
             for names in zip(source_ids, paths, strict=True)
         ]
 
+    def _check_question(
+        self, question: str, hops: int | None, top_k: int | None, namespace: str | None
+    ) -> int:
+        """Check what is asked, and give the number of pieces of evidence to return."""
+        limits = self._config.limit
+        check_text(question, "the question", limits.question)
+        if not question.strip():
+            raise InputError("the question is empty; ask something in plain words")
+        self._check_namespace(namespace)
+        top_k = self._config.hop.evidence if top_k is None else top_k
+        if not (
+            _is_count(top_k, limits.evidence) and (hops is None or _is_count(hops, limits.hops))
+        ):
+            raise InputError(
+                f"hops is {hops!r} and top_k is {top_k!r}; they must be at least 1, and at most "
+                f"{limits.hops} and {limits.evidence:,}"
+            )
+        return top_k
+
     def _check_namespace(self, namespace: str | None) -> None:
         if namespace is not None:
             check_text(namespace, "the namespace", self.config.limit.name)
+
+
+@contextmanager
+def _model_errors() -> Iterator[None]:
+    """Turn numbers that no result may hold, such as NaN, into an error of the model."""
+    try:
+        yield
+    except ValidationError as error:
+        field = ".".join(map(str, error.errors()[0]["loc"]))
+        raise ModelError(
+            f"the model gives an answer that can't be right ({field}: "
+            f"{error.errors()[0]['msg']}); train it again"
+        ) from error
 
 
 def _is_count(value: object, most: int) -> bool:

@@ -20,7 +20,7 @@ from memnet.reader.passages import Ranked, evidence_of
 from memnet.reader.sentences import read_sentences
 from memnet.storage import MemoryStore
 from memnet.text.names import normalise
-from memnet.types import Answer, AnswerKind, Candidate
+from memnet.types import Answer, AnswerKind, Candidate, Evidence
 
 
 class Judged(NamedTuple):
@@ -100,6 +100,14 @@ class TextAnswers:
             model=self._name,
             elapsed_ms=(time.perf_counter() - started) * 1000,
         )
+
+    def search(
+        self, query: str, hops: int | None, top_k: int, namespace: str | None
+    ) -> tuple[Evidence, ...]:
+        """What the hops find, best first, without a reader; arguments as for ``ask``."""
+        with self._store.reading():
+            _, ranked = self._found(query, hops, top_k, namespace)
+        return tuple(evidence_of(item.slot, item.score, item.hop) for item in ranked[:top_k])
 
     def judged(self, question: str) -> Judged:
         """What is answered to a question, and by which signals: to learn confidence from."""
