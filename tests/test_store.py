@@ -470,7 +470,7 @@ def test_a_store_of_an_older_schema_is_brought_up_to_date(tmp_path: Path) -> Non
     store.end([1, added], 6.0)
     assert store.search_symbolic(["light"], 5) == {"light": [1]}
     assert store.verify() == []
-    assert store.counts() == (2, 1, 0, 1, 3, 1)
+    assert store.counts() == (2, 1, 0, 1, 3, 1, 2)
     assert store.delete(["a"]) == 1
     assert store.verify() == []
     store.close()

@@ -136,6 +136,7 @@ class FactAnswers:
     ) -> Answer:
         return Answer(
             question=question,
+            kind="facts" if candidates else "none",
             answer=candidates[0].text if candidates else None,
             confidence=None,
             abstained=not candidates,

@@ -2,7 +2,7 @@
 
 import os
 import stat
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +20,10 @@ from memnet.storage.slots import (
     Symbols,
 )
 from memnet.storage.tables.row_values import lacking
+from memnet.types import Source
+
+_PAGE = 1000
+"""Sources that are read together."""
 
 
 class ReadableStore(IndexedStore):
@@ -201,6 +205,26 @@ class ReadableStore(IndexedStore):
     def namespaces(self, names: Iterable[str]) -> dict[str, list[str]]:
         """For those of the names that are sources, the namespaces in which they are, in order."""
         return self._records.namespaces(names)
+
+    def sources(self, namespace: str | None = None) -> Iterator[Source]:
+        """All sources in the order in which they first came; None for those of all namespaces.
+
+        They are read page by page: those that come or go meanwhile may be among them or not.
+        """
+        after = 0
+        while page := self._records.sources(after, _PAGE, namespace):
+            yield from (source for _, source in page)
+            after = page[-1][0]
+
+    def source(self, name: str, namespace: str = "") -> tuple[Source, str] | None:
+        """A source with its text, as far as its slots hold it; None if it is not stored.
+
+        Where the slots leave a gap, as at the headings of Markdown, the text has as many line
+        breaks, so that ``text[slot.start:slot.end] == slot.text``.
+        """
+        with self.reading():
+            found = self._records.sources(0, 1, namespace, name)
+            return (found[0][1], self._records.source_text(found[0][0])) if found else None
 
     def counts(self) -> StoreCounts:
         """How much is stored."""

@@ -50,6 +50,7 @@ class StoryAnswers:
         abstained = not story or bool(answer.unknown) or not text
         return Answer(
             question=question,
+            kind="none" if abstained else "story",
             answer=None if abstained else text,
             confidence=None,
             abstained=abstained,
