@@ -3,8 +3,10 @@
 import logging
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from functools import partial
 from types import TracebackType
 from typing import BinaryIO, Literal, Self, cast
 
@@ -20,15 +22,17 @@ from memnet.ingest.inputs import Input, check_text, check_type
 from memnet.ingest.pipeline import Ingest, Progress
 from memnet.learning import Learning
 from memnet.reader.loading import SPANS, LazyReader
-from memnet.registry import TEXT, Answerer, load_answerer, load_encoder
+from memnet.registry import TEXT, Answerer, Searcher, load_answerer, load_encoder
 from memnet.statements.parsing import subject_symbol
 from memnet.statements.teller import UsageBuffer, tell
-from memnet.storage import MemoryStore, import_bundle, stored_fingerprint
+from memnet.storage import MemoryStore, Scope, import_bundle, stored_fingerprint
 from memnet.types import (
     Answer,
     Document,
+    Evidence,
     Fact,
     IngestReport,
+    Source,
     Statement,
     StoreInfo,
     TellReport,
@@ -285,27 +289,48 @@ class Engine(Learning):
                 beyond its limit.
             ModelError: the model gives no numbers.
         """
-        limits = self.config.limit
-        check_text(question, "the question", limits.question)
-        if not question.strip():
-            raise InputError("the question is empty; ask something in plain words")
-        self._check_namespace(namespace)
-        top_k = self.config.hop.evidence if top_k is None else top_k
-        if not (
-            _is_count(top_k, limits.evidence) and (hops is None or _is_count(hops, limits.hops))
-        ):
-            raise InputError(
-                f"hops is {hops!r} and top_k is {top_k!r}; they must be at least 1, and at most "
-                f"{limits.hops} and {limits.evidence:,}"
-            )
-        try:
-            return self._model.ask(question, hops, top_k, namespace)
-        except ValidationError as error:
-            field = ".".join(map(str, error.errors()[0]["loc"]))
+        top_k = self._check_question(question, hops, top_k, namespace)
+        with _model_errors():
+            return self._model.ask(question, hops, top_k, Scope(namespace))
+
+    def ask_many(
+        self,
+        questions: Iterable[str],
+        *,
+        hops: int | None = None,
+        top_k: int | None = None,
+        namespace: str | None = None,
+    ) -> Iterator[Answer]:
+        """Answer questions in their order, on as many threads as the settings allow cores.
+
+        Arguments and errors are those of ``ask``; an error is raised at its question's turn.
+        """
+        ask = partial(self.ask, hops=hops, top_k=top_k, namespace=namespace)
+        with ThreadPoolExecutor(self._config.cores()) as pool:
+            yield from pool.map(ask, questions)
+
+    def search(
+        self,
+        query: str,
+        top_k: int | None = None,
+        *,
+        hops: int | None = None,
+        namespace: str | None = None,
+    ) -> tuple[Evidence, ...]:
+        """Find evidence for a query, best first, without reading an answer in it.
+
+        Arguments and errors are those of ``ask``.
+
+        Raises:
+            ModelError: the answerer can't search, as those of stories and of trained facts.
+        """
+        top_k = self._check_question(query, hops, top_k, namespace)
+        if not isinstance(self._model, Searcher):
             raise ModelError(
-                f"the model gives an answer that can't be right ({field}: "
-                f"{error.errors()[0]['msg']}); train it again"
-            ) from error
+                "the answerer of this memory can't search; open it with the answerer 'text'"
+            )
+        with _model_errors():
+            return self._model.search(query, hops, top_k, Scope(namespace))
 
     def forget(self, *source_ids: str, namespace: str = "") -> int:
         """Remove documents and fact files, with all that was made from them.
@@ -322,20 +347,15 @@ class Engine(Learning):
             InputError: an id is not in that namespace; nothing is removed then.
             StoreBusyError: another writer is at work.
         """
-        check_text(namespace, "the namespace", self.config.limit.name)
-        for given in source_ids:
-            check_type(given, "a source id")
         with self._store.writing():
-            paths = [os.path.abspath(given) for given in source_ids]
-            known = self._store.namespaces([*source_ids, *paths])
-            names: list[str] = []
-            for given, path in zip(source_ids, paths, strict=True):
-                here = [name for name in (given, path) if namespace in known.get(name, ())]
-                if not here:
+            stored = self._stored_names(source_ids, namespace)
+            for given, name in zip(source_ids, stored, strict=True):
+                if name is None:
+                    path = os.path.abspath(given)
+                    known = self._store.namespaces([given, path])
                     elsewhere = known.get(given) or known.get(path) or []
                     raise InputError(_not_stored(given, namespace, elsewhere))
-                names.append(here[0])
-            return self._store.delete(names, namespace)
+            return self._store.delete([name for name in stored if name is not None], namespace)
 
     def export_bundle(self, path: str | os.PathLike[str]) -> int:
         """Write the memory as one file, from which ``import_bundle`` makes it again anywhere.
@@ -355,6 +375,62 @@ class Engine(Learning):
         with suppress(StoreError, OSError):
             self._usage.save(wait=0)
         return self._store.export(path)
+
+    def sources(self, namespace: str | None = None) -> Iterator[Source]:
+        """What is stored, in the order in which it first came.
+
+        Args:
+            namespace: to look in; None for all.
+
+        Raises:
+            StoreError: the store can't be read.
+        """
+        self._check_namespace(namespace)
+        return self._store.sources(namespace)
+
+    def get(self, source_id: str, namespace: str = "") -> Document | None:
+        """A stored source as a document that can be ingested again; None if it is not stored.
+
+        Its text is what the slots hold, with line breaks where they leave something out, such as
+        the headings of Markdown: offsets of evidence count in it.
+
+        Args:
+            source_id: as evidence cites it; a path may be relative to the current folder.
+            namespace: to look in.
+
+        Raises:
+            InputError: an argument is no text or too long.
+            StoreError: the store can't be read.
+        """
+        with self._store.reading():
+            name = self._stored_names([source_id], namespace)[0]
+            found = None if name is None else self._store.source(name, namespace)
+        if found is None:
+            return None
+        source, text = found
+        return Document(id=source.id, text=text, title=source.title, metadata=source.metadata)
+
+    def __contains__(self, source_id: object) -> bool:
+        """Whether a source is stored in the default namespace."""
+        return isinstance(source_id, str) and self._stored_names([source_id], "")[0] is not None
+
+    def __len__(self) -> int:
+        """Number of slots."""
+        return self._store.counts().slots
+
+    def __bool__(self) -> bool:
+        """True: an empty memory is a memory, too."""
+        return True
+
+    def __repr__(self) -> str:
+        try:
+            counts = self._store.counts()
+        except StoreError as error:
+            return f"<memnet.Engine: {error}>"
+        return (
+            f"<memnet.Engine {str(self._store.path)!r}: {counts.sources:,} sources, "
+            f"{counts.slots:,} slots>"
+        )
 
     def info(self) -> StoreInfo:
         """What the store holds."""
@@ -414,9 +490,53 @@ class Engine(Learning):
         loaded = load_encoder(encoder, Config())
         import_bundle(bundle, path, fingerprint=loaded.fingerprint, dimension=loaded.dimension)
 
+    def _stored_names(self, source_ids: Sequence[str], namespace: str) -> list[str | None]:
+        """For each source id, or path relative to the current folder, the id that is stored."""
+        check_text(namespace, "the namespace", self.config.limit.name)
+        for given in source_ids:
+            check_type(given, "a source id")
+        paths = [os.path.abspath(given) for given in source_ids]
+        known = self._store.namespaces([*source_ids, *paths])
+        return [
+            next((name for name in names if namespace in known.get(name, ())), None)
+            for names in zip(source_ids, paths, strict=True)
+        ]
+
+    def _check_question(
+        self, question: str, hops: int | None, top_k: int | None, namespace: str | None
+    ) -> int:
+        """Check what is asked, and give the number of pieces of evidence to return."""
+        limits = self._config.limit
+        check_text(question, "the question", limits.question)
+        if not question.strip():
+            raise InputError("the question is empty; ask something in plain words")
+        self._check_namespace(namespace)
+        top_k = self._config.hop.evidence if top_k is None else top_k
+        if not (
+            _is_count(top_k, limits.evidence) and (hops is None or _is_count(hops, limits.hops))
+        ):
+            raise InputError(
+                f"hops is {hops!r} and top_k is {top_k!r}; they must be at least 1, and at most "
+                f"{limits.hops} and {limits.evidence:,}"
+            )
+        return top_k
+
     def _check_namespace(self, namespace: str | None) -> None:
         if namespace is not None:
             check_text(namespace, "the namespace", self.config.limit.name)
+
+
+@contextmanager
+def _model_errors() -> Iterator[None]:
+    """Turn numbers that no result may hold, such as NaN, into an error of the model."""
+    try:
+        yield
+    except ValidationError as error:
+        field = ".".join(map(str, error.errors()[0]["loc"]))
+        raise ModelError(
+            f"the model gives an answer that can't be right ({field}: "
+            f"{error.errors()[0]['msg']}); train it again"
+        ) from error
 
 
 def _is_count(value: object, most: int) -> bool:

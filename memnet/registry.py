@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from memnet.checkpoints.files import MODEL, SHIPPED, load_checkpoint
 from memnet.config import Config, HopConfig
@@ -15,8 +15,8 @@ from memnet.encoders import Encoder, MiniLMEncoder
 from memnet.encoders.hub import SentenceTransformersEncoder, stored_encoder_name
 from memnet.errors import ModelError
 from memnet.reader.loading import LazyReader
-from memnet.storage import MemoryStore
-from memnet.types import Answer
+from memnet.storage import MemoryStore, Scope
+from memnet.types import Answer, Evidence
 
 if TYPE_CHECKING:
     from memnet.facts.model import AnswerRule, FactModel
@@ -32,8 +32,19 @@ _STORY, _FACTS = "story", "facts"
 class Answerer(Protocol):
     """What answers questions about a memory."""
 
-    def ask(self, question: str, hops: int | None, top_k: int, namespace: str | None) -> Answer:
+    def ask(self, question: str, hops: int | None, top_k: int, scope: Scope) -> Answer:
         """Answer a question; arguments as for ``Engine.ask``."""
+        ...
+
+
+@runtime_checkable
+class Searcher(Protocol):
+    """An answerer that gives evidence alone, too."""
+
+    def search(
+        self, query: str, hops: int | None, top_k: int, scope: Scope
+    ) -> tuple[Evidence, ...]:
+        """Evidence for a query, best first; arguments as for ``Engine.search``."""
         ...
 
 

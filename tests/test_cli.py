@@ -14,8 +14,8 @@ from memnet.cli.main import memnet as group
 from tests.conftest import EXAMPLES
 
 ANSWER_FIELDS = {
-    "question", "answer", "confidence", "abstained", "candidates", "evidence", "hops", "model",
-    "alignments", "unknown_words", "unseen_relations", "elapsed_ms",
+    "question", "kind", "answer", "confidence", "abstained", "candidates", "evidence", "hops",
+    "model", "alignments", "unknown_words", "unseen_relations", "elapsed_ms",
 }  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from memnet.storage.bundle.restore import import_bundle, stored_fingerprint
 from memnet.storage.opened_store import DATABASE
+from memnet.storage.scope import EVERYWHERE, Scope
 from memnet.storage.slots import (
     Hits,
     Keys,
@@ -17,6 +18,7 @@ from memnet.storage.store import Encode, MemoryStore
 
 __all__ = [
     "DATABASE",
+    "EVERYWHERE",
     "Encode",
     "Hits",
     "Keys",
@@ -24,6 +26,7 @@ __all__ = [
     "NewSlot",
     "NewSource",
     "PutCounts",
+    "Scope",
     "Slot",
     "SourceState",
     "StoreCounts",
