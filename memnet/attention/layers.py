@@ -7,7 +7,7 @@ from memnet.attention.functional import Attended, attend, scaled_dot_product_sco
 
 
 class FixedAttention(nn.Module):
-    """Learned queries read a memory, and what they read is joined to one vector.
+    """Learned queries read a memory; what they read is concatenated.
 
     Source: Lin et al. 2017, section 2.1 (several queries); Yang et al. 2016, equation 6 (one query,
     there called the context vector). The score is the scaled dot product.
@@ -32,14 +32,14 @@ class FixedAttention(nn.Module):
             mask: bool, broadcastable to [..., Q, K]; True where a slot may be attended to.
 
         Returns:
-            What the queries read, one after the other [..., Q * V], and their weights [..., Q, K].
+            The concatenated reads [..., Q * V] and the weights [..., Q, K].
         """
         read, weights = attend(scaled_dot_product_score(self.queries, keys), values, mask)
         return Attended(read.flatten(-2), weights)
 
 
 class MultiHeadAttention(nn.Module):
-    """Several attentions side by side, each on its own projection of queries, keys and values.
+    """Attention heads, each on its own projection of queries, keys and values.
 
     Source: Vaswani et al. 2017, section 3.2.2.
     """
@@ -71,16 +71,15 @@ class MultiHeadAttention(nn.Module):
         mask: Tensor | None = None,
         bias: Tensor | None = None,
     ) -> Attended:
-        """Attend with every head and join what the heads read.
+        """Attend with every head.
 
         Args:
             query: [B, Q, D] float.
             keys: [B, K, D] float.
             values: [B, K, D] float.
             mask: bool, broadcastable to [B, Q, K]; True where a slot may be attended to.
-            bias: float, broadcastable to [B, H, Q, K]; added to the scores, so that a head can
-                prefer slots for what the keys don't hold, such as their distance (Press et al.
-                2022, section 3).
+            bias: float, broadcastable to [B, H, Q, K]; added to the scores, such as for the
+                distance of slots (Press et al. 2022, section 3).
 
         Returns:
             The read [B, Q, D] and the weights of each head [B, H, Q, K].
@@ -122,7 +121,7 @@ class TransformerLayer(nn.Module):
             heads: H, number of attention heads.
             inner: width of the hidden layer of the token-wise network.
             epsilon: added to the variance in both layer norms.
-            dropout: share of what attention and network give that training leaves out.
+            dropout: probability of zeroing the outputs of attention and network in training.
         """
         super().__init__()
         self.attention = MultiHeadAttention(width, heads)
@@ -145,11 +144,11 @@ class TransformerLayer(nn.Module):
         return self.update(tokens, self.attention(tokens, tokens, tokens, mask).read)
 
     def update(self, tokens: Tensor, read: Tensor) -> Tensor:
-        """What tokens become once they have read.
+        """Residuals, norms and the token-wise network, after attention.
 
         Args:
             tokens: [B, T, D] float.
-            read: [B, T, D] float, what each of them read.
+            read: [B, T, D] float, the attention's output.
 
         Returns:
             [B, T, D] float.
@@ -209,7 +208,7 @@ class HopLayer(nn.Module):
 
 
 class MultiLayerAttention(nn.Module):
-    """Hops over one memory: what a layer reads decides what the next one looks for.
+    """Hops over one memory: the read of a layer updates the query of the next.
 
     Source: Sukhbaatar et al. 2015, section 2.2 (layers, and their layer-wise weight sharing).
     """
