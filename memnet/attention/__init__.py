@@ -23,31 +23,21 @@ if TYPE_CHECKING:
     from memnet.nn.attention import AdditiveScore, MultiplicativeScore, attend_selected, kept_mass
 
 _HOMES = {
-    **dict.fromkeys(
-        (
-            "Attended",
-            "attend",
-            "cosine_score",
-            "dot_product_score",
-            "masked_softmax",
-            "scaled_dot_product_score",
-        ),
-        "memnet.attention.functional",
-    ),
-    **dict.fromkeys(
-        (
-            "FixedAttention",
-            "MultiHeadAttention",
-            "MultiLayerAttention",
-            "TransformerEncoder",
-            "TransformerLayer",
-        ),
-        "memnet.attention.layers",
-    ),
-    **dict.fromkeys(
-        ("AdditiveScore", "MultiplicativeScore", "attend_selected", "kept_mass"),
-        "memnet.nn.attention",
-    ),
+    "AdditiveScore": "memnet.nn.attention",
+    "Attended": "memnet.attention.functional",
+    "FixedAttention": "memnet.attention.layers",
+    "MultiHeadAttention": "memnet.attention.layers",
+    "MultiLayerAttention": "memnet.attention.layers",
+    "MultiplicativeScore": "memnet.nn.attention",
+    "TransformerEncoder": "memnet.attention.layers",
+    "TransformerLayer": "memnet.attention.layers",
+    "attend": "memnet.attention.functional",
+    "attend_selected": "memnet.nn.attention",
+    "cosine_score": "memnet.attention.functional",
+    "dot_product_score": "memnet.attention.functional",
+    "kept_mass": "memnet.nn.attention",
+    "masked_softmax": "memnet.attention.functional",
+    "scaled_dot_product_score": "memnet.attention.functional",
 }
 
 __all__ = [

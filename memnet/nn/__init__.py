@@ -15,20 +15,15 @@ if TYPE_CHECKING:
     )
 
 _HOMES = {
-    **dict.fromkeys(
-        ("AdditiveScore", "MultiplicativeScore", "attend_selected", "kept_mass"),
-        "memnet.nn.attention",
-    ),
-    **dict.fromkeys(
-        (
-            "ComputerState",
-            "DifferentiableMemory",
-            "DifferentiableNeuralComputer",
-            "Interface",
-            "MemoryState",
-        ),
-        "memnet.nn.dnc",
-    ),
+    "AdditiveScore": "memnet.nn.attention",
+    "ComputerState": "memnet.nn.dnc",
+    "DifferentiableMemory": "memnet.nn.dnc",
+    "DifferentiableNeuralComputer": "memnet.nn.dnc",
+    "Interface": "memnet.nn.dnc",
+    "MemoryState": "memnet.nn.dnc",
+    "MultiplicativeScore": "memnet.nn.attention",
+    "attend_selected": "memnet.nn.attention",
+    "kept_mass": "memnet.nn.attention",
 }
 
 __all__ = [
