@@ -112,7 +112,7 @@ def load_model(
 
         return story_model_of(folder, arrays, description)
     if kind == _FACTS:
-        from memnet.facts.checkpoint import fact_model_of
+        from memnet.facts.model import fact_model_of
 
         return fact_model_of(folder, arrays, description)
     raise ModelError(
