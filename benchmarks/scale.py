@@ -128,7 +128,7 @@ def build(scratch: Path, name: str, rows: Vectors, queries: Vectors) -> dict[str
         "build_seconds": time.perf_counter() - began,
         "build_processor_seconds": time.process_time() - before,
         "recall_at_build": index.details()["recall"],
-        "reread": index.view.saved.reread,
+        "rerank": index.view.saved.rerank,
         "file_bytes": path.stat().st_size,
         "peak_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
     }
@@ -220,7 +220,7 @@ def raw_faiss(index: VectorIndex, rows: Vectors) -> Callable[[Vectors, int], NDA
     if codes is None:
         return lambda query, limit: flat.search(query[None], limit)[1][0]
     refined = faiss.IndexRefine(codes._index, flat)
-    refined.k_factor = index.view.saved.reread / 10
+    refined.k_factor = index.view.saved.rerank / 10
 
     def search(query: Vectors, limit: int) -> NDArray[np.int64]:
         found: NDArray[np.int64] = refined.search(query[None], limit)[1][0]
@@ -275,7 +275,7 @@ def tries(rows: Vectors, queries: Vectors, exact: NDArray[np.int64]) -> dict[str
         results[kind] = {
             "build_processor_seconds": time.process_time() - before,
             "bytes_per_vector": index.sa_code_size() if hasattr(index, "sa_code_size") else None,
-            "reread": {},
+            "rerank": {},
         }
         for depth in depths:
             found, seconds = [], []
@@ -285,7 +285,7 @@ def tries(rows: Vectors, queries: Vectors, exact: NDArray[np.int64]) -> dict[str
                 order = np.argsort(-np.einsum("kd,d->k", rows[places], query))[:10]
                 seconds.append(time.thread_time() - began)
                 found.append(places[order])
-            results[kind]["reread"][str(depth)] = {
+            results[kind]["rerank"][str(depth)] = {
                 "recall@10": recall(found, exact, 10),
                 "processor_ms": 1000 * statistics.median(seconds),
             }

@@ -21,54 +21,51 @@ class WindowConfig(Settings):
 
 
 class IndexConfig(Settings):
-    """What the vector index is made of, and how far a search in it looks.
+    """Kind of the vector index, and how far a search in it looks.
 
-    Chosen by measuring (docs/decisions/012-index-kinds.md).
+    Measured in docs/decisions/012-index-kinds.md.
     """
 
-    kind: Literal["auto", "flat", "codes"] = "auto"
-    """What a file becomes when it is written: flat, where every vector is compared exactly; codes,
-    where four-bit codes of all are compared and the best of them exactly; auto chooses by size."""
-    exact_up_to: int = Field(default=75_000, ge=0)
-    """Vectors up to which auto stays flat. So many take 5 ms on one core; codes of a million
-    take less."""
-    fewest_coded: int = Field(default=64, ge=16)
-    """Fewer are flat in any case: a code book has 16 entries to learn."""
-    trained_on: int = Field(default=50_000, ge=64)
-    """Vectors that the code book is learned from, in about 2 s."""
-    reread: int = Field(default=200, ge=1)
-    """Least number of vectors compared exactly after their codes: of a million passages they hold
-    99.9 % of the ten nearest, 50 hold 96.7 %."""
-    recall: float = Field(default=0.99, ge=0, le=1)
-    """Twice as many, and again, are compared until so much of the ten nearest is found when the
-    codes are made."""
-    most_reread: int = Field(default=3200, ge=1)
-    """But no more, or reading the vectors would take longer than comparing the codes."""
-    reread_per_hit: int = Field(default=4, ge=1)
-    """The same, for each hit wanted."""
-    exact_on_device: int = Field(default=4_000_000, ge=0)
-    """Vectors up to which auto compares every one on a GPU, whether they have codes or not: 6 GB,
-    which the memory of one gives 2 to 20 ms to read."""
-    gathered: int = Field(default=5_000, ge=0)
-    """A search among so few of the vectors compares just these, in about 5 ms."""
-    measured: int = Field(default=200, ge=1)
-    """Queries over which the recall of codes is measured when they are made: 2,000 neighbours, so
-    that 98 % is known within 0.6."""
+    kind: Literal["auto", "flat", "pq"] = "auto"
+    """Of the next file: flat compares every vector exactly; pq compares four-bit codes of all
+    (product quantisation) and reranks the best exactly; auto chooses by size."""
+    max_flat: int = Field(default=75_000, ge=0)
+    """Vectors up to which auto is flat: 5 ms on one core, more than the codes of a million take."""
+    min_pq: int = Field(default=64, ge=16)
+    """Fewer vectors are flat in any case: a codebook has 16 entries to learn."""
+    training_size: int = Field(default=50_000, ge=64)
+    """Vectors that the codebook is learned from, in about 2 s."""
+    rerank: int = Field(default=200, ge=1)
+    """Least number of candidates that pq reranks: of a million passages 200 hold 99.9 % of the ten
+    nearest, 50 hold 96.7 %."""
+    rerank_per_hit: int = Field(default=4, ge=1)
+    """Candidates that pq reranks for each hit wanted, if that is more."""
+    target_recall: float = Field(default=0.99, ge=0, le=1)
+    """``rerank`` is doubled when a file is built until recall@10 is so high."""
+    max_rerank: int = Field(default=3200, ge=1)
+    """But not beyond this, or reading the vectors would take longer than comparing the codes."""
+    recall_queries: int = Field(default=200, ge=1)
+    """Queries that measure it: with 2,000 neighbours 98 % is known within 0.6."""
+    max_flat_on_device: int = Field(default=4_000_000, ge=0)
+    """Vectors up to which auto compares every one on a GPU, whatever the file: 6 GB, which its
+    memory reads in 2 to 20 ms."""
+    max_gather: int = Field(default=5_000, ge=0)
+    """A search restricted to so few vectors compares just these, in about 5 ms."""
 
 
 class StoreConfig(Settings):
-    """When the store saves what it could make anew."""
+    """What the store caches, and when it saves its vector index."""
 
     unsaved_share: float = Field(default=1 / 16, gt=0)
-    """The index file is written again once it lacks so many changes, as a share of the vectors in
-    it. A changed slot then costs the writing of 16 at most, and opening a store the reading of a
-    sixteenth of its vectors from the rows."""
-    longest_postings: int = Field(default=5_000, ge=0)
-    """A search for a word that more slots hold is left to the text search of the database, which
-    remembers nothing. Questions pass over such words where they have others."""
-    remembered_postings: int = Field(default=1_000_000, ge=0)
-    """Slots of words, 16 bytes each, that are kept in memory until the next commit, in the order in
-    which words were looked up. Those of all words of 17,691 passages are so many."""
+    """The index file is written again once it lacks so many changes, as a share of its vectors. A
+    changed slot then costs writing 16 at most, and opening a store reading a sixteenth of its
+    vectors from the rows."""
+    max_postings: int = Field(default=5_000, ge=0)
+    """A word in more slots is left to the database's text search, which caches nothing. Questions
+    skip such words where they have others."""
+    cached_postings: int = Field(default=1_000_000, ge=0)
+    """Postings, 16 bytes each, that are cached until the next commit, least recently used words
+    dropped first. All words of 17,691 passages have so many."""
     index: IndexConfig = IndexConfig()
 
 
@@ -89,8 +86,8 @@ class LimitConfig(Settings):
     question: int = Field(default=2_000, ge=1)
     """Characters: 300 words, more than anyone asks at once. What a question may cost grows with
     its length times the names in it."""
-    told: int = Field(default=100_000, ge=1)
-    """Characters that are told at once: they are one transaction, which keeps others waiting."""
+    tell: int = Field(default=100_000, ge=1)
+    """Characters of a text for ``tell``: it is one transaction, which keeps others waiting."""
     hops: int = Field(default=100, ge=1)
     """Reads that a question may ask for. Each keeps a record of what it attended to."""
     evidence: int = Field(default=10_000, ge=1)
@@ -171,8 +168,8 @@ class AnswerConfig(Settings):
     """Cosine of question and relation words below which a fact is not an answer."""
 
 
-class WriteConfig(Settings):
-    """What becomes of something told.
+class TellConfig(Settings):
+    """How ``tell`` compares statements, and how many it keeps.
 
     The floor was chosen on 68 pairs of statements "X is ...", where likeness has to decide, and
     tried on others (docs/decisions/006-writing.md).
@@ -190,11 +187,11 @@ class WriteConfig(Settings):
     clock_skew: float = Field(default=3600.0, ge=0)
     """Seconds by which the latest time in the store may lie ahead of the clock and still be taken
     as now. Clocks that are set by network differ by less than a second, one that missed the end of
-    summer time by an hour; what is further ahead was told by a clock that was wrong."""
+    summer time by an hour; what is further ahead comes from a wrong clock."""
     capacity: int | None = Field(default=None, ge=1)
-    """Most told statements to keep, those valid no longer among them; None for no limit."""
+    """Most statements to keep, those valid no longer among them; None for no limit."""
     usage_half_life: float = Field(default=30 * 86_400.0, gt=0)
-    """Seconds in which the usage of a told statement halves. A month: what a question used then
+    """Seconds in which the usage of a statement halves. A month: what a question used then
     counts half as much as what one uses now."""
 
 
@@ -223,7 +220,7 @@ class Config(Settings):
     store: StoreConfig = StoreConfig()
     hop: HopConfig = HopConfig()
     answer: AnswerConfig = AnswerConfig()
-    write: WriteConfig = WriteConfig()
+    tell: TellConfig = TellConfig()
     story: StoryConfig = StoryConfig()
     facts: FactConfig = FactConfig()
     threads: int = Field(default=0, ge=0)

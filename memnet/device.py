@@ -7,19 +7,17 @@ import logging
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memnet.errors import DeviceError
 
-if TYPE_CHECKING:
-    from memnet.device_vectors import DeviceVectors
-
 CPU = "cpu"
 _DRIVERS = ("/dev/nvidiactl", "/dev/nvmap", "/dev/kfd", "/dev/dxg")
-"""One of these is there on Linux where a GPU has a driver."""
+"""One of these exists on Linux where a GPU has a driver."""
+_BLOCK = 65_536
+"""Vectors that are copied together: 100 MB."""
 _log = logging.getLogger("memnet")
 
 
@@ -36,16 +34,16 @@ def find_device(wanted: str) -> str:
         return CPU
     import torch
 
-    there = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    count = torch.cuda.device_count() if torch.cuda.is_available() else 0
     if wanted == "auto":
-        return "cuda:0" if there else CPU
+        return "cuda:0" if count else CPU
     kind, _, number = wanted.partition(":")
     if kind != "cuda" or not (wanted == kind or number.isdecimal()):
         raise DeviceError(f"there is no device {wanted!r}; expected auto, cpu, cuda or cuda:N")
-    if int(number or 0) < there:
+    if int(number or 0) < count:
         return f"cuda:{int(number or 0)}"
     if torch.cuda.is_available():
-        found, advice = f"torch sees {there} of them", "give a lower number"
+        found, advice = f"torch sees {count} of them", "give a lower number"
     elif torch.version.cuda or torch.version.hip:
         found, advice = "torch sees none", "look at the driver with nvidia-smi"
     else:
@@ -63,22 +61,65 @@ def _may_have_gpu() -> bool:
     return sys.platform != "darwin"
 
 
-def holder(device: str) -> "Callable[[NDArray[np.float32]], DeviceVectors | None] | None":
-    """What copies vectors [N, D] float32 to a device; None for the processor, where FAISS is.
+class DeviceVectors:
+    """Vectors in the memory of a device, all of them compared there."""
 
-    It gives None, and a warning, where the device has no room for them.
-    """
+    def __init__(self, vectors: NDArray[np.float32], device: str) -> None:
+        """Copy vectors [N, D] float32 to a device.
 
-    def hold(rows: NDArray[np.float32]) -> "DeviceVectors | None":
+        Raises:
+            torch.OutOfMemoryError: it has no room for them.
+        """
         import torch
 
-        from memnet.device_vectors import DeviceVectors
+        self._vectors = torch.empty(vectors.shape, dtype=torch.float32, device=device)
+        for start in range(0, len(vectors), _BLOCK):
+            # Copied first: torch refuses memory that can't be written, as that of a mapped file.
+            block = torch.from_numpy(np.array(vectors[start : start + _BLOCK], np.float32))
+            self._vectors[start : start + len(block)] = block.to(device)
+
+    def nearest(
+        self, query: NDArray[np.float32], limit: int, allowed: NDArray[np.bool_] | None
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """The vectors with the largest inner product with a query.
+
+        Args:
+            query: [D] float32.
+            limit: most to find.
+            allowed: [N] bool; None for all.
+
+        Returns:
+            Their rows [K] int64, best first, and their inner products [K] float32; K is ``limit``,
+            or the number of those allowed if that is less.
+        """
+        import torch
+
+        device = self._vectors.device
+        with torch.inference_mode():
+            scores = self._vectors @ torch.tensor(query, device=device)
+            if allowed is not None:
+                scores.masked_fill_(~torch.tensor(allowed, device=device), -torch.inf)
+            count = len(scores) if allowed is None else int(np.count_nonzero(allowed))
+            found = torch.topk(scores, min(limit, count))
+        return found.indices.cpu().numpy(), found.values.cpu().numpy()
+
+
+def device_copier(
+    device: str,
+) -> Callable[[NDArray[np.float32]], DeviceVectors | None] | None:
+    """A function that copies vectors [N, D] float32 to a device; None for the CPU.
+
+    It returns None, with a warning, where the device has no room for them.
+    """
+
+    def copy(vectors: NDArray[np.float32]) -> DeviceVectors | None:
+        import torch
 
         try:
-            return DeviceVectors(rows, device)
+            return DeviceVectors(vectors, device)
         except torch.OutOfMemoryError:
             _log.warning("%s has no room for %s vectors; they are compared on the processor",
-                         device, f"{len(rows):,}")  # fmt: skip
+                         device, f"{len(vectors):,}")  # fmt: skip
             return None
 
-    return None if device == CPU else hold
+    return None if device == CPU else copy

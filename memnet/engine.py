@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from memnet.answerers import TEXT, load_answerer
 from memnet.config import Config
-from memnet.device import find_device, holder
+from memnet.device import device_copier, find_device
 from memnet.documents.answers import TextAnswers
 from memnet.encoders import Encoder, MiniLMEncoder
 from memnet.encoders.sentence_transformers import NamedEncoder, stored_encoder_name
@@ -25,16 +25,15 @@ from memnet.keeping import Keeping
 from memnet.learning import Learning
 from memnet.reader.loading import SPANS, LazyReader
 from memnet.statements.parsing import subject_symbol
-from memnet.statements.usage import Usage
-from memnet.statements.writer import Write
+from memnet.statements.teller import UsageBuffer, tell
 from memnet.storage import MemoryStore, import_bundle, stored_fingerprint
 from memnet.types import (
     Answer,
     Document,
     Fact,
     IngestReport,
-    ToldStatement,
-    WriteReport,
+    Statement,
+    TellReport,
 )
 
 _log = logging.getLogger("memnet")
@@ -63,7 +62,7 @@ class Engine(Keeping, Learning):
         self.config = config
         self._store = store
         self._encoder = encoder
-        self._usage = Usage(store, config.write)
+        self._usage = UsageBuffer(store, config.tell)
         self._reader = LazyReader(reader, find_device(config.device), config.eight_bits)
         self._model = load_answerer(model, store, encoder, config, self._usage.add, self._reader)
 
@@ -110,7 +109,7 @@ class Engine(Keeping, Learning):
             create=create,
             lock_seconds=config.lock_seconds,
             config=config.store,
-            hold=holder(find_device(config.device)),
+            to_device=device_copier(find_device(config.device)),
         )
         try:
             return cls(store, chosen, config, model, reader)
@@ -177,8 +176,8 @@ class Engine(Keeping, Learning):
         )
         return run.run(_flat(inputs))
 
-    def write(self, text: str, *, namespace: str = "") -> WriteReport:
-        """Remember what is told, comparing each sentence with what was told before.
+    def tell(self, text: str, *, namespace: str = "") -> TellReport:
+        """Remember sentences, comparing each with earlier statements about its subject.
 
         A sentence is added, merged with one that says the same, or put in the place of one that it
         makes out of date, which stays as history. "Ann no longer lives in Paris" and "Ann left
@@ -193,28 +192,27 @@ class Engine(Keeping, Learning):
             Each decision with its reason.
 
         Raises:
-            InputError: the text holds no words, is too long, or is to have forgotten what nobody
-                told.
+            InputError: the text holds no words, is too long, or asks to forget a statement that
+                is not stored.
             StoreBusyError: another writer is at work.
             StoreError: the store can't be written.
         """
-        check_text(text, "the text", self.config.limit.told)
+        check_text(text, "the text", self.config.limit.tell)
         check_text(namespace, "the namespace", self.config.limit.name)
         started = time.perf_counter()
-        run = Write(self._store, self._encoder.encode, self.config.write, text, namespace)
         self._usage.save()
-        decisions = run.run()
-        return WriteReport(
+        decisions = tell(self._store, self._encoder.encode, self.config.tell, text, namespace)
+        return TellReport(
             decisions=decisions,
             slots=self._store.counts().slots,
             elapsed_ms=(time.perf_counter() - started) * 1000,
         )
 
-    def history(self, name: str, *, namespace: str | None = None) -> tuple[ToldStatement, ...]:
-        """What was told about someone or something, in the order of telling, with its validity.
+    def history(self, name: str, *, namespace: str | None = None) -> tuple[Statement, ...]:
+        """The statements about someone or something, oldest first, with their validity.
 
         Args:
-            name: of whom it was told, in any case.
+            name: of their subject, in any case.
             namespace: to look in; None for all.
 
         Raises:
@@ -223,7 +221,7 @@ class Engine(Keeping, Learning):
         check_text(name, "the name", self.config.limit.name)
         self._check_namespace(namespace)
         return tuple(
-            ToldStatement(
+            Statement(
                 id=slot.id,
                 source=slot.source,
                 text=slot.text,

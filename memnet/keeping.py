@@ -7,7 +7,7 @@ from memnet.config import Config
 from memnet.device import find_device
 from memnet.errors import InputError, StoreError
 from memnet.ingest.limits import check_text, check_type
-from memnet.statements.usage import Usage
+from memnet.statements.teller import UsageBuffer
 from memnet.storage import MemoryStore
 from memnet.types import StoreInfo, VerifyReport
 
@@ -17,7 +17,7 @@ class Keeping:
 
     config: Config
     _store: MemoryStore
-    _usage: Usage
+    _usage: UsageBuffer
 
     def forget(self, *source_ids: str, namespace: str = "") -> int:
         """Remove documents and fact files, with all that was made from them.

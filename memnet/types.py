@@ -137,12 +137,12 @@ class IngestReport(Value):
 Action = Literal["add", "merge", "supersede", "erase", "evict"]
 
 
-class WriteDecision(Value):
-    """What a write did with one sentence, or to one statement because of it."""
+class Decision(Value):
+    """What ``tell`` did with one sentence, or to one statement because of it."""
 
     action: Action
     text: str
-    """The sentence that was told."""
+    """The sentence."""
     slot: int | None
     """The slot that holds it now; None where it is not kept."""
     source: str | None
@@ -156,18 +156,18 @@ class WriteDecision(Value):
     """One sentence."""
 
 
-class WriteReport(Value):
-    """What telling a text did."""
+class TellReport(Value):
+    """What ``tell`` did with a text."""
 
-    decisions: tuple[WriteDecision, ...]
+    decisions: tuple[Decision, ...]
     """In the order of the sentences; several where one sentence affects several statements."""
     slots: int
     """Slots in the store afterwards."""
     elapsed_ms: float
 
 
-class ToldStatement(Value):
-    """A statement that was told, with the time for which it was valid."""
+class Statement(Value):
+    """A sentence of ``tell``, with the time for which it was valid."""
 
     id: int
     source: str
@@ -194,7 +194,7 @@ class StoreInfo(Value):
     generation: int
     index: str
     index_kind: str
-    """"flat", where every vector is compared exactly, or "codes"."""
+    """"flat", where every vector is compared exactly, or "pq"."""
     index_recall: float
     """Share of the ten nearest vectors that it finds, as measured when it was built."""
     device: str

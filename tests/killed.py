@@ -333,7 +333,7 @@ def _copy_slowly(source: Path, target: Path, chance: random.Random) -> None:
 
 def _index_state(store: MemoryStore) -> str:
     stamp = saved_stamp(store.path / "vectors.faiss")
-    revision = None if stamp is None else store._records.revision_of(stamp.mark)
+    revision = None if stamp is None else store._records.revision_of(stamp.commit_id)
     if revision is None:
         return "not of these rows"
     return "current" if revision == store._records.revision() else "older"

@@ -28,8 +28,8 @@ def _fill(engine: Engine) -> None:
         Document(id="ü/東", text="Ünïcode. " * 300),
     )  # fmt: skip
     engine.ingest(Document(id="a", text="Another memory."), namespace="other")
-    engine.write("Ann lives in Paris. Bo likes tea.")
-    engine.write("Ann lives in Rome.")
+    engine.tell("Ann lives in Paris. Bo likes tea.")
+    engine.tell("Ann lives in Rome.")
     engine.forget("gone")
     engine.ask(QUESTIONS[0])
 
@@ -77,7 +77,7 @@ def test_a_bundle_gives_the_same_memory(toy_engine: Engine, bundle: Path, tmp_pa
         assert (tmp_path / "again.zip").read_bytes() == bundle.read_bytes()
         # It goes on as the original does: no id and no name is given twice.
         reports = [
-            [one.model_copy(update={"weight": None}) for one in engine.write("Cy left.").decisions]
+            [one.model_copy(update={"weight": None}) for one in engine.tell("Cy left.").decisions]
             for engine in (copy, toy_engine)
         ]
         assert reports[0] == reports[1]

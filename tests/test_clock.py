@@ -23,7 +23,7 @@ class Tell:
 
     def __call__(self, now: float, text: str) -> None:
         self._monkeypatch.setattr(time, "time", lambda: now)
-        self._engine.write(text)
+        self._engine.tell(text)
         self._engine.ask("Where does Ann live?")
 
 

@@ -11,11 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from memnet import Config, Engine, device, device_vectors
+from memnet import Config, Engine, device
 from memnet.cli.main import run
 from memnet.config import IndexConfig, StoreConfig
-from memnet.device import find_device, holder
-from memnet.device_vectors import DeviceVectors
+from memnet.device import DeviceVectors, device_copier, find_device
 from memnet.encoders import MiniLMEncoder
 from memnet.errors import DeviceError
 from memnet.reader.network import SpanNetwork
@@ -87,7 +86,7 @@ def test_vectors_on_a_device_are_found_as_by_numpy(
     query = random.standard_normal(6).astype(np.float32)
     allowed = None if share is None else random.random(rows) < share
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(device_vectors, "_BLOCK", 7)
+        patch.setattr(device, "_BLOCK", 7)
         places, scores = HERE(held).nearest(query, count, allowed)
     exact = held.astype(np.float64) @ query
     among = np.arange(rows) if allowed is None else np.flatnonzero(allowed)
@@ -111,16 +110,16 @@ class Counted:
 
 
 @pytest.mark.parametrize(
-    ("kind", "exact_on_device", "elsewhere"),
-    [("auto", 300, True), ("auto", 299, False), ("flat", 0, True), ("codes", 300, False)],
+    ("kind", "max_flat_on_device", "elsewhere"),
+    [("auto", 300, True), ("auto", 299, False), ("flat", 0, True), ("pq", 300, False)],
 )
-@pytest.mark.parametrize("written", ["flat", "codes"])
+@pytest.mark.parametrize("written", ["flat", "pq"])
 def test_number_and_device_choose_the_index(
-    tmp_path: Path, written: str, kind: str, exact_on_device: int, elsewhere: bool
+    tmp_path: Path, written: str, kind: str, max_flat_on_device: int, elsewhere: bool
 ) -> None:
     path = tmp_path / "index"
-    filled(path, IndexConfig.model_validate({"kind": written, "fewest_coded": 16}))
-    config = IndexConfig.model_validate({"kind": kind, "exact_on_device": exact_on_device})
+    filled(path, IndexConfig.model_validate({"kind": written, "min_pq": 16}))
+    config = IndexConfig.model_validate({"kind": kind, "max_flat_on_device": max_flat_on_device})
     counted = Counted()
     loaded = VectorIndex.load(path, "toy", DIMENSION, config, counted)
     assert loaded is not None
@@ -129,13 +128,13 @@ def test_number_and_device_choose_the_index(
     for _ in range(2):
         index.search(vectors(1, seed=9)[0], 5)
     assert counted.sizes == ([300] if elsewhere else [])
-    coded = written == "codes" and kind != "flat" and not elsewhere
-    assert index.details()["kind"] == ("codes" if coded else "flat")
+    coded = written == "pq" and kind != "flat" and not elsewhere
+    assert index.details()["kind"] == ("pq" if coded else "flat")
     assert ("on the device" in index.description) == elsewhere
 
 
 def test_a_device_without_room_leaves_the_search_here(tmp_path: Path) -> None:
-    config = IndexConfig(fewest_coded=16, exact_up_to=100)
+    config = IndexConfig(min_pq=16, max_flat=100)
     filled(tmp_path / "index", config)
     counted = Counted(room=False)
     loaded = VectorIndex.load(tmp_path / "index", "toy", DIMENSION, config, counted)
@@ -144,7 +143,7 @@ def test_a_device_without_room_leaves_the_search_here(tmp_path: Path) -> None:
         query = vectors(300)[number]
         assert loaded[0].search(query, 1).ids.tolist() == [number + 1]
     assert counted.sizes == [300]
-    assert loaded[0].details()["kind"] == "codes"
+    assert loaded[0].details()["kind"] == "pq"
 
 
 def test_too_little_memory_is_a_warning(
@@ -154,16 +153,16 @@ def test_too_little_memory_is_a_warning(
         def __init__(self, rows: NDArray[np.float32], where: str) -> None:
             raise torch.OutOfMemoryError
 
-    monkeypatch.setattr(device_vectors, "DeviceVectors", Full)
-    hold = holder("cuda:0")
-    assert hold is not None
+    monkeypatch.setattr(device, "DeviceVectors", Full)
+    to_device = device_copier("cuda:0")
+    assert to_device is not None
     with caplog.at_level(logging.WARNING):
-        assert hold(vectors(1200)) is None
+        assert to_device(vectors(1200)) is None
     assert "cuda:0 has no room for 1,200 vectors" in caplog.text
 
 
 def test_the_processor_holds_nothing_twice() -> None:
-    assert holder("cpu") is None
+    assert device_copier("cpu") is None
 
 
 def test_damaged_vectors_do_not_reach_a_device(tmp_path: Path) -> None:
@@ -206,9 +205,9 @@ def test_a_store_finds_the_same_on_a_device(tmp_path: Path) -> None:
             dimension=DIMENSION,
             create=True,
             config=StoreConfig(unsaved_share=0.2),
-            hold=hold,
+            to_device=to_device,
         )
-        for name, hold in (("here", None), ("there", counted))
+        for name, to_device in (("here", None), ("there", counted))
     ]
     for number in range(30):
         spaces = {0: "odd", 1: "even", 2: "other"}
@@ -250,9 +249,9 @@ def test_an_engine_gives_the_device_on(gpus: pytest.MonkeyPatch, tmp_path: Path)
         assert engine._reader._device == "cuda:1"
         assert isinstance(engine._encoder, MiniLMEncoder)
         assert engine._encoder._device == "cuda:1"
-        assert engine._store._hold is not None
+        assert engine._store._to_device is not None
     with Engine.open(tmp_path, config=Config(device="cpu")) as engine:
-        assert engine._store._hold is None
+        assert engine._store._to_device is None
 
 
 def test_a_device_that_is_not_there_is_one_line(
@@ -283,11 +282,11 @@ def test_the_kind_of_index_can_be_given(
             return engine.info().index_kind
 
     assert kind() == "flat"
-    assert kind("--index", "codes") == "codes"
-    assert kind() == "codes"  # nothing changed, and auto names no kind
+    assert kind("--index", "pq") == "pq"
+    assert kind() == "pq"  # nothing changed, and auto names no kind
     monkeypatch.setenv("MEMNET_INDEX", "flat")
     assert kind() == "flat"
     monkeypatch.setenv("MEMNET_INDEX", "tree")
     assert run(["info"]) == 2
-    assert "MEMNET_INDEX is 'tree'; expected auto, flat, codes" in capsys.readouterr().err
+    assert "MEMNET_INDEX is 'tree'; expected auto, flat, pq" in capsys.readouterr().err
     assert run(["ask", "where?", "--index", "tree"]) == 2

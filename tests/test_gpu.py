@@ -10,8 +10,7 @@ import torch
 
 from memnet import Config, Engine
 from memnet.answerers import model_folder
-from memnet.device import find_device
-from memnet.device_vectors import DeviceVectors
+from memnet.device import DeviceVectors, find_device
 from memnet.encoders import MENTION, MiniLMEncoder
 from memnet.reader.loading import LazyReader
 from memnet.reader.packing import Passage

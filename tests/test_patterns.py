@@ -21,7 +21,7 @@ from memnet.reader.decompose.negation import clauses
 from memnet.reader.decompose.pairs import pair_of
 from memnet.reader.decompose.phrases import expanded_kin, phrase_of
 from memnet.reader.training.changed_questions import changed_question
-from memnet.statements.parsing import statement, statements
+from memnet.statements.parsing import parse_sentence, parse_statements
 from memnet.statements.relations import is_name, relation_of
 from memnet.text.names import as_names, mentions, opening_names, possible_names, title_symbols
 from tests.reading import Answering, ranked
@@ -179,8 +179,8 @@ _OF_DOCUMENTS: dict[str, Callable[[str], object]] = {
     "from_text": lambda text: list(from_text(text, "a", "")),
     "relation_of": lambda text: relation_of(f"is {text}", text),
     "is_name": is_name,
-    "statement": lambda text: statement.__wrapped__(text),
-    "statements": statements,
+    "parse_sentence": lambda text: parse_sentence.__wrapped__(text),
+    "parse_statements": parse_statements,
     "normalised_answer": normalised_answer,
     "clauses": clauses,
 }

@@ -32,7 +32,7 @@ from tests.test_vector_index import vectors
 from tests.toy import DIMENSION, fact, passage, source, told
 
 _TEXTS = [f"boat number {number}" for number in range(40)]
-_CODES = IndexConfig(kind="codes", fewest_coded=16, gathered=10)
+_CODES = IndexConfig(kind="pq", min_pq=16, max_gather=10)
 
 
 @pytest.fixture
@@ -236,7 +236,7 @@ def test_a_hostile_description_is_refused(
 
 def test_a_file_that_lacks_what_an_index_needs_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "index"
-    _description(path, b'{"sections": {}, "said": {"mark": 1, "slots": "many"}}')
+    _description(path, b'{"sections": {}, "said": {"commit_id": 1, "slots": "many"}}')
     with pytest.raises(DamagedIndexError, match="the stamp is missing"):
         IndexStamp.of(IndexFile(path).said)
     with pytest.raises(DamagedIndexError, match="no section rows"):
@@ -246,10 +246,10 @@ def test_a_file_that_lacks_what_an_index_needs_is_refused(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("book", "codes", "reread"), [(7, None, 40), (None, 7, 40), (None, None, "many")]
+    ("book", "codes", "rerank"), [(7, None, 40), (None, 7, 40), (None, None, "many")]
 )
 def test_codes_of_another_size_are_refused(
-    tmp_path: Path, book: int | None, codes: int | None, reread: object
+    tmp_path: Path, book: int | None, codes: int | None, rerank: object
 ) -> None:
     index = VectorIndex(DIMENSION, _CODES)
     index.add(np.arange(1, 101), vectors(100))
@@ -259,17 +259,17 @@ def test_codes_of_another_size_are_refused(
     with writing(tmp_path / "other") as writer:
         for name, kind, size in (
             ("rows", "float32", None), ("ids", "int64", None), ("book", "float32", book),
-            ("codes", "uint8", codes),
+            ("pq", "uint8", codes),
         ):  # fmt: skip
             data = whole.array(name)[:size]
             writer.add(name, kind, data.shape, [data])
-        writer.finish({**whole.said, "reread": reread})
+        writer.finish({**whole.said, "rerank": rerank})
     assert VectorIndex.load(tmp_path / "index", "toy", DIMENSION, _CODES) is not None
     assert VectorIndex.load(tmp_path / "other", "toy", DIMENSION, _CODES) is None
 
 
 def test_a_search_among_many_by_codes_finds_the_best_of_them(tmp_path: Path) -> None:
-    config = IndexConfig(kind="codes", fewest_coded=16, gathered=10, reread=100, recall=0)
+    config = IndexConfig(kind="pq", min_pq=16, max_gather=10, rerank=100, target_recall=0)
     rows = vectors(4000)
     index = VectorIndex(DIMENSION, config)
     index.add(np.arange(1, 4001), rows)
@@ -320,13 +320,13 @@ def test_the_next_write_makes_the_kind_of_index_that_is_wanted(tmp_path: Path) -
             )
         ) as store:  # fmt: skip
             store.put([source("one more", passage(repr(config)))], encode)
-        assert ("codes" in IndexFile(tmp_path / "store" / "vectors.faiss")) == has_codes
+        assert ("pq" in IndexFile(tmp_path / "store" / "vectors.faiss")) == has_codes
 
 
 @pytest.fixture
 def beside(tmp_path: Path) -> Iterator[MemoryStore]:
     """A store whose index is written in a thread of its own."""
-    config = IndexConfig(exact_up_to=20, fewest_coded=16)
+    config = IndexConfig(max_flat=20, min_pq=16)
     with closing(_filled(tmp_path / "store", config)) as store:
         yield store
 
@@ -336,10 +336,10 @@ def test_one_process_at_a_time_writes_the_index_beside(beside: MemoryStore) -> N
     file = beside.path / "vectors.faiss"
     before = file.read_bytes()
     with FileLock(beside.path / "index.lock"):
-        with closing(_filled(beside.path, IndexConfig(exact_up_to=20, fewest_coded=16))) as store:
+        with closing(_filled(beside.path, IndexConfig(max_flat=20, min_pq=16))) as store:
             store.put([source(f"new {text}", passage(f"new {text}")) for text in _TEXTS], encode)
         assert file.read_bytes() == before
-    with closing(_filled(beside.path, IndexConfig(exact_up_to=20, fewest_coded=16))) as store:
+    with closing(_filled(beside.path, IndexConfig(max_flat=20, min_pq=16))) as store:
         assert _found(store, f"new {_TEXTS[3]}") == f"new {_TEXTS[3]}"
         store.put([source("last", passage("last"))], encode)
     assert file.read_bytes() != before

@@ -60,7 +60,7 @@ def test_plain_sentences_are_a_story_too(tmp_path: Path) -> None:
         assert len(answer.evidence) == 3
         for item in answer.evidence:
             assert text[item.start : item.end] == item.text
-        engine.write("Mary went to the garden.")
+        engine.tell("Mary went to the garden.")
         assert engine.ask("Where is Mary?").answer == "garden"
 
 

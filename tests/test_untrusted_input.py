@@ -70,8 +70,8 @@ def test_broken_characters_are_refused_everywhere(toy_engine: Engine, text: str)
     for call in (
         lambda: toy_engine.ask(text),
         lambda: toy_engine.ask("who?", namespace=text),
-        lambda: toy_engine.write(text),
-        lambda: toy_engine.write("Ann left.", namespace=text),
+        lambda: toy_engine.tell(text),
+        lambda: toy_engine.tell("Ann left.", namespace=text),
         lambda: toy_engine.history(text),
         lambda: toy_engine.ingest(Document(id="a", text=text)),
         lambda: toy_engine.ingest(Document(id="a", text="x", metadata={"a": [text]})),
@@ -112,7 +112,7 @@ def test_large_columns_questions_texts_and_numbers_are_refused(
     with pytest.raises(InputError, match="question has 2,001 characters, the limit is 2,000"):
         toy_engine.ask("w" * 2_001)
     with pytest.raises(InputError, match="the text has 100,001 characters"):
-        toy_engine.write("w" * 100_001)
+        toy_engine.tell("w" * 100_001)
     with pytest.raises(InputError, match="at most 100 and 10,000"):
         toy_engine.ask("who?", top_k=10**6)
     small = Config.model_validate({"limit": {"document": 100}})

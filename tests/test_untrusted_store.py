@@ -39,7 +39,7 @@ def _open(path: Path) -> Engine:
 def stored(toy_engine: Engine) -> Path:
     toy_engine.ingest(Document(id="a", title="Orre", text="The lamp of Orre is electric."))
     toy_engine.ingest(Fact(subject="Orre Light", relation="built by", object="Edda Rank"))
-    toy_engine.write("Ann lives in Paris.")
+    toy_engine.tell("Ann lives in Paris.")
     toy_engine.close()
     return Path(toy_engine._store.path)
 
@@ -116,7 +116,7 @@ def test_damage_is_an_error_in_one_line_or_does_no_harm(stored: Path, statement:
             engine.history("Ann")
             engine.info()
             engine.ingest(Document(id="a", title="Orre", text="The lamp of Orre is old."))
-            engine.write("Ann lives in Rome.")
+            engine.tell("Ann lives in Rome.")
             engine.verify()
 
     try:
@@ -145,7 +145,7 @@ _USES: dict[str, Callable[[Engine], object]] = {
     "ingest": lambda engine: engine.ingest(Document(id="a", text="The lamp of Orre is old.")),
     "facts": lambda engine: engine.ingest(Fact(subject="Orre", relation="is in", object="Ely")),
     "forget": lambda engine: engine.forget("a"),
-    "write": lambda engine: engine.write("Ann lives in Rome."),
+    "write": lambda engine: engine.tell("Ann lives in Rome."),
 }
 
 
@@ -232,7 +232,7 @@ def test_a_new_store_is_private_to_its_owner(tmp_path: Path, umask: int) -> None
         )
         with Engine(store, encoder, Config(), "untrained", "sentences") as engine:
             engine.ingest(Document(id="a", text="A text."))
-            engine.write("Ann left.")
+            engine.tell("Ann left.")
             engine.export(tmp_path / "b.zip")
             files = {file.name: stat.S_IMODE(file.stat().st_mode) for file in store.path.iterdir()}
     finally:

@@ -13,18 +13,18 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from numpy.typing import NDArray
 
 from memnet.config import IndexConfig, StoreConfig
-from memnet.device_vectors import DeviceVectors
+from memnet.device import DeviceVectors
 from memnet.storage import MemoryStore
 from memnet.storage.vectors.build import IndexStamp
 from memnet.storage.vectors.file import DamagedIndexError, IndexFile, writing
 from memnet.storage.vectors.index import VectorIndex, saved_stamp
 from tests.toy import DIMENSION, ToyEncoder, passage, source
 
-_CODES = IndexConfig(kind="codes", fewest_coded=16, gathered=10)
+_CODES = IndexConfig(kind="pq", min_pq=16, max_gather=10)
 _KINDS = {
-    "flat": IndexConfig(kind="flat", gathered=10),
-    "codes": _CODES,
-    "auto": IndexConfig(exact_up_to=100, fewest_coded=16, gathered=10),
+    "flat": IndexConfig(kind="flat", max_gather=10),
+    "pq": _CODES,
+    "auto": IndexConfig(max_flat=100, min_pq=16, max_gather=10),
 }
 encode = ToyEncoder().encode
 
@@ -58,8 +58,8 @@ class AgainstNumPy(RuleBasedStateMachine):
         self.folder = tempfile.TemporaryDirectory()
         self.path = Path(self.folder.name) / "index"
         self.config = _KINDS[kind]
-        self.hold = partial(DeviceVectors, device="cpu") if held else None
-        self.index = VectorIndex(DIMENSION, self.config, self.hold)
+        self.to_device = partial(DeviceVectors, device="cpu") if held else None
+        self.index = VectorIndex(DIMENSION, self.config, self.to_device)
         self.twin: dict[int, NDArray[np.float32]] = {}
         self.last = 0
 
@@ -97,12 +97,12 @@ class AgainstNumPy(RuleBasedStateMachine):
     def save(self, reopen: bool) -> None:
         self.index.save(self.path, stamp(self.index))
         assert saved_stamp(self.path) == stamp(self.index)
-        coded = self.config.kind == "codes" or (self.config.kind == "auto" and len(self.twin) > 100)
-        coded = coded and (self.hold is None or self.config.kind == "codes")
-        expected = "codes" if coded and len(self.twin) >= 16 else "flat"
+        coded = self.config.kind == "pq" or (self.config.kind == "auto" and len(self.twin) > 100)
+        coded = coded and (self.to_device is None or self.config.kind == "pq")
+        expected = "pq" if coded and len(self.twin) >= 16 else "flat"
         assert self.index.details()["kind"] == expected
         if reopen:
-            loaded = VectorIndex.load(self.path, "toy", DIMENSION, self.config, self.hold)
+            loaded = VectorIndex.load(self.path, "toy", DIMENSION, self.config, self.to_device)
             assert loaded is not None
             assert loaded[0].description == self.index.description
             self.index = loaded[0]
@@ -136,7 +136,7 @@ TestAgainstNumPy.settings = settings(max_examples=40, stateful_step_count=20, de
 
 @pytest.mark.parametrize("dimension", [48, 50, 64, 37])
 def test_codes_find_most_and_say_how_many(tmp_path: Path, dimension: int) -> None:
-    config = _CODES.model_copy(update={"reread": 100, "reread_per_hit": 1, "most_reread": 100})
+    config = _CODES.model_copy(update={"rerank": 100, "rerank_per_hit": 1, "max_rerank": 100})
     index = filled(tmp_path / "index", config, 3000, dimension)
     rows = vectors(3000, dimension=dimension)
     queries = vectors(50, 1, dimension)
@@ -151,21 +151,21 @@ def test_codes_find_most_and_say_how_many(tmp_path: Path, dimension: int) -> Non
 
 
 def test_more_is_compared_until_enough_is_found(tmp_path: Path) -> None:
-    few = _CODES.model_copy(update={"reread": 10, "reread_per_hit": 1, "recall": 0.0})
+    few = _CODES.model_copy(update={"rerank": 10, "rerank_per_hit": 1, "target_recall": 0.0})
     index = filled(tmp_path / "few", few, 3000)
-    assert index.view.saved.reread == 10
+    assert index.view.saved.rerank == 10
     low = index.details()["recall"]
-    index = filled(tmp_path / "more", few.model_copy(update={"recall": 0.99}), 3000)
-    assert index.view.saved.reread > 10
+    index = filled(tmp_path / "more", few.model_copy(update={"target_recall": 0.99}), 3000)
+    assert index.view.saved.rerank > 10
     assert index.details()["recall"] >= 0.99 > low
     loaded = VectorIndex.load(tmp_path / "more", "toy", DIMENSION, few)
     assert loaded is not None
-    assert loaded[0].view.saved.reread == index.view.saved.reread
+    assert loaded[0].view.saved.rerank == index.view.saved.rerank
 
 
 def test_a_search_among_few_or_far_vectors_is_exact(tmp_path: Path) -> None:
     index = filled(
-        tmp_path / "index", _CODES.model_copy(update={"reread": 100, "most_reread": 100}), 3000
+        tmp_path / "index", _CODES.model_copy(update={"rerank": 100, "max_rerank": 100}), 3000
     )
     rows, query = vectors(3000), vectors(1, 1)[0]
     order = np.argsort(-(rows @ query))
@@ -181,7 +181,7 @@ def test_no_damage_goes_unseen(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
     path = tmp_path_factory.getbasetemp() / "damaged"
-    for kind in ("flat", "codes"):
+    for kind in ("flat", "pq"):
         whole = path.with_name(f"whole-{kind}")
         if not whole.exists():
             filled(whole, _KINDS[kind])
@@ -210,7 +210,7 @@ def test_no_damage_goes_unseen(
 def test_a_description_that_lies_leads_nowhere(tmp_path: Path) -> None:
     path = tmp_path / "index"
     rows = vectors(4)
-    said = {"mark": 1, "fingerprint": "toy", "dimension": DIMENSION, "slots": 4}
+    said = {"commit_id": 1, "fingerprint": "toy", "dimension": DIMENSION, "slots": 4}
     for ids, shape in (
         (np.array([1, 2, 2, 4]), (4, DIMENSION)),
         (np.array([1, 2, 3]), (4, DIMENSION)),
@@ -234,16 +234,17 @@ _END = 24
 @pytest.mark.parametrize(
     ("place", "value"),
     [
-        (("said",), 5), (("said",), None), (("said", "mark"), 2**70), (("said", "mark"), "x"),
-        (("said", "mark"), float("inf")), (("said", "slots"), float("inf")),
+        (("said",), 5), (("said",), None), (("said", "commit_id"), 2**70),
+        (("said", "commit_id"), "x"),
+        (("said", "commit_id"), float("inf")), (("said", "slots"), float("inf")),
         (("said", "recall"), "all"), (("said", "recall"), float("nan")), (("said", "recall"), 7.0),
-        (("said", "reread"), None), (("said", "dimension"), 3), (("sections",), []),
+        (("said", "rerank"), None), (("said", "dimension"), 3), (("sections",), []),
         (("sections", "rows"), 1), (("sections", "ids", 0), 2**70), (("sections", "ids", 0), -64),
         (("sections", "ids", 1), "float32"), (("sections", "ids", 1), "pickle"),
         (("sections", "rows", 1), "uint8"), (("sections", "rows", 2), []),
         (("sections", "rows", 2), [2**32, 2**32]), (("sections", "rows", 2), [2**70, 1]),
         (("sections", "rows", 2), [float("inf"), DIMENSION]), (("sections", "book", 1), "uint32"),
-        (("sections", "codes", 2), [1, 1]), (("sections", "codes", 3), 2**70),
+        (("sections", "pq", 2), [1, 1]), (("sections", "pq", 3), 2**70),
     ],
 )  # fmt: skip
 def test_a_description_of_anyone_is_refused(
@@ -328,7 +329,7 @@ def test_saving_beside_searches_and_changes_loses_nothing(tmp_path: Path) -> Non
 
 
 def test_a_large_index_is_written_beside_what_the_store_does(tmp_path: Path) -> None:
-    config = StoreConfig(index=IndexConfig(exact_up_to=20, fewest_coded=16))
+    config = StoreConfig(index=IndexConfig(max_flat=20, min_pq=16))
 
     def opened() -> MemoryStore:
         return MemoryStore(

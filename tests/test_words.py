@@ -136,7 +136,7 @@ def test_a_word_is_left_out_by_how_many_texts_hold_it(store: MemoryStore) -> Non
 
 @pytest.mark.parametrize("longest", [0, 2, 10])
 def test_common_words_are_left_to_the_database(tmp_path: Path, longest: int) -> None:
-    store = open_store(tmp_path / "few", longest_postings=longest)
+    store = open_store(tmp_path / "few", max_postings=longest)
     fill(store, "a", 30)
     for word in _WORDS:
         agrees(store, f"{word} lights", 5)
@@ -145,7 +145,7 @@ def test_common_words_are_left_to_the_database(tmp_path: Path, longest: int) -> 
 
 @pytest.mark.parametrize("room", [0, 100, 300])
 def test_memory_is_bounded(tmp_path: Path, room: int) -> None:
-    store = open_store(tmp_path / "small", remembered_postings=room)
+    store = open_store(tmp_path / "small", cached_postings=room)
     fill(store, "a", 30)
     for _ in range(30):
         agrees(store, " ".join(_RANDOM.choice(_WORDS, 3)), 5)
@@ -205,7 +205,7 @@ def test_keys_come_from_the_index_and_else_from_the_rows(store: MemoryStore) -> 
         assert keys.relations == exact.relations
         if not warm:
             store.search_dense(encode(["light"])[0], 3)
-            assert store._indexed(np.array(ids))[1].tolist() == [True, False, False, *[True] * 3]
+            assert store._index.vectors(np.array(ids))[1].tolist() == [True, False, False, *[True] * 3]
     with suppress(_UndoneError), store.changing():
         store.delete(["b"])
         assert store.keys([42]).ids.tolist() == []

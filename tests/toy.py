@@ -18,7 +18,7 @@ class ToyEncoder:
 
     fingerprint = "toy/64"
     dimension = DIMENSION
-    beside = True
+    releases_gil = True
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         return np.array([_vector(text) for text in texts], np.float32).reshape(-1, DIMENSION)

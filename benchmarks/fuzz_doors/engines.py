@@ -46,7 +46,7 @@ def fill(engine: Engine) -> None:
         Fact(subject="Edda Rank", relation="born in", object="Kestle"),
         Document(id="b", title="Edda Rank", text="Edda Rank was born in Kestle in 1880."),
     )  # fmt: skip
-    engine.write("Ann moved to Paris. Ann moved to Rome. Bo likes the Orre Light.")
+    engine.tell("Ann moved to Paris. Ann moved to Rome. Bo likes the Orre Light.")
 
 
 def tiny_models(work: Path) -> tuple[Path, Path]:

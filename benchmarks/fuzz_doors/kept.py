@@ -154,7 +154,7 @@ def databases(work: Path) -> Door:
             lambda asked: check_answer(asked, "Where was the builder of the Orre Light born?"),
             lambda asked: asked.history("Ann"),
             lambda asked: asked.info(),
-            lambda asked: asked.write("Ann moved to Oslo."),
+            lambda asked: asked.tell("Ann moved to Oslo."),
             lambda asked: asked.ingest(Document(id="b", text="Another text about Orre.")),
             lambda asked: asked.forget("d1"),
             lambda asked: asked.verify(repair=True),

@@ -10,7 +10,7 @@ import click
 if TYPE_CHECKING:
     from memnet.engine import Engine
 
-_INDEX_KINDS: "tuple[Literal['auto', 'flat', 'codes'], ...]" = ("auto", "flat", "codes")
+_INDEX_KINDS: "tuple[Literal['auto', 'flat', 'pq'], ...]" = ("auto", "flat", "pq")
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
@@ -69,8 +69,8 @@ def index_option(command: _Command) -> _Command:
     return click.option(
         "--index",
         type=click.Choice(_INDEX_KINDS),
-        help="How vectors are compared: every one (flat), four-bit codes of all and the best "
-        "exactly (codes), or by number and device (auto).  [default: $MEMNET_INDEX, else auto]",
+        help="How vectors are compared: every one (flat), product quantisation with exact "
+        "reranking (pq), or by number and device (auto).  [default: $MEMNET_INDEX, else auto]",
     )(command)
 
 
@@ -105,7 +105,7 @@ def device_name(given: str | None) -> str:
     return given or os.environ.get("MEMNET_DEVICE") or "auto"
 
 
-def _index_kind(given: str | None) -> "Literal['auto', 'flat', 'codes']":
+def _index_kind(given: str | None) -> "Literal['auto', 'flat', 'pq']":
     """The kind of index that ``--index`` or its defaults name."""
     kind = given or os.environ.get("MEMNET_INDEX") or "auto"
     if kind not in _INDEX_KINDS:

@@ -68,7 +68,7 @@ class TextAnswers:
         self._store = store
         self._config = config
         self._on_read = on_read
-        self._loop = HopLoop(store, encoder.encode, controller, config.hop, beside=encoder.beside)
+        self._loop = HopLoop(store, encoder.encode, controller, config.hop, beside=encoder.releases_gil)
 
     def ask(self, question: str, hops: int | None, top_k: int, namespace: str | None) -> Answer:
         """Answer a question; arguments as for ``Engine.ask``."""

@@ -76,7 +76,7 @@ class MiniLMEncoder:
         self._device = device
         self.precision: Precision | None = onnx_precision(eight_bits, device)
         # ONNX Runtime calculates a vector in one call, torch in a hundred short ones.
-        self.beside = self.precision is not None
+        self.releases_gil = self.precision is not None
         # A GPU takes one large batch after the other.
         here = device == "cpu" or self.precision is not None
         self._threads = threads if here else 1

@@ -28,8 +28,8 @@ class Encoder(Protocol):
         ...
 
     @property
-    def beside(self) -> bool:
-        """Whether it leaves the interpreter to other threads while it encodes."""
+    def releases_gil(self) -> bool:
+        """True if ``encode`` releases the GIL, so that it can overlap with Python work."""
         ...
 
     @property

@@ -61,7 +61,7 @@ class NamedEncoder:
                 "expected the name or folder of a sentence-transformers model"
             ) from error
         self.dimension: int = len(self.encode([""])[0])
-        self.beside = False
+        self.releases_gil = False
         self.fingerprint = f"{_PREFIX}{name}/{_digest(self._model)}"
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:

@@ -19,7 +19,6 @@ from memnet.storage.slots import (
     Symbols,
 )
 from memnet.storage.tables.row_values import lacking
-from memnet.storage.vectors.file import DamagedIndexError
 
 
 class ReadableStore(IndexedStore):
@@ -31,14 +30,7 @@ class ReadableStore(IndexedStore):
         """Valid slots whose keys have the largest inner product with ``vector`` [D] float32."""
         with self.reading():
             within = None if namespace is None else self._records.namespace_ids(namespace)
-            with self._index_guard:
-                view = self._current_index().view
-            try:
-                return view.search(vector, limit, within)
-            except DamagedIndexError:
-                with self._index_guard:
-                    self._forget_index()
-                    return self._current_index().search(vector, limit, within)
+            return self._index.search(vector, limit, within)
 
     def search_lexical(
         self, terms: Sequence[str], limit: int, namespace: str | None = None
@@ -124,7 +116,7 @@ class ReadableStore(IndexedStore):
         """
         wanted = np.array(ids, np.int64)
         with self.reading():
-            vectors, known = self._indexed(wanted)
+            vectors, known = self._index.vectors(wanted)
             rest = self._records.keys(wanted[~known].tolist(), self.dimension)
         read = ~known & np.isin(wanted, rest.ids)
         vectors[read] = rest.vectors

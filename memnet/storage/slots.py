@@ -144,7 +144,7 @@ class Revision(NamedTuple):
 
     generation: int
     """How many there were, this one included."""
-    mark: int
+    commit_id: int
     """A random number: two stores, or two histories of one, never share it."""
     last_slot: int
     """The highest id that a slot ever had."""

@@ -15,7 +15,7 @@ from memnet.storage.readable_store import ReadableStore
 from memnet.storage.slots import NewSource, PutCounts
 from memnet.storage.tables.digests import digest_of, with_digests
 from memnet.storage.tables.schema import SCHEMA_VERSION
-from memnet.storage.vectors.parts import Hold
+from memnet.storage.vectors.parts import ToDevice
 
 Encode = Callable[[Sequence[str]], NDArray[np.float32]]
 """Texts -> their vectors [N, D] float32, of length one."""
@@ -37,7 +37,7 @@ class MemoryStore(ReadableStore):
         create: bool = False,
         lock_seconds: float = 2.0,
         config: StoreConfig | None = None,
-        hold: Hold | None = None,
+        to_device: ToDevice | None = None,
     ) -> None:
         """Open the store in the folder ``path``.
 
@@ -48,7 +48,7 @@ class MemoryStore(ReadableStore):
             create: make the store if there is none.
             lock_seconds: how long a write waits for another writer.
             config: settings; None for the defaults.
-            hold: copies vectors to another device, to be compared there; None for the processor.
+            to_device: copies vectors to a GPU, to be compared there; None for the CPU.
 
         Raises:
             EncoderMismatchError: the store was made with another encoder.
@@ -56,7 +56,13 @@ class MemoryStore(ReadableStore):
             DependencyError: FAISS is not installed.
         """
         super().__init__(
-            Path(path), fingerprint, dimension, create, lock_seconds, config or StoreConfig(), hold
+            Path(path),
+            fingerprint,
+            dimension,
+            create,
+            lock_seconds,
+            config or StoreConfig(),
+            to_device,
         )
         try:
             self._prepare()
@@ -195,16 +201,14 @@ class MemoryStore(ReadableStore):
         """What is wrong with the store, a line each; empty when rows and caches agree."""
         problems = self._records.problems(self.dimension)
         with self.reading():
-            return problems + self._index_problems()
+            return problems + self._index.problems()
 
     def rebuild(self) -> None:
         """Make the vector index and the text search anew from the rows."""
         with self.writing():
             with self._records.transaction():
                 self._records.rebuild_text()
-            with self._index_guard:
-                self._forget_index()
-            self._write_current_index()
+            self._index.rebuild()
 
     def _prepare(self) -> None:
         """Bring the schema up to date and check that store and encoder belong together."""

@@ -92,7 +92,7 @@ class Words:
         self._commit: _Commit | None = None
         self._looked_up: OrderedDict[str, _Found] = OrderedDict()
         """Of that commit, by word, the one that was looked up longest ago first."""
-        self._room = config.remembered_postings
+        self._room = config.cached_postings
         self._sizes = _Sizes()
 
     def holding(
@@ -128,7 +128,7 @@ class Words:
         if rows.changing:
             return None
         commit = self._commit_of(rows)
-        found = self._found(rows, commit, words, self._config.longest_postings)
+        found = self._found(rows, commit, words, self._config.max_postings)
         if len(found) < len(words):
             return None
         everywhere = np.concatenate([_NOWHERE.ids, *(one.ids for one in found.values())])
@@ -208,7 +208,7 @@ class Words:
             if self._commit is None or self._commit.revision.generation < revision.generation:
                 self._commit = commit
                 self._looked_up.clear()
-                self._room = self._config.remembered_postings
+                self._room = self._config.cached_postings
         return commit
 
     def _recalled(self, commit: _Commit, words: Sequence[str]) -> dict[str, _Found]:

@@ -17,9 +17,11 @@ class RevisionRows(Connection):
         )
         return Revision(*map(stored_integer, row))
 
-    def revision_of(self, mark: int) -> Revision | None:
-        """The commit with this mark; None where the store never was there, or forgot it since."""
-        row = self._one("SELECT generation, mark, last_slot FROM revision WHERE mark = ?", mark)
+    def revision_of(self, commit_id: int) -> Revision | None:
+        """The commit with this id; None where the store never was there, or forgot it since."""
+        row = self._one(
+            "SELECT generation, mark, last_slot FROM revision WHERE mark = ?", commit_id
+        )
         return None if row is None else Revision(*map(stored_integer, row))
 
     def changes_since(self, revision: Revision) -> Changes:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from memnet.config import IndexConfig
 from memnet.storage.vectors.file import DamagedIndexError, IndexFile, IndexWriter, writing
-from memnet.storage.vectors.parts import Codes, Hold, Part, exact_scores, import_faiss
+from memnet.storage.vectors.parts import Codes, Part, ToDevice, exact_scores, import_faiss
 
 _BLOCK = 16_384
 """Rows that are coded together: 25 MB."""
@@ -23,7 +23,7 @@ Blocks = Iterable[tuple[NDArray[np.int64], NDArray[np.float32]]]
 class IndexStamp(NamedTuple):
     """What an index file must say of itself to be trusted."""
 
-    mark: int
+    commit_id: int
     """Of the commit of the rows that it was made from."""
     fingerprint: str
     """Of the encoder."""
@@ -40,14 +40,14 @@ class IndexStamp(NamedTuple):
         """
         try:
             stamp = cls(
-                int(said["mark"]),
+                int(said["commit_id"]),
                 str(said["fingerprint"]),
                 int(said["dimension"]),
                 int(said["slots"]),
             )
         except (ValueError, KeyError, TypeError, OverflowError) as error:
             raise DamagedIndexError("the stamp is missing") from error
-        if not -(2**63) <= stamp.mark < 2**63:
+        if not -(2**63) <= stamp.commit_id < 2**63:
             raise DamagedIndexError("the stamp is of no commit")
         return stamp
 
@@ -81,7 +81,7 @@ def write_part(
 
 
 def saved_part(
-    file: IndexFile, dimension: int, config: IndexConfig, hold: Hold | None = None
+    file: IndexFile, dimension: int, config: IndexConfig, to_device: ToDevice | None = None
 ) -> Part:
     """What a file holds, ready to be searched; its rows are checked when they are used.
 
@@ -89,7 +89,7 @@ def saved_part(
         file: of an index.
         dimension: D, width of its vectors.
         config: whether codes, or another device, are to be used.
-        hold: copies vectors to another device; None where there is none.
+        to_device: copies vectors to another device; None where there is none.
 
     Raises:
         DamagedIndexError: the file is not what was written, or not by this version of FAISS.
@@ -101,34 +101,34 @@ def saved_part(
         raise DamagedIndexError("ids and vectors don't belong together")
     if np.any(ids[1:] <= ids[:-1]):
         raise DamagedIndexError("ids are out of order")
-    codes, reread = None, 0
-    if "codes" in file and config.kind != "flat":
+    codes, rerank = None, 0
+    if "pq" in file and config.kind != "flat":
         if file.said.get("faiss") != import_faiss().__version__:
             raise DamagedIndexError("another version of FAISS made the codes")
-        book, data = file.checked("book"), file.checked("codes")
+        book, data = file.checked("book"), file.checked("pq")
         if book.dtype != np.float32 or data.dtype != np.uint8 or not book.ndim == data.ndim == 1:
             raise DamagedIndexError("codes are of another type")
         codes = Codes.from_arrays(dimension, len(ids), book, data)
-        recall, wanted = file.said.get("recall"), file.said.get("reread")
+        recall, wanted = file.said.get("recall"), file.said.get("rerank")
         measured = isinstance(recall, float) and 0 <= recall <= 1
         if codes is None or not measured or not isinstance(wanted, int):
             raise DamagedIndexError("codes and vectors don't belong together")
-        reread = wanted
-    if config.kind == "codes" or (config.kind == "auto" and len(ids) > config.exact_on_device):
-        hold = None
-    return Part(ids, rows, codes, lambda places: file.check("rows", places), reread, hold)
+        rerank = wanted
+    if config.kind == "pq" or (config.kind == "auto" and len(ids) > config.max_flat_on_device):
+        to_device = None
+    return Part(ids, rows, codes, lambda places: file.check("rows", places), rerank, to_device)
 
 
 def of_wanted_kind(file: IndexFile, config: IndexConfig) -> bool:
     """Whether a file has codes where it would be written with them."""
-    return ("codes" in file) == _coded(file.array("ids").size, config)
+    return ("pq" in file) == _coded(file.array("ids").size, config)
 
 
 def _coded(count: int, config: IndexConfig) -> bool:
     """Whether so many vectors get codes."""
     if config.kind == "auto":
-        return count > max(config.exact_up_to, config.fewest_coded)
-    return config.kind == "codes" and count >= config.fewest_coded
+        return count > max(config.max_flat, config.min_pq)
+    return config.kind == "pq" and count >= config.min_pq
 
 
 def _write_codes(
@@ -137,21 +137,21 @@ def _write_codes(
     """Write code book and codes of the rows; returns how to use them, and the recall that gives."""
     random = np.random.default_rng(0)
     codes = Codes(rows.shape[1])
-    sample = random.choice(len(rows), min(len(rows), config.trained_on), replace=False)
+    sample = random.choice(len(rows), min(len(rows), config.training_size), replace=False)
     codes.train(rows[np.sort(sample)])
     for start in range(0, len(rows), _BLOCK):
         codes.add(rows[start : start + _BLOCK])
     book, data = codes.arrays()
     writer.add("book", "float32", book.shape, [book])
-    writer.add("codes", "uint8", data.shape, [data])
-    part = Part(np.arange(len(rows)), rows, codes, reread=config.reread)
-    queries = probes(rows, config.measured, random)
+    writer.add("pq", "uint8", data.shape, [data])
+    part = Part(np.arange(len(rows)), rows, codes, rerank=config.rerank)
+    queries = probes(rows, config.recall_queries, random)
     exact = exact_scores(queries, rows, _HITS)
-    while (recall := _recall(part, queries, exact, config)) < config.recall:
-        if part.reread >= config.most_reread:
+    while (recall := _recall(part, queries, exact, config)) < config.target_recall:
+        if part.rerank >= config.max_rerank:
             break
-        part.reread *= 2
-    return {"recall": recall, "reread": part.reread}
+        part.rerank *= 2
+    return {"recall": recall, "rerank": part.rerank}
 
 
 def probes(

@@ -16,7 +16,7 @@ from memnet.config import IndexConfig
 from memnet.storage.slots import Hits
 from memnet.storage.vectors.build import IndexStamp, of_wanted_kind, saved_part, write_part
 from memnet.storage.vectors.file import DamagedIndexError, IndexFile
-from memnet.storage.vectors.parts import Hold, Part, best, import_faiss
+from memnet.storage.vectors.parts import Part, ToDevice, best, import_faiss
 
 _BLOCK = 16_384
 """Rows that are copied together: 25 MB."""
@@ -99,15 +99,14 @@ class VectorIndex:
     """
 
     def __init__(
-        self, dimension: int, config: IndexConfig | None = None, hold: Hold | None = None
+        self, dimension: int, config: IndexConfig | None = None, to_device: ToDevice | None = None
     ) -> None:
         """Make an empty index.
 
         Args:
             dimension: D, width of its vectors.
             config: settings; None for the defaults.
-            hold: copies vectors that were saved to another device, to be compared there; None to
-                compare them here.
+            to_device: copies the saved vectors to a GPU, to be compared there; None for the CPU.
 
         Raises:
             DependencyError: FAISS is not installed.
@@ -115,7 +114,7 @@ class VectorIndex:
         import_faiss()
         self._config = config or IndexConfig()
         self._dimension = dimension
-        self._hold = hold
+        self._to_device = to_device
         self._guard = threading.Lock()
         self._saving = threading.Lock()
         self._said: dict[str, Any] = {}
@@ -133,7 +132,7 @@ class VectorIndex:
             where = ", on the device" if self._view.saved.elsewhere else ""
             return f"flat inner product (exact){where}"
         return (
-            f"four-bit codes, the best {self._view.saved.reread} or more compared exactly "
+            f"four-bit codes, the best {self._view.saved.rerank} or more compared exactly "
             f"(recall@10 {self._said['recall']:.3f} when built)"
         )
 
@@ -141,7 +140,7 @@ class VectorIndex:
         """What the index is made of, and the recall that was measured when it was built."""
         view = self._view
         return {
-            "kind": "flat" if view.saved.exact else "codes",
+            "kind": "flat" if view.saved.exact else "pq",
             "vectors": len(self),
             "fresh": int(np.count_nonzero(view.fresh_alive)),
             "removed": len(view.saved) - int(np.count_nonzero(view.saved_alive)),
@@ -209,7 +208,7 @@ class VectorIndex:
             view = view or self._view
             said = write_part(path, stamp, _blocks(view), self._config)
             file = IndexFile(path)
-            saved = saved_part(file, self._dimension, self._config, self._hold)
+            saved = saved_part(file, self._dimension, self._config, self._to_device)
             with self._guard:
                 now, written = self._view, view.fresh.ids[view.fresh_alive]
                 held = now.fresh.ids[now.fresh_alive]
@@ -226,20 +225,20 @@ class VectorIndex:
         fingerprint: str,
         dimension: int,
         config: IndexConfig | None = None,
-        hold: Hold | None = None,
+        to_device: ToDevice | None = None,
     ) -> "tuple[VectorIndex, IndexStamp] | None":
         """Open a saved index; returns it with what its file says of itself.
 
         Returns None for a file that is missing, torn, foreign or of another encoder. Vectors are
         checked when they are first used.
         """
-        index = cls(dimension, config, hold)
+        index = cls(dimension, config, to_device)
         try:
             file = IndexFile(path)
             stamp = IndexStamp.of(file.said)
             if stamp.fingerprint != fingerprint or stamp.dimension != dimension:
                 return None
-            index._start_from(saved_part(file, dimension, index._config, hold))
+            index._start_from(saved_part(file, dimension, index._config, to_device))
             index._said = file.said
         except (OSError, DamagedIndexError):
             return None
@@ -260,7 +259,7 @@ class VectorIndex:
         rows: NDArray[np.float32] | None = None,
         gone: NDArray[np.int64] | None = None,
     ) -> None:
-        """Hold what was saved, but what is gone since, and besides these vectors."""
+        """ToDevice what was saved, but what is gone since, and besides these vectors."""
         self._fresh_ids = np.empty(0, np.int64) if ids is None else ids
         self._fresh_rows = np.empty((0, self._dimension), np.float32) if rows is None else rows
         self._used = len(self._fresh_ids)

@@ -41,7 +41,7 @@ class Held(Protocol):
         ...
 
 
-Hold = Callable[[NDArray[np.float32]], Held | None]
+ToDevice = Callable[[NDArray[np.float32]], Held | None]
 """Copies vectors [N, D] float32 to another device; gives None where it has no room for them."""
 
 
@@ -113,8 +113,8 @@ class Part:
         rows: NDArray[np.float32],
         codes: Codes | None = None,
         check: Check | None = None,
-        reread: int = 0,
-        hold: Hold | None = None,
+        rerank: int = 0,
+        to_device: ToDevice | None = None,
     ) -> None:
         """Join ids and vectors.
 
@@ -123,16 +123,15 @@ class Part:
             rows: [N, D] float32.
             codes: of the rows; None to compare all rows.
             check: is called with places of rows before they are used, None for all.
-            reread: how many vectors at least are compared exactly after their codes.
-            hold: copies the rows to another device when they are first searched, to be compared
-                there; None to compare them here.
+            rerank: how many vectors at least are compared exactly after their codes.
+            to_device: copies the rows to a GPU when they are first searched; None for the CPU.
         """
         self.ids = ids
         self.rows = rows
         self.codes = codes
-        self.reread = reread
+        self.rerank = rerank
         self._check = check
-        self._hold = hold
+        self._to_device = to_device
         self._held: Held | None = None
         self._holding = threading.Lock()
         self._faiss = import_faiss()
@@ -143,7 +142,7 @@ class Part:
     @property
     def elsewhere(self) -> bool:
         """Whether the rows are compared on another device, as far as is known."""
-        return self._hold is not None
+        return self._to_device is not None
 
     @property
     def exact(self) -> bool:
@@ -201,21 +200,21 @@ class Part:
 
     def _on_device(self) -> Held | None:
         """The rows on another device, copied at the first call; None where they stay here."""
-        if self._hold is None or self._held is not None:
+        if self._to_device is None or self._held is not None:
             return self._held
         with self._holding:
-            if self._held is None and self._hold is not None:
+            if self._held is None and self._to_device is not None:
                 self.check_all()
-                self._held = self._hold(self.rows)
+                self._held = self._to_device(self.rows)
                 if self._held is None:
-                    self._hold = None
+                    self._to_device = None
         return self._held
 
     def _wanted(self, count: int, limit: int, config: IndexConfig) -> int:
         """How many of ``count`` vectors have to be found for ``limit`` hits."""
         if self.codes is None:
             return min(count, limit)
-        return min(count, max(self.reread, config.reread_per_hit * limit))
+        return min(count, max(self.rerank, config.rerank_per_hit * limit))
 
     def _search_among(
         self,
@@ -227,7 +226,7 @@ class Part:
         """The nearest of the allowed vectors, found as well as if there were no others."""
         count = int(np.count_nonzero(allowed))
         wanted = self._wanted(count, limit, config)
-        if count > max(config.gathered, wanted):
+        if count > max(config.max_gather, wanted):
             # Twice what would do if the allowed ones lay evenly.
             width = 2 * wanted * len(self) // count
             while width <= len(self) // 4:
