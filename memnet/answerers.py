@@ -108,7 +108,7 @@ def load_model(
     if kind == TEXT:
         return text_model_of(folder, arrays, hop)
     if kind == _STORY:
-        from memnet.stories.checkpoint import story_model_of
+        from memnet.stories.model import story_model_of
 
         return story_model_of(folder, arrays, description)
     if kind == _FACTS:
