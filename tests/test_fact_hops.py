@@ -19,7 +19,7 @@ from memnet.facts.hops import (
     follow_facts,
     max_weights,
 )
-from memnet.storage import MemoryStore
+from memnet.storage import EVERYWHERE, MemoryStore
 from tests.toy import DIMENSION, ToyEncoder, fact, source
 
 ENCODED, WIDTH, RELATIONS, HOPS = 10, 8, 3, 3
@@ -242,7 +242,8 @@ def store(tmp_path: Path) -> Iterator[MemoryStore]:
 
 def test_the_store_and_its_arrays_hold_the_same_facts(store: MemoryStore) -> None:
     arrays, names = ArrayGraph.of_store(store)
-    stored = StoreGraph(store, None, {name: number for number, name in enumerate(names, start=1)})
+    numbers = {name: number for number, name in enumerate(names, start=1)}
+    stored = StoreGraph(store, EVERYWHERE, numbers)
     symbols = arrays.symbols
     entities = torch.arange(4)
 

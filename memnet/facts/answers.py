@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from memnet.config import FactConfig
-from memnet.encoders import Encoder
-from memnet.encoders.threads import one_thread_each
+from memnet.device import one_thread_each
+from memnet.encoders import Encoder, encode_tokens
 from memnet.facts.graph import StoreGraph
 from memnet.facts.hops import HopStep, HopTrace
 from memnet.facts.linking import link
@@ -22,7 +22,7 @@ from memnet.facts.model import (
     grouped_softmax,
 )
 from memnet.reader.passages import evidence_of
-from memnet.storage import MemoryStore, Slot
+from memnet.storage import MemoryStore, Scope, Slot
 from memnet.types import Answer, Candidate, Evidence, Hop, SlotWeight
 
 _MIN_SHOWN = 0.1
@@ -70,7 +70,7 @@ class FactAnswers:
         self._name = name
         self._config = config
 
-    def ask(self, question: str, hops: int | None, top_k: int, namespace: str | None) -> Answer:
+    def ask(self, question: str, hops: int | None, top_k: int, scope: Scope) -> Answer:
         """Answer a question; arguments as for ``Engine.ask``."""
         started = time.perf_counter()
         candidates: list[Candidate] = []
@@ -80,7 +80,7 @@ class FactAnswers:
         with self._store.reading(), one_thread_each, torch.inference_mode():
             batch = self._batch(question)
             if batch is not None:
-                graph = StoreGraph(self._store, namespace, self._model.relation_numbers())
+                graph = StoreGraph(self._store, scope, self._model.relation_numbers())
                 scores, trace = self._model(batch, graph, self._config.budget, hops)
                 importance = grouped_softmax(trace.importance, batch.question)
                 chosen = self._chosen(scores)
@@ -101,6 +101,7 @@ class FactAnswers:
         )
         return Answer(
             question=question,
+            kind="none" if abstained else "facts",
             answer=None if abstained else candidates[0].text,
             confidence=None,
             abstained=abstained,
@@ -120,7 +121,7 @@ class FactAnswers:
         if not chains:
             return None
         texts = list(dict.fromkeys(chain.text for chain in chains))
-        encoded = dict(zip(texts, self._encoder.encode_tokens(texts), strict=True))
+        encoded = dict(zip(texts, encode_tokens(self._encoder, texts), strict=True))
         return fact_batch([chains], encoded)
 
     def _chosen(self, scores: FactScores) -> list[tuple[int, float]]:

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from memnet.storage import MemoryStore
+from memnet.storage import MemoryStore, Scope
 
 
 class RelationKeys(NamedTuple):
@@ -59,23 +59,21 @@ class FactGraph(Protocol):
 class StoreGraph:
     """The facts of a store, as of one read of it. An entity is a symbol."""
 
-    def __init__(
-        self, store: MemoryStore, namespace: str | None, numbers: Mapping[str, int]
-    ) -> None:
+    def __init__(self, store: MemoryStore, scope: Scope, numbers: Mapping[str, int]) -> None:
         """Look into a store.
 
         Args:
             store: the memory.
-            namespace: to look in; None for all.
+            scope: which sources to look in.
             numbers: of the relations seen in training, by name.
         """
         self._store = store
-        self._namespace = namespace
+        self._scope = scope
         self._numbers = numbers
 
     def outgoing(self, entities: Tensor) -> Outgoing:
         """As the protocol says."""
-        rows = torch.from_numpy(self._store.outgoing(entities.tolist(), self._namespace))
+        rows = torch.from_numpy(self._store.outgoing(entities.tolist(), self._scope))
         entity, order = torch.sort(
             torch.searchsorted(entities, rows[:, 0].contiguous()), stable=True
         )
@@ -88,7 +86,7 @@ class StoreGraph:
     def facts(self, entities: Tensor, relations: Tensor) -> Facts:
         """As the protocol says."""
         pairs = zip(entities.tolist(), relations.tolist(), strict=True)
-        return Facts(*torch.from_numpy(self._store.followed(pairs, self._namespace)).unbind(1))
+        return Facts(*torch.from_numpy(self._store.followed(pairs, self._scope)).unbind(1))
 
 
 class ArrayGraph:

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from memnet.attention import TransformerEncoder, masked_softmax
-from memnet.attention.multi_layer import HopLayer
+from memnet.attention.layers import HopLayer
 from memnet.facts.graph import FactGraph, RelationKeys, expand_ranges
 
 _MAX_DISTANCE = 16

@@ -11,8 +11,8 @@ import torch
 from numpy.typing import NDArray
 
 from memnet.config import StoryConfig
-from memnet.encoders.threads import one_thread_each
-from memnet.storage import MemoryStore, Slot
+from memnet.device import one_thread_each
+from memnet.storage import MemoryStore, Scope, Slot
 from memnet.stories.model import StoryModel
 from memnet.stories.vocabulary import StoryWords, collate, tokenize
 from memnet.text.sentences import sentences
@@ -99,12 +99,12 @@ class StoryAnswers:
         self._name = name
         self._config = config
 
-    def ask(self, question: str, hops: int | None, top_k: int, namespace: str | None) -> Answer:
+    def ask(self, question: str, hops: int | None, top_k: int, scope: Scope) -> Answer:
         """Answer a question; arguments as for ``Engine.ask``."""
         started = time.perf_counter()
         limit = self._config.longest
         with self._store.reading():
-            slots = self._store.last_passages(limit, namespace)
+            slots = self._store.last_passages(limit, scope)
         story = [
             _Sentence(slot, start, slot.text[start:end])
             for slot in slots
@@ -117,6 +117,7 @@ class StoryAnswers:
         abstained = not story or bool(answer.unknown) or not text
         return Answer(
             question=question,
+            kind="none" if abstained else "story",
             answer=None if abstained else text,
             confidence=None,
             abstained=abstained,
