@@ -11,7 +11,7 @@ from memnet.errors import InputError
 from memnet.evaluation.questions import Question
 from memnet.reader.loading import LazyReader, copy_reader, save_calibration
 from memnet.registry import Answerer
-from memnet.storage import MemoryStore
+from memnet.storage import EVERYWHERE, MemoryStore
 from memnet.training.progress import OnProgress, no_progress
 from memnet.types import Evidence
 
@@ -138,7 +138,7 @@ class Learning:
         hop = self._config.hop
 
         def find(question: str) -> Sequence[Evidence]:
-            return self._model.ask(question, hop.hops, hop.evidence, None).evidence
+            return self._model.ask(question, hop.hops, hop.evidence, EVERYWHERE).evidence
 
         return among_found(examples, find)
 

@@ -15,7 +15,7 @@ from memnet.encoders import Encoder, MiniLMEncoder
 from memnet.encoders.sentence_transformers import NamedEncoder, stored_encoder_name
 from memnet.errors import ModelError
 from memnet.reader.loading import LazyReader
-from memnet.storage import MemoryStore
+from memnet.storage import MemoryStore, Scope
 from memnet.types import Answer, Evidence
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ _STORY, _FACTS = "story", "facts"
 class Answerer(Protocol):
     """What answers questions about a memory."""
 
-    def ask(self, question: str, hops: int | None, top_k: int, namespace: str | None) -> Answer:
+    def ask(self, question: str, hops: int | None, top_k: int, scope: Scope) -> Answer:
         """Answer a question; arguments as for ``Engine.ask``."""
         ...
 
@@ -42,7 +42,7 @@ class Searcher(Protocol):
     """An answerer that gives evidence alone, too."""
 
     def search(
-        self, query: str, hops: int | None, top_k: int, namespace: str | None
+        self, query: str, hops: int | None, top_k: int, scope: Scope
     ) -> tuple[Evidence, ...]:
         """Evidence for a query, best first; arguments as for ``Engine.search``."""
         ...

@@ -24,6 +24,7 @@ from memnet.documents.state import (
     Links,
     QueryState,
 )
+from memnet.storage import EVERYWHERE
 from tests import oracle
 
 CHAIN = [
@@ -270,13 +271,13 @@ def test_links_are_names_mentioned_shared_and_pointing_back(toy_engine: Engine) 
     toy_engine.ingest(LINKED)
     store = toy_engine.store
     ids = {slot.source: slot.id for slot in store.fetch([1, 2, 3, 4])}
-    found = linked_slots(store, [ids["hall"]], None).links
+    found = linked_slots(store, [ids["hall"]], EVERYWHERE).links
     assert {(link.slot, link.kind, link.name) for link in found} == {
         (ids["pia"], KEY, "pia renn"),
         (ids["journal"], SHARED, "guild of salters"),
     }
     assert {(link.mentions, link.slots) for link in found} == {(1, 1), (2, 0)}
-    (back,) = linked_slots(store, [ids["pia"]], None).links
+    (back,) = linked_slots(store, [ids["pia"]], EVERYWHERE).links
     assert (back.slot, back.kind, back.name) == (ids["hall"], BACK, "pia renn")
 
 
@@ -285,9 +286,9 @@ def test_a_name_that_everything_mentions_links_nothing(toy_engine: Engine) -> No
         Document(id=str(n), title=f"T{n}", text=f"In Kestle stands house {n}.") for n in range(60)
     ]
     toy_engine.ingest(documents[:20])
-    assert len(linked_slots(toy_engine.store, [1], None).links) == 19
+    assert len(linked_slots(toy_engine.store, [1], EVERYWHERE).links) == 19
     toy_engine.ingest(documents)
-    assert linked_slots(toy_engine.store, [1], None).links == []
+    assert linked_slots(toy_engine.store, [1], EVERYWHERE).links == []
 
 
 def test_link_features_say_what_is_known(toy_engine: Engine) -> None:

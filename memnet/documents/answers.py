@@ -18,7 +18,7 @@ from memnet.reader.decompose.comparison import asks_for_order
 from memnet.reader.loading import LazyReader
 from memnet.reader.passages import Ranked, evidence_of
 from memnet.reader.sentences import read_sentences
-from memnet.storage import MemoryStore
+from memnet.storage import EVERYWHERE, MemoryStore, Scope
 from memnet.text.names import normalise
 from memnet.types import Answer, AnswerKind, Candidate, Evidence
 
@@ -74,14 +74,14 @@ class TextAnswers:
             store, encoder.encode, controller, config.hop, beside=encoder.releases_gil
         )
 
-    def ask(self, question: str, hops: int | None, top_k: int, namespace: str | None) -> Answer:
+    def ask(self, question: str, hops: int | None, top_k: int, scope: Scope) -> Answer:
         """Answer a question; arguments as for ``Engine.ask``."""
         started = time.perf_counter()
         with self._store.reading():
-            trace, ranked = self._found(question, hops, top_k, namespace)
+            trace, ranked = self._found(question, hops, top_k, scope)
             records = hop_records(trace, self._store, top_k)
         self._on_read(_told_weights(trace, ranked))
-        judged = self._judged(question, ranked, bool(trace.steps[0].state.named), namespace)
+        judged = self._judged(question, ranked, bool(trace.steps[0].state.named), scope)
         further = len(records) + 1
         shown = with_bridged(ranked, judged.bridged, further)
         shown = judged_first(judged.judged_by, shown, further)[:top_k]
@@ -102,23 +102,23 @@ class TextAnswers:
         )
 
     def search(
-        self, query: str, hops: int | None, top_k: int, namespace: str | None
+        self, query: str, hops: int | None, top_k: int, scope: Scope
     ) -> tuple[Evidence, ...]:
         """What the hops find, best first, without a reader; arguments as for ``ask``."""
         with self._store.reading():
-            _, ranked = self._found(query, hops, top_k, namespace)
+            _, ranked = self._found(query, hops, top_k, scope)
         return tuple(evidence_of(item.slot, item.score, item.hop) for item in ranked[:top_k])
 
     def judged(self, question: str) -> Judged:
         """What is answered to a question, and by which signals: to learn confidence from."""
         with self._store.reading():
-            trace, ranked = self._found(question, None, self._config.hop.evidence, None)
-        return self._judged(question, ranked, bool(trace.steps[0].state.named), None)
+            trace, ranked = self._found(question, None, self._config.hop.evidence, EVERYWHERE)
+        return self._judged(question, ranked, bool(trace.steps[0].state.named), EVERYWHERE)
 
     def _found(
-        self, question: str, hops: int | None, top_k: int, namespace: str | None
+        self, question: str, hops: int | None, top_k: int, scope: Scope
     ) -> tuple[HopTrace, list[Ranked]]:
-        trace = self._loop.run(question, hops or self._config.hop.hops, namespace)
+        trace = self._loop.run(question, hops or self._config.hop.hops, scope)
         return trace, self._ranked(trace, top_k)
 
     def _ranked(self, trace: HopTrace, top_k: int) -> list[Ranked]:
@@ -142,9 +142,7 @@ class TextAnswers:
             for slot, score, cosine, weight in zip(slots, scores, cosines, weights, strict=True)
         ]
 
-    def _judged(
-        self, question: str, ranked: list[Ranked], named: bool, namespace: str | None
-    ) -> Judged:
+    def _judged(self, question: str, ranked: list[Ranked], named: bool, scope: Scope) -> Judged:
         """Possible answers, best first.
 
         Facts answer only a question that names something (``named``): what else shares words with
@@ -162,11 +160,11 @@ class TextAnswers:
             by_facts = Judged(facts, judged_by=_holding(others, facts), kind="facts")
             if facts and _subject_named(question, others, facts):
                 return by_facts
-        read = self._read(question, passages, namespace) if passages else Judged()
+        read = self._read(question, passages, scope) if passages else Judged()
         unsure = read.abstained or not read.candidates or read.confidence is None
         return by_facts if facts and unsure else read
 
-    def _read(self, question: str, passages: Sequence[Ranked], namespace: str | None) -> Judged:
+    def _read(self, question: str, passages: Sequence[Ranked], scope: Scope) -> Judged:
         settings = self._config.answer
         first = passages[: settings.passages]
         near = max(item.similarity for item in first) >= settings.support_floor
@@ -178,7 +176,7 @@ class TextAnswers:
 
         def find(further: str) -> list[Ranked]:
             with self._store.reading():
-                _, ranked = self._found(further, None, settings.passages, namespace)
+                _, ranked = self._found(further, None, settings.passages, scope)
             return [item for item in ranked if item.slot.kind == "passage"]
 
         answers = read_spans(question, passages, settings.passages, loaded.reader, find)
