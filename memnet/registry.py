@@ -12,7 +12,7 @@ from memnet.documents.answers import TextAnswers
 from memnet.documents.checkpoint import KIND, text_model_of
 from memnet.documents.controller import TextController
 from memnet.encoders import Encoder, MiniLMEncoder
-from memnet.encoders.sentence_transformers import NamedEncoder, stored_encoder_name
+from memnet.encoders.hub import SentenceTransformersEncoder, stored_encoder_name
 from memnet.errors import ModelError
 from memnet.reader.loading import LazyReader
 from memnet.storage import MemoryStore, Scope
@@ -64,10 +64,10 @@ def load_encoder(name: str | None, config: Config, stored: str | None = None) ->
     """
     device = find_device(config.device)
     if name:
-        return NamedEncoder(name, device)
+        return SentenceTransformersEncoder(name, device)
     if stored is not None and (stored_name := stored_encoder_name(stored)):
         # The store may come from anyone, who must not choose what is fetched from the network.
-        return NamedEncoder(stored_name, device, fetch=False)
+        return SentenceTransformersEncoder(stored_name, device, fetch=False)
     return MiniLMEncoder(threads=config.cores(), eight_bits=config.eight_bits, device=device)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from memnet import Config, Document, Engine, Fact, MemoryStore
-from memnet.encoders.sentence_transformers import NamedEncoder
+from memnet.encoders.hub import SentenceTransformersEncoder
 from memnet.errors import EncoderError, StoreError
 from memnet.storage import import_bundle
 from tests.toy import ToyEncoder
@@ -306,4 +306,4 @@ def test_a_named_encoder_loads_nothing_but_its_library(
 ) -> None:
     (tmp_path / "modules.json").write_text(json.dumps(modules))
     with pytest.raises(EncoderError, match=complaint):
-        NamedEncoder(str(tmp_path))
+        SentenceTransformersEncoder(str(tmp_path))

@@ -16,7 +16,7 @@ from memnet.reader.confidence import Signals
 from memnet.reader.decompose.bridging import Bridged
 from memnet.reader.decompose.comparison import asks_for_order
 from memnet.reader.loading import LazyReader
-from memnet.reader.passages import Ranked, evidence_of
+from memnet.reader.passages import RankedSlot, evidence_of
 from memnet.reader.sentences import read_sentences
 from memnet.storage import EVERYWHERE, MemoryStore, Scope
 from memnet.text.names import normalise
@@ -35,7 +35,7 @@ class Judged(NamedTuple):
     """By which confidence was judged; None where no reader of spans was at work."""
     bridged: Bridged | None = None
     """What was asked next, where the question held a phrase to be read first."""
-    judged_by: tuple[Ranked, ...] = ()
+    judged_by: tuple[RankedSlot, ...] = ()
     """The evidence that the best candidate was read or judged by, its own first."""
     kind: AnswerKind = "none"
     """Of the best candidate."""
@@ -71,7 +71,11 @@ class TextAnswers:
         self._config = config
         self._on_read = on_read
         self._loop = HopLoop(
-            store, encoder.encode, controller, config.hop, beside=encoder.releases_gil
+            store,
+            encoder.encode,
+            controller,
+            config.hop,
+            beside=getattr(encoder, "releases_gil", False),
         )
 
     def ask(self, question: str, hops: int | None, top_k: int, scope: Scope) -> Answer:
@@ -117,11 +121,11 @@ class TextAnswers:
 
     def _found(
         self, question: str, hops: int | None, top_k: int, scope: Scope
-    ) -> tuple[HopTrace, list[Ranked]]:
+    ) -> tuple[HopTrace, list[RankedSlot]]:
         trace = self._loop.run(question, hops or self._config.hop.hops, scope)
         return trace, self._ranked(trace, top_k)
 
-    def _ranked(self, trace: HopTrace, top_k: int) -> list[Ranked]:
+    def _ranked(self, trace: HopTrace, top_k: int) -> list[RankedSlot]:
         """The best slots of the last hop, and every fact, so that a set of facts is whole."""
         last = trace.last
         first_hop = {
@@ -138,11 +142,11 @@ class TextAnswers:
         )
         slots = self._store.found([last.ids[place] for place in chosen])
         return [
-            Ranked(slot, score, cosine, weight, first_hop.get(slot.id, len(trace.steps)))
+            RankedSlot(slot, score, cosine, weight, first_hop.get(slot.id, len(trace.steps)))
             for slot, score, cosine, weight in zip(slots, scores, cosines, weights, strict=True)
         ]
 
-    def _judged(self, question: str, ranked: list[Ranked], named: bool, scope: Scope) -> Judged:
+    def _judged(self, question: str, ranked: list[RankedSlot], named: bool, scope: Scope) -> Judged:
         """Possible answers, best first.
 
         Facts answer only a question that names something (``named``): what else shares words with
@@ -164,7 +168,7 @@ class TextAnswers:
         unsure = read.abstained or not read.candidates or read.confidence is None
         return by_facts if facts and unsure else read
 
-    def _read(self, question: str, passages: Sequence[Ranked], scope: Scope) -> Judged:
+    def _read(self, question: str, passages: Sequence[RankedSlot], scope: Scope) -> Judged:
         settings = self._config.answer
         first = passages[: settings.passages]
         near = max(item.similarity for item in first) >= settings.support_floor
@@ -174,7 +178,7 @@ class TextAnswers:
             own = tuple(item for item in first if item.slot.id == found[0].evidence)
             return Judged(found, judged_by=own, kind="statement") if near else Judged()
 
-        def find(further: str) -> list[Ranked]:
+        def find(further: str) -> list[RankedSlot]:
             with self._store.reading():
                 _, ranked = self._found(further, None, settings.passages, scope)
             return [item for item in ranked if item.slot.kind == "passage"]
@@ -203,15 +207,19 @@ def _kind(answer: Candidate) -> AnswerKind:
     return "no" if answer.evidence is None and answer.text == "no" else "value"
 
 
-def _holding(facts: Sequence[Ranked], candidates: Sequence[Candidate]) -> tuple[Ranked, ...]:
+def _holding(
+    facts: Sequence[RankedSlot], candidates: Sequence[Candidate]
+) -> tuple[RankedSlot, ...]:
     """The facts that hold the answers, in the order of these."""
-    values: dict[str, Ranked] = {}
+    values: dict[str, RankedSlot] = {}
     for item in facts:
         values.setdefault(item.slot.value, item)
     return tuple(values[one.text] for one in candidates)
 
 
-def _subject_named(question: str, facts: Sequence[Ranked], candidates: Sequence[Candidate]) -> bool:
+def _subject_named(
+    question: str, facts: Sequence[RankedSlot], candidates: Sequence[Candidate]
+) -> bool:
     """Whether the question names the subject of the facts that answer, and asks for no order."""
     asked = f" {normalise(question)} "
     subjects = {item.slot.title for item in facts if item.slot.value == candidates[0].text}
@@ -219,7 +227,7 @@ def _subject_named(question: str, facts: Sequence[Ranked], candidates: Sequence[
     return named and not asks_for_order(question)
 
 
-def _told_weights(trace: HopTrace, ranked: Iterable[Ranked]) -> dict[int, float]:
+def _told_weights(trace: HopTrace, ranked: Iterable[RankedSlot]) -> dict[int, float]:
     """For each told slot the most that a hop attended to it."""
     told = {item.slot.id for item in ranked if item.slot.valid_from is not None}
     weights: dict[int, float] = {}

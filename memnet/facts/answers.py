@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from memnet.config import FactConfig
-from memnet.encoders import Encoder
-from memnet.encoders.threads import one_thread_each
+from memnet.device import one_thread_each
+from memnet.encoders import Encoder, encode_tokens
 from memnet.facts.hops import FactStep, FactTrace
 from memnet.facts.linking import link
 from memnet.facts.memory import StoredFacts
@@ -113,7 +113,7 @@ class FactAnswers:
         if not chains:
             return None
         texts = list(dict.fromkeys(chain.text for chain in chains))
-        encoded = dict(zip(texts, self._encoder.encode_tokens(texts), strict=True))
+        encoded = dict(zip(texts, encode_tokens(self._encoder, texts), strict=True))
         return fact_batch([chains], encoded)
 
     def _chosen(self, scores: FactScores) -> list[tuple[int, float]]:
