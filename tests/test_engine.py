@@ -11,8 +11,8 @@ from pydantic import ValidationError
 
 from memnet import Document, Engine, Fact
 from memnet.errors import InputError
+from memnet.evaluation import evaluate
 from memnet.evaluation.questions import read_questions
-from memnet.evaluation.run import evaluate
 from tests.conftest import EXAMPLES
 
 

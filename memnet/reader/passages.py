@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from memnet.reader.packing import Passage
+from memnet.reader.spans import Passage
 from memnet.storage import Slot
 from memnet.text.names import without_brackets
 from memnet.types import Evidence
