@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from memnet.checkpoints import MODEL, save_checkpoint
-from memnet.checkpoints.torch_modules import arrays_of, load_module, invalid_description
+from memnet.checkpoints.torch_modules import arrays_of, invalid_description, load_module
 from memnet.facts.model import AnswerRule, FactModel, FactModelConfig
 
 KIND = "facts"

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ValidationError
 
 from memnet.checkpoints import MODEL, load_checkpoint, save_checkpoint
-from memnet.checkpoints.torch_modules import arrays_of, load_module, invalid_description
+from memnet.checkpoints.torch_modules import arrays_of, invalid_description, load_module
 from memnet.errors import ModelError
 from memnet.stories.model import StoryModel, StoryModelConfig
 from memnet.stories.vocabulary import Vocabulary
