@@ -10,37 +10,37 @@ from typing import BinaryIO, Literal, Self, cast
 
 from pydantic import ValidationError
 
-from memnet.answerers import TEXT, load_answerer
 from memnet.config import Config
 from memnet.device import device_copier, find_device
 from memnet.documents.answers import TextAnswers
-from memnet.encoders import Encoder, MiniLMEncoder
-from memnet.encoders.sentence_transformers import NamedEncoder, stored_encoder_name
+from memnet.encoders import Encoder
 from memnet.errors import InputError, ModelError, StoreError
 from memnet.files import Problem
 from memnet.ingest.inputs import Input
-from memnet.ingest.limits import check_text
+from memnet.ingest.limits import check_text, check_type
 from memnet.ingest.pipeline import Ingest, Progress
-from memnet.keeping import Keeping
 from memnet.learning import Learning
 from memnet.reader.loading import SPANS, LazyReader
+from memnet.registry import TEXT, Answerer, load_answerer, load_encoder
 from memnet.statements.parsing import subject_symbol
 from memnet.statements.teller import UsageBuffer, tell
-from memnet.storage import MemoryStore, import_bundle, stored_fingerprint
+from memnet.storage import MemoryStore, Scope, import_bundle, stored_fingerprint
 from memnet.types import (
     Answer,
     Document,
     Fact,
     IngestReport,
     Statement,
+    StoreInfo,
     TellReport,
+    VerifyReport,
 )
 
 _log = logging.getLogger("memnet")
 
 
-class Engine(Keeping, Learning):
-    """A memory store with the encoder, the controller and the readers that answer from it.
+class Engine(Learning):
+    """A memory: a store with the encoder, the answerer and the reader that answer from it.
 
     May be shared between threads. Use it as a context manager, or call ``close``.
     """
@@ -50,7 +50,7 @@ class Engine(Keeping, Learning):
         store: MemoryStore,
         encoder: Encoder,
         config: Config,
-        model: str | os.PathLike[str] = TEXT,
+        answerer: str | os.PathLike[str] = TEXT,
         reader: str | os.PathLike[str] = SPANS,
     ) -> None:
         """Join the parts; ``Engine.open`` makes them and says what they are.
@@ -59,12 +59,12 @@ class Engine(Keeping, Learning):
             ModelError: there is no such model, or it can't be loaded.
             DeviceError: the device of the settings is not there.
         """
-        self.config = config
+        self._config = config
         self._store = store
         self._encoder = encoder
         self._usage = UsageBuffer(store, config.tell)
         self._reader = LazyReader(reader, find_device(config.device), config.eight_bits)
-        self._model = load_answerer(model, store, encoder, config, self._usage.add, self._reader)
+        self._model = load_answerer(answerer, store, encoder, config, self._usage.add, self._reader)
 
     @classmethod
     def open(
@@ -72,7 +72,7 @@ class Engine(Keeping, Learning):
         path: str | os.PathLike[str],
         create: bool = False,
         config: Config | None = None,
-        model: str | os.PathLike[str] = TEXT,
+        answerer: str | os.PathLike[str] = TEXT,
         reader: str | os.PathLike[str] = SPANS,
         encoder: str | None = None,
     ) -> Self:
@@ -82,8 +82,8 @@ class Engine(Keeping, Learning):
             path: the store's folder.
             create: make the store if there is none.
             config: settings; None for the defaults.
-            model: what answers: the name of a shipped model such as "text" or "babi", a folder
-                that ``memnet train`` made, or "untrained".
+            answerer: the name of a shipped model such as "text" or "babi", a folder that
+                ``memnet train`` made, or "untrained".
             reader: what reads short answers in documents: "spans", a folder that ``memnet train
                 reader`` made, "sentences" for whole sentences, or the name or folder of an
                 extractive model of the transformers library.
@@ -101,21 +101,46 @@ class Engine(Keeping, Learning):
             DependencyError: FAISS, or the library of a named model, is not installed.
         """
         config = config or Config()
-        chosen = _encoder(encoder, config, _stored_encoder(path))
+        loaded = load_encoder(encoder, config, stored_fingerprint(path))
         store = MemoryStore(
             path,
-            fingerprint=chosen.fingerprint,
-            dimension=chosen.dimension,
+            fingerprint=loaded.fingerprint,
+            dimension=loaded.dimension,
             create=create,
             lock_seconds=config.lock_seconds,
             config=config.store,
             to_device=device_copier(find_device(config.device)),
         )
         try:
-            return cls(store, chosen, config, model, reader)
+            return cls(store, loaded, config, answerer, reader)
         except BaseException:
             store.close()
             raise
+
+    @property
+    def store(self) -> MemoryStore:
+        """The rows and indexes that the answers come from."""
+        return self._store
+
+    @property
+    def encoder(self) -> Encoder:
+        """What makes the store's vectors."""
+        return self._encoder
+
+    @property
+    def config(self) -> Config:
+        """The settings."""
+        return self._config
+
+    @property
+    def reader(self) -> LazyReader:
+        """What reads short answers in documents; it loads at the first question."""
+        return self._reader
+
+    @property
+    def answerer(self) -> Answerer:
+        """What answers questions."""
+        return self._model
 
     def close(self) -> None:
         """Close the store's files, first keeping what usage it learned if nobody is writing."""
@@ -232,10 +257,10 @@ class Engine(Keeping, Learning):
             if slot.valid_from is not None
         )
 
-    def prepare(self) -> None:
+    def preload(self) -> None:
         """Start loading on another thread what the first question will need.
 
-        What is wrong with it is said when a question is asked.
+        Its errors are raised when a question is asked.
         """
         if isinstance(self._model, TextAnswers):
             self._reader.load_early(self.config.answer.tokens, self.config.cores())
@@ -275,7 +300,7 @@ class Engine(Keeping, Learning):
                 f"{limits.hops} and {limits.evidence:,}"
             )
         try:
-            return self._model.ask(question, hops, top_k, namespace)
+            return self._model.ask(question, hops, top_k, Scope(namespace))
         except ValidationError as error:
             field = ".".join(map(str, error.errors()[0]["loc"]))
             raise ModelError(
@@ -283,8 +308,91 @@ class Engine(Keeping, Learning):
                 f"{error.errors()[0]['msg']}); train it again"
             ) from error
 
+    def forget(self, *source_ids: str, namespace: str = "") -> int:
+        """Remove documents and fact files, with all that was made from them.
+
+        Args:
+            source_ids: ids as evidence cites them; a path may be given relative to the current
+                folder.
+            namespace: where they are; sources of the same ids elsewhere stay.
+
+        Returns:
+            How many slots were removed.
+
+        Raises:
+            InputError: an id is not in that namespace; nothing is removed then.
+            StoreBusyError: another writer is at work.
+        """
+        check_text(namespace, "the namespace", self.config.limit.name)
+        for given in source_ids:
+            check_type(given, "a source id")
+        with self._store.writing():
+            paths = [os.path.abspath(given) for given in source_ids]
+            known = self._store.namespaces([*source_ids, *paths])
+            names: list[str] = []
+            for given, path in zip(source_ids, paths, strict=True):
+                here = [name for name in (given, path) if namespace in known.get(name, ())]
+                if not here:
+                    elsewhere = known.get(given) or known.get(path) or []
+                    raise InputError(_not_stored(given, namespace, elsewhere))
+                names.append(here[0])
+            return self._store.delete(names, namespace)
+
+    def export_bundle(self, path: str | os.PathLike[str]) -> int:
+        """Write the memory as one file, from which ``import_bundle`` makes it again anywhere.
+
+        It holds what was committed when the call began, whoever writes meanwhile, and appears
+        whole or not at all. Equal memories give equal bytes.
+
+        Args:
+            path: of the bundle; a file that is there is replaced.
+
+        Returns:
+            How many slots it holds.
+
+        Raises:
+            StoreError: the file can't be written, or the store can't be read.
+        """
+        with suppress(StoreError, OSError):
+            self._usage.save(wait=0)
+        return self._store.export(path)
+
+    def info(self) -> StoreInfo:
+        """What the store holds."""
+        counts, index = self._store.counts(), self._store.index_details()
+        return StoreInfo(
+            path=str(self._store.path),
+            slots=counts.slots,
+            superseded=counts.superseded,
+            documents=counts.documents,
+            facts=counts.facts,
+            symbols=counts.symbols,
+            encoder=self._store.fingerprint,
+            dimension=self._store.dimension,
+            schema_version=self._store.schema_version,
+            generation=counts.generation,
+            index=self._store.index_description(),
+            index_kind=index["kind"],
+            index_recall=index["recall"],
+            device=find_device(self.config.device),
+            bytes=self._store.size_in_bytes(),
+        )
+
+    def verify(self, repair: bool = False) -> VerifyReport:
+        """Check that rows, text search and vector index agree.
+
+        Args:
+            repair: make the text search and the vector index anew from the rows if they don't.
+        """
+        problems = self._store.verify()
+        if problems and repair:
+            self._store.rebuild()
+            left = self._store.verify()
+            return VerifyReport(problems=tuple(left or problems), repaired=not left)
+        return VerifyReport(problems=tuple(problems), repaired=False)
+
     @staticmethod
-    def restore(
+    def import_bundle(
         bundle: str | os.PathLike[str],
         path: str | os.PathLike[str],
         encoder: str | None = None,
@@ -294,7 +402,7 @@ class Engine(Keeping, Learning):
         Everything in the bundle is checked: it may come from anyone.
 
         Args:
-            bundle: a file that ``export`` made.
+            bundle: a file that ``export_bundle`` made.
             path: of the store's folder, new or empty.
             encoder: as for ``open``, of the encoder that made it.
 
@@ -304,28 +412,12 @@ class Engine(Keeping, Learning):
             StoreError: the bundle is damaged, or the folder is not empty or can't be written.
             DependencyError: FAISS, or the library of a named model, is not installed.
         """
-        chosen = _encoder(encoder, Config())
-        import_bundle(bundle, path, fingerprint=chosen.fingerprint, dimension=chosen.dimension)
+        loaded = load_encoder(encoder, Config())
+        import_bundle(bundle, path, fingerprint=loaded.fingerprint, dimension=loaded.dimension)
 
     def _check_namespace(self, namespace: str | None) -> None:
         if namespace is not None:
             check_text(namespace, "the namespace", self.config.limit.name)
-
-
-def _stored_encoder(path: str | os.PathLike[str]) -> str | None:
-    """The named encoder that a store was made with; None if there is no store, or another one."""
-    made_with = stored_fingerprint(path)
-    return None if made_with is None else stored_encoder_name(made_with)
-
-
-def _encoder(name: str | None, config: Config, stored: str | None = None) -> Encoder:
-    """The encoder that the user names, else the one that the store names, else the shipped one."""
-    device = find_device(config.device)
-    if name:
-        return NamedEncoder(name, device)
-    if stored:
-        return NamedEncoder(stored, device, fetch=False)
-    return MiniLMEncoder(threads=config.cores(), eight_bits=config.eight_bits, device=device)
 
 
 def _is_count(value: object, most: int) -> bool:
@@ -357,3 +449,18 @@ def _flat(inputs: Iterable[Input | Iterable[Input]]) -> Iterator[Input]:
             for one in given:
                 _check_input(one)
                 yield one  # pyright: ignore[reportReturnType]
+
+
+def _not_stored(source_id: str, namespace: str, elsewhere: list[str]) -> str:
+    """What is said of a source that a namespace does not hold, but others may."""
+    where = f" in namespace {namespace!r}" if namespace else ""
+    if elsewhere:
+        found = ", ".join(repr(name) for name in elsewhere)
+        return (
+            f"no source {source_id!r} is stored{where or ' in the default namespace'}, so nothing "
+            f"was forgotten; it is in namespace {found}: name that one"
+        )
+    return (
+        f"no source {source_id!r} is stored{where}, so nothing was forgotten; "
+        "source ids stand in the evidence of answers"
+    )

@@ -50,7 +50,7 @@ def engine(toy_engine: Engine) -> Engine:
         Fact(subject=ship, relation="built by", object=f"Ann {ship}son") for ship in SHIPS
     )
     config = Config(threads=_THREADS)
-    return Engine(toy_engine._store, toy_engine._encoder, config, "untrained", "sentences")
+    return Engine(toy_engine.store, toy_engine.encoder, config, "untrained", "sentences")
 
 
 def _documents() -> list[Document]:

@@ -219,7 +219,7 @@ def test_eval_in_json(store: Path, tmp_path: Path) -> None:
         (["ingest", "nowhere"], "nowhere: no such file or folder"),
         (["ingest", "pyproject.toml"], "pyproject.toml: is of the unknown kind '.toml'"),
         (["tell", " "], "the text holds no words"),
-        (["tell", "Forget that Ann left."], "nothing that was told matches"),
+        (["tell", "Forget that Ann left."], "no stored statement matches"),
         (["eval", "nowhere.jsonl"], "nowhere.jsonl can't be read"),
     ],
 )

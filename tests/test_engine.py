@@ -188,7 +188,7 @@ def test_a_wrong_argument_is_named_and_nothing_is_checked_for_it(
     call: Callable[[Any], object],
     complaint: str,
 ) -> None:
-    monkeypatch.setattr(toy_engine._store, "verify", _unexpected)
+    monkeypatch.setattr(toy_engine.store, "verify", _unexpected)
     with pytest.raises(InputError, match=complaint) as caught:
         call(toy_engine)
     assert "\n" not in str(caught.value)
@@ -207,7 +207,7 @@ def test_what_a_callers_function_raises_passes_through(
         yield Document(id="b", text="Two.")
         raise raised
 
-    monkeypatch.setattr(toy_engine._store, "verify", _unexpected)
+    monkeypatch.setattr(toy_engine.store, "verify", _unexpected)
     calls: list[Callable[[], object]] = [
         lambda: toy_engine.ingest(Document(id="a", text="One."), on_progress=broken),
         lambda: toy_engine.ingest("nowhere", Document(id="a", text="One."), on_problem=broken),

@@ -13,7 +13,7 @@ from torch import Tensor
 from memnet.facts.controller import FactController, MentionBatch, RelationKeys
 from memnet.facts.hops import Entities, FactHops, FactTrace, strongest
 from memnet.facts.memory import FactGraph, StoredFacts, ranges
-from memnet.storage import MemoryStore
+from memnet.storage import EVERYWHERE, MemoryStore
 from tests.toy import DIMENSION, ToyEncoder, fact, source
 
 ENCODED, WIDTH, RELATIONS, HOPS = 10, 8, 3, 3
@@ -237,7 +237,9 @@ def store(tmp_path: Path) -> Iterator[MemoryStore]:
 
 def test_the_store_and_its_arrays_hold_the_same_facts(store: MemoryStore) -> None:
     arrays, names = FactGraph.of(store)
-    stored = StoredFacts(store, None, {name: place for place, name in enumerate(names, start=1)})
+    stored = StoredFacts(
+        store, EVERYWHERE, {name: place for place, name in enumerate(names, start=1)}
+    )
     symbols = arrays.symbols
     entities = torch.tensor([2, 0, 3, 1])
 

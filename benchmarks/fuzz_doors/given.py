@@ -118,7 +118,7 @@ def stream(work: Path) -> Door:
             on_problem=lambda problem: check_line(str(problem)),
         )
         if engine.info().documents > _KEPT_FILES * 10:
-            engine.forget(*(row.source for row in engine._store.fetch(range(1, 10**6))))
+            engine.forget(*(row.source for row in engine.store.fetch(range(1, 10**6))))
 
     return open_door
 

@@ -9,14 +9,14 @@ import torch
 from torch import Tensor
 
 from memnet.config import FactConfig
-from memnet.encoders import Encoder
-from memnet.encoders.threads import one_thread_each
+from memnet.device import one_thread_each
+from memnet.encoders import Encoder, encode_tokens
 from memnet.facts.hops import FactStep, FactTrace
 from memnet.facts.linking import link
 from memnet.facts.memory import StoredFacts
 from memnet.facts.model import AnswerRule, FactBatch, FactModel, FactScores, fact_batch, shares
 from memnet.reader.passages import evidence_of
-from memnet.storage import MemoryStore, Slot
+from memnet.storage import MemoryStore, Scope, Slot
 from memnet.types import Answer, Candidate, Evidence, Hop, SlotWeight
 
 _COUNTS = 0.1
@@ -66,14 +66,14 @@ class FactAnswers:
         self._name = name
         self._config = config
 
-    def ask(self, question: str, hops: int | None, top_k: int, namespace: str | None) -> Answer:
+    def ask(self, question: str, hops: int | None, top_k: int, scope: Scope) -> Answer:
         """Answer a question; arguments as for ``Engine.ask``."""
         started = time.perf_counter()
         with self._store.reading(), one_thread_each, torch.inference_mode():
             batch = self._batch(question)
             if batch is None:
                 return self._answer(question, started, (), (), (), ())
-            memory = StoredFacts(self._store, namespace, self._model.known())
+            memory = StoredFacts(self._store, scope, self._model.known())
             scores, trace = self._model(batch, memory, self._config.budget, hops)
             chosen = self._chosen(scores)
             share = shares(trace.importance, batch.question)
@@ -113,7 +113,7 @@ class FactAnswers:
         if not chains:
             return None
         texts = list(dict.fromkeys(chain.text for chain in chains))
-        encoded = dict(zip(texts, self._encoder.encode_tokens(texts), strict=True))
+        encoded = dict(zip(texts, encode_tokens(self._encoder, texts), strict=True))
         return fact_batch([chains], encoded)
 
     def _chosen(self, scores: FactScores) -> list[tuple[int, float]]:

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from memnet.attention import TransformerEncoder
-from memnet.attention.multi_layer import HopLayer
+from memnet.attention.layers import HopLayer
 
 _FARTHEST = 16
 """Tokens from the mention that are told apart."""

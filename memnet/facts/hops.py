@@ -5,8 +5,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from memnet.attention.functional import masked_softmax
 from memnet.attention.reading import read_in_hops
-from memnet.attention.softmax import masked_softmax
 from memnet.facts.controller import ChainState, FactController, MentionBatch
 from memnet.facts.memory import FactMemory, ranges
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from memnet.facts.controller import RelationKeys
-from memnet.storage import MemoryStore
+from memnet.storage import MemoryStore, Scope
 
 
 class Outgoing(NamedTuple):
@@ -52,21 +52,21 @@ class FactMemory(Protocol):
 class StoredFacts:
     """The facts of a store as of one read of it. An entity is a symbol."""
 
-    def __init__(self, store: MemoryStore, namespace: str | None, known: Mapping[str, int]) -> None:
+    def __init__(self, store: MemoryStore, scope: Scope, known: Mapping[str, int]) -> None:
         """Look into a store.
 
         Args:
             store: the memory.
-            namespace: to look in; None for all.
+            scope: which sources to look in.
             known: the number that training gave to the relations it saw.
         """
         self._store = store
-        self._namespace = namespace
+        self._scope = scope
         self._known = known
 
     def outgoing(self, entities: Tensor) -> Outgoing:
         """As the protocol says."""
-        found = torch.from_numpy(self._store.outgoing(entities.tolist(), self._namespace))
+        found = torch.from_numpy(self._store.outgoing(entities.tolist(), self._scope))
         ordered, places = torch.sort(entities)
         row = places[torch.searchsorted(ordered, found[:, 0].contiguous())]
         return Outgoing(row, found[:, 1], found[:, 2])
@@ -74,7 +74,7 @@ class StoredFacts:
     def followed(self, entities: Tensor, relations: Tensor) -> Followed:
         """As the protocol says."""
         pairs = zip(entities.tolist(), relations.tolist(), strict=True)
-        found = torch.from_numpy(self._store.followed(pairs, self._namespace))
+        found = torch.from_numpy(self._store.followed(pairs, self._scope))
         return Followed(found[:, 0], found[:, 1], found[:, 2])
 
     def keys(self, relations: Tensor) -> RelationKeys:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from memnet.encoders import Encoder, TokenStates
+from memnet.encoders import Encoder, TokenStates, encode_tokens
 from memnet.errors import InputError
 from memnet.evaluation.questions import Question
 from memnet.facts.checkpoint import save_fact_model
@@ -273,7 +273,7 @@ def _encoded(
     states = [
         state
         for part in counted(parts, "encoding questions", on_progress)
-        for state in encoder.encode_tokens(part)
+        for state in encode_tokens(encoder, part)
     ]
     return {
         text: TokenStates(state.states.astype("float16"), state.mentions)

@@ -17,8 +17,7 @@ from memnet.checkpoints import (
     load_checkpoint,
     save_checkpoint,
 )
-from memnet.encoders.bert_names import is_used, own_name
-from memnet.encoders.weights import WEIGHTS_SHA256, checked_folder
+from memnet.encoders.weights import WEIGHTS_SHA256, checked_folder, internal_name, is_network_tensor
 from memnet.errors import ModelError
 from memnet.reader.confidence import FEATURES, Calibration
 from memnet.reader.spans import HEADS
@@ -120,9 +119,9 @@ def _shapes() -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
     """Shape and dtype of each weight: the encoder's but for the embeddings, and the heads."""
     with safe_open(checked_folder() / "model.safetensors", "numpy") as published:
         shapes = {
-            f"encoder.{own_name(name)}": tuple(published.get_slice(name).get_shape())
+            f"encoder.{internal_name(name)}": tuple(published.get_slice(name).get_shape())
             for name in published.keys()  # noqa: SIM118 (it is no mapping)
-            if is_used(name)
+            if is_network_tensor(name)
         }
     shapes |= {f"{name}.weight": (size, _WIDTH) for name, size in HEADS.items()}
     shapes |= {f"{name}.bias": (size,) for name, size in HEADS.items()}

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from memnet.checkpoints.torch_modules import arrays_of, tensors_of
-from memnet.encoders.network import SentenceNetwork, WithoutInitialisation, bert_tensors
+from memnet.encoders.bert import BertNetwork, WithoutInitialisation, bert_tensors
 from memnet.encoders.weights import checked_folder
 from memnet.reader.checkpoint import EMBEDDINGS, load_weights, save_weights
 from memnet.reader.spans import HEADS, MASKED_LOGIT, ScorePacks, SpanScores
@@ -39,7 +39,7 @@ class SpanNetwork(nn.Module):
     def __init__(self, dropout: float = 0.0) -> None:
         """Make the network with untrained weights; ``dropout`` is the rate in training."""
         super().__init__()
-        self.encoder = SentenceNetwork(dropout)
+        self.encoder = BertNetwork(dropout)
         self.pointers = nn.Linear(_WIDTH, HEADS["pointers"])
         self.kinds = nn.Linear(_WIDTH, HEADS["kinds"])
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from memnet.config import AnswerConfig
-from memnet.reader.passages import Ranked
+from memnet.reader.passages import RankedSlot
 from memnet.text.names import longest, mentions, normalise, stems, title_symbols, without_names
 from memnet.text.sentences import sentences
 from memnet.types import Candidate
@@ -16,7 +16,7 @@ _NUMBER = re.compile(r"\d")
 
 
 def read_sentences(
-    question: str, passages: Sequence[Ranked], config: AnswerConfig
+    question: str, passages: Sequence[RankedSlot], config: AnswerConfig
 ) -> tuple[Candidate, ...]:
     """The sentences of some passages, best first.
 
@@ -58,7 +58,7 @@ def read_sentences(
     return tuple(sorted(found, key=lambda candidate: -candidate.score))
 
 
-def _named(asked: str, passages: Sequence[Ranked]) -> list[str]:
+def _named(asked: str, passages: Sequence[RankedSlot]) -> list[str]:
     """Names of what the passages are about that the question holds."""
     names = {name for item in passages for name in title_symbols(item.slot.title)}
     return longest(name for name in names if f" {name} " in asked)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
-from memnet.encoders.threads import one_thread_each
+from memnet.device import one_thread_each
 
 NO_ANSWER, SPAN, YES, NO = range(4)
 """Kinds of answers."""

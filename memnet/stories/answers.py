@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memnet.config import StoryConfig
-from memnet.storage import MemoryStore, Slot
+from memnet.storage import MemoryStore, Scope, Slot
 from memnet.stories.inference import StoryAnswer, ask_story
 from memnet.stories.model import StoryModel
 from memnet.text.sentences import sentences
@@ -38,12 +38,12 @@ class StoryAnswers:
         self._name = name
         self._config = config
 
-    def ask(self, question: str, hops: int | None, top_k: int, namespace: str | None) -> Answer:
+    def ask(self, question: str, hops: int | None, top_k: int, scope: Scope) -> Answer:
         """Answer a question; arguments as for ``Engine.ask``."""
         started = time.perf_counter()
         longest = self._config.longest
         with self._store.reading():
-            slots = self._store.last_passages(longest, namespace)
+            slots = self._store.last_passages(longest, scope)
         story = [sentence for slot in slots for sentence in _sentences(slot)][-longest:]
         answer = ask_story(self._model, [sentence.text for sentence in story], question, hops)
         text = ",".join(answer.words)

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from memnet.encoders.threads import one_thread_each
+from memnet.device import one_thread_each
 from memnet.stories.model import AskedStory, StoryModel, joined
 from memnet.stories.vocabulary import split_words
 

@@ -1,4 +1,4 @@
-"""Answerers by name: the one module that knows every trained model."""
+"""Encoders and answerers by name: the one module that knows every kind of trained model."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -11,10 +11,11 @@ from memnet.device import find_device
 from memnet.documents.answers import TextAnswers
 from memnet.documents.checkpoint import KIND, text_model_of
 from memnet.documents.controller import TextController
-from memnet.encoders import Encoder
+from memnet.encoders import Encoder, MiniLMEncoder
+from memnet.encoders.hub import SentenceTransformersEncoder, stored_encoder_name
 from memnet.errors import ModelError
 from memnet.reader.loading import LazyReader
-from memnet.storage import MemoryStore
+from memnet.storage import MemoryStore, Scope
 from memnet.types import Answer
 
 if TYPE_CHECKING:
@@ -31,9 +32,32 @@ _STORY, _FACTS = "story", "facts"
 class Answerer(Protocol):
     """What answers questions about a memory."""
 
-    def ask(self, question: str, hops: int | None, top_k: int, namespace: str | None) -> Answer:
+    def ask(self, question: str, hops: int | None, top_k: int, scope: Scope) -> Answer:
         """Answer a question; arguments as for ``Engine.ask``."""
         ...
+
+
+def load_encoder(name: str | None, config: Config, stored: str | None = None) -> Encoder:
+    """The encoder of a store.
+
+    Args:
+        name: or folder of a sentence-transformers model; None for the one that the store was made
+            with, or all-MiniLM-L6-v2.
+        config: settings.
+        stored: the store's fingerprint; None without a store.
+
+    Raises:
+        EncoderError: there is no such encoder, or this machine does not have the store's.
+        DependencyError: the library of a named model is not installed.
+        DeviceError: the device of the settings is not there.
+    """
+    device = find_device(config.device)
+    if name:
+        return SentenceTransformersEncoder(name, device)
+    if stored is not None and (stored_name := stored_encoder_name(stored)):
+        # The store may come from anyone, who must not choose what is fetched from the network.
+        return SentenceTransformersEncoder(stored_name, device, fetch=False)
+    return MiniLMEncoder(threads=config.cores(), eight_bits=config.eight_bits, device=device)
 
 
 def load_answerer(
