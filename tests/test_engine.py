@@ -12,8 +12,8 @@ from pydantic import ValidationError
 
 from memnet import Document, Engine, Fact
 from memnet.errors import InputError, ModelError
+from memnet.evaluation import evaluate
 from memnet.evaluation.questions import read_questions
-from memnet.evaluation.run import evaluate
 from tests.conftest import EXAMPLES
 
 

@@ -7,8 +7,8 @@ from typing import Any
 from numpy.typing import NDArray
 from pydantic import BaseModel, ValidationError
 
-from memnet.checkpoints.files import MODEL, load_checkpoint, save_checkpoint
-from memnet.checkpoints.modules import arrays_of, load_module, undescribed
+from memnet.checkpoints import MODEL, load_checkpoint, save_checkpoint
+from memnet.checkpoints.torch_modules import arrays_of, invalid_description, load_module
 from memnet.errors import ModelError
 from memnet.stories.model import StoryModel, StoryModelConfig
 from memnet.stories.vocabulary import Vocabulary
@@ -73,7 +73,7 @@ def story_model_of(
     try:
         checked = _Description.model_validate(description)
     except ValidationError as error:
-        raise undescribed(folder, error) from error
+        raise invalid_description(folder, error) from error
 
     def make() -> StoryModel:
         return StoryModel(Vocabulary(checked.vocabulary), checked.config)
