@@ -87,7 +87,7 @@ class FactAnswers:
                 for place in places
             )
             shown.update(leading[entity] for entity, _ in chosen)
-            slots = {slot.id: slot for slot in self._store.found(list(shown))}
+            slots = {slot.id: slot for slot in self._store.fetch_existing(list(shown))}
         candidates = tuple(
             Candidate(text=slots[leading[entity]].value, score=weight) for entity, weight in chosen
         )
@@ -108,7 +108,9 @@ class FactAnswers:
     def _batch(self, question: str) -> FactBatch | None:
         """The question as seen from each name in it; None if it names nothing that is stored."""
         linked = link(question, self._store.linked)
-        entities = self._store.linked({name for item in linked.mentions for name in item.names})
+        entities = self._store.fact_subjects(
+            {name for item in linked.mentions for name in item.names}
+        )
         chains = self._model.chains(linked, entities)
         if not chains:
             return None

@@ -74,7 +74,7 @@ class StoredFacts:
     def followed(self, entities: Tensor, relations: Tensor) -> Followed:
         """As the protocol says."""
         pairs = zip(entities.tolist(), relations.tolist(), strict=True)
-        found = torch.from_numpy(self._store.followed(pairs, self._scope))
+        found = torch.from_numpy(self._store.follow(pairs, self._scope))
         return Followed(found[:, 0], found[:, 1], found[:, 2])
 
     def keys(self, relations: Tensor) -> RelationKeys:

@@ -250,8 +250,8 @@ class FactTask:
 
     def _example(self, question: Question, linked: LinkedQuestion) -> _Example:
         names = {name for mention in linked.mentions for name in mention.names}
-        answers = self._store.linked({symbol(answer) for answer in question.answers})
-        symbols = self._store.linked(names)
+        answers = self._store.fact_subjects({symbol(answer) for answer in question.answers})
+        symbols = self._store.fact_subjects(names)
         entities = dict(zip(symbols, self._graph.entities(symbols.values()), strict=True))
         chains = self.model.chains(linked, entities)
         return _Example(chains, sorted(self._graph.entities(answers.values())), question)
