@@ -568,7 +568,7 @@ def test_usage_that_can_not_be_stored_is_kept(
         raise failing
 
     with monkeypatch.context() as patch:
-        patch.setattr(toy_engine.store, "use", fail)
+        patch.setattr(toy_engine.store, "add_usage", fail)
         with pytest.raises(type(failing)):
             usage.save()
     usage.save()

@@ -107,7 +107,7 @@ class FactAnswers:
 
     def _batch(self, question: str) -> FactBatch | None:
         """The question as seen from each name in it; None if it names nothing that is stored."""
-        linked = link(question, self._store.linked)
+        linked = link(question, self._store.fact_subjects)
         entities = self._store.fact_subjects(
             {name for item in linked.mentions for name in item.names}
         )
