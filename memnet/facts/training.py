@@ -164,7 +164,8 @@ class FactTask:
             )
         train = [self._example(*pair) for pair in zip(data.train, linked, strict=True)]
         self._dev = [
-            self._example(question, link(question.question, store.fact_subjects)) for question in data.dev
+            self._example(question, link(question.question, store.fact_subjects))
+            for question in data.dev
         ]
         self.no_name = sum(not example.chains for example in train)
         self.no_answer = sum(bool(example.chains) and not example.answers for example in train)
