@@ -256,7 +256,7 @@ class Engine(Learning):
                 valid_from=slot.valid_from,
                 valid_until=slot.valid_until,
             )
-            for slot in self._store.told(subject_symbol(name), namespace)
+            for slot in self._store.statements(subject_symbol(name), namespace)
             if slot.valid_from is not None
         )
 
