@@ -439,7 +439,7 @@ class Engine(Learning):
 
     def info(self) -> StoreInfo:
         """What the store holds."""
-        counts, index = self._store.counts(), self._store.index_details()
+        counts, index = self._store.counts(), self._store.index_info()
         return StoreInfo(
             path=str(self._store.path),
             slots=counts.slots,
@@ -451,9 +451,9 @@ class Engine(Learning):
             dimension=self._store.dimension,
             schema_version=self._store.schema_version,
             generation=counts.generation,
-            index=self._store.index_description(),
-            index_kind=index["kind"],
-            index_recall=index["recall"],
+            index=index.description,
+            index_kind=index.kind,
+            index_recall=index.recall,
             device=find_device(self.config.device),
             bytes=self._store.size_in_bytes(),
         )

@@ -15,7 +15,7 @@ from memnet.storage.readable_store import ReadableStore
 from memnet.storage.slots import NewSource, PutCounts
 from memnet.storage.tables.digests import digest_of, with_digests
 from memnet.storage.tables.schema import SCHEMA_VERSION
-from memnet.storage.vectors.parts import ToDevice
+from memnet.storage.vectors.search import ToDevice
 
 Encode = Callable[[Sequence[str]], NDArray[np.float32]]
 """Texts -> their vectors [N, D] float32, of length one."""
