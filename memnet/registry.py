@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from memnet.checkpoints.files import MODEL, SHIPPED, load_checkpoint
+from memnet.checkpoints import MODEL, SHIPPED, load_checkpoint
 from memnet.config import Config, HopConfig
 from memnet.device import find_device
 from memnet.documents.answers import TextAnswers
@@ -143,11 +143,11 @@ def load_model(
     if kind == TEXT:
         return text_model_of(folder, arrays, hop)
     if kind == _STORY:
-        from memnet.stories.checkpoint import story_model_of
+        from memnet.stories.model import story_model_of
 
         return story_model_of(folder, arrays, description)
     if kind == _FACTS:
-        from memnet.facts.checkpoint import fact_model_of
+        from memnet.facts.model import fact_model_of
 
         return fact_model_of(folder, arrays, description)
     raise ModelError(
