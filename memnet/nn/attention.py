@@ -19,56 +19,30 @@ class MultiplicativeScore(nn.Module):
     """
 
     def __init__(self, query_width: int, key_width: int) -> None:
-        """Make the matrix.
-
-        Args:
-            query_width: width of a query.
-            key_width: width of a key.
-        """
         super().__init__()
         self.query = nn.Linear(query_width, key_width, bias=False)
 
     def forward(self, query: Tensor, keys: Tensor) -> Tensor:
-        """Score every key for every query.
-
-        Args:
-            query: [..., Q, query width] float.
-            keys: [..., K, key width] float.
-
-        Returns:
-            [..., Q, K] float.
-        """
+        """[..., Q, query width] and [..., K, key width] float -> scores [..., Q, K] float."""
         return dot_product_score(self.query(query), keys)
 
 
 class AdditiveScore(nn.Module):
-    """A network with one hidden layer on each pair of query and key: v^T tanh(W1 h + W2 s).
+    """A network with one hidden layer of width I on each query and key: v^T tanh(W1 h + W2 s).
 
     Source: Bahdanau et al. 2015, section A.1.2.
     """
 
     def __init__(self, query_width: int, key_width: int, inner: int) -> None:
-        """Make the network.
-
-        Args:
-            query_width: width of a query.
-            key_width: width of a key.
-            inner: I, width of the hidden layer.
-        """
         super().__init__()
         self.query = nn.Linear(query_width, inner, bias=False)
         self.key = nn.Linear(key_width, inner, bias=False)
         self.output = nn.Linear(inner, 1, bias=False)
 
     def forward(self, query: Tensor, keys: Tensor) -> Tensor:
-        """Score every key for every query, by way of [..., Q, K, I] hidden values.
+        """[..., Q, query width] and [..., K, key width] float -> scores [..., Q, K] float.
 
-        Args:
-            query: [..., Q, query width] float.
-            keys: [..., K, key width] float.
-
-        Returns:
-            [..., Q, K] float.
+        The hidden layer takes memory for [..., Q, K, I] values.
         """
         hidden = self.query(query).unsqueeze(-2) + self.key(keys).unsqueeze(-3)
         scores: Tensor = self.output(hidden.tanh()).squeeze(-1)

@@ -88,17 +88,15 @@ def parse_interface(numbers: Tensor, width: int, heads: int) -> Interface:
 class DifferentiableMemory(nn.Module):
     """The memory of the Differentiable Neural Computer: state in, state and reads out.
 
+    Args:
+        slots: N.
+        width: W, width of a slot.
+        heads: R, number of read heads.
+
     Source: Graves et al. 2016, Methods.
     """
 
     def __init__(self, slots: int, width: int, heads: int) -> None:
-        """Set the sizes.
-
-        Args:
-            slots: N.
-            width: W, width of a slot.
-            heads: R, number of read heads.
-        """
         super().__init__()
         self.slots = slots
         self.width = width
@@ -221,7 +219,7 @@ def _one_plus(numbers: Tensor) -> Tensor:
 
 
 class ComputerState(NamedTuple):
-    """Everything that passes from one step to the next."""
+    """The computer between two steps."""
 
     hidden: Tensor
     """[B, hidden] float: the controller's output."""
@@ -230,11 +228,16 @@ class ComputerState(NamedTuple):
     reads: Tensor
     """[B, R, W] float: what the heads read last."""
     memory: MemoryState
-    """The memory."""
 
 
 class DifferentiableNeuralComputer(nn.Module):
     """An LSTM that writes to and reads from a differentiable memory at every step.
+
+    Args:
+        inputs: I, width of an input.
+        outputs: O, width of an output.
+        hidden: width of the LSTM.
+        slots, width, heads: of the ``DifferentiableMemory``.
 
     Source: Graves et al. 2016, Methods, "Controller network".
     """
@@ -242,16 +245,6 @@ class DifferentiableNeuralComputer(nn.Module):
     def __init__(
         self, inputs: int, outputs: int, hidden: int, slots: int, width: int, heads: int
     ) -> None:
-        """Make the controller and its memory.
-
-        Args:
-            inputs: I, width of an input.
-            outputs: O, width of an output.
-            hidden: width of the LSTM.
-            slots: N, slots of the memory.
-            width: W, width of a slot.
-            heads: R, number of read heads.
-        """
         super().__init__()
         self.memory = DifferentiableMemory(slots, width, heads)
         self.controller = nn.LSTMCell(inputs + heads * width, hidden)
