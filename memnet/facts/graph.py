@@ -1,9 +1,9 @@
 """The graph of facts that hops follow: in the store, or in arrays for training."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol, Self
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -56,37 +56,31 @@ class FactGraph(Protocol):
         ...
 
 
+@dataclass(frozen=True)
 class StoreGraph:
     """The facts of a store, as of one read of it. An entity is a symbol."""
 
-    def __init__(self, store: MemoryStore, scope: Scope, numbers: Mapping[str, int]) -> None:
-        """Look into a store.
-
-        Args:
-            store: the memory.
-            scope: which sources to look in.
-            numbers: of the relations seen in training, by name.
-        """
-        self._store = store
-        self._scope = scope
-        self._numbers = numbers
+    store: MemoryStore
+    scope: Scope
+    numbers: Mapping[str, int]
+    """Of the relations seen in training, by name."""
 
     def outgoing(self, entities: Tensor) -> Outgoing:
         """As the protocol says."""
-        rows = torch.from_numpy(self._store.outgoing(entities.tolist(), self._scope))
+        rows = torch.from_numpy(self.store.outgoing(entities.tolist(), self.scope))
         entity, order = torch.sort(
             torch.searchsorted(entities, rows[:, 0].contiguous()), stable=True
         )
         relations, relation = torch.unique(rows[order, 1], return_inverse=True)
-        names, vectors = self._store.relation_keys(relations.tolist())
-        numbers = torch.tensor([self._numbers.get(name, 0) for name in names], dtype=torch.int64)
+        names, vectors = self.store.relation_keys(relations.tolist())
+        numbers = torch.tensor([self.numbers.get(name, 0) for name in names], dtype=torch.int64)
         keys = RelationKeys(torch.from_numpy(vectors), numbers)
         return Outgoing(entity, relation, rows[order, 2], relations, keys)
 
     def facts(self, entities: Tensor, relations: Tensor) -> Facts:
         """As the protocol says."""
         pairs = zip(entities.tolist(), relations.tolist(), strict=True)
-        return Facts(*torch.from_numpy(self._store.followed(pairs, self._scope)).unbind(1))
+        return Facts(*torch.from_numpy(self.store.followed(pairs, self.scope)).unbind(1))
 
 
 class ArrayGraph:
@@ -114,15 +108,14 @@ class ArrayGraph:
     @classmethod
     def of_store(cls, store: MemoryStore) -> tuple[Self, tuple[str, ...]]:
         """The facts of a store, and the names of the relations numbered 1, 2, ... in their keys."""
-        links = store.all_links()
-        symbols, entities = np.unique(links[:, [0, 2]], return_inverse=True)
-        relation_ids, relations = np.unique(links[:, 1], return_inverse=True)
-        entities = entities.reshape(-1, 2)
-        facts = np.stack([entities[:, 0], relations, entities[:, 1]], axis=1)
-        facts = facts[np.lexsort(facts.T[::-1])]
+        links = torch.from_numpy(store.all_links())
+        symbols, entities = torch.unique(links[:, [0, 2]], return_inverse=True)
+        relation_ids, relations = torch.unique(links[:, 1], return_inverse=True)
+        # Sorted as the links are, for ids are numbered in their order.
+        facts = torch.stack([entities[:, 0], relations, entities[:, 1]], dim=1)
         names, vectors = store.relation_keys(relation_ids.tolist())
         keys = RelationKeys(torch.from_numpy(vectors), torch.arange(1, len(names) + 1))
-        return cls(torch.from_numpy(symbols), torch.from_numpy(facts), keys), tuple(names)
+        return cls(symbols, facts, keys), tuple(names)
 
     def entities(self, symbols: Iterable[int]) -> list[int]:
         """The entities of symbols of the store; symbols without facts are left out."""

@@ -239,13 +239,7 @@ class _Description(BaseModel):
 def save_fact_model(
     folder: Path, model: FactModel, rule: AnswerRule, notes: Mapping[str, Any]
 ) -> None:
-    """Save a fact model and the rule by which it answers.
-
-    Args:
-        folder: made if it is not there.
-        model: with its weights, of any device.
-        rule: thresholds of its answers.
-        notes: JSON values about how it was trained.
+    """Save a fact model, its rule of answers, and JSON values about how it was trained.
 
     Raises:
         ModelError: the folder can't be written.
@@ -266,12 +260,7 @@ def save_fact_model(
 def fact_model_of(
     folder: Path, arrays: Mapping[str, NDArray[Any]], description: Mapping[str, Any]
 ) -> tuple[FactModel, AnswerRule]:
-    """The fact model of a checkpoint, and the rule by which it answers.
-
-    Args:
-        folder: where it comes from, for errors.
-        arrays: by name.
-        description: as ``save_fact_model`` wrote it.
+    """The fact model of the checkpoint in a folder, and the rule by which it answers.
 
     Raises:
         ModelError: the description is not one of a fact model, or does not fit the arrays.

@@ -52,14 +52,7 @@ class SentenceEncoder(nn.Module):
     """
 
     def __init__(self, words: int, width: int, queries: int, max_length: int) -> None:
-        """Make the encoder.
-
-        Args:
-            words: size of the vocabulary.
-            width: D, width of words and of the result.
-            queries: number of learned queries.
-            max_length: words of a sentence.
-        """
+        """Make an encoder of ``words`` words, sentences of ``max_length``, vectors of ``width``."""
         super().__init__()
         self.words = nn.Embedding(words, width, padding_idx=PADDING)
         nn.init.normal_(self.words.weight, std=0.1)
@@ -130,8 +123,8 @@ class SequenceDecoder(nn.Module):
             questions: [B, Q, D] float32, the final query states.
             slots: [B, N, D] float32.
             mask: [B, Q, N] bool: the slots that each question may attend to.
-            embeddings: of the words, V x D.
-            length: L, words to write.
+            embeddings: of the V words.
+            length: L.
             answers: [B, Q, L] int64, the right words, each given to the decoder when it writes the
                 next one (teacher forcing); None lets it go on from its own best words.
         """
@@ -239,12 +232,7 @@ class _Description(BaseModel):
 
 
 def save_story_model(folder: Path, model: StoryModel, notes: Mapping[str, Any]) -> None:
-    """Save a story model.
-
-    Args:
-        folder: made if it is not there.
-        model: with its weights, of any device.
-        notes: JSON values about how it was trained.
+    """Save a story model with JSON values about how it was trained.
 
     Raises:
         ModelError: the folder can't be written.
@@ -276,12 +264,7 @@ def load_story_model(folder: Path) -> StoryModel:
 def story_model_of(
     folder: Path, arrays: Mapping[str, NDArray[Any]], description: Mapping[str, Any]
 ) -> StoryModel:
-    """The story model of a checkpoint.
-
-    Args:
-        folder: where it comes from, for errors.
-        arrays: by name.
-        description: as ``save_story_model`` wrote it.
+    """The story model of the checkpoint in a folder.
 
     Raises:
         ModelError: the description is not one of a story model, or does not fit the arrays.
