@@ -11,8 +11,7 @@ from torch import Tensor
 from memnet.config import FactConfig
 from memnet.device import one_thread_each
 from memnet.encoders import Encoder, encode_tokens
-from memnet.facts.graph import StoreGraph
-from memnet.facts.hops import HopStep, HopTrace
+from memnet.facts.hops import Facts, HopStep, HopTrace, Outgoing, RelationKeys
 from memnet.facts.linking import link
 from memnet.facts.model import (
     AnswerRule,
@@ -40,6 +39,33 @@ class _PathStep(NamedTuple):
     """Of the answer it leads to."""
     unseen: bool
     """Whether its relation was unseen in training."""
+
+
+@dataclass(frozen=True)
+class StoreGraph:
+    """The facts of a store, as of one read of it. An entity is a symbol."""
+
+    store: MemoryStore
+    scope: Scope
+    numbers: Mapping[str, int]
+    """Of the relations seen in training, by name."""
+
+    def outgoing(self, entities: Tensor) -> Outgoing:
+        """As the protocol says."""
+        rows = torch.from_numpy(self.store.outgoing(entities.tolist(), self.scope))
+        entity, order = torch.sort(
+            torch.searchsorted(entities, rows[:, 0].contiguous()), stable=True
+        )
+        relations, relation = torch.unique(rows[order, 1], return_inverse=True)
+        names, vectors = self.store.relation_keys(relations.tolist())
+        numbers = torch.tensor([self.numbers.get(name, 0) for name in names], dtype=torch.int64)
+        keys = RelationKeys(torch.from_numpy(vectors), numbers)
+        return Outgoing(entity, relation, rows[order, 2], relations, keys)
+
+    def facts(self, entities: Tensor, relations: Tensor) -> Facts:
+        """As the protocol says."""
+        pairs = zip(entities.tolist(), relations.tolist(), strict=True)
+        return Facts(*torch.from_numpy(self.store.followed(pairs, self.scope)).unbind(1))
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,14 @@ from memnet.checkpoints.files import MODEL, save_checkpoint
 from memnet.checkpoints.modules import arrays_of, load_module, undescribed
 from memnet.config import Settings
 from memnet.encoders import MENTION, TokenStates
-from memnet.facts.graph import FactGraph
-from memnet.facts.hops import Entities, FactController, HopTrace, MentionBatch, follow_facts
+from memnet.facts.hops import (
+    Entities,
+    FactController,
+    FactGraph,
+    HopTrace,
+    MentionBatch,
+    follow_facts,
+)
 from memnet.facts.linking import LinkedQuestion, Mention
 
 KIND = "facts"
