@@ -65,7 +65,7 @@ class StoreGraph:
     def facts(self, entities: Tensor, relations: Tensor) -> Facts:
         """As the protocol says."""
         pairs = zip(entities.tolist(), relations.tolist(), strict=True)
-        return Facts(*torch.from_numpy(self.store.followed(pairs, self.scope)).unbind(1))
+        return Facts(*torch.from_numpy(self.store.follow(pairs, self.scope)).unbind(1))
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class FactAnswers:
                 shown = {step.slot for steps in paths for step in steps}
                 shown.update(slot for weights in attended for slot, _ in weights)
                 shown.update(value_slots[entity] for entity, _ in chosen)
-                slots = {slot.id: slot for slot in self.store.found(list(shown))}
+                slots = {slot.id: slot for slot in self.store.fetch_existing(list(shown))}
                 candidates = [
                     Candidate(text=slots[value_slots[entity]].value, score=weight)
                     for entity, weight in chosen
@@ -127,8 +127,9 @@ class FactAnswers:
 
     def _batch(self, question: str) -> FactBatch | None:
         """The question as seen from each name in it; None if it names nothing that is stored."""
-        linked = link(question, self.store.linked)
-        entities = self.store.linked({name for item in linked.mentions for name in item.names})
+        linked = link(question, self.store.fact_subjects)
+        names = {name for mention in linked.mentions for name in mention.names}
+        entities = self.store.fact_subjects(names)
         chains = self.model.chains(linked, entities)
         if not chains:
             return None
