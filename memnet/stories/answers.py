@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from memnet.config import StoryConfig
 from memnet.device import one_thread_each
 from memnet.storage import MemoryStore, Scope, Slot
-from memnet.stories.model import StoryModel
-from memnet.stories.vocabulary import StoryWords, collate, tokenize
+from memnet.stories.model import StoryModel, StoryWords, collate, tokenize
 from memnet.text.sentences import sentences
 from memnet.types import Alignment, Answer, Candidate, Evidence, Hop, SlotWeight
 

@@ -11,7 +11,18 @@ import torch
 from torch import Tensor, nn
 
 from memnet.ingest.babi import Story
-from memnet.stories.model import StoryModel, StoryModelConfig, save_story_model
+from memnet.stories.layers import PADDING
+from memnet.stories.model import (
+    UNKNOWN,
+    StoryIds,
+    StoryModel,
+    StoryModelConfig,
+    Vocabulary,
+    collate,
+    save_story_model,
+    story_words,
+    tokenize_story,
+)
 from memnet.stories.training_data import (
     BABI_NAMES,
     NameShuffler,
@@ -20,15 +31,6 @@ from memnet.stories.training_data import (
     TaskSampler,
     in_batches,
     read_name_groups,
-)
-from memnet.stories.vocabulary import (
-    PADDING,
-    UNKNOWN,
-    StoryIds,
-    Vocabulary,
-    collate,
-    story_words,
-    tokenize_story,
 )
 from memnet.training.loop import EpochReport, Training, TrainingConfig
 from memnet.training.progress import OnProgress, no_progress

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from memnet.errors import InputError
 from memnet.ingest.babi import Story, parse_stories
-from memnet.stories.vocabulary import StoryIds, Vocabulary
+from memnet.stories.model import StoryIds, Vocabulary
 
 BABI_NAMES = Path(__file__).with_name("babi_names.txt")
 """The names of the bAbI tasks."""
