@@ -3,35 +3,42 @@
 import logging
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import partial
 from types import TracebackType
-from typing import Any, BinaryIO, Literal, Self, cast
+from typing import Any, Literal, Self
 
 from pydantic import ValidationError
 
+from memnet.arguments import (
+    check_namespace,
+    check_question,
+    find_sources,
+    flatten_inputs,
+    unknown_source,
+)
 from memnet.config import Config
 from memnet.device import device_copier, find_device
 from memnet.documents.answers import TextAnswers
 from memnet.encoders import Encoder
-from memnet.errors import InputError, ModelError, StoreError
+from memnet.errors import ModelError, StoreError
 from memnet.files import Problem
 from memnet.ingest.inputs import Input
-from memnet.ingest.limits import check_text, check_type
+from memnet.ingest.limits import check_text
 from memnet.ingest.pipeline import Ingest, Progress
 from memnet.learning import Learning
+from memnet.protocols import Answerer, Reader, Searcher
 from memnet.reader.loading import SPANS, LazyReader
-from memnet.registry import TEXT, Answerer, Searcher, load_answerer, load_encoder
+from memnet.registry import TEXT, find_reader, load_answerer, load_encoder
 from memnet.statements.parsing import subject_symbol
 from memnet.statements.teller import UsageBuffer, tell
-from memnet.storage import MemoryStore, Scope, import_bundle, stored_fingerprint
+from memnet.storage import MemoryStore, import_bundle, stored_fingerprint
 from memnet.types import (
     Answer,
     Document,
     Evidence,
-    Fact,
     IngestReport,
     Source,
     Statement,
@@ -40,6 +47,8 @@ from memnet.types import (
     VerifyReport,
 )
 
+Name = str | os.PathLike[str]
+"""Of a model that ships with memnet or that a library knows, or the path of a folder."""
 _log = logging.getLogger("memnet")
 
 
@@ -54,8 +63,8 @@ class Engine(Learning):
         store: MemoryStore,
         encoder: Encoder,
         config: Config,
-        answerer: str | os.PathLike[str] = TEXT,
-        reader: str | os.PathLike[str] = SPANS,
+        answerer: Name | Answerer = TEXT,
+        reader: Name | Reader = SPANS,
     ) -> None:
         """Join the parts; ``Engine.open`` makes them and says what they are.
 
@@ -67,8 +76,10 @@ class Engine(Learning):
         self._store = store
         self._encoder = encoder
         self._usage = UsageBuffer(store, config.tell)
-        self._reader = LazyReader(reader, find_device(config.device), config.eight_bits)
-        self._model = load_answerer(answerer, store, encoder, config, self._usage.add, self._reader)
+        self._reader = find_reader(reader, config)
+        self._answerer = load_answerer(
+            answerer, store, encoder, config, self._usage.add, self._reader
+        )
 
     @classmethod
     def open(
@@ -76,11 +87,13 @@ class Engine(Learning):
         path: str | os.PathLike[str],
         create: bool = False,
         config: Config | None = None,
-        answerer: str | os.PathLike[str] = TEXT,
-        reader: str | os.PathLike[str] = SPANS,
-        encoder: str | None = None,
+        answerer: Name | Answerer = TEXT,
+        reader: Name | Reader = SPANS,
+        encoder: Name | Encoder | None = None,
     ) -> Self:
         """Open the store in the folder ``path``.
+
+        Instead of names, objects that fulfil a protocol of ``memnet.protocols`` may be given.
 
         Args:
             path: the store's folder.
@@ -144,7 +157,7 @@ class Engine(Learning):
     @property
     def answerer(self) -> Answerer:
         """What answers questions."""
-        return self._model
+        return self._answerer
 
     def close(self) -> None:
         """Close the store's files, first keeping what usage it learned if nobody is writing."""
@@ -190,20 +203,19 @@ class Engine(Learning):
             StoreBusyError: another writer is at work.
             StoreError: the store can't be written.
         """
-        check_text(namespace, "the namespace", self.config.limit.name)
-        for given in inputs:
-            _check_input(given, Iterable)
+        check_text(namespace, "the namespace", self._config.limit.name)
+        given = flatten_inputs(inputs)
         run = Ingest(
             self._store,
             self._encoder.encode,
-            self.config,
+            self._config,
             namespace=namespace,
             facts=facts,
             read_as=read_as,
             on_progress=on_progress or (lambda _: None),
             on_problem=on_problem or (lambda problem: _log.warning("skipped: %s", problem)),
         )
-        return run.run(_flat(inputs))
+        return run.run(given)
 
     def tell(self, text: str, *, namespace: str = "") -> TellReport:
         """Remember sentences, comparing each with earlier statements about its subject.
@@ -226,11 +238,11 @@ class Engine(Learning):
             StoreBusyError: another writer is at work.
             StoreError: the store can't be written.
         """
-        check_text(text, "the text", self.config.limit.tell)
-        check_text(namespace, "the namespace", self.config.limit.name)
+        check_text(text, "the text", self._config.limit.tell)
+        check_text(namespace, "the namespace", self._config.limit.name)
         started = time.perf_counter()
         self._usage.save()
-        decisions = tell(self._store, self._encoder.encode, self.config.tell, text, namespace)
+        decisions = tell(self._store, self._encoder.encode, self._config.tell, text, namespace)
         return TellReport(
             decisions=decisions,
             slots=self._store.counts().slots,
@@ -247,8 +259,8 @@ class Engine(Learning):
         Raises:
             InputError: the name is too long.
         """
-        check_text(name, "the name", self.config.limit.name)
-        self._check_namespace(namespace)
+        check_text(name, "the name", self._config.limit.name)
+        check_namespace(namespace, self._config.limit)
         return tuple(
             Statement(
                 id=slot.id,
@@ -266,8 +278,8 @@ class Engine(Learning):
 
         Its errors are raised when a question is asked.
         """
-        if isinstance(self._model, TextAnswers):
-            self._reader.load_early(self.config.answer.tokens, self.config.cores())
+        if isinstance(self._answerer, TextAnswers):
+            self._reader.load_early(self._config.answer.tokens, self._config.cores())
 
     def ask(
         self,
@@ -293,9 +305,9 @@ class Engine(Learning):
                 beyond its limit, or ``where`` is no such conditions.
             ModelError: the model gives no numbers.
         """
-        top_k, scope = self._check_question(question, hops, top_k, namespace, where)
+        top_k, scope = check_question(question, hops, top_k, namespace, where, self._config)
         with _model_errors():
-            return self._model.ask(question, hops, top_k, scope)
+            return self._answerer.ask(question, hops, top_k, scope)
 
     def ask_many(
         self,
@@ -330,13 +342,13 @@ class Engine(Learning):
         Raises:
             ModelError: the answerer can't search, as those of stories and of trained facts.
         """
-        top_k, scope = self._check_question(query, hops, top_k, namespace, where)
-        if not isinstance(self._model, Searcher):
+        top_k, scope = check_question(query, hops, top_k, namespace, where, self._config)
+        if not isinstance(self._answerer, Searcher):
             raise ModelError(
                 "the answerer of this memory can't search; open it with the answerer 'text'"
             )
         with _model_errors():
-            return self._model.search(query, hops, top_k, scope)
+            return self._answerer.search(query, hops, top_k, scope)
 
     def forget(self, *source_ids: str, namespace: str = "") -> int:
         """Remove documents and fact files, with all that was made from them.
@@ -354,14 +366,13 @@ class Engine(Learning):
             StoreBusyError: another writer is at work.
         """
         with self._store.writing():
-            stored = self._stored_names(source_ids, namespace)
-            for given, name in zip(source_ids, stored, strict=True):
+            names: list[str] = []
+            found = find_sources(self._store, source_ids, namespace, self._config.limit)
+            for given, name in zip(source_ids, found, strict=True):
                 if name is None:
-                    path = os.path.abspath(given)
-                    known = self._store.namespaces([given, path])
-                    elsewhere = known.get(given) or known.get(path) or []
-                    raise InputError(_not_stored(given, namespace, elsewhere))
-            return self._store.delete([name for name in stored if name is not None], namespace)
+                    raise unknown_source(self._store, given, namespace)
+                names.append(name)
+            return self._store.delete(names, namespace)
 
     def export_bundle(self, path: str | os.PathLike[str]) -> int:
         """Write the memory as one file, from which ``import_bundle`` makes it again anywhere.
@@ -391,7 +402,7 @@ class Engine(Learning):
         Raises:
             StoreError: the store can't be read.
         """
-        self._check_namespace(namespace)
+        check_namespace(namespace, self._config.limit)
         return self._store.sources(namespace)
 
     def get(self, source_id: str, namespace: str = "") -> Document | None:
@@ -409,7 +420,7 @@ class Engine(Learning):
             StoreError: the store can't be read.
         """
         with self._store.reading():
-            name = self._stored_names([source_id], namespace)[0]
+            (name,) = find_sources(self._store, [source_id], namespace, self._config.limit)
             found = None if name is None else self._store.source(name, namespace)
         if found is None:
             return None
@@ -418,7 +429,9 @@ class Engine(Learning):
 
     def __contains__(self, source_id: object) -> bool:
         """Whether a source is stored in the default namespace."""
-        return isinstance(source_id, str) and self._stored_names([source_id], "")[0] is not None
+        if not isinstance(source_id, str):
+            return False
+        return find_sources(self._store, [source_id], "", self._config.limit) != [None]
 
     def __len__(self) -> int:
         """Number of slots."""
@@ -455,7 +468,7 @@ class Engine(Learning):
             index=self._store.index_description(),
             index_kind=index["kind"],
             index_recall=index["recall"],
-            device=find_device(self.config.device),
+            device=find_device(self._config.device),
             bytes=self._store.size_in_bytes(),
         )
 
@@ -463,7 +476,7 @@ class Engine(Learning):
         """Check that rows, text search and vector index agree.
 
         Args:
-            repair: make the text search and the vector index anew from the rows if they don't.
+            repair: rebuild the text search and the vector index from the rows if they don't.
         """
         problems = self._store.verify()
         if problems and repair:
@@ -476,7 +489,7 @@ class Engine(Learning):
     def import_bundle(
         bundle: str | os.PathLike[str],
         path: str | os.PathLike[str],
-        encoder: str | None = None,
+        encoder: Name | Encoder | None = None,
     ) -> None:
         """Make a store from a bundle, which appears whole or not at all.
 
@@ -496,46 +509,6 @@ class Engine(Learning):
         loaded = load_encoder(encoder, Config())
         import_bundle(bundle, path, fingerprint=loaded.fingerprint, dimension=loaded.dimension)
 
-    def _stored_names(self, source_ids: Sequence[str], namespace: str) -> list[str | None]:
-        """For each source id, or path relative to the current folder, the id that is stored."""
-        check_text(namespace, "the namespace", self.config.limit.name)
-        for given in source_ids:
-            check_type(given, "a source id")
-        paths = [os.path.abspath(given) for given in source_ids]
-        known = self._store.namespaces([*source_ids, *paths])
-        return [
-            next((name for name in names if namespace in known.get(name, ())), None)
-            for names in zip(source_ids, paths, strict=True)
-        ]
-
-    def _check_question(
-        self,
-        question: str,
-        hops: int | None,
-        top_k: int | None,
-        namespace: str | None,
-        where: Mapping[str, Any] | None,
-    ) -> tuple[int, Scope]:
-        """Check what is asked; returns the number of pieces of evidence and where to look."""
-        limits = self._config.limit
-        check_text(question, "the question", limits.question)
-        if not question.strip():
-            raise InputError("the question is empty; ask something in plain words")
-        self._check_namespace(namespace)
-        top_k = self._config.hop.evidence if top_k is None else top_k
-        if not (
-            _is_count(top_k, limits.evidence) and (hops is None or _is_count(hops, limits.hops))
-        ):
-            raise InputError(
-                f"hops is {hops!r} and top_k is {top_k!r}; they must be at least 1, and at most "
-                f"{limits.hops} and {limits.evidence:,}"
-            )
-        return top_k, Scope(namespace, where)
-
-    def _check_namespace(self, namespace: str | None) -> None:
-        if namespace is not None:
-            check_text(namespace, "the namespace", self.config.limit.name)
-
 
 @contextmanager
 def _model_errors() -> Iterator[None]:
@@ -548,49 +521,3 @@ def _model_errors() -> Iterator[None]:
             f"the model gives an answer that can't be right ({field}: "
             f"{error.errors()[0]['msg']}); train it again"
         ) from error
-
-
-def _is_count(value: object, most: int) -> bool:
-    return isinstance(value, int) and 1 <= value <= most
-
-
-def _check_input(given: object, *others: type) -> None:
-    """Check the type of one input; values of ``others`` may stand for inputs as well.
-
-    Raises:
-        InputError: it is of another type.
-    """
-    single = isinstance(given, (str, os.PathLike, Document, Fact)) or hasattr(given, "readline")
-    if not single and not isinstance(given, others):
-        raise InputError(
-            f"an input is of type {type(given).__name__}; expected paths, open binary files, "
-            "Document and Fact values, or lists of them"
-        )
-
-
-def _flat(inputs: Iterable[Input | Iterable[Input]]) -> Iterator[Input]:
-    """Inputs one by one, whether given by themselves or in lists."""
-    for given in inputs:
-        if isinstance(given, (str, os.PathLike, Document, Fact)):
-            yield given
-        elif hasattr(given, "readline"):
-            yield cast(BinaryIO, given)
-        else:
-            for one in given:
-                _check_input(one)
-                yield one  # pyright: ignore[reportReturnType]
-
-
-def _not_stored(source_id: str, namespace: str, elsewhere: list[str]) -> str:
-    """What is said of a source that a namespace does not hold, but others may."""
-    where = f" in namespace {namespace!r}" if namespace else ""
-    if elsewhere:
-        found = ", ".join(repr(name) for name in elsewhere)
-        return (
-            f"no source {source_id!r} is stored{where or ' in the default namespace'}, so nothing "
-            f"was forgotten; it is in namespace {found}: name that one"
-        )
-    return (
-        f"no source {source_id!r} is stored{where}, so nothing was forgotten; "
-        "source ids stand in the evidence of answers"
-    )

@@ -9,9 +9,9 @@ from memnet.config import Config
 from memnet.encoders import Encoder
 from memnet.errors import InputError
 from memnet.evaluation.questions import Question
+from memnet.protocols import Answerer
 from memnet.reader.checkpoint import copy_reader, save_calibration
 from memnet.reader.loading import LazyReader
-from memnet.registry import Answerer
 from memnet.storage import EVERYWHERE, MemoryStore
 from memnet.training.progress import OnProgress, no_progress
 from memnet.types import Evidence
@@ -31,7 +31,7 @@ class Learning:
     _store: MemoryStore
     _encoder: Encoder
     _reader: LazyReader
-    _model: Answerer
+    _answerer: Answerer
 
     def train_facts(
         self,
@@ -139,7 +139,7 @@ class Learning:
         hop = self._config.hop
 
         def find(question: str) -> Sequence[Evidence]:
-            return self._model.ask(question, hop.hops, hop.evidence, EVERYWHERE).evidence
+            return self._answerer.ask(question, hop.hops, hop.evidence, EVERYWHERE).evidence
 
         return among_found(examples, find)
 
@@ -164,7 +164,7 @@ class Learning:
         """
         from memnet.documents.training.confidence import calibrate
 
-        judge, folder = getattr(self._model, "judged", None), self._reader.folder
+        judge, folder = getattr(self._answerer, "judged", None), self._reader.folder
         if judge is None or folder is None:
             raise InputError(
                 "only answers that a reader of spans gives can be calibrated; open the memory "
