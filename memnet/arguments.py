@@ -6,8 +6,7 @@ from typing import Any, BinaryIO, cast
 
 from memnet.config import Config, LimitConfig
 from memnet.errors import InputError
-from memnet.ingest.inputs import Input
-from memnet.ingest.limits import check_text, check_type
+from memnet.ingest.inputs import Input, check_text, check_type
 from memnet.storage import MemoryStore, Scope
 from memnet.types import Document, Fact
 

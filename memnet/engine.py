@@ -25,8 +25,7 @@ from memnet.documents.answers import TextAnswers
 from memnet.encoders import Encoder
 from memnet.errors import ModelError, StoreError
 from memnet.files import Problem
-from memnet.ingest.inputs import Input
-from memnet.ingest.limits import check_text
+from memnet.ingest.inputs import Input, check_text
 from memnet.ingest.pipeline import Ingest, Progress
 from memnet.learning import Learning
 from memnet.protocols import Answerer, Reader, Searcher
@@ -269,7 +268,7 @@ class Engine(Learning):
                 valid_from=slot.valid_from,
                 valid_until=slot.valid_until,
             )
-            for slot in self._store.told(subject_symbol(name), namespace)
+            for slot in self._store.statements(subject_symbol(name), namespace)
             if slot.valid_from is not None
         )
 
@@ -453,7 +452,7 @@ class Engine(Learning):
 
     def info(self) -> StoreInfo:
         """What the store holds."""
-        counts, index = self._store.counts(), self._store.index_details()
+        counts, index = self._store.counts(), self._store.index_info()
         return StoreInfo(
             path=str(self._store.path),
             slots=counts.slots,
@@ -465,9 +464,9 @@ class Engine(Learning):
             dimension=self._store.dimension,
             schema_version=self._store.schema_version,
             generation=counts.generation,
-            index=self._store.index_description(),
-            index_kind=index["kind"],
-            index_recall=index["recall"],
+            index=index.description,
+            index_kind=index.kind,
+            index_recall=index.recall,
             device=find_device(self._config.device),
             bytes=self._store.size_in_bytes(),
         )

@@ -162,11 +162,11 @@ def load_model(
     if kind == TEXT:
         return text_model_of(folder, arrays, hop)
     if kind == _STORY:
-        from memnet.stories.checkpoint import story_model_of
+        from memnet.stories.model import story_model_of
 
         return story_model_of(folder, arrays, description)
     if kind == _FACTS:
-        from memnet.facts.checkpoint import fact_model_of
+        from memnet.facts.model import fact_model_of
 
         return fact_model_of(folder, arrays, description)
     raise ModelError(

@@ -19,7 +19,7 @@ import pytest
 
 from memnet.errors import StoreBusyError, StoreError
 from memnet.storage import MemoryStore, NewSlot, NewSource
-from memnet.text.terms import query_terms
+from memnet.text.english import query_terms
 from tests import killed
 
 _PARTS = 4

@@ -17,8 +17,8 @@ from memnet.reader.spans import Passage
 from memnet.reader.training.examples import ReaderExample
 from memnet.reader.training.train import ReaderData, train_reader
 from memnet.registry import model_folder
-from memnet.stories.checkpoint import load_story_model
 from memnet.stories.evaluation import evaluate_stories, read_story_questions
+from memnet.stories.model import load_story_model
 from tests.conftest import EXAMPLES
 from tests.test_vector_index import vectors
 

@@ -65,7 +65,7 @@ def test_an_encoder_is_used_and_its_fingerprint_checked(tmp_path: Path) -> None:
         memory.ingest(TEXT, Fact(subject="Orre", relation="lies in", object="Kestle"))
         memory.tell("Ann moved to Paris.")
         assert memory.info().encoder == "minimal/1"
-        assert memory.search("light of 1842", 1)[0].source == "a"
+        assert memory.search("What is the Orre Light?", 1)[0].source == "a"
         assert memory.ask("Orre lies in what?").answer == "Kestle"
         memory.export_bundle(tmp_path / "memory.zip")
     with pytest.raises(EncoderMismatchError, match="was made with encoder minimal/1, not with toy"):

@@ -137,10 +137,10 @@ def test_damage_is_an_error_in_one_line_or_does_no_harm(stored: Path, statement:
 
 def _follow(engine: Engine) -> None:
     store = engine.store
-    entities = store.linked(["orre light"])
+    entities = store.fact_subjects(["orre light"])
     outgoing = store.outgoing(entities.values())
     store.relation_keys(outgoing[:, 1].tolist())
-    store.followed(outgoing[:, :2].tolist())
+    store.follow(outgoing[:, :2].tolist())
     store.all_links()
     store.symbol_names(entities.values())
 
