@@ -28,9 +28,9 @@ from memnet.files import Problem
 from memnet.ingest.inputs import Input, check_text
 from memnet.ingest.pipeline import Ingest, Progress
 from memnet.learning import Learning
-from memnet.protocols import Answerer, Reader, Searcher
+from memnet.protocols import Answerer, Extractor, Reader, Searcher
 from memnet.reader.loading import SPANS, LazyReader
-from memnet.registry import TEXT, find_reader, load_answerer, load_encoder
+from memnet.registry import TEXT, check_members, find_reader, load_answerer, load_encoder
 from memnet.statements.parsing import subject_symbol
 from memnet.statements.teller import UsageBuffer, tell
 from memnet.storage import MemoryStore, import_bundle, stored_fingerprint
@@ -64,6 +64,7 @@ class Engine(Learning):
         config: Config,
         answerer: Name | Answerer = TEXT,
         reader: Name | Reader = SPANS,
+        extractor: Extractor | None = None,
     ) -> None:
         """Join the parts; ``Engine.open`` makes them and says what they are.
 
@@ -76,6 +77,9 @@ class Engine(Learning):
         self._encoder = encoder
         self._usage = UsageBuffer(store, config.tell)
         self._reader = find_reader(reader, config)
+        self._extractor = extractor
+        if extractor is not None:
+            check_members(extractor, "extractor", ("fingerprint", "extract"))
         self._answerer = load_answerer(
             answerer, store, encoder, config, self._usage.add, self._reader
         )
@@ -89,6 +93,7 @@ class Engine(Learning):
         answerer: Name | Answerer = TEXT,
         reader: Name | Reader = SPANS,
         encoder: Name | Encoder | None = None,
+        extractor: Extractor | None = None,
     ) -> Self:
         """Open the store in the folder ``path``.
 
@@ -106,6 +111,8 @@ class Engine(Learning):
             encoder: name or folder of a sentence-transformers model; None for the one that the
                 store was made with, or all-MiniLM-L6-v2 for a new one. Only a model that is named
                 here is fetched from the network, never one that the store names.
+            extractor: what finds the names in documents that are ingested; None for runs of
+                capitalised words.
 
         Raises:
             ModelError: there is no such model or reader, or it can't be loaded.
@@ -128,7 +135,7 @@ class Engine(Learning):
             to_device=device_copier(find_device(config.device)),
         )
         try:
-            return cls(store, loaded, config, answerer, reader)
+            return cls(store, loaded, config, answerer, reader, extractor)
         except BaseException:
             store.close()
             raise
@@ -211,6 +218,7 @@ class Engine(Learning):
             namespace=namespace,
             facts=facts,
             read_as=read_as,
+            extractor=self._extractor,
             on_progress=on_progress or (lambda _: None),
             on_problem=on_problem or (lambda problem: _log.warning("skipped: %s", problem)),
         )

@@ -6,6 +6,7 @@ All of them may be called from several threads at once.
 from typing import Protocol, runtime_checkable
 
 from memnet.encoders import Encoder, TokenEncoder, TokenStates
+from memnet.ingest.slots import Extractor
 from memnet.reader.spans import Passage, Reader, Reading, Span
 from memnet.storage import Scope
 from memnet.types import Answer, Evidence
@@ -13,6 +14,7 @@ from memnet.types import Answer, Evidence
 __all__ = [
     "Answerer",
     "Encoder",
+    "Extractor",
     "Passage",
     "Reader",
     "Reading",

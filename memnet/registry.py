@@ -47,7 +47,7 @@ def load_encoder(
         InputError: an object is no encoder.
     """
     if encoder is not None and not isinstance(encoder, (str, os.PathLike)):
-        _check_members(encoder, "encoder", ("fingerprint", "dimension", "encode"))
+        check_members(encoder, "encoder", ("fingerprint", "dimension", "encode"))
         return encoder
     device = find_device(config.device)
     if encoder:
@@ -68,11 +68,11 @@ def find_reader(reader: str | os.PathLike[str] | Reader, config: Config) -> Lazy
         InputError: an object is no reader.
     """
     if not isinstance(reader, (str, os.PathLike)):
-        _check_members(reader, "reader", ("read",))
+        check_members(reader, "reader", ("read",))
     return LazyReader(reader, find_device(config.device), config.eight_bits)
 
 
-def _check_members(part: object, what: str, members: Sequence[str]) -> None:
+def check_members(part: object, what: str, members: Sequence[str]) -> None:
     """Check that an object has what its protocol demands.
 
     Raises:
@@ -81,8 +81,8 @@ def _check_members(part: object, what: str, members: Sequence[str]) -> None:
     missing = [member for member in members if not hasattr(part, member)]
     if missing:
         raise InputError(
-            f"the {what} is of type {type(part).__name__}, which has no {missing[0]!r}; expected a "
-            f"name, a folder, or an object like memnet.protocols.{what.capitalize()}"
+            f"the {what} is of type {type(part).__name__}, which has no {missing[0]!r}; expected an "
+            f"object like memnet.protocols.{what.capitalize()}"
         )
 
 
@@ -110,7 +110,7 @@ def load_answerer(
         InputError: an object is no answerer.
     """
     if not isinstance(model, (str, os.PathLike)):
-        _check_members(model, "answerer", ("ask",))
+        check_members(model, "answerer", ("ask",))
         return model
     untrained = str(model) == UNTRAINED
     loaded = (

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from memnet import Answer, Document, EncoderMismatchError, Engine, Fact, InputError, ModelError
-from memnet.protocols import Answerer, Encoder, Passage, Reader, Reading, Scope, Span
+from memnet.protocols import Answerer, Encoder, Extractor, Passage, Reader, Reading, Scope, Span
 from tests.toy import DIMENSION, ToyEncoder
 
 TEXT = Document(id="a", title="Orre Light", text="It was built by Ann Rank in 1842.")
@@ -37,6 +37,16 @@ class YearReader:
         return Reading(spans=spans, yes=0.0, no=0.0, answerable=1.0)
 
 
+class Ships:
+    """Finds names in lower case, which the built-in extractor passes over."""
+
+    def __init__(self, fingerprint: str) -> None:
+        self.fingerprint = fingerprint
+
+    def extract(self, text: str) -> list[str]:
+        return [word for word in text.split() if word.startswith("ms-")] + ["", " "]
+
+
 class Oracle:
     """Always knows."""
 
@@ -54,8 +64,10 @@ def _open(path: Path, **parts: Any) -> Engine:
 
 def test_the_toys_fulfil_the_protocols() -> None:
     """The type checker looks at this."""
-    parts: tuple[Encoder, Reader, Answerer] = (MinimalEncoder(), YearReader(), Oracle())
-    assert len(parts) == 3
+    parts: tuple[Encoder, Reader, Answerer, Extractor] = (
+        MinimalEncoder(), YearReader(), Oracle(), Ships("1"),
+    )  # fmt: skip
+    assert len(parts) == 4
 
 
 def test_an_encoder_is_used_and_its_fingerprint_checked(tmp_path: Path) -> None:
@@ -86,6 +98,19 @@ def test_a_reader_is_used(tmp_path: Path) -> None:
         assert answer.evidence[0].source == "a"
 
 
+def test_an_extractor_finds_the_names_of_what_is_ingested(tmp_path: Path) -> None:
+    document = Document(id="a", text="At dawn ms-petrel left.")
+    for fingerprint, updated in (("1", 0), ("1", 0), ("2", 1)):
+        with _open(tmp_path / "store", extractor=Ships(fingerprint)) as memory:
+            report = memory.ingest(document)
+            assert (report.updated, report.skipped) == (updated, 0)
+            assert memory.store.search_mentions(["ms petrel"], 9) == {"ms petrel": [1]}
+            assert memory.verify().problems == ()
+    with _open(tmp_path / "store") as memory:
+        assert memory.ingest(document).updated == 1
+        assert memory.store.search_mentions(["ms petrel"], 9) == {}
+
+
 def test_an_answerer_is_used(tmp_path: Path) -> None:
     oracle = Oracle()
     with _open(tmp_path / "store", answerer=oracle) as memory:
@@ -100,8 +125,9 @@ def test_an_answerer_is_used(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("part", "complaint"),
     [
-        ("encoder", "the encoder is of type int, which has no 'fingerprint'; expected a name, a"),
+        ("encoder", "the encoder is of type int, which has no 'fingerprint'; expected an"),
         ("reader", r"the reader is of type int, which has no 'read'; .*memnet.protocols.Reader"),
+        ("extractor", r"the extractor is of type int, which has no 'fingerprint'"),
         ("answerer", r"the answerer is of type int, which has no 'ask'"),
     ],
 )
