@@ -1,4 +1,4 @@
-"""The engine: a memory one can fill, ask and keep."""
+"""The engine: a memory to fill, to ask and to look into."""
 
 import logging
 import os
@@ -29,7 +29,7 @@ from memnet.ingest.inputs import Input, check_text
 from memnet.ingest.pipeline import Ingest, Progress
 from memnet.learning import Learning
 from memnet.protocols import Answerer, Extractor, Reader, Searcher
-from memnet.reader.loading import SPANS, LazyReader
+from memnet.reader.loading import SPANS
 from memnet.registry import TEXT, check_members, find_reader, load_answerer, load_encoder
 from memnet.statements.parsing import subject_symbol
 from memnet.statements.teller import UsageBuffer, tell
@@ -52,9 +52,14 @@ _log = logging.getLogger("memnet")
 
 
 class Engine(Learning):
-    """A memory: a store with the encoder, the answerer and the reader that answer from it.
+    """A memory: a store with the encoder, the reader and the answerer that answer from it.
 
-    May be shared between threads. Use it as a context manager, or call ``close``.
+    Use it as a context manager, or call ``close``. May be shared between threads.
+
+    ``namespace`` keeps sources apart in one store: what is written goes into the default one, "",
+    and questions look in all, None, unless one is named. Arguments that can't be used raise
+    InputError. A store that can't be read or written raises StoreError; while another thread or
+    process writes to it, StoreBusyError.
     """
 
     def __init__(
@@ -66,22 +71,17 @@ class Engine(Learning):
         reader: Name | Reader = SPANS,
         extractor: Extractor | None = None,
     ) -> None:
-        """Join the parts; ``Engine.open`` makes them and says what they are.
-
-        Raises:
-            ModelError: there is no such model, or it can't be loaded.
-            DeviceError: the device of the settings is not there.
-        """
-        self._config = config
-        self._store = store
-        self._encoder = encoder
-        self._usage = UsageBuffer(store, config.tell)
-        self._reader = find_reader(reader, config)
-        self._extractor = extractor
+        """Join the parts; ``Engine.open`` makes them and says what they are."""
         if extractor is not None:
             check_members(extractor, "extractor", ("fingerprint", "extract"))
-        self._answerer = load_answerer(
-            answerer, store, encoder, config, self._usage.add, self._reader
+        self._usage = UsageBuffer(store, config.tell)
+        self._extractor = extractor
+        self.config = config
+        self.store = store
+        self.encoder = encoder
+        self.reader = find_reader(reader, config)
+        self.answerer = load_answerer(
+            answerer, store, encoder, config, self._usage.add, self.reader
         )
 
     @classmethod
@@ -102,7 +102,7 @@ class Engine(Learning):
         Args:
             path: the store's folder.
             create: make the store if there is none.
-            config: settings; None for the defaults.
+            config: settings.
             answerer: the name of a shipped model such as "text" or "babi", a folder that
                 ``memnet train`` made, or "untrained".
             reader: what reads short answers in documents: "spans", a folder that ``memnet train
@@ -140,36 +140,11 @@ class Engine(Learning):
             store.close()
             raise
 
-    @property
-    def store(self) -> MemoryStore:
-        """The rows and indexes that the answers come from."""
-        return self._store
-
-    @property
-    def encoder(self) -> Encoder:
-        """What makes the store's vectors."""
-        return self._encoder
-
-    @property
-    def config(self) -> Config:
-        """The settings."""
-        return self._config
-
-    @property
-    def reader(self) -> LazyReader:
-        """What reads short answers in documents; it loads at the first question."""
-        return self._reader
-
-    @property
-    def answerer(self) -> Answerer:
-        """What answers questions."""
-        return self._answerer
-
     def close(self) -> None:
-        """Close the store's files, first keeping what usage it learned if nobody is writing."""
+        """Close the store's files, after saving what was used, if nobody else writes now."""
         with suppress(StoreError, OSError):
             self._usage.save(wait=0)
-        self._store.close()
+        self.store.close()
 
     def __enter__(self) -> Self:
         return self
@@ -198,7 +173,7 @@ class Engine(Learning):
 
         Args:
             inputs: paths, open binary files, ``Document`` and ``Fact`` values, or lists of them.
-            namespace: keeps memories apart in one store.
+            namespace: to put them into.
             facts: read all files as fact tables, whatever their names.
             read_as: "text" reads files of an unknown kind as plain text; None skips them.
             on_progress: called after each batch that is safely stored.
@@ -206,15 +181,13 @@ class Engine(Learning):
 
         Raises:
             InputError: nothing at all could be used, or an input is of another type.
-            StoreBusyError: another writer is at work.
-            StoreError: the store can't be written.
         """
-        check_text(namespace, "the namespace", self._config.limit.name)
+        check_text(namespace, "the namespace", self.config.limit.name)
         given = flatten_inputs(inputs)
         run = Ingest(
-            self._store,
-            self._encoder.encode,
-            self._config,
+            self.store,
+            self.encoder.encode,
+            self.config,
             namespace=namespace,
             facts=facts,
             read_as=read_as,
@@ -232,42 +205,28 @@ class Engine(Learning):
         Paris" close what they end; "Forget that Ann lives in Paris" deletes it. Everything that a
         text changes is one transaction.
 
-        Args:
-            text: one or more sentences in plain words.
-            namespace: keeps memories apart in one store.
-
         Returns:
             Each decision with its reason.
 
         Raises:
             InputError: the text holds no words, is too long, or asks to forget a statement that
                 is not stored.
-            StoreBusyError: another writer is at work.
-            StoreError: the store can't be written.
         """
-        check_text(text, "the text", self._config.limit.tell)
-        check_text(namespace, "the namespace", self._config.limit.name)
+        check_text(text, "the text", self.config.limit.tell)
+        check_text(namespace, "the namespace", self.config.limit.name)
         started = time.perf_counter()
         self._usage.save()
-        decisions = tell(self._store, self._encoder.encode, self._config.tell, text, namespace)
+        decisions = tell(self.store, self.encoder.encode, self.config.tell, text, namespace)
         return TellReport(
             decisions=decisions,
-            slots=self._store.counts().slots,
+            slots=self.store.counts().slots,
             elapsed_ms=(time.perf_counter() - started) * 1000,
         )
 
     def history(self, name: str, *, namespace: str | None = None) -> tuple[Statement, ...]:
-        """The statements about someone or something, oldest first, with their validity.
-
-        Args:
-            name: of their subject, in any case.
-            namespace: to look in; None for all.
-
-        Raises:
-            InputError: the name is too long.
-        """
-        check_text(name, "the name", self._config.limit.name)
-        check_namespace(namespace, self._config.limit)
+        """The statements about a subject, by its name, oldest first, with their validity."""
+        check_text(name, "the name", self.config.limit.name)
+        check_namespace(namespace, self.config.limit)
         return tuple(
             Statement(
                 id=slot.id,
@@ -276,7 +235,7 @@ class Engine(Learning):
                 valid_from=slot.valid_from,
                 valid_until=slot.valid_until,
             )
-            for slot in self._store.statements(subject_symbol(name), namespace)
+            for slot in self.store.statements(subject_symbol(name), namespace)
             if slot.valid_from is not None
         )
 
@@ -285,8 +244,8 @@ class Engine(Learning):
 
         Its errors are raised when a question is asked.
         """
-        if isinstance(self._answerer, TextAnswers):
-            self._reader.load_early(self._config.answer.tokens, self._config.cores())
+        if isinstance(self.answerer, TextAnswers):
+            self.reader.load_early(self.config.answer.tokens, self.config.cores())
 
     def ask(
         self,
@@ -303,18 +262,16 @@ class Engine(Learning):
             question: in plain language.
             hops: most reads of the memory; None for the configured number.
             top_k: pieces of evidence to return; None for the configured number.
-            namespace: to look in; None for all.
+            namespace: to look in.
             where: conditions on the metadata of documents, as ``memnet.Scope`` describes them:
                 ``{"author": "Ann", "year": {"from": 1990}}``.
 
         Raises:
-            InputError: the question is blank or too long, ``hops`` or ``top_k`` is below 1 or
-                beyond its limit, or ``where`` is no such conditions.
-            ModelError: the model gives no numbers.
+            ModelError: the model is damaged, so that its numbers are none.
         """
-        top_k, scope = check_question(question, hops, top_k, namespace, where, self._config)
+        top_k, scope = check_question(question, hops, top_k, namespace, where, self.config)
         with _model_errors():
-            return self._answerer.ask(question, hops, top_k, scope)
+            return self.answerer.ask(question, hops, top_k, scope)
 
     def ask_many(
         self,
@@ -330,7 +287,7 @@ class Engine(Learning):
         Arguments and errors are those of ``ask``; an error is raised at its question's turn.
         """
         ask = partial(self.ask, hops=hops, top_k=top_k, namespace=namespace, where=where)
-        with ThreadPoolExecutor(self._config.cores()) as pool:
+        with ThreadPoolExecutor(self.config.cores()) as pool:
             yield from pool.map(ask, questions)
 
     def search(
@@ -347,88 +304,66 @@ class Engine(Learning):
         Arguments and errors are those of ``ask``.
 
         Raises:
-            ModelError: the answerer can't search, as those of stories and of trained facts.
+            ModelError: the answerer can't search: those of stories and of trained facts can't.
         """
-        top_k, scope = check_question(query, hops, top_k, namespace, where, self._config)
-        if not isinstance(self._answerer, Searcher):
+        top_k, scope = check_question(query, hops, top_k, namespace, where, self.config)
+        if not isinstance(self.answerer, Searcher):
             raise ModelError(
                 "the answerer of this memory can't search; open it with the answerer 'text'"
             )
         with _model_errors():
-            return self._answerer.search(query, hops, top_k, scope)
+            return self.answerer.search(query, hops, top_k, scope)
 
     def forget(self, *source_ids: str, namespace: str = "") -> int:
         """Remove documents and fact files, with all that was made from them.
 
         Args:
-            source_ids: ids as evidence cites them; a path may be given relative to the current
-                folder.
-            namespace: where they are; sources of the same ids elsewhere stay.
+            source_ids: as evidence cites them; a path may be relative to the current folder.
+            namespace: that they are in.
 
         Returns:
             How many slots were removed.
 
         Raises:
             InputError: an id is not in that namespace; nothing is removed then.
-            StoreBusyError: another writer is at work.
         """
-        with self._store.writing():
+        with self.store.writing():
             names: list[str] = []
-            found = find_sources(self._store, source_ids, namespace, self._config.limit)
+            found = find_sources(self.store, source_ids, namespace, self.config.limit)
             for given, name in zip(source_ids, found, strict=True):
                 if name is None:
-                    raise unknown_source(self._store, given, namespace)
+                    raise unknown_source(self.store, given, namespace)
                 names.append(name)
-            return self._store.delete(names, namespace)
+            return self.store.delete(names, namespace)
 
     def export_bundle(self, path: str | os.PathLike[str]) -> int:
         """Write the memory as one file, from which ``import_bundle`` makes it again anywhere.
 
         It holds what was committed when the call began, whoever writes meanwhile, and appears
-        whole or not at all. Equal memories give equal bytes.
-
-        Args:
-            path: of the bundle; a file that is there is replaced.
+        whole or not at all. Equal memories give equal bytes. A file that is there is replaced.
 
         Returns:
             How many slots it holds.
-
-        Raises:
-            StoreError: the file can't be written, or the store can't be read.
         """
         with suppress(StoreError, OSError):
             self._usage.save(wait=0)
-        return self._store.export(path)
+        return self.store.export(path)
 
     def sources(self, namespace: str | None = None) -> Iterator[Source]:
-        """What is stored, in the order in which it first came.
-
-        Args:
-            namespace: to look in; None for all.
-
-        Raises:
-            StoreError: the store can't be read.
-        """
-        check_namespace(namespace, self._config.limit)
-        return self._store.sources(namespace)
+        """What is stored, in the order in which it first came."""
+        check_namespace(namespace, self.config.limit)
+        return self.store.sources(namespace)
 
     def get(self, source_id: str, namespace: str = "") -> Document | None:
         """A stored source as a document that can be ingested again; None if it is not stored.
 
         Its text is what the slots hold, with line breaks where they leave something out, such as
-        the headings of Markdown: offsets of evidence count in it.
-
-        Args:
-            source_id: as evidence cites it; a path may be relative to the current folder.
-            namespace: to look in.
-
-        Raises:
-            InputError: an argument is no text or too long.
-            StoreError: the store can't be read.
+        the headings of Markdown: offsets of evidence count in it. A path may be relative to the
+        current folder.
         """
-        with self._store.reading():
-            (name,) = find_sources(self._store, [source_id], namespace, self._config.limit)
-            found = None if name is None else self._store.source(name, namespace)
+        with self.store.reading():
+            (name,) = find_sources(self.store, [source_id], namespace, self.config.limit)
+            found = None if name is None else self.store.source(name, namespace)
         if found is None:
             return None
         source, text = found
@@ -438,11 +373,11 @@ class Engine(Learning):
         """Whether a source is stored in the default namespace."""
         if not isinstance(source_id, str):
             return False
-        return find_sources(self._store, [source_id], "", self._config.limit) != [None]
+        return find_sources(self.store, [source_id], "", self.config.limit) != [None]
 
     def __len__(self) -> int:
         """Number of slots."""
-        return self._store.counts().slots
+        return self.store.counts().slots
 
     def __bool__(self) -> bool:
         """True: an empty memory is a memory, too."""
@@ -450,45 +385,41 @@ class Engine(Learning):
 
     def __repr__(self) -> str:
         try:
-            counts = self._store.counts()
+            counts = self.store.counts()
         except StoreError as error:
             return f"<memnet.Engine: {error}>"
         return (
-            f"<memnet.Engine {str(self._store.path)!r}: {counts.sources:,} sources, "
+            f"<memnet.Engine {str(self.store.path)!r}: {counts.sources:,} sources, "
             f"{counts.slots:,} slots>"
         )
 
     def info(self) -> StoreInfo:
         """What the store holds."""
-        counts, index = self._store.counts(), self._store.index_info()
+        counts, index = self.store.counts(), self.store.index_info()
         return StoreInfo(
-            path=str(self._store.path),
+            path=str(self.store.path),
             slots=counts.slots,
             superseded=counts.superseded,
             documents=counts.documents,
             facts=counts.facts,
             symbols=counts.symbols,
-            encoder=self._store.fingerprint,
-            dimension=self._store.dimension,
-            schema_version=self._store.schema_version,
+            encoder=self.store.fingerprint,
+            dimension=self.store.dimension,
+            schema_version=self.store.schema_version,
             generation=counts.generation,
             index=index.description,
             index_kind=index.kind,
             index_recall=index.recall,
-            device=find_device(self._config.device),
-            bytes=self._store.size_in_bytes(),
+            device=find_device(self.config.device),
+            bytes=self.store.size_in_bytes(),
         )
 
     def verify(self, repair: bool = False) -> VerifyReport:
-        """Check that rows, text search and vector index agree.
-
-        Args:
-            repair: rebuild the text search and the vector index from the rows if they don't.
-        """
-        problems = self._store.verify()
+        """Check that rows, text search and vector index agree; rebuild the last two if asked."""
+        problems = self.store.verify()
         if problems and repair:
-            self._store.rebuild()
-            left = self._store.verify()
+            self.store.rebuild()
+            left = self.store.verify()
             return VerifyReport(problems=tuple(left or problems), repaired=not left)
         return VerifyReport(problems=tuple(problems), repaired=False)
 
@@ -498,20 +429,13 @@ class Engine(Learning):
         path: str | os.PathLike[str],
         encoder: Name | Encoder | None = None,
     ) -> None:
-        """Make a store from a bundle, which appears whole or not at all.
+        """Make a store from a bundle, in a new or empty folder; it appears whole or not at all.
 
         Everything in the bundle is checked: it may come from anyone.
 
-        Args:
-            bundle: a file that ``export_bundle`` made.
-            path: of the store's folder, new or empty.
-            encoder: as for ``open``, of the encoder that made it.
-
         Raises:
-            EncoderError: there is no such encoder.
             EncoderMismatchError: the bundle was made with another encoder.
             StoreError: the bundle is damaged, or the folder is not empty or can't be written.
-            DependencyError: FAISS, or the library of a named model, is not installed.
         """
         loaded = load_encoder(encoder, Config())
         import_bundle(bundle, path, fingerprint=loaded.fingerprint, dimension=loaded.dimension)

@@ -81,8 +81,8 @@ def check_members(part: object, what: str, members: Sequence[str]) -> None:
     missing = [member for member in members if not hasattr(part, member)]
     if missing:
         raise InputError(
-            f"the {what} is of type {type(part).__name__}, which has no {missing[0]!r}; expected an "
-            f"object like memnet.protocols.{what.capitalize()}"
+            f"the {what} is of type {type(part).__name__}, which has no {missing[0]!r}; expected "
+            f"an object like memnet.protocols.{what.capitalize()}"
         )
 
 

@@ -125,7 +125,7 @@ def test_an_answerer_is_used(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("part", "complaint"),
     [
-        ("encoder", "the encoder is of type int, which has no 'fingerprint'; expected an"),
+        ("encoder", "the encoder is of type int, which has no 'fingerprint'; expected an obj"),
         ("reader", r"the reader is of type int, which has no 'read'; .*memnet.protocols.Reader"),
         ("extractor", r"the extractor is of type int, which has no 'fingerprint'"),
         ("answerer", r"the answerer is of type int, which has no 'ask'"),
