@@ -1,11 +1,14 @@
-"""What a user gives to an ``Engine``, checked before anything is done with it."""
+"""Checks of what goes into an ``Engine`` and what comes out of its answerer."""
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, BinaryIO, cast
 
+from pydantic import ValidationError
+
 from memnet.config import Config, LimitConfig
-from memnet.errors import InputError
+from memnet.errors import InputError, ModelError
 from memnet.ingest.inputs import Input, check_text, check_type
 from memnet.storage import MemoryStore, Scope
 from memnet.types import Document, Fact
@@ -121,3 +124,16 @@ def unknown_source(store: MemoryStore, source_id: str, namespace: str) -> InputE
         f"no source {source_id!r} is stored{searched}, so nothing was forgotten; "
         "'memnet sources' lists the ids of all"
     )
+
+
+@contextmanager
+def damaged_model_errors() -> Iterator[None]:
+    """Turn numbers that no result may hold, such as NaN, into an error of the model."""
+    try:
+        yield
+    except ValidationError as error:
+        field = ".".join(map(str, error.errors()[0]["loc"]))
+        raise ModelError(
+            f"the model gives an answer that can't be right ({field}: "
+            f"{error.errors()[0]['msg']}); train it again"
+        ) from error

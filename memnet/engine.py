@@ -5,16 +5,14 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import partial
-from types import TracebackType
 from typing import Any, Literal, Self
-
-from pydantic import ValidationError
 
 from memnet.arguments import (
     check_namespace,
     check_question,
+    damaged_model_errors,
     find_sources,
     flatten_inputs,
     unknown_source,
@@ -31,8 +29,7 @@ from memnet.learning import Learning
 from memnet.protocols import Answerer, Extractor, Reader, Searcher
 from memnet.reader.loading import SPANS
 from memnet.registry import TEXT, check_members, find_reader, load_answerer, load_encoder
-from memnet.statements.parsing import subject_symbol
-from memnet.statements.teller import UsageBuffer, tell
+from memnet.statements.teller import UsageBuffer, history, tell
 from memnet.storage import MemoryStore, import_bundle, stored_fingerprint
 from memnet.types import (
     Answer,
@@ -149,12 +146,7 @@ class Engine(Learning):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def ingest(
@@ -227,17 +219,7 @@ class Engine(Learning):
         """The statements about a subject, by its name, oldest first, with their validity."""
         check_text(name, "the name", self.config.limit.name)
         check_namespace(namespace, self.config.limit)
-        return tuple(
-            Statement(
-                id=slot.id,
-                source=slot.source,
-                text=slot.text,
-                valid_from=slot.valid_from,
-                valid_until=slot.valid_until,
-            )
-            for slot in self.store.statements(subject_symbol(name), namespace)
-            if slot.valid_from is not None
-        )
+        return history(self.store, name, namespace)
 
     def preload(self) -> None:
         """Start loading on another thread what the first question will need.
@@ -270,7 +252,7 @@ class Engine(Learning):
             ModelError: the model is damaged, so that its numbers are none.
         """
         top_k, scope = check_question(question, hops, top_k, namespace, where, self.config)
-        with _model_errors():
+        with damaged_model_errors():
             return self.answerer.ask(question, hops, top_k, scope)
 
     def ask_many(
@@ -311,7 +293,7 @@ class Engine(Learning):
             raise ModelError(
                 "the answerer of this memory can't search; open it with the answerer 'text'"
             )
-        with _model_errors():
+        with damaged_model_errors():
             return self.answerer.search(query, hops, top_k, scope)
 
     def forget(self, *source_ids: str, namespace: str = "") -> int:
@@ -439,16 +421,3 @@ class Engine(Learning):
         """
         loaded = load_encoder(encoder, Config())
         import_bundle(bundle, path, fingerprint=loaded.fingerprint, dimension=loaded.dimension)
-
-
-@contextmanager
-def _model_errors() -> Iterator[None]:
-    """Turn numbers that no result may hold, such as NaN, into an error of the model."""
-    try:
-        yield
-    except ValidationError as error:
-        field = ".".join(map(str, error.errors()[0]["loc"]))
-        raise ModelError(
-            f"the model gives an answer that can't be right ({field}: "
-            f"{error.errors()[0]['msg']}); train it again"
-        ) from error
