@@ -76,7 +76,7 @@ def _fill(store: Path, corpus: Path, paragraphs: dict[str, Any]) -> None:
     """Ingest all passages; nothing happens where they are stored already."""
     if store.exists():
         return
-    with Engine.open(store, create=True, model="untrained") as memory:
+    with Engine.open(store, create=True, answerer="untrained") as memory:
         memory.ingest(
             Document(id=one["id"], title=one["title"], text=one["text"]) for one in _lines(corpus)
         )

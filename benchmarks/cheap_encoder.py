@@ -14,7 +14,7 @@ class CheapEncoder:
 
     fingerprint = "cheap/16"
     dimension = 16
-    beside = False
+    releases_gil = False
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """N texts -> [N, 16] float32, rows of length one."""

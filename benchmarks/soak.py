@@ -26,7 +26,7 @@ import numpy as np
 
 from benchmarks.environment import environment
 from memnet import Config, Document, Engine
-from memnet.config import WriteConfig
+from memnet.config import TellConfig
 from memnet.errors import InputError
 
 _RESULTS = Path(__file__).parent / "results" / "soak.json"
@@ -38,7 +38,7 @@ _SAMPLES = 180
 _WORDS = "light boat harbour ferry keeper storm island herring lamp rope".split()
 _PEOPLE = "Ann Ben Cora Dan Eve Finn".split()
 _PLACES = "Kestle Averin Pellgate Orrehaven Strandwick".split()
-_CONFIG = Config(threads=1, lock_seconds=30, write=WriteConfig(capacity=200))
+_CONFIG = Config(threads=1, lock_seconds=30, tell=TellConfig(capacity=200))
 
 Counts = Counter[str]
 
@@ -156,7 +156,7 @@ def _write(memory: Engine, chance: random.Random, counts: Counts) -> None:
         except InputError:
             kind = "forget what is not there"
     else:
-        memory.write(f"{chance.choice(_PEOPLE)} moved to {chance.choice(_PLACES)}.")
+        memory.tell(f"{chance.choice(_PEOPLE)} moved to {chance.choice(_PLACES)}.")
     counts[kind] += 1
     time.sleep(0.05)
 
@@ -170,8 +170,8 @@ def _read(memory: Engine, chance: random.Random, counts: Counts) -> None:
             raise AssertionError("no evidence at all")
         counts["ask"] += 1
         return
-    store, number = memory._store, chance.randrange(_PAIRS)
-    vector = memory._encoder.encode([f"Harbour {number}\nversion of left right {number}"])[0]
+    store, number = memory.store, chance.randrange(_PAIRS)
+    vector = memory.encoder.encode([f"Harbour {number}\nversion of left right {number}"])[0]
     with store.reading():
         dense = store.search_dense(vector, 50)
         found = store.fetch(dense.ids[dense.mask].tolist())

@@ -86,8 +86,8 @@ class LimitConfig(Settings):
     question: int = Field(default=2_000, ge=1)
     """Characters: 300 words, more than anyone asks at once. What a question may cost grows with
     its length times the names in it."""
-    told: int = Field(default=100_000, ge=1)
-    """Characters that are told at once: they are one transaction, which keeps others waiting."""
+    tell: int = Field(default=100_000, ge=1)
+    """Characters of a text for ``tell``: it is one transaction, which keeps others waiting."""
     hops: int = Field(default=100, ge=1)
     """Reads that a question may ask for. Each keeps a record of what it attended to."""
     evidence: int = Field(default=10_000, ge=1)
@@ -168,8 +168,8 @@ class AnswerConfig(Settings):
     """Cosine of question and relation words below which a fact is not an answer."""
 
 
-class WriteConfig(Settings):
-    """What becomes of something told.
+class TellConfig(Settings):
+    """How ``tell`` compares statements, and how many it keeps.
 
     The floor was chosen on 68 pairs of statements "X is ...", where likeness has to decide, and
     tried on others (docs/decisions/006-writing.md).
@@ -187,11 +187,11 @@ class WriteConfig(Settings):
     clock_skew: float = Field(default=3600.0, ge=0)
     """Seconds by which the latest time in the store may lie ahead of the clock and still be taken
     as now. Clocks that are set by network differ by less than a second, one that missed the end of
-    summer time by an hour; what is further ahead was told by a clock that was wrong."""
+    summer time by an hour; what is further ahead comes from a wrong clock."""
     capacity: int | None = Field(default=None, ge=1)
-    """Most told statements to keep, those valid no longer among them; None for no limit."""
+    """Most statements to keep, those valid no longer among them; None for no limit."""
     usage_half_life: float = Field(default=30 * 86_400.0, gt=0)
-    """Seconds in which the usage of a told statement halves. A month: what a question used then
+    """Seconds in which the usage of a statement halves. A month: what a question used then
     counts half as much as what one uses now."""
 
 
@@ -220,7 +220,7 @@ class Config(Settings):
     store: StoreConfig = StoreConfig()
     hop: HopConfig = HopConfig()
     answer: AnswerConfig = AnswerConfig()
-    write: WriteConfig = WriteConfig()
+    tell: TellConfig = TellConfig()
     story: StoryConfig = StoryConfig()
     facts: FactConfig = FactConfig()
     threads: int = Field(default=0, ge=0)

@@ -28,7 +28,7 @@ from memnet.config import StoreConfig
 from memnet.errors import StoreError
 from memnet.storage import MemoryStore, NewSlot, NewSource, Slot
 from memnet.storage.vectors.file import read_header
-from memnet.text.terms import query_terms
+from memnet.text.english import query_terms
 from tests.exact_store import ExactStore
 
 DIMENSION = 16

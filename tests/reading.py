@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from memnet.reader.packing import Passage
-from memnet.reader.passages import Ranked
+from memnet.reader.passages import RankedSlot
 from memnet.reader.spans import Reading, Span
 from memnet.storage import Slot
 
@@ -22,10 +22,10 @@ class Answering:
         return Reading((Span(0, place, place + len(answer), 0.9),), 0.0, 0.0, 1.0)
 
 
-def ranked(passages: Mapping[str, str]) -> list[Ranked]:
+def ranked(passages: Mapping[str, str]) -> list[RankedSlot]:
     """Passages that start at character 100 of their sources."""
     slots = [
         Slot(number, "passage", str(number), "", title, text, 100, 100 + len(text), "", "")
         for number, (title, text) in enumerate(passages.items())
     ]
-    return [Ranked(slot, 1.0, 0.5, 0.2, 1) for slot in slots]
+    return [RankedSlot(slot, 1.0, 0.5, 0.2, 1) for slot in slots]

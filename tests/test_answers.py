@@ -319,9 +319,9 @@ def test_what_a_text_says_is_answered_beside_what_it_denies(
 
 
 def test_what_is_told_to_hold_no_longer_is_not_answered(memory: Engine) -> None:
-    memory.write("Clara works at Siemens.")
+    memory.tell("Clara works at Siemens.")
     assert memory.ask("Where does Clara work?").answer == "Siemens"
-    memory.write("Clara no longer works at Siemens.")
+    memory.tell("Clara no longer works at Siemens.")
     assert memory.ask("Where does Clara work?").answer != "Siemens"
 
 

@@ -12,7 +12,7 @@ from memnet.reader.decompose.bridging import Bridged, bridge
 from memnet.reader.decompose.comparison import compare
 from memnet.reader.decompose.phrases import expanded_kin, phrase_of
 from memnet.reader.packing import Passage
-from memnet.reader.passages import Ranked
+from memnet.reader.passages import RankedSlot
 from memnet.reader.spans import Reading, Span
 from tests.reading import Answering, ranked
 
@@ -42,7 +42,7 @@ PASSAGES = {
 }
 
 
-def _nothing(_question: str) -> list[Ranked]:
+def _nothing(_question: str) -> list[RankedSlot]:
     """A memory that holds no other passages."""
     return []
 
@@ -174,7 +174,7 @@ class Reads:
         return Reading(tuple(sorted(found, key=lambda span: -span.probability)), 0.0, 0.0, 1.0)
 
 
-def _of_one_document(item: Ranked, other: Ranked) -> Ranked:
+def _of_one_document(item: RankedSlot, other: RankedSlot) -> RankedSlot:
     return replace(item, slot=replace(item.slot, source=other.slot.source))
 
 
@@ -304,7 +304,7 @@ def test_a_bridge_leads_to_what_only_the_memory_holds() -> None:
     further = ranked({"Holm": "Holm is led by Eve."})
     asked: list[str] = []
 
-    def find(question: str) -> list[Ranked]:
+    def find(question: str) -> list[RankedSlot]:
         asked.append(question)
         return further
 
@@ -333,7 +333,7 @@ def test_what_was_hardly_read_is_not_looked_for() -> None:
     assert bridge(question, passages, cast(Any, Unsure(read)), _never) is None
 
 
-def _never(question: str) -> list[Ranked]:
+def _never(question: str) -> list[RankedSlot]:
     raise AssertionError(question)
 
 

@@ -14,8 +14,8 @@ from memnet.cli.main import memnet as group
 from tests.conftest import EXAMPLES
 
 ANSWER_FIELDS = {
-    "question", "answer", "confidence", "abstained", "candidates", "evidence", "hops", "model",
-    "alignments", "unknown_words", "unseen_relations", "elapsed_ms",
+    "question", "kind", "answer", "confidence", "abstained", "candidates", "evidence", "hops",
+    "model", "alignments", "unknown_words", "unseen_relations", "elapsed_ms",
 }  # fmt: skip
 
 
@@ -219,7 +219,7 @@ def test_eval_in_json(store: Path, tmp_path: Path) -> None:
         (["ingest", "nowhere"], "nowhere: no such file or folder"),
         (["ingest", "pyproject.toml"], "pyproject.toml: is of the unknown kind '.toml'"),
         (["tell", " "], "the text holds no words"),
-        (["tell", "Forget that Ann left."], "nothing that was told matches"),
+        (["tell", "Forget that Ann left."], "no stored statement matches"),
         (["eval", "nowhere.jsonl"], "nowhere.jsonl can't be read"),
     ],
 )

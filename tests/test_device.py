@@ -18,7 +18,7 @@ from memnet.device import DeviceVectors, device_copier, find_device
 from memnet.encoders import MiniLMEncoder
 from memnet.errors import DeviceError
 from memnet.reader.network import SpanNetwork
-from memnet.storage import MemoryStore
+from memnet.storage import MemoryStore, Scope
 from memnet.storage.vectors.file import DamagedIndexError
 from memnet.storage.vectors.index import VectorIndex
 from tests.test_vector_index import filled, save, vectors
@@ -216,7 +216,7 @@ def test_a_store_finds_the_same_on_a_device(tmp_path: Path) -> None:
                 store.delete([f"s{number - 2}"])
         for namespace in (None, "even"):
             query = encode([f"boat of {number % 5}"])[0]
-            one, other = (store.search_dense(query, 9, namespace) for store in stores)
+            one, other = (store.search_dense(query, 9, Scope(namespace)) for store in stores)
             np.testing.assert_allclose(one.scores, other.scores, atol=1e-6)
             assert set(one.ids.tolist()) == set(other.ids.tolist())
     assert len(counted.sizes) > 3
@@ -243,12 +243,12 @@ def test_eight_bits_are_for_the_processor() -> None:
 def test_an_engine_gives_the_device_on(gpus: pytest.MonkeyPatch, tmp_path: Path) -> None:
     with Engine.open(tmp_path, create=True, config=Config(device="cuda:1")) as engine:
         assert engine.info().device == "cuda:1"
-        assert engine._reader._device == "cuda:1"
-        assert isinstance(engine._encoder, MiniLMEncoder)
-        assert engine._encoder._device == "cuda:1"
-        assert engine._store._to_device is not None
+        assert engine.reader._device == "cuda:1"
+        assert isinstance(engine.encoder, MiniLMEncoder)
+        assert engine.encoder._device == "cuda:1"
+        assert engine.store._to_device is not None
     with Engine.open(tmp_path, config=Config(device="cpu")) as engine:
-        assert engine._store._to_device is None
+        assert engine.store._to_device is None
 
 
 def test_a_device_that_is_not_there_is_one_line(

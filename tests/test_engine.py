@@ -161,9 +161,96 @@ def test_a_path_is_forgotten_in_its_namespace(
     assert toy_engine.info().documents == 1
 
 
+def _filled(engine: Engine, path: Path) -> Engine:
+    path.write_text("# Towers\n\nOrre Light.\n\n## Kestle\n\nA quay.\n", encoding="utf-8")
+    engine.ingest(
+        path,
+        Document(id="a", title="Orre", text="It is\n\n\nold.", metadata={"year": 1842}),
+        Fact(subject="Ann", relation="knows", object="Bo"),
+    )
+    engine.ingest(Document(id="a", text="Elsewhere."), namespace="x")
+    engine.tell("Ann moved to Paris.")
+    return engine
+
+
+def test_what_is_stored_is_listed(toy_engine: Engine, tmp_path: Path) -> None:
+    memory = _filled(toy_engine, tmp_path / "towers.md")
+    listed = {(item.namespace, item.id): item for item in memory.sources()}
+    assert [item.kind for item in memory.sources()] == [
+        "document", "document", "facts", "document", "statement",
+    ]  # fmt: skip
+    assert listed["", "a"].metadata == {"year": 1842}
+    assert (listed["", "a"].title, listed["", "a"].origin) == ("Orre", None)
+    towers = listed["", str(tmp_path / "towers.md")]
+    assert (towers.origin, towers.slots) == (str(tmp_path / "towers.md"), 2)
+    assert [item.id for item in memory.sources("x")] == ["a"]
+    assert list(memory.sources("nothing")) == []
+    assert len(memory) == sum(item.slots for item in memory.sources()) == memory.info().slots
+    assert repr(memory).endswith(f"store': 5 sources, {len(memory)} slots>")
+
+
+def test_sources_are_listed_page_by_page(
+    toy_engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memnet.storage.readable_store._PAGE", 3)
+    toy_engine.ingest([Document(id=str(number), text="One.") for number in range(10)])
+    assert [item.id for item in toy_engine.sources()] == [str(number) for number in range(10)]
+
+
+def test_a_source_is_given_back(
+    toy_engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = _filled(toy_engine, tmp_path / "towers.md")
+    assert memory.get("a") == Document(
+        id="a", title="Orre", text="It is\n\n\nold.", metadata={"year": 1842}
+    )
+    found = memory.get("a", namespace="x")
+    assert found is not None
+    assert found.text == "Elsewhere."
+    assert memory.get("b") is memory.get("a", namespace="y") is None
+    monkeypatch.chdir(tmp_path)
+    towers = memory.get("towers.md")
+    assert towers is not None
+    for slot in memory.store.fetch(range(1, 50)):
+        if slot.source == towers.id:
+            assert towers.text[slot.start : slot.end] == slot.text
+    assert "a" in memory
+    assert "towers.md" in memory
+    assert "b" not in memory
+    assert 3 not in memory
+    memory.forget("a")
+    assert "a" not in memory
+    assert memory.get("a", namespace="x") is not None
+    facts = next(item for item in memory.sources() if item.kind == "facts")
+    shown = memory.get(facts.id)
+    assert shown is not None
+    assert shown.text.split() == ["Ann", "knows", "Bo"]
+
+
+def test_an_empty_memory_is_true_and_a_closed_one_can_be_printed(toy_engine: Engine) -> None:
+    assert len(toy_engine) == 0
+    assert toy_engine
+    toy_engine.close()
+    assert "is closed" in repr(toy_engine)
+
+
+def test_an_answer_has_its_kind(toy_engine: Engine, saltmere: Engine) -> None:
+    kinds = {
+        "Which ports does the Morning Petrel call at?": "facts",
+        "Where was the builder of the Orre Light born?": "value",
+        "What is the capital of Portugal?": "none",
+    }
+    assert {question: saltmere.ask(question).kind for question in kinds} == kinds
+    toy_engine.ingest(Document(id="a", text="The light is old. It was built by Ann."))
+    assert toy_engine.ask("The light was built by whom?").kind == "statement"
+
+
 @pytest.mark.parametrize(
     ("call", "complaint"),
     [
+        (lambda engine: engine.get(3), "a source id is of type int, expected text"),
+        (lambda engine: engine.get("a", None), "the namespace is of type NoneType"),
+        (lambda engine: engine.sources(3), "the namespace is of type int"),
         (lambda engine: engine.ask(123), "the question is of type int, expected text"),
         (lambda engine: engine.ask(None), "the question is of type NoneType, expected text"),
         (lambda engine: engine.ask("who?", namespace=3), "the namespace is of type int"),
@@ -175,8 +262,8 @@ def test_a_path_is_forgotten_in_its_namespace(
         (lambda engine: engine.ingest(b"a.txt"), "an input is of type int; expected paths"),
         (lambda engine: engine.ingest(io.StringIO("a")), "gives str, expected bytes; open it in"),
         (lambda engine: engine.ingest("a", namespace=None), "the namespace is of type NoneType"),
-        (lambda engine: engine.write(None), "the text is of type NoneType, expected text"),
-        (lambda engine: engine.write("A.", namespace=None), "the namespace is of type NoneType"),
+        (lambda engine: engine.tell(None), "the text is of type NoneType, expected text"),
+        (lambda engine: engine.tell("A.", namespace=None), "the namespace is of type NoneType"),
         (lambda engine: engine.history(3), "the name is of type int, expected text"),
         (lambda engine: engine.forget(3), "a source id is of type int, expected text"),
         (lambda engine: engine.forget("a", namespace=None), "the namespace is of type NoneType"),
@@ -188,7 +275,7 @@ def test_a_wrong_argument_is_named_and_nothing_is_checked_for_it(
     call: Callable[[Any], object],
     complaint: str,
 ) -> None:
-    monkeypatch.setattr(toy_engine._store, "verify", _unexpected)
+    monkeypatch.setattr(toy_engine.store, "verify", _unexpected)
     with pytest.raises(InputError, match=complaint) as caught:
         call(toy_engine)
     assert "\n" not in str(caught.value)
@@ -207,7 +294,7 @@ def test_what_a_callers_function_raises_passes_through(
         yield Document(id="b", text="Two.")
         raise raised
 
-    monkeypatch.setattr(toy_engine._store, "verify", _unexpected)
+    monkeypatch.setattr(toy_engine.store, "verify", _unexpected)
     calls: list[Callable[[], object]] = [
         lambda: toy_engine.ingest(Document(id="a", text="One."), on_progress=broken),
         lambda: toy_engine.ingest("nowhere", Document(id="a", text="One."), on_problem=broken),

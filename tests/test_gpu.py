@@ -9,7 +9,6 @@ import pytest
 import torch
 
 from memnet import Config, Engine
-from memnet.answerers import model_folder
 from memnet.device import DeviceVectors, find_device
 from memnet.encoders import MENTION, MiniLMEncoder
 from memnet.reader.loading import LazyReader
@@ -17,8 +16,9 @@ from memnet.reader.packing import Passage
 from memnet.reader.torch_reader import encoder_network
 from memnet.reader.training.examples import ReaderExample
 from memnet.reader.training.train import ReaderData, train_reader
-from memnet.stories.checkpoint import load_story_model
+from memnet.registry import model_folder
 from memnet.stories.evaluation import evaluate_stories, read_story_questions
+from memnet.stories.model import load_story_model
 from tests.conftest import EXAMPLES
 from tests.test_vector_index import vectors
 

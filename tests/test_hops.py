@@ -24,6 +24,7 @@ from memnet.documents.state import (
     Links,
     QueryState,
 )
+from memnet.storage import EVERYWHERE
 from tests import oracle
 
 CHAIN = [
@@ -40,11 +41,11 @@ CHAIN = [
 def _trace(engine: Engine, question: str, hops: int) -> HopTrace:
     settings = engine.config.hop
     controller = TextController(settings)
-    return HopLoop(engine._store, engine._encoder.encode, controller, settings).run(question, hops)
+    return HopLoop(engine.store, engine.encoder.encode, controller, settings).run(question, hops)
 
 
 def _sources(engine: Engine, trace: HopTrace) -> list[str]:
-    return [slot.source for slot in engine._store.fetch(trace.last.ids)]
+    return [slot.source for slot in engine.store.fetch(trace.last.ids)]
 
 
 def test_a_hop_follows_a_name_that_the_question_does_not_hold(toy_engine: Engine) -> None:
@@ -56,7 +57,7 @@ def test_a_hop_follows_a_name_that_the_question_does_not_hold(toy_engine: Engine
     two = _sources(toy_engine, _trace(toy_engine, question, 2))
     assert two[:2] == ["light", "una"]
     third = _trace(toy_engine, question, 3).last
-    (quay,) = toy_engine._store.search_symbolic(["kestle quay"], 1)["kestle quay"]
+    (quay,) = toy_engine.store.search_symbolic(["kestle quay"], 1)["kestle quay"]
     assert third.via[third.ids.index(quay)] == "kestle quay"
 
 
@@ -94,7 +95,7 @@ def test_weights_of_a_hop_are_a_softmax_and_the_read_is_its_sum(toy_engine: Engi
         scores = sum(part.astype(np.float64) for part in step.parts) / HopConfig().temperature
         expected = oracle.softmax(np.asarray(scores), np.ones(len(step.ids), bool))
         np.testing.assert_allclose(step.weights, expected, atol=1e-6)
-        values = toy_engine._store.keys(step.ids).vectors
+        values = toy_engine.store.keys(step.ids).vectors
         np.testing.assert_allclose(step.read, expected @ values, atol=1e-5)
         assert step.weights.tolist() == sorted(step.weights.tolist(), reverse=True)
 
@@ -268,15 +269,15 @@ LINKED = [
 
 def test_links_are_names_mentioned_shared_and_pointing_back(toy_engine: Engine) -> None:
     toy_engine.ingest(LINKED)
-    store = toy_engine._store
+    store = toy_engine.store
     ids = {slot.source: slot.id for slot in store.fetch([1, 2, 3, 4])}
-    found = linked_slots(store, [ids["hall"]], None).links
+    found = linked_slots(store, [ids["hall"]], EVERYWHERE).links
     assert {(link.slot, link.kind, link.name) for link in found} == {
         (ids["pia"], KEY, "pia renn"),
         (ids["journal"], SHARED, "guild of salters"),
     }
     assert {(link.mentions, link.slots) for link in found} == {(1, 1), (2, 0)}
-    (back,) = linked_slots(store, [ids["pia"]], None).links
+    (back,) = linked_slots(store, [ids["pia"]], EVERYWHERE).links
     assert (back.slot, back.kind, back.name) == (ids["hall"], BACK, "pia renn")
 
 
@@ -285,9 +286,9 @@ def test_a_name_that_everything_mentions_links_nothing(toy_engine: Engine) -> No
         Document(id=str(n), title=f"T{n}", text=f"In Kestle stands house {n}.") for n in range(60)
     ]
     toy_engine.ingest(documents[:20])
-    assert len(linked_slots(toy_engine._store, [1], None).links) == 19
+    assert len(linked_slots(toy_engine.store, [1], EVERYWHERE).links) == 19
     toy_engine.ingest(documents)
-    assert linked_slots(toy_engine._store, [1], None).links == []
+    assert linked_slots(toy_engine.store, [1], EVERYWHERE).links == []
 
 
 def test_link_features_say_what_is_known(toy_engine: Engine) -> None:
@@ -296,13 +297,13 @@ def test_link_features_say_what_is_known(toy_engine: Engine) -> None:
     candidates = trace.last.candidates
     links = candidates.links
     place = {name: column for column, name in enumerate(LINK_FEATURES)}
-    sources = [slot.source for slot in toy_engine._store.fetch(candidates.ids)]
+    sources = [slot.source for slot in toy_engine.store.fetch(candidates.ids)]
     (number,) = [
         number
         for number, (sender, slot) in enumerate(
             zip(links.sender.tolist(), links.candidate.tolist(), strict=True)
         )
-        if toy_engine._store.fetch([sender])[0].source == "journal" and sources[slot] == "hall"
+        if toy_engine.store.fetch([sender])[0].source == "journal" and sources[slot] == "hall"
     ]
     known = {name: float(links.features[number, column]) for name, column in place.items()}
     terms = {"first": 1, "lead": 1, "guild": 2, "gives": 0, "herring": 1, "letters": 1}

@@ -237,7 +237,7 @@ def test_a_damaged_reader_is_one_line_when_asked(
     (tmp_path / "reader" / "confidence.json").write_text("{")
     toy_engine.ingest(Document(id="a", title="Orre", text="Rank raised the Orre Light."))
     with Engine(
-        toy_engine._store, toy_engine._encoder, toy_engine.config, "untrained", tmp_path / "reader"
+        toy_engine.store, toy_engine.encoder, toy_engine.config, "untrained", tmp_path / "reader"
     ) as engine:
         with pytest.raises(ModelError) as caught:
             engine.ask(QUESTION)

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from memnet.errors import StoreError
-from memnet.storage import MemoryStore
+from memnet.storage import MemoryStore, Scope
 from memnet.storage.tables import connection
 from memnet.storage.tables.schema import MIGRATIONS, SCHEMA_VERSION
-from memnet.text.terms import query_terms
+from memnet.text.english import query_terms
 from tests import killed
 
 _FIXTURES = Path(__file__).parent / "fixtures"
@@ -69,7 +69,7 @@ def test_all_of_it_is_found(old: tuple[int, MemoryStore]) -> None:
     words = store.search_lexical(query_terms("lives finished lies old forgotten"), 9)
     assert set(words.ids[words.mask].tolist()) == ({6, 9} if schema == 1 else {6, 9, 11})
     assert store.search_symbolic(["kestle"], 9) == {"kestle": [5, 6]}
-    assert store.search_symbolic(["kestle"], 9, "other") == {}
+    assert store.search_symbolic(["kestle"], 9, Scope("other")) == {}
     assert store.search_mentions(["tobias wrennick"], 9) == {"tobias wrennick": [9]}
     linked = store.linked(["tobias wrennick"])
     ((_, relation, count),) = store.outgoing(linked.values()).tolist()

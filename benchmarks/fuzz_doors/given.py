@@ -23,11 +23,11 @@ from benchmarks.hostile_inputs import (
     json_line,
 )
 from memnet import Config, Document, Fact
-from memnet.config import WriteConfig
+from memnet.config import TellConfig
 from memnet.encoders import MiniLMEncoder
 from memnet.evaluation.questions import read_questions
-from memnet.stories.checkpoint import load_story_model
 from memnet.stories.evaluation import evaluate_stories, read_story_questions
+from memnet.stories.model import load_story_model
 
 _SUFFIXES = (".txt", ".md", ".jsonl", ".tsv")
 _KEPT_FILES = 40
@@ -59,14 +59,14 @@ def ask(work: Path) -> Door:
 
 def tell(work: Path) -> Door:
     """Texts that are told, and names whose history is asked for."""
-    engine = engine_in(work / "store", config=Config(write=WriteConfig(capacity=_TOLD)))
+    engine = engine_in(work / "store", config=Config(tell=TellConfig(capacity=_TOLD)))
 
     def open_door(random: Random) -> None:
         if random.random() < 0.2:
             engine.history(hostile_text(random), namespace=random.choice((None, "", "\ud800")))
             return
         namespace = random.choice(("", "", "", hostile_text(random)))
-        report = engine.write(hostile_text(random, TEXTS[1:3]), namespace=namespace)
+        report = engine.tell(hostile_text(random, TEXTS[1:3]), namespace=namespace)
         report.model_dump_json()
 
     return open_door
@@ -118,7 +118,7 @@ def stream(work: Path) -> Door:
             on_problem=lambda problem: check_line(str(problem)),
         )
         if engine.info().documents > _KEPT_FILES * 10:
-            engine.forget(*(row.source for row in engine._store.fetch(range(1, 10**6))))
+            engine.forget(*(row.source for row in engine.store.fetch(range(1, 10**6))))
 
     return open_door
 
@@ -182,7 +182,7 @@ def configuration(work: Path) -> Door:
         config = Config.model_validate(value)
         with engine_in(work / "store", config=config) as asked:
             asked.ingest(Document(id="c", text=TEXTS[random.randrange(4)]))
-            asked.write("Ann moved to Rome.")
+            asked.tell("Ann moved to Rome.")
             check_answer(asked, TEXTS[0])
 
     return open_door
@@ -191,7 +191,7 @@ def configuration(work: Path) -> Door:
 def real(work: Path) -> Door:
     """Questions, told texts and documents with the encoder and the reader that ship."""
     encoder = MiniLMEncoder()
-    config = Config(write=WriteConfig(capacity=_TOLD), threads=1)
+    config = Config(tell=TellConfig(capacity=_TOLD), threads=1)
     engine = engine_in(work / "store", "text", config, encoder, "spans")
     fill(engine)
 
@@ -201,7 +201,7 @@ def real(work: Path) -> Door:
         if kind == 0:
             check_answer(engine, text)
         elif kind == 1:
-            engine.write(text)
+            engine.tell(text)
         else:
             engine.ingest(io.BytesIO(hostile_bytes(random)), on_problem=lambda _: None)
 

@@ -60,7 +60,7 @@ def ask(
     if plot is not None:
         check_plot(plot)
     with open_engine(store, model=model, reader=reader, device=device, index=index) as engine:
-        engine.prepare()
+        engine.preload()
         answer = engine.ask(question, hops=hops, top_k=top_k, namespace=namespace)
     if plot is not None:
         draw(answer, plot)

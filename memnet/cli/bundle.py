@@ -20,7 +20,7 @@ def export_store(bundle: Path, store: Path | None) -> None:
       memnet export memory.zip
     """
     with open_engine(store) as engine:
-        slots = engine.export(bundle)
+        slots = engine.export_bundle(bundle)
     click.echo(f"{slots} slots exported to {bundle}.")
 
 
@@ -45,5 +45,5 @@ def import_store(bundle: Path, encoder: str | None, store: Path | None) -> None:
     from memnet.engine import Engine
 
     folder = store_path(store)
-    Engine.restore(bundle, folder, encoder)
+    Engine.import_bundle(bundle, folder, encoder)
     click.echo(f"{bundle} imported into {folder}.")

@@ -9,8 +9,8 @@ from rich.text import Text
 
 from memnet.cli.line import source_name, text_line
 from memnet.errors import one_line
+from memnet.text.english import query_terms
 from memnet.text.sentences import sentences
-from memnet.text.terms import query_terms
 from memnet.types import Candidate, Evidence
 
 _INDENT = "      "

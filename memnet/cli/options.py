@@ -96,7 +96,12 @@ def open_engine(
 
     config = Config(device=device_name(device), store=StoreConfig(index=IndexConfig(kind=kind)))
     return Engine.open(
-        store_path(store), create=create, config=config, model=model, reader=reader, encoder=encoder
+        store_path(store),
+        create=create,
+        config=config,
+        answerer=model,
+        reader=reader,
+        encoder=encoder,
     )
 
 

@@ -12,7 +12,7 @@ from memnet.cli.line import text_line
 from memnet.cli.options import json_option, namespace_option, open_engine, store_option
 
 if TYPE_CHECKING:
-    from memnet.types import ToldStatement, WriteReport
+    from memnet.types import Statement, TellReport
 
 _LINES = {
     "add": '"{text}" as {source}',
@@ -46,7 +46,7 @@ def tell(
     """
     if text is not None and history is None:
         with open_engine(store, create=True) as engine:
-            _show_report(engine.write(text, namespace=namespace or ""), as_json)
+            _show_report(engine.tell(text, namespace=namespace or ""), as_json)
     elif text is None and history is not None:
         with open_engine(store) as engine:
             _show_history(engine.history(history, namespace=namespace), as_json)
@@ -54,7 +54,7 @@ def tell(
         raise click.UsageError("give either a TEXT to remember or --history NAME")
 
 
-def _show_report(report: "WriteReport", as_json: bool) -> None:
+def _show_report(report: "TellReport", as_json: bool) -> None:
     if as_json:
         click.echo(report.model_dump_json())
         return
@@ -63,11 +63,11 @@ def _show_report(report: "WriteReport", as_json: bool) -> None:
         click.echo(f"{decision.action:<10} {what}: {decision.reason}")
 
 
-def _show_history(told: "tuple[ToldStatement, ...]", as_json: bool) -> None:
+def _show_history(statements: "tuple[Statement, ...]", as_json: bool) -> None:
     if as_json:
-        click.echo(json.dumps({"history": [one.model_dump() for one in told]}))
+        click.echo(json.dumps({"history": [one.model_dump() for one in statements]}))
         return
-    for one in told:
+    for one in statements:
         until = "" if one.valid_until is None else _moment(one.valid_until)
         click.echo(
             f"{_moment(one.valid_from)} - {until:<19}  {text_line(one.text)}  ({one.source})"

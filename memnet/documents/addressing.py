@@ -13,9 +13,9 @@ from memnet.documents.link_features import Senders, link_features
 from memnet.documents.links import SLOTS_A_SYMBOL, LinkedSlots, linked_slots
 from memnet.documents.question import QuestionTerms
 from memnet.documents.state import LINK_FEATURES, SLOT_FEATURES, Candidates, Links, QueryState
-from memnet.storage import Encode, Keys, MemoryStore
-from memnet.text.names import as_names, longest, possible_names, stems, without_names
-from memnet.text.terms import query_terms
+from memnet.storage import Encode, Keys, MemoryStore, Scope
+from memnet.text.english import query_terms
+from memnet.text.names import capitalised_names, maximal_names, possible_names, stems, without_names
 
 _STEM_LETTERS = 4
 """Words of relations and questions are compared by their first letters."""
@@ -35,7 +35,7 @@ class Addressing:
         encode: Encode,
         question: str,
         config: HopConfig,
-        namespace: str | None,
+        scope: Scope,
         beside: bool = False,
     ) -> None:
         """Encode the question and look up what it names and the words it holds.
@@ -45,19 +45,19 @@ class Addressing:
             encode: encodes the question.
             question: as asked.
             config: settings.
-            namespace: to look in; None for all.
+            scope: which sources to look in.
             beside: whether to do both at a time.
         """
         self._store = store
         self._encode = encode
         self._question = question
         self._config = config
-        self._namespace = namespace
+        self._scope = scope
         encoded = _threads(os.getpid()).submit(encode, [question]) if beside else None
         names = possible_names(question)
-        self._known = store.search_symbolic(names, SLOTS_A_SYMBOL, namespace)
+        self._known = store.search_symbolic(names, SLOTS_A_SYMBOL, scope)
         """Slots about everything that some words of the question may name."""
-        self.named = longest(self._known)
+        self.named = maximal_names(self._known)
         """Symbols that the question names, without those inside longer ones."""
         self._terms = QuestionTerms(store, question, self.named)
         self._lexical = self._found_by_words()
@@ -67,7 +67,7 @@ class Addressing:
 
     def candidates(self, state: QueryState) -> Candidates:
         """The slots that a query state reaches, each once."""
-        linked = linked_slots(self._store, state.attended, self._namespace)
+        linked = linked_slots(self._store, state.attended, self._scope)
         named = [slot for name in self.named for slot in self._known[name]]
         proposed = dict.fromkeys(
             [*self._dense, *self._lexical, *named, *state.attended]
@@ -101,7 +101,7 @@ class Addressing:
 
     @cached_property
     def _dense(self) -> list[int]:
-        hits = self._store.search_dense(self.vector, self._config.candidates, self._namespace)
+        hits = self._store.search_dense(self.vector, self._config.candidates, self._scope)
         found: list[int] = hits.ids[hits.mask].tolist()
         return found
 
@@ -111,9 +111,7 @@ class Addressing:
         Words that very many slots hold are passed over, unless there are no others.
         """
         words = " ".join(self._terms.words) or self._question
-        hits = self._store.search_lexical(
-            query_terms(words), self._config.candidates, self._namespace
-        )
+        hits = self._store.search_lexical(query_terms(words), self._config.candidates, self._scope)
         scores = hits.scores[hits.mask]
         relative = scores / max(scores.max(initial=0.0), 1e-9)
         return dict(zip(hits.ids[hits.mask].tolist(), relative.tolist(), strict=True))
@@ -121,7 +119,7 @@ class Addressing:
     @cached_property
     def _relation_query(self) -> tuple[NDArray[np.float32], frozenset[str]]:
         """Vector and stems of the question's words without its names."""
-        asked = without_names(self._question, as_names(self._question, self.named))
+        asked = without_names(self._question, capitalised_names(self._question, self.named))
         return self._encode([" ".join(query_terms(asked))])[0], stems(asked, _STEM_LETTERS)
 
     def _similarity(self, keys: Keys) -> NDArray[np.float32]:

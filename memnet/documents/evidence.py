@@ -4,14 +4,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from memnet.reader.decompose.bridging import Bridged
-from memnet.reader.passages import Ranked
+from memnet.reader.passages import RankedSlot
 from memnet.types import Hop, SlotWeight
 
 _PLACE = 3
 """Where the first passage that a bridge found stands among the evidence, counted from 0."""
 
 
-def with_bridged(ranked: Sequence[Ranked], bridged: Bridged | None, hop: int) -> list[Ranked]:
+def with_bridged(
+    ranked: Sequence[RankedSlot], bridged: Bridged | None, hop: int
+) -> list[RankedSlot]:
     """Evidence with the passage that a bridge led to, if it is not among the first already.
 
     Args:
@@ -30,7 +32,9 @@ def with_bridged(ranked: Sequence[Ranked], bridged: Bridged | None, hop: int) ->
     return [*before, known.get(first.slot.id, replace(first, hop=hop)), *after]
 
 
-def judged_first(judged_by: Sequence[Ranked], ranked: Sequence[Ranked], hop: int) -> list[Ranked]:
+def judged_first(
+    judged_by: Sequence[RankedSlot], ranked: Sequence[RankedSlot], hop: int
+) -> list[RankedSlot]:
     """Evidence with what an answer was judged by first, whatever the hops ranked above it.
 
     Args:

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 
 from memnet.config import AnswerConfig
-from memnet.reader.passages import Ranked
+from memnet.reader.passages import RankedSlot
 from memnet.text.names import normalise
 from memnet.types import Candidate
 
 
 def read_facts(
-    question: str, facts: Sequence[Ranked], config: AnswerConfig
+    question: str, facts: Sequence[RankedSlot], config: AnswerConfig
 ) -> tuple[Candidate, ...]:
     """The values of all facts that share subject, relation and direction with the best one.
 

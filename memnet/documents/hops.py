@@ -11,7 +11,7 @@ from memnet.config import HopConfig
 from memnet.documents.addressing import Addressing
 from memnet.documents.controller import TextController
 from memnet.documents.state import Candidates, Parts, QueryState
-from memnet.storage import Encode, MemoryStore
+from memnet.storage import EVERYWHERE, Encode, MemoryStore, Scope
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class HopLoop:
         self._config = config
         self._beside = beside
 
-    def run(self, question: str, hops: int, namespace: str | None = None) -> HopTrace:
+    def run(self, question: str, hops: int, scope: Scope = EVERYWHERE) -> HopTrace:
         """Read the memory up to ``hops`` times; fewer when a read brings up nothing new.
 
         All hops see the same commit.
@@ -88,7 +88,7 @@ class HopLoop:
         Args:
             question: in plain language.
             hops: at least 1.
-            namespace: to look in; None for all.
+            scope: which sources to look in.
         """
 
         def hop(state: QueryState, number: int) -> tuple[HopStep, QueryState]:
@@ -97,7 +97,7 @@ class HopLoop:
         # A model or settings of no sense may give numbers that are none: no news to a terminal.
         with self._store.reading(), np.errstate(all="ignore"):
             addressing = Addressing(
-                self._store, self._encode, question, self._config, namespace, self._beside
+                self._store, self._encode, question, self._config, scope, self._beside
             )
             start = self._controller.start(addressing.vector, addressing.named)
             steps, _ = read_in_hops(start, hop, _nothing_new, hops)

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from memnet.documents.state import BACK, KEY, SHARED
-from memnet.storage import MemoryStore, Symbols
-from memnet.text.names import longest
+from memnet.storage import MemoryStore, Scope, Symbols
+from memnet.text.names import maximal_names
 
 _MOST_SHARING = 20
 """A name that more slots mention links none of them by being mentioned."""
@@ -35,7 +35,7 @@ class LinkedSlots(NamedTuple):
     """Of the attended slots."""
 
 
-def linked_slots(store: MemoryStore, attended: Sequence[int], namespace: str | None) -> LinkedSlots:
+def linked_slots(store: MemoryStore, attended: Sequence[int], scope: Scope) -> LinkedSlots:
     """Follow the names of some slots: those that they mention, and those that they are about.
 
     Of several names that link two slots in one way, the one that the fewest slots mention counts.
@@ -44,12 +44,12 @@ def linked_slots(store: MemoryStore, attended: Sequence[int], namespace: str | N
         return LinkedSlots([], {})
     symbols = store.symbols(attended)
     mentioned = {name for slot in symbols.values() for name in slot.values}
-    keyed = store.search_symbolic(mentioned, SLOTS_A_SYMBOL, namespace)
+    keyed = store.search_symbolic(mentioned, SLOTS_A_SYMBOL, scope)
     about = {name for slot in symbols.values() for name in slot.keys}
-    sharing = store.search_mentions(mentioned | about, _MOST_SHARING, namespace)
+    sharing = store.search_mentions(mentioned | about, _MOST_SHARING, scope)
     best: dict[tuple[int, int, int], Link] = {}
     for sender, own in symbols.items():
-        whole = longest(name for name in own.values if name in keyed and name not in own.keys)
+        whole = maximal_names(name for name in own.values if name in keyed and name not in own.keys)
         for kind, names, reached in (
             (KEY, whole, keyed), (SHARED, own.values, sharing), (BACK, own.keys, sharing),
         ):  # fmt: skip

@@ -9,8 +9,7 @@ from memnet.reader.confidence import Signals
 from memnet.reader.decompose.bridging import Bridged, Find, bridge
 from memnet.reader.decompose.comparison import Compared, compare
 from memnet.reader.decompose.denial import undenied
-from memnet.reader.passages import Ranked
-from memnet.reader.passages_about import alike, subjects
+from memnet.reader.passages import RankedSlot, indices_named, names_match
 from memnet.reader.signals import signals_of
 from memnet.reader.spans import Reader, Span
 from memnet.text.names import normalise
@@ -35,12 +34,12 @@ class SpanAnswers(NamedTuple):
     signals: Signals
     bridged: Bridged | None
     """What was asked next, where the question held a phrase to be read first."""
-    judged_by: tuple[Ranked, ...]
+    judged_by: tuple[RankedSlot, ...]
     """The passages that the best answer was read or judged by, its own first."""
 
 
 def read_spans(
-    question: str, passages: Sequence[Ranked], most: int, reader: Reader, find: Find
+    question: str, passages: Sequence[RankedSlot], most: int, reader: Reader, find: Find
 ) -> SpanAnswers:
     """Read the best passages together, and those that comparisons and bridges lead to.
 
@@ -82,9 +81,9 @@ def _judged_by(
     question: str,
     candidates: Sequence[Candidate],
     compared: Compared | None,
-    read: Sequence[Ranked],
-    further: Sequence[Ranked],
-) -> tuple[Ranked, ...]:
+    read: Sequence[RankedSlot],
+    further: Sequence[RankedSlot],
+) -> tuple[RankedSlot, ...]:
     """The passages that the best candidate was read or judged by.
 
     Of yes and no by the reader they are those about what the question names, or else all.
@@ -95,11 +94,11 @@ def _judged_by(
     if compared is not None and normalise(best.text) == normalise(compared.answer):
         return compared.passages
     own = tuple(item for item in (*read, *further) if item.slot.id == best.evidence)[:1]
-    return own or tuple(read[place] for place in subjects(question, read)) or tuple(read)
+    return own or tuple(read[place] for place in indices_named(question, read)) or tuple(read)
 
 
 def _attended(
-    spans: Iterable[Span], passages: Sequence[Ranked], weight: float
+    spans: Iterable[Span], passages: Sequence[RankedSlot], weight: float
 ) -> Iterator[Candidate]:
     """Spans as candidates, weighted by the attention to their passages over the most attended."""
     most = max((item.attention for item in passages), default=0.0) or 1.0
@@ -107,7 +106,7 @@ def _attended(
         yield _placed(span, passages, weight * passages[span.passage].attention / most)
 
 
-def _placed(span: Span, passages: Sequence[Ranked], weight: float) -> Candidate:
+def _placed(span: Span, passages: Sequence[RankedSlot], weight: float) -> Candidate:
     """A span as a candidate, with its place in its source."""
     slot = passages[span.passage].slot
     return Candidate(
@@ -146,7 +145,7 @@ def _candidates(question: str, found: Iterable[Candidate], bridge: str) -> list[
         said = normalise(candidate.text) or candidate.text
         if said not in best or candidate.score > best[said].score:
             best[said] = candidate
-        unfit = alike(said, bridge) or f" {said} " in asked
+        unfit = names_match(said, bridge) or f" {said} " in asked
         total[said] += candidate.score * (_UNFIT if unfit else 1)
     summed = [one.model_copy(update={"score": total[said]}) for said, one in best.items()]
     return sorted(summed, key=lambda candidate: -candidate.score)
@@ -167,7 +166,7 @@ def _with_outcome(candidates: Sequence[Candidate], outcome: Candidate) -> list[C
     return sorted([both, *others], key=lambda candidate: -candidate.score)
 
 
-def _outcome(compared: Compared, passages: Sequence[Ranked]) -> Candidate:
+def _outcome(compared: Compared, passages: Sequence[RankedSlot]) -> Candidate:
     """The title of the passage, as a span of its text where that holds it; or yes or no."""
     if compared.place is None:
         return Candidate(text=compared.answer, score=compared.probability)

@@ -7,7 +7,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from memnet.encoders.network import SentenceNetwork
+from memnet.encoders.bert import BertNetwork
 from memnet.reader.span_scores import HEADS, NEVER, ReadArrays, SpanScores
 
 _WIDTH = 384
@@ -38,7 +38,7 @@ class SpanNetwork(nn.Module):
             dropout: share of the hidden values left out in training (Srivastava et al. 2014).
         """
         super().__init__()
-        self.encoder = SentenceNetwork(dropout)
+        self.encoder = BertNetwork(dropout)
         self.pointers = nn.Linear(_WIDTH, HEADS["pointers"])
         self.kinds = nn.Linear(_WIDTH, HEADS["kinds"])
 

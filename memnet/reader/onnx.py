@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from memnet.encoders.bert_names import own_name
 from memnet.encoders.onnx_model import Precision, calibrated, onnx_session, random_tokens
-from memnet.encoders.weights import checked_folder
+from memnet.encoders.weights import checked_folder, internal_name
 from memnet.reader.span_scores import NEVER, SpanScores
 
 _POSITIONS = 512
@@ -71,7 +70,9 @@ def span_model(weights: Mapping[str, NDArray[Any]], precision: Precision) -> byt
     from memnet.encoders.onnx_graph import BertGraph
 
     published = load_file(checked_folder() / "model.safetensors")
-    own = {name: weights.get(f"encoder.{own_name(name)}", published[name]) for name in published}
+    own = {
+        name: weights.get(f"encoder.{internal_name(name)}", published[name]) for name in published
+    }
 
     def build(**settings: Any) -> bytes:
         graph = BertGraph(own, float_layers=_FLOAT_LAYERS, **settings)

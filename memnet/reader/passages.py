@@ -1,16 +1,19 @@
-"""What readers read."""
+"""Passages as readers see them: slots that hops ranked, and which of them are about a name."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from memnet.reader.packing import Passage
+from memnet.reader.spans import Reader, Span
 from memnet.storage import Slot
-from memnet.text.names import without_brackets
-from memnet.types import Evidence
+from memnet.text.names import normalise, title_symbols, without_brackets
+from memnet.types import Candidate, Evidence
 
 
 @dataclass(frozen=True)
-class Ranked:
-    """A slot with its place among the evidence."""
+class RankedSlot:
+    """A slot that the hops of one question ranked."""
 
     slot: Slot
     score: float
@@ -18,23 +21,33 @@ class Ranked:
     similarity: float
     """Cosine of the slot's key and the question."""
     attention: float
-    """Weight of the slot in the last hop's attention, 0..1."""
+    """Weight of the slot in the attention of the hop that ranked it, 0..1."""
     hop: int
     """The first hop, counted from 1, that ranked the slot as evidence."""
 
     @property
     def passage(self) -> Passage:
-        """The slot as readers take it."""
+        """The slot as input of a reader."""
         return Passage(self.slot.title, self.slot.text)
 
-    @property
+    @cached_property
+    def normalised_text(self) -> str:
+        """The slot's text, normalised as names are."""
+        return normalise(self.slot.text)
+
+    @cached_property
     def subject(self) -> str:
-        """What the slot is about: its title, but for brackets."""
+        """What the slot is about: its title without brackets."""
         return without_brackets(self.slot.title)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The normalised names of its subject, with and without brackets."""
+        return title_symbols(self.slot.title)
 
 
 def evidence_of(slot: Slot, score: float, hop: int) -> Evidence:
-    """A slot as evidence."""
+    """A slot as public evidence."""
     return Evidence(
         id=slot.id,
         kind="passage" if slot.kind == "passage" else "fact",
@@ -46,3 +59,75 @@ def evidence_of(slot: Slot, score: float, hop: int) -> Evidence:
         score=score,
         hop=hop,
     )
+
+
+def span_candidate(span: Span, passages: Sequence[RankedSlot], weight: float = 1.0) -> Candidate:
+    """A span that was read in some passages as a candidate, placed in its source."""
+    slot = passages[span.passage].slot
+    return Candidate(
+        text=slot.text[span.start : span.end],
+        score=weight * span.probability,
+        evidence=slot.id,
+        start=slot.start + span.start,
+        end=slot.start + span.end,
+    )
+
+
+def read_best(
+    question: str, passages: Sequence[RankedSlot], reader: Reader, prefer_names: bool = False
+) -> Candidate | None:
+    """The likeliest span of some passages, scored by its probability; None if there is none.
+
+    With ``prefer_names``, the likeliest that starts with a capital letter or a digit, if one does.
+    """
+    spans = reader.read(question, [item.passage for item in passages]).spans
+    candidates = [span_candidate(span, passages) for span in spans]
+    named = [one for one in candidates if prefer_names and not one.text[:1].islower()]
+    return next(iter(named or candidates), None)
+
+
+def indices_about(name: str, passages: Sequence[RankedSlot], apart: int | None = None) -> list[int]:
+    """The passages about a name, best first.
+
+    Their title is the name, brackets left out, or else one of the two, each of several words, holds
+    all words of the other: "Cy Dell" and "Cy Albert Dell". Passages of the document that the one at
+    index ``apart`` is of don't count.
+    """
+    wanted = normalise(name)
+    excluded = None if apart is None else passages[apart].slot.source
+    others = [(i, item) for i, item in enumerate(passages) if item.slot.source != excluded]
+    titled = [i for i, item in others if wanted in item.names]
+    if titled or " " not in wanted:
+        return titled
+    subjects = [(i, normalise(item.subject)) for i, item in others]
+    return [i for i, subject in subjects if " " in subject and names_match(wanted, subject)]
+
+
+def names_match(name: str, other: str) -> bool:
+    """Whether one of two normalised names holds all words of the other."""
+    words, others = set(name.split()), set(other.split())
+    return bool(words and others) and (words <= others or others <= words)
+
+
+def windows_of(index: int, passages: Sequence[RankedSlot]) -> list[RankedSlot]:
+    """The passages of the same document as the one at an index, that one first."""
+    source = passages[index].slot.source
+    others = [item for item in passages if item.slot.source == source]
+    return [passages[index], *(item for item in others if item is not passages[index])]
+
+
+def indices_named(question: str, passages: Sequence[RankedSlot]) -> list[int]:
+    """Passages about what the question names: the longest names, the best passage for each."""
+    asked = f" {normalise(question)} "
+    named = [
+        (name, index)
+        for index, item in enumerate(passages)
+        for name in item.names
+        if f" {name} " in asked
+    ]
+    chosen: list[int] = []
+    for name, index in sorted(named, key=lambda pair: (-len(pair[0]), pair[1])):
+        if f" {name} " in asked and index not in chosen:
+            asked = asked.replace(f" {name} ", " | ", 1)
+            chosen.append(index)
+    return chosen

@@ -4,8 +4,15 @@ import re
 from collections.abc import Sequence
 
 from memnet.config import AnswerConfig
-from memnet.reader.passages import Ranked
-from memnet.text.names import longest, mentions, normalise, stems, title_symbols, without_names
+from memnet.reader.passages import RankedSlot
+from memnet.text.names import (
+    maximal_names,
+    mentions,
+    normalise,
+    stems,
+    title_symbols,
+    without_names,
+)
 from memnet.text.sentences import sentences
 from memnet.types import Candidate
 
@@ -16,7 +23,7 @@ _NUMBER = re.compile(r"\d")
 
 
 def read_sentences(
-    question: str, passages: Sequence[Ranked], config: AnswerConfig
+    question: str, passages: Sequence[RankedSlot], config: AnswerConfig
 ) -> tuple[Candidate, ...]:
     """The sentences of some passages, best first.
 
@@ -58,10 +65,10 @@ def read_sentences(
     return tuple(sorted(found, key=lambda candidate: -candidate.score))
 
 
-def _named(asked: str, passages: Sequence[Ranked]) -> list[str]:
+def _named(asked: str, passages: Sequence[RankedSlot]) -> list[str]:
     """Names of what the passages are about that the question holds."""
     names = {name for item in passages for name in title_symbols(item.slot.title)}
-    return longest(name for name in names if f" {name} " in asked)
+    return maximal_names(name for name in names if f" {name} " in asked)
 
 
 def _brings_news(sentence: str, asked: str, about: Sequence[str]) -> bool:

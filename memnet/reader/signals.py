@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from memnet.reader.confidence import Signals
-from memnet.reader.passages import Ranked
+from memnet.reader.passages import RankedSlot
 from memnet.reader.spans import Reading
 from memnet.text.names import normalise, stems
 from memnet.text.sentences import sentences
@@ -19,9 +19,9 @@ def signals_of(
     question: str,
     reading: Reading,
     candidates: Sequence[Candidate],
-    passages: Sequence[Ranked],
-    further: Sequence[Ranked],
-    judged_by: Sequence[Ranked],
+    passages: Sequence[RankedSlot],
+    further: Sequence[RankedSlot],
+    judged_by: Sequence[RankedSlot],
 ) -> Signals:
     """What is known about the best answer before one knows whether it is right.
 
@@ -46,7 +46,7 @@ def signals_of(
     )
 
 
-def _saying(answer: Candidate | None, judged_by: Sequence[Ranked]) -> str:
+def _saying(answer: Candidate | None, judged_by: Sequence[RankedSlot]) -> str:
     """The sentences that an answer stands in, with their title; of yes and no all passages."""
     if answer is None or not judged_by:
         return ""
@@ -66,7 +66,7 @@ def _share(question: str, text: str) -> float:
     return len(wanted & _held(text)) / len(wanted) if wanted else 1.0
 
 
-def _unknown(question: str, passages: Iterable[Ranked]) -> bool:
+def _unknown(question: str, passages: Iterable[RankedSlot]) -> bool:
     """Whether a name or a number of a question stands in none of some passages."""
     named = stems(" ".join(_NAME.findall(question)), _STEM_LETTERS)
     held = _held(" ".join(f"{item.slot.title} {item.slot.text}" for item in passages))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
-from memnet.encoders.threads import one_thread_each
+from memnet.device import one_thread_each
 from memnet.reader.packing import Pack, Packer, Passage
 from memnet.reader.span_scores import NO, NO_ANSWER, SPAN, YES, ReadArrays, SpanScores
 

@@ -7,7 +7,7 @@ from typing import Any
 from torch import Tensor
 
 from memnet.checkpoints.modules import arrays_of, tensors_of
-from memnet.encoders.network import WithoutInitialisation, bert_tensors
+from memnet.encoders.bert import WithoutInitialisation, bert_tensors
 from memnet.encoders.weights import checked_folder
 from memnet.reader.network import SpanNetwork, on_arrays
 from memnet.reader.span_scores import ReadArrays

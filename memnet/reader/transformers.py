@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from memnet.encoders.model_names import is_missing_folder
-from memnet.encoders.threads import one_thread_each
+from memnet.device import one_thread_each
+from memnet.encoders.hub import is_missing_folder
 from memnet.errors import DependencyError, ModelError, first_line
 from memnet.reader.packing import Passage
 from memnet.reader.spans import Reading, Span, best_spans

@@ -14,8 +14,7 @@ from memnet.checkpoints.files import (
     load_checkpoint,
     save_checkpoint,
 )
-from memnet.encoders.bert_names import is_used, own_name
-from memnet.encoders.weights import WEIGHTS_SHA256, checked_folder
+from memnet.encoders.weights import WEIGHTS_SHA256, checked_folder, internal_name, is_network_tensor
 from memnet.errors import ModelError
 from memnet.reader.span_scores import HEADS
 
@@ -65,9 +64,9 @@ def _kinds() -> dict[str, tuple[Any, ...]]:
     """Shape and type of each weight: the encoder's but for the embeddings, and the pointers."""
     with safe_open(checked_folder() / "model.safetensors", "numpy") as published:
         shapes = {
-            f"encoder.{own_name(name)}": tuple(published.get_slice(name).get_shape())
+            f"encoder.{internal_name(name)}": tuple(published.get_slice(name).get_shape())
             for name in published.keys()  # noqa: SIM118 (it is no mapping)
-            if is_used(name)
+            if is_network_tensor(name)
         }
     shapes |= {f"{name}.weight": (size, _WIDTH) for name, size in HEADS.items()}
     shapes |= {f"{name}.bias": (size,) for name, size in HEADS.items()}

@@ -7,14 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memnet.attention.arrays import cosines, softmax
-from memnet.config import WriteConfig
+from memnet.config import TellConfig
 
 Action = Literal["add", "merge", "supersede", "end", "erase"]
 """``end`` closes the validity of what it affects and adds nothing; ``erase`` deletes it."""
 
 
 @dataclass(frozen=True)
-class ToldBefore:
+class EarlierStatements:
     """What was told about the subject of a new statement. K = statements, D = width of a vector."""
 
     relations: NDArray[np.float32]
@@ -35,7 +35,7 @@ class ToldBefore:
     """[K] bool: True where one of the two denies what it says and the other does not."""
 
 
-class WriteChoice(NamedTuple):
+class Choice(NamedTuple):
     """What to do with something told."""
 
     action: Action
@@ -55,11 +55,13 @@ class WriteController:
     addressing"; the empty slot, and the rules on what it leaves, are this project's own.
     """
 
-    def __init__(self, config: WriteConfig) -> None:
+    def __init__(self, config: TellConfig) -> None:
         """Take the weights from the configuration."""
         self._config = config
 
-    def attention(self, relation: NDArray[np.float32], before: ToldBefore) -> NDArray[np.float32]:
+    def attention(
+        self, relation: NDArray[np.float32], before: EarlierStatements
+    ) -> NDArray[np.float32]:
         """Attention weights [K + 1] float32 of the statements and, last, of the empty slot.
 
         Args:
@@ -75,10 +77,10 @@ class WriteController:
     def choose(
         self,
         relation: NDArray[np.float32],
-        before: ToldBefore,
+        before: EarlierStatements,
         act: Literal["tell", "end", "forget"],
         negative: bool,
-    ) -> WriteChoice:
+    ) -> Choice:
         """What to do with a statement.
 
         Args:
@@ -108,14 +110,14 @@ class WriteController:
             reason = "Its subject, relation and value were told before in other words."
             return _choice("merge", repeated & before.same_aspects, weights, reason)
         known = "Nothing told about its subject excludes it."
-        return WriteChoice(
+        return Choice(
             "add", (), known if len(alike) else "Nothing was told about its subject before."
         )
 
 
 def _choice(
     action: Action, affected: NDArray[np.bool_], weights: NDArray[np.float32], reason: str
-) -> WriteChoice:
+) -> Choice:
     places = np.flatnonzero(affected).tolist()
     ranked = sorted(((place, float(weights[place])) for place in places), key=lambda one: -one[1])
-    return WriteChoice(action, tuple(ranked[:1] if action == "merge" else ranked), reason)
+    return Choice(action, tuple(ranked[:1] if action == "merge" else ranked), reason)

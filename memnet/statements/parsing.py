@@ -11,14 +11,13 @@ from itertools import islice
 from typing import Literal, NamedTuple
 
 from memnet.statements.relations import (
-    OPEN_ASPECTS,
     Relation,
     is_name,
     relation_of,
     starts_relation,
 )
 from memnet.storage import NewSlot
-from memnet.text.names import longest, mentions, normalise
+from memnet.text.names import maximal_names, mentions, normalise
 from memnet.text.sentences import sentences
 
 _END = " \t\r\n.!;,\"'”"
@@ -69,7 +68,7 @@ _ENDINGS = re.compile(r"(?<=\w\w)(?:s|es|ing|e)$")
 
 
 @dataclass(frozen=True)
-class Statement:
+class ParsedStatement:
     """One sentence that was told."""
 
     text: str
@@ -88,39 +87,27 @@ class Statement:
     act: Literal["tell", "end", "forget"]
     """To remember, to say that it holds no longer, or to have it forgotten."""
 
-    def same_value(self, other: "Statement") -> bool:
-        """Whether this one's value is that of the other, or the start of a longer one."""
-        return f"{other.relation.value} ".startswith(f"{self.relation.value} ")
-
-    def shares_aspect(self, other: "Statement", *, named: bool = False) -> bool:
-        """Whether both speak of something that holds one value at a time.
-
-        Args:
-            other: the other statement.
-            named: whether it must be something that a rule names, rather than any state.
-        """
-        shared = self.relation.aspects & other.relation.aspects
-        return bool(shared - OPEN_ASPECTS if named else shared)
-
 
 class _Told(NamedTuple):
     subject: str
     predicate: str
 
 
-def statements(text: str) -> list[Statement]:
+def parse_statements(text: str) -> list[ParsedStatement]:
     """The sentences of a text as statements; "she" and the like take the subject before them."""
-    found: list[Statement] = []
+    found: list[ParsedStatement] = []
     topic = ""
     for start, end in sentences(text):
-        found.append(statement(text[start:end], start, topic))
+        found.append(parse_sentence(text[start:end], start, topic))
         if found[-1].subject and not found[-1].subject.startswith(f"{topic}'s "):
             topic = found[-1].subject
     return found
 
 
 @lru_cache(maxsize=10_000)
-def statement(sentence: str, start: int = 0, topic: str = "", subject: str = "") -> Statement:
+def parse_sentence(
+    sentence: str, start: int = 0, topic: str = "", subject: str = ""
+) -> ParsedStatement:
     """One sentence as a statement. Kept for a while: each write reads what was told before anew.
 
     Args:
@@ -141,7 +128,7 @@ def statement(sentence: str, start: int = 0, topic: str = "", subject: str = "")
     subject = subject or _resolved(told.subject, topic)
     relation = relation_of(predicate, subject) if subject else Relation(f"X {predicate}")
     about = subject_symbol(subject) or normalise(body)
-    return Statement(
+    return ParsedStatement(
         text=sentence,
         start=start,
         end=start + len(sentence),
@@ -159,21 +146,22 @@ def subject_symbol(subject: str) -> str:
     return normalise(_DETERMINER.sub("", subject, count=1))
 
 
-def told_slot(told: Statement, at: float) -> NewSlot:
-    """A statement, told at a time in seconds since the epoch, as a slot."""
-    key_symbols = dict.fromkeys((told.about, *longest(mentions(_names_in(told.subject)))))
-    named = dict.fromkeys((*mentions(told.text), told.relation.value))
+def statement_slot(parsed: ParsedStatement) -> NewSlot:
+    """The slot of a statement; the time from which it is valid is yet to be set."""
+    key_symbols = dict.fromkeys((parsed.about, *maximal_names(mentions(_names_in(parsed.subject)))))
+    mentioned = dict.fromkeys((*mentions(parsed.text), parsed.relation.value))
     return NewSlot(
         kind="passage",
-        title=told.subject,
-        text=told.text,
-        start=told.start,
-        end=told.end,
-        key_text=told.text if told.subject in told.text else f"{told.subject}\n{told.text}",
+        title=parsed.subject,
+        text=parsed.text,
+        start=parsed.start,
+        end=parsed.end,
+        key_text=parsed.text
+        if parsed.subject in parsed.text
+        else f"{parsed.subject}\n{parsed.text}",
         key_symbols=tuple(key_symbols),
-        value_symbols=tuple(name for name in named if name and name not in key_symbols),
-        relation=told.relation.words,
-        valid_from=at,
+        value_symbols=tuple(name for name in mentioned if name and name not in key_symbols),
+        relation=parsed.relation.words,
     )
 
 

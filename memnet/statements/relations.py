@@ -27,6 +27,20 @@ class Relation(NamedTuple):
     ends: bool = False
     """Whether it says that the value holds no longer."""
 
+    def same_value(self, other: "Relation") -> bool:
+        """Whether the value is that of the other relation, or the start of a longer one."""
+        return f"{other.value} ".startswith(f"{self.value} ")
+
+    def shares_aspect(self, other: "Relation", *, named: bool = False) -> bool:
+        """Whether both speak of something that holds one value at a time.
+
+        Args:
+            other: the other relation.
+            named: whether it must be something that a rule names, rather than any state.
+        """
+        shared = self.aspects & other.aspects
+        return bool(shared - OPEN_ASPECTS if named else shared)
+
 
 _BE = r"(?:is|are|am)"
 _IN = r"(?:in|at|on|inside|near|under|behind|aboard)"

@@ -8,7 +8,7 @@ from memnet.documents.links import linked_slots
 from memnet.documents.training.from_passages import made_from_passages
 from memnet.reader.training.changed_questions import NAME
 from memnet.reader.training.examples import ReaderExample, ReaderPassage
-from memnet.storage import MemoryStore, Slot
+from memnet.storage import EVERYWHERE, MemoryStore, Slot
 from memnet.text.names import normalise
 from memnet.text.sentences import sentences
 from memnet.training.progress import OnProgress, no_progress
@@ -54,7 +54,7 @@ def _of_slot(store: MemoryStore, slot_id: int, chance: random.Random) -> Iterato
         for name in _names(slot.text[start:end]):
             if len(spans) > 2 and _holds(rest, name):
                 yield _example(slot.text[start:end], name, slot.title, rest, chance)
-    for link in linked_slots(store, [slot_id], None).links:
+    for link in linked_slots(store, [slot_id], EVERYWHERE).links:
         [other] = store.fetch([link.slot])
         yield from _across(slot, other, link.name, chance)
 

@@ -8,7 +8,7 @@ from memnet.documents.links import Link, linked_slots
 from memnet.documents.state import BACK
 from memnet.documents.training.from_passages import made_from_passages
 from memnet.evaluation.questions import Question
-from memnet.storage import MemoryStore, Slot
+from memnet.storage import EVERYWHERE, MemoryStore, Slot
 from memnet.text.names import name_pattern
 from memnet.text.sentences import sentences
 
@@ -36,7 +36,7 @@ def pseudo_questions(store: MemoryStore, most: int, seed: int) -> list[Question]
 
 def _question(store: MemoryStore, slot: int, chance: random.Random) -> Iterator[Question]:
     """A question that starts from a slot, or none."""
-    links = [link for link in linked_slots(store, [slot], None).links if link.kind != BACK]
+    links = [link for link in linked_slots(store, [slot], EVERYWHERE).links if link.kind != BACK]
     if not links:
         return
     kind = chance.choice(sorted({link.kind for link in links}))

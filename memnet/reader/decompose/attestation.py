@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 from memnet.reader.decompose.negation import asserted
 from memnet.reader.decompose.pairs import MARK, Pair
-from memnet.reader.passages import Ranked
-from memnet.reader.passages_about import windows_of
+from memnet.reader.passages import RankedSlot, windows_of
 from memnet.text.names import stems
 
 _NAME = re.compile(r"(?<!^)\b(?:[A-Z]\w+|\d+)")
@@ -49,7 +48,7 @@ class _Said(NamedTuple):
     """Those of the words that what is found about each holds."""
 
 
-def both_attested(pair: Pair, passages: Sequence[Ranked]) -> bool:
+def both_attested(pair: Pair, passages: Sequence[RankedSlot]) -> bool:
     """Whether it is found of both: "Are Ann Orre and Bo Rank both Dutch poets?".
 
     It is if what is found about each holds at least half of the question's other words, and all of
@@ -68,7 +67,7 @@ def both_attested(pair: Pair, passages: Sequence[Ranked]) -> bool:
     return all(said.names <= one and len(one) >= _SHARE * len(said.words) for one in said.held)
 
 
-def one_attested(pair: Pair, passages: Sequence[Ranked]) -> int | None:
+def one_attested(pair: Pair, passages: Sequence[RankedSlot]) -> int | None:
     """Of which of two it is said: "Which poet was Dutch, Ann Orre or Bo Rank?".
 
     It is the one about which more of the question's other words are found; names count twice.
@@ -88,7 +87,7 @@ def one_attested(pair: Pair, passages: Sequence[Ranked]) -> int | None:
     return None if one == other else pair.places[one < other]
 
 
-def _said(pair: Pair, passages: Sequence[Ranked]) -> _Said | None:
+def _said(pair: Pair, passages: Sequence[RankedSlot]) -> _Said | None:
     """What is said of the two; None where that is nothing."""
     text = pair.words.replace(MARK, " ")
     words = _stems(_SAYS_NOTHING.sub(" ", text.casefold()))
@@ -103,7 +102,7 @@ def _stems(text: str) -> frozenset[str]:
     return stems(_PLURAL.sub("", text.casefold()), _STEM_LETTERS)
 
 
-def _about(place: int, passages: Sequence[Ranked]) -> str:
+def _about(place: int, passages: Sequence[RankedSlot]) -> str:
     """What the passages about one of the two say, but for what they deny."""
     return " ".join(
         f"{one.slot.title} {asserted(one.slot.text)}" for one in windows_of(place, passages)

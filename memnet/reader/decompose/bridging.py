@@ -4,12 +4,11 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from memnet.reader.decompose.phrases import Phrase, expanded_kin, phrase_of
-from memnet.reader.passages import Ranked
-from memnet.reader.passages_about import places_about, windows_of
+from memnet.reader.passages import RankedSlot, indices_about, windows_of
 from memnet.reader.spans import Reader
 from memnet.text.names import normalise
 
-Find = Callable[[str], Sequence[Ranked]]
+Find = Callable[[str], Sequence[RankedSlot]]
 """Gives the passages of a memory for a question, best first."""
 _MOST_BRIDGES = 3
 _READ_TOGETHER = 5
@@ -24,7 +23,7 @@ class Bridged(NamedTuple):
     """A question with phrases replaced by what they stand for."""
 
     question: str
-    passages: tuple[Ranked, ...]
+    passages: tuple[RankedSlot, ...]
     """Where its answer is to be read."""
     probability: float
     """That all that was replaced is right, by the reader."""
@@ -39,7 +38,9 @@ class ReadText(NamedTuple):
     probability: float
 
 
-def bridge(question: str, passages: Sequence[Ranked], reader: Reader, find: Find) -> Bridged | None:
+def bridge(
+    question: str, passages: Sequence[RankedSlot], reader: Reader, find: Find
+) -> Bridged | None:
     """Replace each phrase that stands for something by what it stands for, while that is known.
 
     A role ("the builder of the Orre Light") is read in the passage about what it names, and the
@@ -66,21 +67,21 @@ def bridge(question: str, passages: Sequence[Ranked], reader: Reader, find: Find
         filled = None if phrase is None else _filled(phrase, passages, reader)
         if phrase is None or filled is None:
             return found
-        about = places_about(filled.text, passages, phrase.place)
+        about = indices_about(filled.text, passages, phrase.place)
         asked = f"{asked[: phrase.start]}{filled.text}{asked[phrase.end :]}"
         probability = filled.probability * (found.probability if found else 1.0)
         if not about and probability < _SURE:
             return found
         if not about or phrase.place is None:
             passages = find(asked)
-            about = places_about(filled.text, passages)
+            about = indices_about(filled.text, passages)
         known = [(filled.text, place) for place in about[:1]]
         further = _further(filled.text, about, passages)
         found = Bridged(asked, further, probability, filled.text)
     return found
 
 
-def _filled(phrase: Phrase, passages: Sequence[Ranked], reader: Reader) -> ReadText | None:
+def _filled(phrase: Phrase, passages: Sequence[RankedSlot], reader: Reader) -> ReadText | None:
     """What a phrase stands for: a name, if one is read at all."""
     where = (
         passages[:_READ_TOGETHER] if phrase.place is None else windows_of(phrase.place, passages)
@@ -88,7 +89,9 @@ def _filled(phrase: Phrase, passages: Sequence[Ranked], reader: Reader) -> ReadT
     return read_best(phrase.question, where, reader, names=True)
 
 
-def _further(name: str, about: Sequence[int], passages: Sequence[Ranked]) -> tuple[Ranked, ...]:
+def _further(
+    name: str, about: Sequence[int], passages: Sequence[RankedSlot]
+) -> tuple[RankedSlot, ...]:
     """Passages to read next: those about a name, then those that mention it, then the best."""
     wanted = f" {normalise(name)} "
     places = range(len(passages))
@@ -98,7 +101,7 @@ def _further(name: str, about: Sequence[int], passages: Sequence[Ranked]) -> tup
 
 
 def read_best(
-    question: str, passages: Sequence[Ranked], reader: Reader, names: bool = False
+    question: str, passages: Sequence[RankedSlot], reader: Reader, names: bool = False
 ) -> ReadText | None:
     """The likeliest span of some passages, with its probability; None if there is none.
 

@@ -13,8 +13,7 @@ from memnet.reader.decompose.attestation import BOTH, ONE, both_attested, one_at
 from memnet.reader.decompose.bridging import Find, ReadText, read_best
 from memnet.reader.decompose.pairs import MARK, pair_of
 from memnet.reader.decompose.phrases import ROLES
-from memnet.reader.passages import Ranked
-from memnet.reader.passages_about import places_about, windows_of
+from memnet.reader.passages import RankedSlot, indices_about, windows_of
 from memnet.reader.spans import Reader
 from memnet.text.names import normalise
 
@@ -83,7 +82,7 @@ class Compared(NamedTuple):
     """Which of the passages is about it; None for yes and no."""
     probability: float
     """That the outcome is right."""
-    passages: tuple[Ranked, ...]
+    passages: tuple[RankedSlot, ...]
     """By which it was judged: first the one about the answer, if it is one of the two."""
 
 
@@ -101,7 +100,7 @@ class _Side(NamedTuple):
     place: int
     """Which of the passages is about it."""
     read: ReadText
-    passages: tuple[Ranked, ...]
+    passages: tuple[RankedSlot, ...]
     """Where it was read."""
 
 
@@ -110,7 +109,7 @@ class _Evidence(NamedTuple):
 
     places: tuple[int, int]
     """The passages about the two."""
-    passages: Sequence[Ranked]
+    passages: Sequence[RankedSlot]
     reader: Reader
     find: Find
 
@@ -122,7 +121,7 @@ def asks_for_order(question: str) -> bool:
 
 
 def compare(
-    question: str, passages: Sequence[Ranked], reader: Reader, find: Find
+    question: str, passages: Sequence[RankedSlot], reader: Reader, find: Find
 ) -> Compared | None:
     """Answer which of two is the older, the later and the like, or whether something is so of both.
 
@@ -157,7 +156,7 @@ def compare(
 
 
 def _one_of(
-    place: int, evidence: _Evidence, probability: float, further: Sequence[Ranked] = ()
+    place: int, evidence: _Evidence, probability: float, further: Sequence[RankedSlot] = ()
 ) -> Compared:
     """One of the two as the outcome, with its own passage first."""
     passages = evidence.passages
@@ -166,7 +165,7 @@ def _one_of(
     return Compared(passages[place].subject, place, probability, judged)
 
 
-def _about_both(evidence: _Evidence) -> tuple[Ranked, ...]:
+def _about_both(evidence: _Evidence) -> tuple[RankedSlot, ...]:
     return tuple(evidence.passages[place] for place in evidence.places)
 
 
@@ -295,13 +294,13 @@ def _read(comparison: _Comparison, place: int, evidence: _Evidence) -> _Side | N
 
 
 def _about(
-    name: str, comparison: _Comparison, passages: Sequence[Ranked], find: Find
-) -> list[Ranked]:
+    name: str, comparison: _Comparison, passages: Sequence[RankedSlot], find: Find
+) -> list[RankedSlot]:
     """The passages about a name, among those given or else in the memory."""
-    places = places_about(name, passages)
+    places = indices_about(name, passages)
     if not places:
         passages = find(comparison.asks.format(name))
-        places = places_about(name, passages)
+        places = indices_about(name, passages)
     return [passages[place] for place in places]
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from memnet.reader.decompose.negation import clauses, denies_itself, negated, without_cues
-from memnet.reader.passages import Ranked
+from memnet.reader.passages import RankedSlot
 from memnet.storage import Slot
 from memnet.text.names import mentions, normalise, stems
 from memnet.text.sentences import sentences
@@ -38,7 +38,7 @@ class _Denial(NamedTuple):
 
 
 def undenied(
-    question: str, found: Iterable[Candidate], passages: Sequence[Ranked]
+    question: str, found: Iterable[Candidate], passages: Sequence[RankedSlot]
 ) -> tuple[list[Candidate], float]:
     """Spans but for those that are denied, and their share of the probability of all.
 
@@ -63,7 +63,7 @@ def undenied(
     return left, sum(one.score for one in left) / total if total else 1.0
 
 
-def _denials(question: str, passages: Sequence[Ranked]) -> Iterator[_Denial]:
+def _denials(question: str, passages: Sequence[RankedSlot]) -> Iterator[_Denial]:
     asked = stems(question, _STEM_LETTERS)
     names = stems(" ".join(mentions(question)), _STEM_LETTERS)
     for slot in {item.slot.id: item.slot for item in passages}.values():

@@ -9,8 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from memnet.reader.decompose.negation import negated
-from memnet.reader.passages import Ranked
-from memnet.reader.passages_about import subjects
+from memnet.reader.passages import RankedSlot, indices_named
 from memnet.text.names import name_pattern, without_brackets
 
 MARK = "\0"
@@ -60,7 +59,7 @@ class Pair(NamedTuple):
     """Whether one of the two is asked for; else, whether something is so of both."""
 
 
-def pair_of(question: str, passages: Sequence[Ranked]) -> Pair | None:
+def pair_of(question: str, passages: Sequence[RankedSlot]) -> Pair | None:
     """The two things that a question sets side by side.
 
     Args:
@@ -71,7 +70,7 @@ def pair_of(question: str, passages: Sequence[Ranked]) -> Pair | None:
         None where the question asks for something else ("Which ship sailed between Orre and
         Kestle?"), denies something, or one of the two is missing.
     """
-    places = subjects(question, passages)
+    places = indices_named(question, passages)
     if len(places) != 2:
         return None
     titles = (passages[place].slot.title for place in places)

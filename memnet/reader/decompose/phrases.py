@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from memnet.reader.passages import Ranked
+from memnet.reader.passages import RankedSlot
 from memnet.text.names import name_pattern, normalise
 
 ROLES = {
@@ -114,7 +114,7 @@ def expanded_kin(question: str) -> str:
 
 
 def phrase_of(
-    question: str, passages: Sequence[Ranked], known: Iterable[tuple[str, int]]
+    question: str, passages: Sequence[RankedSlot], known: Iterable[tuple[str, int]]
 ) -> Phrase | None:
     """The phrase of a question to be read first; None where it asks for something right away.
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from memnet.evaluation.questions import read_json_lines
+from memnet.files import read_json_lines
 from memnet.reader.packing import Pack, Packer, Passage
 from memnet.reader.span_scores import NO, NO_ANSWER, SPAN, YES
 from memnet.reader.training.changed_questions import changed_question

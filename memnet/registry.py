@@ -1,9 +1,9 @@
-"""Answerers by name: the one module that knows every trained model."""
+"""Encoders and answerers by name: the one module that knows every kind of trained model."""
 
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from memnet.checkpoints.files import MODEL, SHIPPED, load_checkpoint
 from memnet.config import Config, HopConfig
@@ -11,11 +11,12 @@ from memnet.device import find_device
 from memnet.documents.answers import TextAnswers
 from memnet.documents.checkpoint import KIND, text_model_of
 from memnet.documents.controller import TextController
-from memnet.encoders import Encoder
+from memnet.encoders import Encoder, MiniLMEncoder
+from memnet.encoders.hub import SentenceTransformersEncoder, stored_encoder_name
 from memnet.errors import ModelError
 from memnet.reader.loading import LazyReader
-from memnet.storage import MemoryStore
-from memnet.types import Answer
+from memnet.storage import MemoryStore, Scope
+from memnet.types import Answer, Evidence
 
 if TYPE_CHECKING:
     from memnet.facts.model import AnswerRule, FactModel
@@ -31,9 +32,43 @@ _STORY, _FACTS = "story", "facts"
 class Answerer(Protocol):
     """What answers questions about a memory."""
 
-    def ask(self, question: str, hops: int | None, top_k: int, namespace: str | None) -> Answer:
+    def ask(self, question: str, hops: int | None, top_k: int, scope: Scope) -> Answer:
         """Answer a question; arguments as for ``Engine.ask``."""
         ...
+
+
+@runtime_checkable
+class Searcher(Protocol):
+    """An answerer that gives evidence alone, too."""
+
+    def search(
+        self, query: str, hops: int | None, top_k: int, scope: Scope
+    ) -> tuple[Evidence, ...]:
+        """Evidence for a query, best first; arguments as for ``Engine.search``."""
+        ...
+
+
+def load_encoder(name: str | None, config: Config, stored: str | None = None) -> Encoder:
+    """The encoder of a store.
+
+    Args:
+        name: or folder of a sentence-transformers model; None for the one that the store was made
+            with, or all-MiniLM-L6-v2.
+        config: settings.
+        stored: the store's fingerprint; None without a store.
+
+    Raises:
+        EncoderError: there is no such encoder, or this machine does not have the store's.
+        DependencyError: the library of a named model is not installed.
+        DeviceError: the device of the settings is not there.
+    """
+    device = find_device(config.device)
+    if name:
+        return SentenceTransformersEncoder(name, device)
+    if stored is not None and (stored_name := stored_encoder_name(stored)):
+        # The store may come from anyone, who must not choose what is fetched from the network.
+        return SentenceTransformersEncoder(stored_name, device, fetch=False)
+    return MiniLMEncoder(threads=config.cores(), eight_bits=config.eight_bits, device=device)
 
 
 def load_answerer(
@@ -108,11 +143,11 @@ def load_model(
     if kind == TEXT:
         return text_model_of(folder, arrays, hop)
     if kind == _STORY:
-        from memnet.stories.checkpoint import story_model_of
+        from memnet.stories.model import story_model_of
 
         return story_model_of(folder, arrays, description)
     if kind == _FACTS:
-        from memnet.facts.checkpoint import fact_model_of
+        from memnet.facts.model import fact_model_of
 
         return fact_model_of(folder, arrays, description)
     raise ModelError(

@@ -1,4 +1,4 @@
-"""Any sentence-transformers model as the encoder of a store."""
+"""Any sentence-transformers model, by its name on the Hugging Face hub or its folder."""
 
 import hashlib
 import json
@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from memnet.encoders.model_names import is_missing_folder
 from memnet.encoders.protocol import MENTION, TokenStates
 from memnet.errors import DependencyError, EncoderError, first_line
 
 _PREFIX = "sentence-transformers/"
+_HUB_NAME = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?")
 _STORED = re.compile(rf"^{_PREFIX}(.+)/[0-9a-f]{{12}}$")
 
 
-class NamedEncoder:
+class SentenceTransformersEncoder:
     """A sentence-transformers model, by its name or folder.
 
     Source: Reimers and Gurevych 2019.
@@ -31,9 +31,9 @@ class NamedEncoder:
 
         Args:
             name: or folder of the model.
-            device: of torch, that is there.
-            fetch: whether the library may fetch the model from the network. Never where the name
-                comes from a store: its author would choose what is fetched, and from whom.
+            device: of torch, which must exist.
+            fetch: whether the library may download the model. Never where the name comes from a
+                store: its author would choose what is downloaded, and from whom.
 
         Raises:
             DependencyError: sentence-transformers is not installed.
@@ -51,17 +51,19 @@ class NamedEncoder:
                 f"the encoder {name!r} needs sentence-transformers; install it with: "
                 "pip install 'memnet[models]'"
             ) from error
-        place = name if fetch else _fetched_before(name)
-        _check_modules(Path(place))
+        source = name if fetch else _local_folder(name)
+        _check_modules(Path(source))
         try:
-            self._model: Any = SentenceTransformer(place, device=device, local_files_only=not fetch)
+            self._model: Any = SentenceTransformer(
+                source, device=device, local_files_only=not fetch
+            )
         except Exception as error:  # the library raises all kinds of them
             raise EncoderError(
                 f"the encoder {name!r} can't be loaded ({first_line(error)}); "
                 "expected the name or folder of a sentence-transformers model"
             ) from error
         self.dimension: int = len(self.encode([""])[0])
-        self.beside = False
+        self.releases_gil = False
         self.fingerprint = f"{_PREFIX}{name}/{_digest(self._model)}"
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -72,20 +74,20 @@ class NamedEncoder:
         return np.asarray(vectors, np.float32)
 
     def encode_tokens(self, texts: Sequence[str]) -> list[TokenStates]:
-        """Each token of N texts by itself; what is beyond the model's longest text is cut off."""
+        """Token states of N texts, truncated to the model's maximum length."""
         tokenizer = self._model.tokenizer
         masked = [text.replace(MENTION, tokenizer.mask_token or MENTION) for text in texts]
         found = self._model.encode(masked, output_value="token_embeddings", show_progress_bar=False)
         return [
-            TokenStates(_unit(states.cpu().numpy()), _places(tokenizer, text, len(states)))
+            TokenStates(_unit(states.cpu().numpy()), _mentions(tokenizer, text, len(states)))
             for text, states in zip(masked, found, strict=True)
         ]
 
 
-def _fetched_before(name: str) -> str:
-    """The folder of a model that is on this machine, given by itself or in the hub's cache.
+def _local_folder(name: str) -> str:
+    """The folder of a model on this machine: the name itself, or one in the hub's cache.
 
-    With ``local_files_only`` alone the hub's library still asks the network about other things.
+    With ``local_files_only`` alone the hub's library still sends requests about other things.
 
     Raises:
         EncoderError: it is not on this machine.
@@ -95,7 +97,7 @@ def _fetched_before(name: str) -> str:
     if Path(name).is_dir():
         return name
     cache = os.environ.get("SENTENCE_TRANSFORMERS_HOME")
-    # The library's own models go by their last name alone, too.
+    # The library's own models may be named without their organisation.
     for full in (name, f"sentence-transformers/{name}"):
         for file in ("modules.json", "config.json"):
             with suppress(ValueError):
@@ -110,12 +112,13 @@ def _fetched_before(name: str) -> str:
 
 
 def _check_modules(folder: Path) -> None:
-    """Let a model's folder, which a store from anywhere may name, load nothing but its library.
+    """Refuse a model folder that would run foreign code.
 
-    The library imports whatever class the folder asks for, and calls its ``load``.
+    sentence-transformers imports whatever class modules.json names, and calls its ``load``; a store
+    from anywhere may name the folder.
 
     Raises:
-        EncoderError: it asks for another.
+        EncoderError: modules.json is damaged, or names a class of another package.
     """
     try:
         modules = json.loads((folder / "modules.json").read_bytes())
@@ -136,7 +139,7 @@ def _check_modules(folder: Path) -> None:
 
 
 def stored_encoder_name(fingerprint: str) -> str | None:
-    """The model that a store was made with, if it was made with a ``NamedEncoder``."""
+    """The model name in a fingerprint; None if another class of encoder made the store."""
     found = _STORED.match(fingerprint)
     return found.group(1) if found else None
 
@@ -147,16 +150,22 @@ def _unit(states: NDArray[np.float32]) -> NDArray[np.float32]:
     return unit
 
 
-def _places(tokenizer: Any, text: str, most: int) -> tuple[int, ...]:
-    tokens = tokenizer(text, truncation=True, max_length=most)["input_ids"]
+def _mentions(tokenizer: Any, text: str, max_tokens: int) -> tuple[int, ...]:
+    tokens = tokenizer(text, truncation=True, max_length=max_tokens)["input_ids"]
     mask = tokenizer.mask_token_id
-    return tuple(place for place, token in enumerate(tokens[:most]) if token == mask)
+    return tuple(i for i, token in enumerate(tokens[:max_tokens]) if token == mask)
 
 
 def _digest(model: Any) -> str:
-    """Start of the sha256 of all weights: the same name may come to mean another model."""
+    """Start of the sha256 of all weights: what a name stands for may change."""
     digest = hashlib.sha256()
     for name, tensor in sorted(model.state_dict().items()):
         digest.update(name.encode())
         digest.update(tensor.cpu().contiguous().numpy().tobytes())
     return digest.hexdigest()[:12]
+
+
+def is_missing_folder(name: str | os.PathLike[str]) -> bool:
+    """Whether a name can only mean a folder, as "./models/mine" does, and that does not exist."""
+    hub = isinstance(name, str) and _HUB_NAME.fullmatch(name) is not None
+    return not hub and not Path(name).exists()

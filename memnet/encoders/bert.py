@@ -1,4 +1,4 @@
-"""The network of a BERT-style sentence encoder."""
+"""BERT on this project's own Transformer encoder, as a sentence encoder."""
 
 from pathlib import Path
 from typing import Any
@@ -11,14 +11,14 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from memnet.attention import TransformerEncoder
-from memnet.encoders.bert_names import is_used, own_name
-from memnet.encoders.threads import one_thread_each
+from memnet.device import one_thread_each
+from memnet.encoders.weights import internal_name, is_network_tensor
 
 _LAYERS, _WIDTH, _HEADS, _INNER = 6, 384, 12, 1536
 _WORDS, _POSITIONS, _SEGMENTS = 30522, 512, 2
 
 
-class SentenceNetwork(nn.Module):
+class BertNetwork(nn.Module):
     """Token ids to one vector a text: embeddings, Transformer encoder, mean over tokens.
 
     Source: Devlin et al. 2019 (embeddings); Reimers and Gurevych 2019 (mean pooling).
@@ -28,7 +28,7 @@ class SentenceNetwork(nn.Module):
         """Make the network with untrained weights.
 
         Args:
-            dropout: share of the hidden values that training leaves out.
+            dropout: share of the hidden values that training zeroes.
         """
         super().__init__()
         self.words = nn.Embedding(_WORDS, _WIDTH)
@@ -63,36 +63,34 @@ class SentenceNetwork(nn.Module):
             [B, T, D] float32.
         """
         second = torch.zeros_like(token_ids) if segments is None else segments
-        places = self.positions.weight[: token_ids.shape[1]] + self.segments(second)
-        seen = None if mask is None else mask.unsqueeze(1)
-        embedded = self.dropout(self.norm(self.words(token_ids) + places))
-        states: Tensor = self.encoder(embedded, seen)
+        positions = self.positions.weight[: token_ids.shape[1]] + self.segments(second)
+        embedded = self.dropout(self.norm(self.words(token_ids) + positions))
+        states: Tensor = self.encoder(embedded, None if mask is None else mask.unsqueeze(1))
         return states
 
     def embed(self, token_ids: NDArray[np.int64]) -> NDArray[np.float32]:
         """``forward`` from and to NumPy, without gradients: [B, T] int64 -> [B, D] float32."""
         with one_thread_each, torch.inference_mode():
-            vectors: NDArray[np.float32] = self(self._placed(token_ids)).cpu().numpy()
+            vectors: NDArray[np.float32] = self(self._on_device(token_ids)).cpu().numpy()
         return vectors
 
     def embed_tokens(self, token_ids: NDArray[np.int64]) -> NDArray[np.float32]:
         """``tokens`` from and to NumPy, of length one: [B, T] int64 -> [B, T, D] float32."""
         with one_thread_each, torch.inference_mode():
-            states = nn.functional.normalize(self.tokens(self._placed(token_ids)), dim=-1)
+            states = nn.functional.normalize(self.tokens(self._on_device(token_ids)), dim=-1)
             vectors: NDArray[np.float32] = states.cpu().numpy()
         return vectors
 
-    def _placed(self, token_ids: NDArray[np.int64]) -> Tensor:
-        """Token ids [B, T] int64 on the device of the weights."""
+    def _on_device(self, token_ids: NDArray[np.int64]) -> Tensor:
         return torch.from_numpy(token_ids).to(self.words.weight.device)
 
     @classmethod
-    def load(cls, path: Path, device: str = "cpu") -> "SentenceNetwork":
+    def load(cls, path: Path, device: str = "cpu") -> "BertNetwork":
         """Read BERT weights from a safetensors file.
 
         Args:
-            path: of the file, which stays mapped rather than copied where ``device`` is "cpu".
-            device: of torch, that is there.
+            path: of the file, which stays memory-mapped where ``device`` is "cpu".
+            device: of torch, which must exist.
         """
         with WithoutInitialisation():
             network = cls()
@@ -102,12 +100,16 @@ class SentenceNetwork(nn.Module):
 
 
 def bert_tensors(path: Path) -> dict[str, Tensor]:
-    """Published BERT weights of a safetensors file, which stays mapped, by their names here."""
-    return {own_name(name): tensor for name, tensor in load_file(path).items() if is_used(name)}
+    """BERT weights of a safetensors file, which stays memory-mapped, by their names here."""
+    return {
+        internal_name(name): tensor
+        for name, tensor in load_file(path).items()
+        if is_network_tensor(name)
+    }
 
 
 class WithoutInitialisation(TorchFunctionMode):
-    """Leaves new parameters as they are: random values would be thrown away at once."""
+    """Leaves new parameters uninitialised: loaded weights replace them at once."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if getattr(func, "__module__", None) == "torch.nn.init":

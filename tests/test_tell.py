@@ -14,23 +14,28 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memnet import Config, Document, Engine, MemoryStore
-from memnet.config import WriteConfig
+from memnet.config import TellConfig
 from memnet.errors import InputError, StoreBusyError, StoreError
 from memnet.evaluation.metrics import f1
-from memnet.statements.controller import ToldBefore, WriteController
-from memnet.statements.parsing import Statement, statement, statements, told_slot
+from memnet.statements.controller import EarlierStatements, WriteController
+from memnet.statements.parsing import (
+    ParsedStatement,
+    parse_sentence,
+    parse_statements,
+    statement_slot,
+)
 from memnet.statements.relations import relation_of
-from memnet.types import WriteReport
+from memnet.types import TellReport
 from tests.toy import ToyEncoder
 
 
-def engine_at(path: Path, **write: object) -> Engine:
+def engine_at(path: Path, **tell: object) -> Engine:
     encoder = ToyEncoder()
     store = MemoryStore(
         path, fingerprint=encoder.fingerprint, dimension=encoder.dimension, create=True,
         lock_seconds=0.2,
     )  # fmt: skip
-    return Engine(store, encoder, Config(write=WriteConfig.model_validate(write)))
+    return Engine(store, encoder, Config(tell=TellConfig.model_validate(tell)))
 
 
 @pytest.fixture(scope="module")
@@ -42,14 +47,12 @@ def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
         assert engine.verify().problems == ()
 
 
-def _actions(report: WriteReport) -> list[str]:
+def _actions(report: TellReport) -> list[str]:
     return [decision.action for decision in report.decisions]
 
 
 def _tell(engine: Engine, *texts: str, namespace: str = "") -> list[str]:
-    return [
-        action for text in texts for action in _actions(engine.write(text, namespace=namespace))
-    ]
+    return [action for text in texts for action in _actions(engine.tell(text, namespace=namespace))]
 
 
 def _valid(engine: Engine, name: str) -> list[str]:
@@ -57,9 +60,9 @@ def _valid(engine: Engine, name: str) -> list[str]:
 
 
 def test_a_move_changes_the_answer_and_keeps_the_history(memory: Engine) -> None:
-    first = memory.write("Ann moved to Paris", namespace="move").decisions[0]
+    first = memory.tell("Ann moved to Paris", namespace="move").decisions[0]
     assert (first.action, first.other, first.weight) == ("add", None, None)
-    report = memory.write("Ann moved to Rome", namespace="move")
+    report = memory.tell("Ann moved to Rome", namespace="move")
     (second,) = report.decisions
     assert (second.action, second.other, second.other_text) == (
         "supersede", first.slot, "Ann moved to Paris",
@@ -93,7 +96,7 @@ def test_a_move_changes_the_answer_and_keeps_the_history(memory: Engine) -> None
 def test_short_statements_are_answers(
     memory: Engine, told: str, question: str, answer: str
 ) -> None:
-    memory.write(told, namespace=told)
+    memory.tell(told, namespace=told)
     assert f1(str(memory.ask(question, namespace=told).answer), [answer]) > 0.6  # "in the drawer"
     assert memory.ask("What is the boiling point of mercury?", namespace=told).abstained
 
@@ -186,8 +189,8 @@ def test_decisions_on_pairs_that_the_settings_were_not_chosen_on(memory: Engine)
 def test_the_floor_parts_states_of_one_kind_from_others(memory: Engine) -> None:
     rows = _rows("states.tsv")
     relations = [relation_of(f"is {state}", "it").words for row in rows for state in row[1:]]
-    vectors = memory._encoder.encode(relations).reshape(len(rows), 2, -1)
-    above = (vectors[:, 0] * vectors[:, 1]).sum(-1) > WriteConfig().same_relation_floor
+    vectors = memory.encoder.encode(relations).reshape(len(rows), 2, -1)
+    above = (vectors[:, 0] * vectors[:, 1]).sum(-1) > TellConfig().same_relation_floor
     kinds = [row[0] for row in rows]
     assert sum(above[place] for place, kind in enumerate(kinds) if kind == "same") >= 29
     assert not any(above[place] for place, kind in enumerate(kinds) if kind == "other")
@@ -195,7 +198,7 @@ def test_the_floor_parts_states_of_one_kind_from_others(memory: Engine) -> None:
 
 def test_one_statement_may_end_several(toy_engine: Engine) -> None:
     _tell(toy_engine, "Ann lives in Paris.", "Ann went to Oslo.", "Ann likes tea.")
-    report = toy_engine.write("Ann moved to Rome.")
+    report = toy_engine.tell("Ann moved to Rome.")
     assert _actions(report) == ["supersede", "supersede"]
     assert {decision.other_text for decision in report.decisions} == {
         "Ann lives in Paris.", "Ann went to Oslo.",
@@ -206,10 +209,10 @@ def test_one_statement_may_end_several(toy_engine: Engine) -> None:
 
 def test_sentences_of_one_text_know_of_each_other(toy_engine: Engine) -> None:
     text = "Ann moved to Paris.  She works at Acme. Then she moved to Rome. Her boat is red."
-    report = toy_engine.write(text)
+    report = toy_engine.tell(text)
     assert _actions(report) == ["add", "add", "supersede", "add"]
     assert {decision.source for decision in report.decisions} == {"told/1"}
-    told = toy_engine._store.told("ann")
+    told = toy_engine.store.told("ann")
     assert all(text[slot.start : slot.end] == slot.text for slot in told)
     assert [slot.title for slot in told] == ["Ann", "Ann", "Ann", "Ann's boat"]
     assert told[0].valid_from == told[0].valid_until
@@ -219,31 +222,31 @@ def test_what_ended_stays_and_what_is_forgotten_goes(toy_engine: Engine) -> None
     _tell(toy_engine, "Ann lives in Paris.", "Ann left Paris.")
     assert [told.text for told in toy_engine.history("Ann")] == ["Ann lives in Paris."]
     assert toy_engine.ask("Where does Ann live?").abstained
-    report = toy_engine.write("Please forget that Ann lives in Paris!")
+    report = toy_engine.tell("Please forget that Ann lives in Paris!")
     assert _actions(report) == ["erase"]
     assert (report.slots, report.decisions[0].slot) == (0, None)
     assert toy_engine.history("Ann") == ()
-    database = sqlite3.connect(toy_engine._store.path / "memory.sqlite3")
+    database = sqlite3.connect(toy_engine.store.path / "memory.sqlite3")
     for table in ("source", "slot", "vector", "symbol"):
         assert database.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,), table
     database.close()
 
 
 def test_nothing_is_written_when_what_to_forget_is_unknown(toy_engine: Engine) -> None:
-    with pytest.raises(InputError, match=r"nothing that was told matches .* so nothing was done"):
-        toy_engine.write("Ann likes tea. Forget that Ann lives in Paris.")
+    with pytest.raises(InputError, match=r"no stored statement matches .* so nothing was done"):
+        toy_engine.tell("Ann likes tea. Forget that Ann lives in Paris.")
     assert toy_engine.info().slots == 0
 
 
 @pytest.mark.parametrize("text", ["", " \n", "...", "🚢"])
 def test_a_text_without_words_is_refused(toy_engine: Engine, text: str) -> None:
     with pytest.raises(InputError, match="the text holds no words; tell something in plain words"):
-        toy_engine.write(text)
+        toy_engine.tell(text)
 
 
 def test_a_broken_character_is_refused(toy_engine: Engine) -> None:
     with pytest.raises(InputError, match="a broken character at offset 4; give it as UTF-8"):
-        toy_engine.write("Ann \udce9 moved.")
+        toy_engine.tell("Ann \udce9 moved.")
 
 
 def test_namespaces_are_memories_of_their_own(toy_engine: Engine) -> None:
@@ -280,13 +283,13 @@ def test_the_least_used_goes_first(tmp_path: Path) -> None:
         _tell(engine, "Ann likes tea.", "Bob likes tar.", "Carl likes rope.")
         for name, thing in (("Ann", "tea"), ("Carl", "rope")):
             engine.ask(f"{name} likes {thing}")
-        report = engine.write("Dan likes wind.")
+        report = engine.tell("Dan likes wind.")
         assert _actions(report) == ["add", "evict"]
         evicted = report.decisions[1]
         assert (evicted.slot, evicted.other_text) == (None, "Bob likes tar.")
         assert evicted.reason == "Room is for 3 told statements, and this one was used least."
         assert engine.history("Bob") == ()
-        assert _actions(engine.write("Eve likes salt.")) == ["add", "evict"]
+        assert _actions(engine.tell("Eve likes salt.")) == ["add", "evict"]
         assert engine.history("Dan") == ()
         assert engine.verify().problems == ()
 
@@ -295,7 +298,7 @@ def test_what_is_valid_no_longer_goes_before_what_is_used_less(tmp_path: Path) -
     with engine_at(tmp_path / "store", capacity=2) as engine:
         _tell(engine, "Bob likes tar.", "Ann moved to Paris.")
         engine.ask("Where is Ann?")
-        report = engine.write("Ann moved to Rome.")
+        report = engine.tell("Ann moved to Rome.")
         assert _actions(report) == ["supersede", "evict"]
         assert report.decisions[1].other_text == "Ann moved to Paris."
         assert report.decisions[1].reason.endswith("this one was valid no longer.")
@@ -303,7 +306,7 @@ def test_what_is_valid_no_longer_goes_before_what_is_used_less(tmp_path: Path) -
 
 
 def _usage(engine: Engine) -> dict[int, float]:
-    return {used.id: used.usage for used in engine._store._records.usage()}
+    return {used.id: used.usage for used in engine.store._records.usage()}
 
 
 def test_asking_raises_usage_without_waiting_for_a_writer(tmp_path: Path) -> None:
@@ -327,7 +330,7 @@ def test_asking_raises_usage_without_waiting_for_a_writer(tmp_path: Path) -> Non
 
 def test_usage_halves_with_time(toy_engine: Engine) -> None:
     _tell(toy_engine, "Ann moved to Paris.")
-    store = toy_engine._store
+    store = toy_engine.store
     told = store.told("ann")[0]
     store.use({told.id: 0.5}, (told.valid_from or 0.0) + 20.0, 10.0)
     assert _usage(toy_engine)[told.id] == pytest.approx(0.75)
@@ -343,7 +346,7 @@ def test_everyone_is_in_one_place_at_a_time(
 ) -> None:
     with engine_at(tmp_path_factory.mktemp("moves") / "store") as engine:
         for name, place in moves:
-            engine.write(f"{name} moved to {place}.")
+            engine.tell(f"{name} moved to {place}.")
         for name in ("Ann", "Bob"):
             places = [place for mover, place in moves if mover == name]
             visited = [
@@ -375,11 +378,11 @@ def test_telling_the_same_twice_changes_nothing_but_usage(
 ) -> None:
     with engine_at(tmp_path_factory.mktemp("twice") / "store") as engine:
         for text in texts:
-            engine.write(text)
-        slots, usage = engine._store.fetch(range(50)), _usage(engine)
-        report = engine.write(texts[-1])
+            engine.tell(text)
+        slots, usage = engine.store.fetch(range(50)), _usage(engine)
+        report = engine.tell(texts[-1])
         assert _actions(report) == ["merge"]
-        assert engine._store.fetch(range(50)) == slots
+        assert engine.store.fetch(range(50)) == slots
         merged = report.decisions[0].slot
         assert merged == report.decisions[0].other
         changed = {slot for slot, used in _usage(engine).items() if used != usage[slot]}
@@ -400,7 +403,7 @@ def test_time_never_goes_back(toy_engine: Engine, monkeypatch: pytest.MonkeyPatc
 def test_two_writers_take_turns(tmp_path: Path) -> None:
     first, second = (engine_at(tmp_path / "store") for _ in range(2))
     with first._store.writing(), pytest.raises(StoreBusyError, match="another process is writing"):
-        second.write("Ann moved to Paris.")
+        second.tell("Ann moved to Paris.")
     release = threading.Event()
 
     def hold() -> None:
@@ -422,10 +425,10 @@ def test_two_writers_take_turns(tmp_path: Path) -> None:
 _TELLER = """
 import sys
 from pathlib import Path
-from tests.test_write import engine_at
+from tests.test_tell import engine_at
 engine = engine_at(Path(sys.argv[1]))
 for number in range(10_000):
-    engine.write(f"Ann moved to Town{number}. Bob moved to Town{number}.")
+    engine.tell(f"Ann moved to Town{number}. Bob moved to Town{number}.")
     print(number, flush=True)
 """
 
@@ -471,7 +474,7 @@ def test_a_killed_writer_leaves_whole_texts(tmp_path: Path, acknowledged: int) -
     ],
 )  # fmt: skip
 def test_sentences_are_taken_apart(sentence: str, subject: str, relation: str, value: str) -> None:
-    found = statement(sentence)
+    found = parse_sentence(sentence)
     assert (found.subject, found.relation.words, found.relation.value) == (
         subject, relation, value,
     )  # fmt: skip
@@ -479,25 +482,27 @@ def test_sentences_are_taken_apart(sentence: str, subject: str, relation: str, v
 
 def test_a_stored_statement_reads_as_it_did_when_told() -> None:
     text = "Ann moved to Paris. She doesn't like tea. Her boat is red. It is old. Bob left."
-    for told in statements(text):
-        slot = told_slot(told, 1.0)
-        again = statement(slot.text, subject=slot.title)
+    for told in parse_statements(text):
+        slot = statement_slot(told)
+        again = parse_sentence(slot.text, subject=slot.title)
         assert _said(again) == _said(told)
         assert slot.key_symbols[0] == told.about
 
 
-def _said(told: Statement) -> tuple[object, ...]:
+def _said(told: ParsedStatement) -> tuple[object, ...]:
     return told.text, told.subject, told.about, told.relation, told.words, told.negative, told.act
 
 
 def test_symbols_of_a_statement() -> None:
-    slot = told_slot(statement("The captain of the Petrel moved to the lighthouse of Orre."), 1.0)
+    slot = statement_slot(
+        parse_sentence("The captain of the Petrel moved to the lighthouse of Orre.")
+    )
     assert slot.key_symbols == ("captain of the petrel", "petrel")
     assert {"lighthouse of orre", "orre"} <= set(slot.value_symbols)
     assert slot.key_text == slot.text
 
 
-def _before(similarities: list[float], **masks: list[bool]) -> ToldBefore:
+def _before(similarities: list[float], **masks: list[bool]) -> EarlierStatements:
     angles = np.arccos(similarities)
     count = len(similarities)
     given_masks = {
@@ -508,11 +513,11 @@ def _before(similarities: list[float], **masks: list[bool]) -> ToldBefore:
         )
     }  # fmt: skip
     relations = np.stack([np.cos(angles), np.sin(angles)], 1).astype(np.float32)
-    return ToldBefore(relations=relations, **given_masks)
+    return EarlierStatements(relations=relations, **given_masks)
 
 
 def test_attention_compares_with_an_empty_slot() -> None:
-    config = WriteConfig(same_relation_floor=0.6, same_verb_weight=0.3, temperature=0.1)
+    config = TellConfig(same_relation_floor=0.6, same_verb_weight=0.3, temperature=0.1)
     before = _before([0.5, 0.7, 0.9], permitted=[True, True, False], same_verb=[True, False, True])
     weights = WriteController(config).attention(np.array([1.0, 0.0], np.float32), before)
     logits = np.array([0.8, 0.7, -np.inf, 0.6]) / 0.1
@@ -526,14 +531,14 @@ def test_the_most_attended_duplicate_is_merged_with() -> None:
     before = _before(
         [0.8, 0.95], exclusive=[True, True], same_value=[True, True], same_aspects=[True, True]
     )
-    choice = WriteController(WriteConfig()).choose(
+    choice = WriteController(TellConfig()).choose(
         np.array([1.0, 0.0], np.float32), before, "tell", negative=False
     )
     assert (choice.action, [place for place, _ in choice.affected]) == ("merge", [1])
 
 
 def test_a_report_is_one_json_object(toy_engine: Engine) -> None:
-    report = toy_engine.write("Ann moved to Paris.")
+    report = toy_engine.tell("Ann moved to Paris.")
     assert json.loads(report.model_dump_json())["decisions"] == [
         {
             "action": "add",
@@ -552,7 +557,7 @@ def test_a_report_is_one_json_object(toy_engine: Engine) -> None:
 def test_usage_that_can_not_be_stored_is_kept(
     toy_engine: Engine, monkeypatch: pytest.MonkeyPatch, failing: BaseException
 ) -> None:
-    toy_engine.write("Ann lives in Paris.")
+    toy_engine.tell("Ann lives in Paris.")
     (slot,) = _usage(toy_engine)
     before = _usage(toy_engine)[slot]
     usage = toy_engine._usage
@@ -563,7 +568,7 @@ def test_usage_that_can_not_be_stored_is_kept(
         raise failing
 
     with monkeypatch.context() as patch:
-        patch.setattr(toy_engine._store, "use", fail)
+        patch.setattr(toy_engine.store, "use", fail)
         with pytest.raises(type(failing)):
             usage.save()
     usage.save()

@@ -1,0 +1,237 @@
+"""``tell``: sentences are compared with earlier statements and written, all in one commit."""
+
+import hashlib
+import threading
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memnet.config import TellConfig
+from memnet.errors import InputError
+from memnet.statements.controller import EarlierStatements, WriteController
+from memnet.statements.parsing import (
+    ParsedStatement,
+    parse_sentence,
+    parse_statements,
+    statement_slot,
+)
+from memnet.storage import Encode, MemoryStore, NewSlot, NewSource, Slot
+from memnet.types import Action, Decision
+
+
+def tell(
+    store: MemoryStore, encode: Encode, config: TellConfig, text: str, namespace: str
+) -> tuple[Decision, ...]:
+    """Decide about each sentence of a text in turn, and do it, in one transaction.
+
+    Raises:
+        InputError: the text holds no words, or a statement to forget is not stored; nothing is
+            written then.
+        StoreBusyError, StoreError: the store can't be written.
+    """
+    parsed = [sentence for sentence in parse_statements(text) if sentence.about]
+    if not parsed:
+        raise InputError("the text holds no words; tell something in plain words")
+    slots = [statement_slot(sentence) for sentence in parsed]
+    # Encoded before the lock is taken: another writer need not wait for the encoder.
+    texts = list(dict.fromkeys(text for slot in slots for text in (slot.key_text, slot.relation)))
+    vectors = dict(zip(texts, encode(texts), strict=True))
+    with store.changing():
+        telling = _Telling(store, vectors, config, text, namespace)
+        for sentence, slot in zip(parsed, slots, strict=True):
+            telling.tell(sentence, slot)
+    return tuple(telling.decisions)
+
+
+class _Telling:
+    """The decisions about one text, within one transaction."""
+
+    def __init__(
+        self,
+        store: MemoryStore,
+        vectors: Mapping[str, NDArray[np.float32]],
+        config: TellConfig,
+        text: str,
+        namespace: str,
+    ) -> None:
+        """``vectors`` are those of all key texts and relations of the text's slots."""
+        self.decisions: list[Decision] = []
+        self._store = store
+        self._vectors = vectors
+        self._config = config
+        self._controller = WriteController(config)
+        self._digest = hashlib.blake2b(text.encode(), digest_size=16).digest()
+        self._namespace = namespace
+        self._source: str | None = None
+        self._time = _statement_time(store.latest_time(), config.clock_skew)
+
+    def tell(self, sentence: ParsedStatement, slot: NewSlot) -> None:
+        """Decide about a sentence, whose slot is given, and do it."""
+        earlier = self._earlier(sentence)
+        choice = self._controller.choose(
+            self._vectors[slot.relation],
+            self._compared(sentence, earlier),
+            sentence.act,
+            sentence.negative,
+        )
+        affected = [(earlier[index][0], weight) for index, weight in choice.affected]
+        ids = [stored.id for stored, _ in affected]
+        kept: int | None = None
+        if choice.action == "erase":
+            if not ids:
+                raise InputError(
+                    f"no stored statement matches {sentence.text!r}, so nothing was done; "
+                    "repeat the statement in the words in which it was told"
+                )
+            self._store.erase(ids)
+        elif choice.action == "merge":
+            kept = ids[0]
+            self._store.use({kept: 1.0}, self._time, self._config.usage_half_life)
+        else:
+            self._store.end(ids, self._time)
+            kept = None if choice.action == "end" else self._add(slot)
+        action: Action = "erase" if choice.action == "end" else choice.action
+        for stored, weight in affected:
+            self._report(action, sentence, choice.reason, kept, stored, weight)
+        if not affected:
+            self._report(action, sentence, choice.reason, kept)
+        self._evict(sentence, kept)
+
+    def _earlier(self, sentence: ParsedStatement) -> list[tuple[Slot, ParsedStatement]]:
+        """Statements about the same subject, oldest first."""
+        found = [
+            (slot, parse_sentence(slot.text, subject=slot.title))
+            for slot in self._store.told(sentence.about, self._namespace)
+        ]
+        return [(slot, parsed) for slot, parsed in found if parsed.about == sentence.about]
+
+    def _compared(
+        self, sentence: ParsedStatement, earlier: Sequence[tuple[Slot, ParsedStatement]]
+    ) -> EarlierStatements:
+        stored = [one for _, one in earlier]
+        relation = sentence.relation
+        return EarlierStatements(
+            relations=self._store.relation_vectors([slot.id for slot, _ in earlier]),
+            permitted=_mask(
+                sentence.act == "forget" or slot.valid_until is None for slot, _ in earlier
+            ),
+            exclusive=_mask(relation.shares_aspect(one.relation) for one in stored),
+            same_verb=_mask(relation.shares_aspect(one.relation, named=True) for one in stored),
+            same_value=_mask(relation.same_value(one.relation) for one in stored),
+            same_words=_mask(sentence.words == one.words for one in stored),
+            same_aspects=_mask(relation.aspects == one.relation.aspects for one in stored),
+            opposite=_mask(sentence.negative != one.negative for one in stored),
+        )
+
+    def _add(self, slot: NewSlot) -> int:
+        """Store a statement; returns the id of its slot."""
+        self._source = self._source or self._store.new_told_name()
+        dated = replace(slot, valid_from=self._time)
+        source = NewSource(self._source, self._digest, [dated], self._namespace, "told")
+        (added,) = self._store.append(source, self._encode)
+        return added
+
+    def _evict(self, sentence: ParsedStatement, kept: int | None) -> None:
+        """Delete what is beyond the capacity, but not what was told just now."""
+        capacity, half_life = self._config.capacity, self._config.usage_half_life
+        if capacity is None:
+            return
+        keep = () if kept is None else (kept,)
+        surplus = self._store.surplus(capacity, self._time, half_life, keep)
+        for slot in self._store.found(surplus):
+            why = "was used least" if slot.valid_until is None else "was valid no longer"
+            self._store.erase([slot.id])
+            reason = f"Room is for {capacity} told statements, and this one {why}."
+            self._report("evict", sentence, reason, None, slot)
+
+    def _report(
+        self,
+        action: Action,
+        sentence: ParsedStatement,
+        reason: str,
+        kept: int | None,
+        other: Slot | None = None,
+        weight: float | None = None,
+    ) -> None:
+        """Note a decision; ``kept`` is the slot that holds the sentence now, if one does."""
+        stored = [] if kept is None else self._store.fetch([kept])
+        self.decisions.append(
+            Decision(
+                action=action,
+                text=sentence.text,
+                slot=kept,
+                source=stored[0].source if stored else None,
+                other=None if other is None else other.id,
+                other_text=None if other is None else other.text,
+                weight=weight,
+                reason=reason,
+            )
+        )
+
+    def _encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        return np.stack([self._vectors[text] for text in texts])
+
+
+class UsageBuffer:
+    """Attention weights that reads paid to statements, kept until they can be stored.
+
+    So a read never waits for a writer. May be shared between threads.
+    """
+
+    def __init__(self, store: MemoryStore, config: TellConfig) -> None:
+        """Start empty."""
+        self._store = store
+        self._half_life = config.usage_half_life
+        self._lock = threading.Lock()
+        self._weights: dict[int, float] = {}
+
+    def add(self, weights: Mapping[int, float]) -> None:
+        """Add the attention weights, 0..1, of one read, by slot id."""
+        with self._lock:
+            for slot, weight in weights.items():
+                self._weights[slot] = self._weights.get(slot, 0.0) + weight
+
+    def save(self, wait: float | None = None) -> None:
+        """Store the collected weights, and start again empty.
+
+        Args:
+            wait: seconds to wait for another writer; None for the configured time.
+
+        Raises:
+            StoreBusyError, StoreError: they can't be stored now, and are kept for the next call.
+        """
+        if not self._weights:
+            return
+        with self._store.writing(wait):
+            with self._lock:
+                weights, self._weights = self._weights, {}
+            try:
+                self._store.use(weights, _now(), self._half_life)
+            except BaseException:
+                self.add(weights)
+                raise
+
+
+def _now() -> float:
+    """Seconds since the epoch; the store refuses negative times, which a wrong clock may give."""
+    return max(0.0, time.time())
+
+
+def _statement_time(latest: float, skew: float) -> float:
+    """The time of a statement, in seconds since the epoch.
+
+    Args:
+        latest: the latest time in the store.
+        skew: seconds by which it may be ahead of this machine's clock and still be taken as now,
+            so that times rise although the clocks of machines differ a little. A time further
+            ahead comes from a wrong clock, and must not become that of all later statements.
+    """
+    now = _now()
+    return latest if now < latest <= now + skew else now
+
+
+def _mask(values: Iterable[bool]) -> NDArray[np.bool_]:
+    return np.array(list(values), np.bool_)
