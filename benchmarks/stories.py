@@ -17,7 +17,7 @@ import numpy as np
 
 from benchmarks.environment import environment
 from memnet import Engine
-from memnet.checkpoints.files import load_checkpoint
+from memnet.checkpoints import load_checkpoint
 from memnet.ingest.babi import Story, parse_stories
 from memnet.registry import model_folder
 from memnet.stories.answers import answer_stories

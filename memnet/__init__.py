@@ -19,7 +19,7 @@ if TYPE_CHECKING:
         StoreError,
     )
     from memnet.evaluation.questions import Question
-    from memnet.storage import MemoryStore
+    from memnet.storage import MemoryStore, Scope
     from memnet.types import (
         Alignment,
         Answer,
@@ -65,6 +65,7 @@ __all__ = [
     "ModelError",
     "Question",
     "ReliabilityBin",
+    "Scope",
     "SlotWeight",
     "Source",
     "Statement",
@@ -82,6 +83,7 @@ _HOMES = {
     "Config": "memnet.config",
     "Engine": "memnet.engine",
     "MemoryStore": "memnet.storage",
+    "Scope": "memnet.storage",
     "Question": "memnet.evaluation.questions",
 }
 __getattr__ = lazy_names(__name__, _HOMES)

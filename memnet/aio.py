@@ -21,7 +21,7 @@ def _on_thread(
     method: Callable[Concatenate[Engine, _P], _R],
 ) -> "Callable[Concatenate[AsyncEngine, _P], Coroutine[Any, Any, _R]]":
     @functools.wraps(method)
-    async def call(self: "AsyncEngine", *args: _P.args, **kwargs: _P.kwargs) -> _R:
+    async def call(self: "AsyncEngine", /, *args: _P.args, **kwargs: _P.kwargs) -> _R:
         return await self.run(method, self.engine, *args, **kwargs)
 
     return call

@@ -3,12 +3,12 @@
 import logging
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import partial
 from types import TracebackType
-from typing import BinaryIO, Literal, Self, cast
+from typing import Any, BinaryIO, Literal, Self, cast
 
 from pydantic import ValidationError
 
@@ -256,7 +256,7 @@ class Engine(Learning):
                 valid_from=slot.valid_from,
                 valid_until=slot.valid_until,
             )
-            for slot in self._store.told(subject_symbol(name), namespace)
+            for slot in self._store.statements(subject_symbol(name), namespace)
             if slot.valid_from is not None
         )
 
@@ -275,6 +275,7 @@ class Engine(Learning):
         hops: int | None = None,
         top_k: int | None = None,
         namespace: str | None = None,
+        where: Mapping[str, Any] | None = None,
     ) -> Answer:
         """Answer a question from the memory.
 
@@ -283,15 +284,17 @@ class Engine(Learning):
             hops: most reads of the memory; None for the configured number.
             top_k: pieces of evidence to return; None for the configured number.
             namespace: to look in; None for all.
+            where: conditions on the metadata of documents, as ``memnet.Scope`` describes them:
+                ``{"author": "Ann", "year": {"from": 1990}}``.
 
         Raises:
-            InputError: the question is blank or too long, or ``hops`` or ``top_k`` is below 1 or
-                beyond its limit.
+            InputError: the question is blank or too long, ``hops`` or ``top_k`` is below 1 or
+                beyond its limit, or ``where`` is no such conditions.
             ModelError: the model gives no numbers.
         """
-        top_k = self._check_question(question, hops, top_k, namespace)
+        top_k, scope = self._check_question(question, hops, top_k, namespace, where)
         with _model_errors():
-            return self._model.ask(question, hops, top_k, Scope(namespace))
+            return self._model.ask(question, hops, top_k, scope)
 
     def ask_many(
         self,
@@ -300,12 +303,13 @@ class Engine(Learning):
         hops: int | None = None,
         top_k: int | None = None,
         namespace: str | None = None,
+        where: Mapping[str, Any] | None = None,
     ) -> Iterator[Answer]:
         """Answer questions in their order, on as many threads as the settings allow cores.
 
         Arguments and errors are those of ``ask``; an error is raised at its question's turn.
         """
-        ask = partial(self.ask, hops=hops, top_k=top_k, namespace=namespace)
+        ask = partial(self.ask, hops=hops, top_k=top_k, namespace=namespace, where=where)
         with ThreadPoolExecutor(self._config.cores()) as pool:
             yield from pool.map(ask, questions)
 
@@ -316,6 +320,7 @@ class Engine(Learning):
         *,
         hops: int | None = None,
         namespace: str | None = None,
+        where: Mapping[str, Any] | None = None,
     ) -> tuple[Evidence, ...]:
         """Find evidence for a query, best first, without reading an answer in it.
 
@@ -324,13 +329,13 @@ class Engine(Learning):
         Raises:
             ModelError: the answerer can't search, as those of stories and of trained facts.
         """
-        top_k = self._check_question(query, hops, top_k, namespace)
+        top_k, scope = self._check_question(query, hops, top_k, namespace, where)
         if not isinstance(self._model, Searcher):
             raise ModelError(
                 "the answerer of this memory can't search; open it with the answerer 'text'"
             )
         with _model_errors():
-            return self._model.search(query, hops, top_k, Scope(namespace))
+            return self._model.search(query, hops, top_k, scope)
 
     def forget(self, *source_ids: str, namespace: str = "") -> int:
         """Remove documents and fact files, with all that was made from them.
@@ -503,9 +508,14 @@ class Engine(Learning):
         ]
 
     def _check_question(
-        self, question: str, hops: int | None, top_k: int | None, namespace: str | None
-    ) -> int:
-        """Check what is asked, and give the number of pieces of evidence to return."""
+        self,
+        question: str,
+        hops: int | None,
+        top_k: int | None,
+        namespace: str | None,
+        where: Mapping[str, Any] | None,
+    ) -> tuple[int, Scope]:
+        """Check what is asked; returns the number of pieces of evidence and where to look."""
         limits = self._config.limit
         check_text(question, "the question", limits.question)
         if not question.strip():
@@ -519,7 +529,7 @@ class Engine(Learning):
                 f"hops is {hops!r} and top_k is {top_k!r}; they must be at least 1, and at most "
                 f"{limits.hops} and {limits.evidence:,}"
             )
-        return top_k
+        return top_k, Scope(namespace, where)
 
     def _check_namespace(self, namespace: str | None) -> None:
         if namespace is not None:

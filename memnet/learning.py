@@ -9,7 +9,8 @@ from memnet.config import Config
 from memnet.encoders import Encoder
 from memnet.errors import InputError
 from memnet.evaluation.questions import Question
-from memnet.reader.loading import LazyReader, copy_reader, save_calibration
+from memnet.reader.checkpoint import copy_reader, save_calibration
+from memnet.reader.loading import LazyReader
 from memnet.registry import Answerer
 from memnet.storage import EVERYWHERE, MemoryStore
 from memnet.training.progress import OnProgress, no_progress

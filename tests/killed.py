@@ -397,4 +397,4 @@ def _scores(store: MemoryStore | ExactStore, hits: Any) -> dict[str, float]:
 
 
 def _ids(store: MemoryStore, text: str) -> list[int]:
-    return [slot.id for name in _ABOUT for slot in store.told(name) if slot.text == text]
+    return [slot.id for name in _ABOUT for slot in store.statements(name) if slot.text == text]

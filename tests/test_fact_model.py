@@ -14,8 +14,8 @@ import torch
 from memnet import Config, Engine
 from memnet.config import FactConfig
 from memnet.errors import InputError, ModelError
+from memnet.evaluation import evaluate
 from memnet.evaluation.questions import Question, read_questions
-from memnet.evaluation.run import evaluate
 from memnet.facts.linking import LinkedQuestion, Mention
 from memnet.facts.model import FactModel, FactModelConfig
 from memnet.training.loop import EpochReport

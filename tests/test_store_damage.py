@@ -44,7 +44,7 @@ def path(tmp_path: Path) -> Path:
             digest = number.to_bytes(16)
             store.append(NewSource(f"told/{number}", digest, [slot], kind="told"), encode)
         with store.changing():
-            store.end([slot.id for slot in store.told("ann")][:1], 5.0)
+            store.end([slot.id for slot in store.statements("ann")][:1], 5.0)
     return tmp_path / "store"
 
 

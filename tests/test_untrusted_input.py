@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from benchmarks.fuzz_doors import DOORS
 from benchmarks.hostile_inputs import changed_json, hostile_value
 from memnet import Config, Document, Engine, MemnetError
-from memnet.checkpoints.files import load_checkpoint
+from memnet.checkpoints import load_checkpoint
 from memnet.cli.show import show_answer, show_hops
 from memnet.config import HopConfig
 from memnet.errors import InputError, ModelError, one_line

@@ -91,8 +91,8 @@ def _ask_lines(
     namespace: str | None,
     opened: "Callable[[], Engine]",
 ) -> "Evaluation":
+    from memnet.evaluation import evaluate as run
     from memnet.evaluation.questions import read_questions
-    from memnet.evaluation.run import evaluate as run
 
     asked = read_questions(questions)
     with opened() as engine, _progress(len(asked)) as bar:

@@ -1,13 +1,15 @@
 """Answers and hops for people."""
 
+from collections.abc import Sequence
+
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from memnet.cli.evidence import show_evidence
-from memnet.cli.line import source_name, text_line
+from memnet.cli.text import source_name, text_line
 from memnet.errors import one_line
-from memnet.types import Answer, Candidate, SlotWeight
+from memnet.types import Answer, Candidate, Evidence, SlotWeight
 
 _EVIDENCE_SHOWN = 5
 _WEIGHTS_SHOWN = 5
@@ -42,6 +44,15 @@ def show_answer(answer: Answer) -> None:
     marked = [] if answer.kind in ("yes", "no") else shown
     for number, item in enumerate(answer.evidence[:_EVIDENCE_SHOWN], start=1):
         show_evidence(console, number, item, answer.question, marked)
+
+
+def show_found(query: str, evidence: Sequence[Evidence]) -> None:
+    """Print the evidence that a search found, all of it."""
+    console = _console()
+    if not evidence:
+        console.print("Nothing in the memory comes near.")
+    for number, item in enumerate(evidence, start=1):
+        show_evidence(console, number, item, query, ())
 
 
 def show_hops(answer: Answer) -> None:

@@ -73,7 +73,7 @@ class Addressing:
             [*self._dense, *self._lexical, *named, *state.attended]
             + [link.slot for link in linked.links]
         )
-        keys = self._store.found_keys(list(proposed))
+        keys = self._store.existing_keys(list(proposed))
         dense = self._similarity(keys)
         held = self._terms.held(keys.ids)
         return Candidates(
@@ -173,7 +173,7 @@ class Addressing:
         links = linked.links
         if not links:
             return _no_links()
-        texts = {slot.id: slot.text for slot in self._store.found(state.attended)}
+        texts = {slot.id: slot.text for slot in self._store.fetch_existing(state.attended)}
         senders = Senders(state, linked, texts, self._terms)
         return Links(
             candidate=_integers([places[link.slot] for link in links]),

@@ -140,7 +140,7 @@ class TextAnswers:
         scores, cosines, weights = (
             part[chosen].tolist() for part in (last.parts.total(), last.similarity, last.weights)
         )
-        slots = self._store.found([last.ids[place] for place in chosen])
+        slots = self._store.fetch_existing([last.ids[place] for place in chosen])
         return [
             RankedSlot(slot, score, cosine, weight, first_hop.get(slot.id, len(trace.steps)))
             for slot, score, cosine, weight in zip(slots, scores, cosines, weights, strict=True)

@@ -145,28 +145,37 @@ class OnnxEncoder:
         Raises:
             DependencyError: ONNX Runtime or onnx is not installed.
         """
-
-        def build() -> bytes:
-            return encoder_model(weights, precision)
-
-        # A float32 model is a copy of the weights, and built as fast as it would be read.
-        if precision == "float32":
-            return cls(build())
-        return cls(cached_model("encoder", WEIGHTS_SHA256, build, cache))
+        return cls(
+            cached_model(
+                "encoder",
+                WEIGHTS_SHA256,
+                precision,
+                lambda: encoder_model(weights, precision),
+                cache,
+            )
+        )
 
 
 def cached_model(
-    kind: str, weights: str, build: Callable[[], bytes], cache: Path | None = None
+    kind: str,
+    weights: str,
+    precision: Precision,
+    build: Callable[[], bytes],
+    cache: Path | None = None,
 ) -> bytes:
-    """An int8 model, built at the first use and then read from the user's cache folder.
+    """A model; one in int8 is built at the first use and kept in a cache folder.
 
     Args:
         kind: of network.
         weights: sha256 of its weights.
-        build: makes the serialised model.
+        precision: of its products.
+        build: builds the model of these weights in this precision.
         cache: folder of cached models; None for the user's.
     """
-    name = f"{kind}-{weights[:12]}-int8-{_VERSION}.checked"
+    # In float32 the file would be a copy of the weights, built as fast as it is read.
+    if precision == "float32":
+        return build()
+    name = f"{kind}-{weights[:12]}-{precision}-{_VERSION}.checked"
     path = (cache or user_cache_path("memnet")) / name
     model = _read(path)
     if model is None:

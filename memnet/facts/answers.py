@@ -90,7 +90,7 @@ class FactAnswers:
                 shown = {step.slot for steps in paths for step in steps}
                 shown.update(slot for weights in attended for slot, _ in weights)
                 shown.update(value_slots[entity] for entity, _ in chosen)
-                slots = {slot.id: slot for slot in self._store.found(list(shown))}
+                slots = {slot.id: slot for slot in self._store.fetch_existing(list(shown))}
                 candidates = [
                     Candidate(text=slots[value_slots[entity]].value, score=weight)
                     for entity, weight in chosen
@@ -115,8 +115,10 @@ class FactAnswers:
 
     def _batch(self, question: str) -> FactBatch | None:
         """The question as seen from each name in it; None if it names nothing that is stored."""
-        linked = link(question, self._store.linked)
-        entities = self._store.linked({name for item in linked.mentions for name in item.names})
+        linked = link(question, self._store.fact_subjects)
+        entities = self._store.fact_subjects(
+            {name for item in linked.mentions for name in item.names}
+        )
         chains = self._model.chains(linked, entities)
         if not chains:
             return None

@@ -86,7 +86,7 @@ class StoreGraph:
     def facts(self, entities: Tensor, relations: Tensor) -> Facts:
         """As the protocol says."""
         pairs = zip(entities.tolist(), relations.tolist(), strict=True)
-        return Facts(*torch.from_numpy(self._store.followed(pairs, self._scope)).unbind(1))
+        return Facts(*torch.from_numpy(self._store.follow(pairs, self._scope)).unbind(1))
 
 
 class ArrayGraph:

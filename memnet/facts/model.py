@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from torch import Tensor, nn
 
-from memnet.checkpoints.files import MODEL, save_checkpoint
-from memnet.checkpoints.modules import arrays_of, load_module, undescribed
+from memnet.checkpoints import MODEL, save_checkpoint
+from memnet.checkpoints.torch_modules import arrays_of, invalid_description, load_module
 from memnet.config import Settings
 from memnet.encoders import MENTION, TokenStates
 from memnet.facts.graph import FactGraph
@@ -279,7 +279,7 @@ def fact_model_of(
     try:
         checked = _Description.model_validate(description)
     except ValidationError as error:
-        raise undescribed(folder, error) from error
+        raise invalid_description(folder, error) from error
 
     def make() -> FactModel:
         return FactModel(

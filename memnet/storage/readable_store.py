@@ -83,7 +83,7 @@ class ReadableStore(IndexedStore):
         """The slots with these ids, in their order, valid or not; others are left out."""
         return self._records.slots([int(slot) for slot in ids])
 
-    def found(self, ids: Sequence[int]) -> list[Slot]:
+    def fetch_existing(self, ids: Sequence[int]) -> list[Slot]:
         """The slots with these ids, in their order, which a search of the same commit found.
 
         Raises:
@@ -94,11 +94,11 @@ class ReadableStore(IndexedStore):
             raise lacking("a slot that its indexes refer to")
         return slots
 
-    def found_keys(self, ids: Sequence[int]) -> Keys:
+    def existing_keys(self, ids: Sequence[int]) -> Keys:
         """Key vectors of the slots with these ids, which a search of the same commit found.
 
         Raises:
-            StoreError: as ``found``.
+            StoreError: as ``fetch_existing``.
         """
         keys = self.keys(ids)
         if len(keys.ids) != len(ids):
@@ -138,7 +138,7 @@ class ReadableStore(IndexedStore):
         """What each slot is about, and what it mentions; slots without any symbol are left out."""
         return self._records.symbols(int(slot) for slot in ids)
 
-    def linked(self, names: Iterable[str]) -> dict[str, int]:
+    def fact_subjects(self, names: Iterable[str]) -> dict[str, int]:
         """Those of the named symbols that some fact is about, with their ids."""
         return self._records.linked(names)
 
@@ -155,7 +155,7 @@ class ReadableStore(IndexedStore):
         """
         return self._records.outgoing(symbols, scope)
 
-    def followed(
+    def follow(
         self, pairs: Iterable[tuple[int, int]], scope: Scope = EVERYWHERE
     ) -> NDArray[np.int64]:
         """Where facts lead.
@@ -186,7 +186,7 @@ class ReadableStore(IndexedStore):
         digests, vectors = self._records.vectors(relations, self.dimension)
         return [digest.hex() for digest in digests], vectors
 
-    def told(self, symbol: str, namespace: str | None = None) -> list[Slot]:
+    def statements(self, symbol: str, namespace: str | None = None) -> list[Slot]:
         """Told statements about a symbol, those that ended as well, as they were told."""
         return self._records.told(symbol, namespace)
 

@@ -155,6 +155,7 @@ def _evidence(story: Sequence[_Sentence], answer: StoryAnswer, top_k: int) -> tu
             text=story[index].text,
             score=float(best[index]),
             hop=int(weighted[:, index].argmax()) + 1,
+            metadata=dict(story[index].slot.metadata),
         )
         for index in np.argsort(-best, kind="stable")[:top_k].tolist()
     )

@@ -10,8 +10,8 @@ from pydantic import BaseModel, Field, ValidationError
 from torch import Tensor, nn
 
 from memnet.attention import FixedAttention, attend, scaled_dot_product_score
-from memnet.checkpoints.files import MODEL, load_checkpoint, save_checkpoint
-from memnet.checkpoints.modules import arrays_of, load_module, undescribed
+from memnet.checkpoints import MODEL, load_checkpoint, save_checkpoint
+from memnet.checkpoints.torch_modules import arrays_of, invalid_description, load_module
 from memnet.config import Settings
 from memnet.errors import ModelError
 from memnet.stories.hops import StoryHops, StoryState, StoryTrace, causal_mask
@@ -289,7 +289,7 @@ def story_model_of(
     try:
         checked = _Description.model_validate(description)
     except ValidationError as error:
-        raise undescribed(folder, error) from error
+        raise invalid_description(folder, error) from error
 
     def make() -> StoryModel:
         return StoryModel(Vocabulary(checked.vocabulary), checked.config)

@@ -1,10 +1,7 @@
 """Sources as they are listed and read back."""
 
-import json
-from typing import Any
-
 from memnet.storage.tables.connection import Connection
-from memnet.storage.tables.row_values import damaged, stored_rows
+from memnet.storage.tables.row_values import damaged, stored_metadata, stored_rows
 from memnet.types import Source, SourceKind
 
 _KINDS: dict[str, SourceKind] = {"document": "document", "facts": "facts", "told": "statement"}
@@ -51,18 +48,14 @@ class SourceReads(Connection):
 def _source(
     name: str, namespace: str, kind: str, title: str, origin: str, metadata: str, slots: int
 ) -> Source:
-    try:
-        fields: Any = json.loads(metadata)
-        if kind not in _KINDS or not isinstance(fields, dict):
-            raise ValueError
-    except (ValueError, RecursionError) as error:
-        raise damaged(f"a source {name!r}") from error
+    if kind not in _KINDS:
+        raise damaged(f"a source of kind {kind!r}")
     return Source(
         id=name,
         kind=_KINDS[kind],
         title=title,
         namespace=namespace,
         slots=slots,
-        metadata=fields,
+        metadata=stored_metadata(metadata),
         origin=origin or None,
     )
