@@ -3,7 +3,6 @@
 import hashlib
 import math
 import random
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,37 +10,36 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from memnet.encoders import Encoder, TokenStates, encode_tokens
+from memnet.encoders import Encoder
 from memnet.errors import InputError
 from memnet.evaluation.questions import Question
-from memnet.facts.graph import ArrayGraph
+from memnet.facts.hops import FactModelConfig
 from memnet.facts.linking import LinkedQuestion, link
 from memnet.facts.model import (
     AnswerRule,
-    Chain,
     FactModel,
-    FactModelConfig,
     FactScores,
     fact_batch,
     grouped_softmax,
     save_fact_model,
 )
+from memnet.facts.training_data import (
+    ArrayGraph,
+    FactExample,
+    common_names,
+    encode_texts,
+    fact_example,
+)
 from memnet.storage import MemoryStore
-from memnet.text.names import symbol
 from memnet.training.loop import EpochReport, Training, TrainingConfig
 from memnet.training.progress import OnProgress, counted, no_progress
 from memnet.training.torch_state import seeded, using_threads
 
 _BATCH_SIZE = 64
-_ENCODE_BATCH = 4096
-"""Texts that are encoded between two reports of progress."""
 _BUDGET = 4000
 """Facts that a hop follows in one chain while training; an untrained controller follows all."""
 _MIN_WEIGHT = 1e-3
 """Weight in the loss of an answer that no hop reaches: it keeps logarithms finite."""
-_COMMON_SHARE = 0.002
-_COMMON_COUNT = 5
-"""A name is common when this share of the training questions and this many of them hold it."""
 _UNUSED_SHARE = 0.02
 """A common name whose importance in no dev question is as large is unused."""
 _FLOOR_QUANTILE = 0.01
@@ -53,13 +51,6 @@ _MIN_EPOCHS, _MAX_EPOCHS = 6, 40
 """There are as many epochs as make so many updates, within these bounds."""
 _WARM_UP = 100
 _THRESHOLDS = tuple(step / 20 for step in range(1, 20))
-
-
-class _Example(NamedTuple):
-    chains: list[Chain]
-    answers: list[int]
-    """Entities; right answers that are not in the facts are left out."""
-    question: Question
 
 
 class FactData(NamedTuple):
@@ -143,28 +134,29 @@ class FactTask:
     ) -> None:  # fmt: skip
         """Link and encode all questions once; the arguments are those of ``train_facts``."""
         self._seed = seed
-        self._store = store
         self._graph, relations = ArrayGraph.of_store(store)
         linked = [
             link(question.question, store.fact_subjects)
             for question in counted(data.train, "linking questions", on_progress)
         ]
+        dev_linked = [link(question.question, store.fact_subjects) for question in data.dev]
         with seeded(seed):
             self.model = FactModel(
-                FactModelConfig(), encoder.dimension, relations, _common_names(linked)
+                FactModelConfig(), encoder.dimension, relations, common_names(linked)
             )
-        train = [self._example(*pair) for pair in zip(data.train, linked, strict=True)]
-        self._dev = [
-            self._example(question, link(question.question, store.fact_subjects))
-            for question in data.dev
-        ]
+
+        def example(question: Question, linked: LinkedQuestion) -> FactExample:
+            return fact_example(question, linked, store, self._graph, self.model)
+
+        train = list(map(example, data.train, linked))
+        self._dev = list(map(example, data.dev, dev_linked))
         self._train = [example for example in train if example.chains and example.answers]
         if not self._train:
             raise InputError(
                 f"none of the {len(train)} training questions names something in the facts of "
                 "the store and has an answer there; ingest the facts first"
             )
-        self._encoded = _encoded(encoder, [*self._train, *self._dev], on_progress)
+        self._encoded = encode_texts(encoder, [*self._train, *self._dev], on_progress)
         self.rule = AnswerRule(0.5, 0.0)
         no_name = sum(not example.chains for example in train)
         self.latest = FactReport(len(train), no_name, len(train) - no_name - len(self._train))
@@ -177,13 +169,13 @@ class FactTask:
         batches = math.ceil(len(self._train) / _BATCH_SIZE)
         return min(_MAX_EPOCHS, max(_MIN_EPOCHS, round(_UPDATES / batches)))
 
-    def batches(self, epoch: int) -> Iterator[list[_Example]]:
+    def batches(self, epoch: int) -> Iterator[list[FactExample]]:
         """All questions in a random order."""
         order = list(self._train)
         random.Random(f"{self._seed}/{epoch}").shuffle(order)
         return (order[start : start + _BATCH_SIZE] for start in range(0, len(order), _BATCH_SIZE))
 
-    def loss(self, examples: list[_Example], _: float) -> Tensor:
+    def loss(self, examples: list[FactExample], _: float) -> Tensor:
         """Cross-entropy of what the hops reach and an equal share for each right answer."""
         batch = fact_batch([example.chains for example in examples], self._encoded)
         scores, _ = self.model(batch, self._graph, _BUDGET)
@@ -243,37 +235,6 @@ class FactTask:
         """Resume with such scores."""
         # An unfinished run of an earlier version saved none.
         self.best = self.best._replace(**state.get("best", {}))
-
-    def _example(self, question: Question, linked: LinkedQuestion) -> _Example:
-        names = {name for mention in linked.mentions for name in mention.names}
-        answers = self._store.fact_subjects({symbol(answer) for answer in question.answers})
-        symbols = self._store.fact_subjects(names)
-        entities = dict(zip(symbols, self._graph.entities(symbols.values()), strict=True))
-        chains = self.model.chains(linked, entities)
-        return _Example(chains, sorted(self._graph.entities(answers.values())), question)
-
-
-def _common_names(linked: Sequence[LinkedQuestion]) -> frozenset[str]:
-    counts = Counter(
-        name for question in linked for mention in question.mentions for name in mention.names
-    )
-    minimum = max(_COMMON_COUNT, _COMMON_SHARE * len(linked))
-    return frozenset(name for name, count in counts.items() if count >= minimum)
-
-
-def _encoded(
-    encoder: Encoder, examples: Sequence[_Example], on_progress: OnProgress
-) -> dict[str, TokenStates]:
-    """The tokens of each text of a chain, in float16 as all are kept in memory."""
-    texts = list(dict.fromkeys(chain.text for example in examples for chain in example.chains))
-    batches = [
-        texts[start : start + _ENCODE_BATCH] for start in range(0, len(texts), _ENCODE_BATCH)
-    ]
-    return {
-        text: TokenStates(state.states.astype("float16"), state.mentions)
-        for batch in counted(batches, "encoding questions", on_progress)
-        for text, state in zip(batch, encode_tokens(encoder, batch), strict=True)
-    }
 
 
 def _cross_entropy(scores: FactScores, answers: Sequence[Sequence[int]]) -> Tensor:
