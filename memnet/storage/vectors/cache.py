@@ -101,7 +101,6 @@ class IndexCache:
         self._try_writing = try_writing
         self._on_saved = on_saved
         self._guard = threading.RLock()
-        self._saving = threading.Lock()
         self._index: VectorIndex | None = None
         self._revision: Revision | None = None
         """The commit of the index; None while it holds nothing of the rows yet."""
@@ -169,7 +168,7 @@ class IndexCache:
     def rebuild(self) -> None:
         """Make the index and its file from the rows; the caller is the store's one writer."""
         self._discard()
-        self._write_current()
+        self._write_current(lock_seconds=-1)
 
     def save_if_stale(self) -> None:
         """Save the index if its file lacks much, or is of another kind than the settings name.
@@ -182,10 +181,11 @@ class IndexCache:
                 return
             if len(self._current()) > self._config.index.max_flat:
                 self._write_in_background()
-            else:
-                self._write_current()
-        except (StoreError, MemoryError) as error:
+                return
+        except StoreError as error:
             _log.warning(_NOT_SAVED, error)
+            return
+        self._write_or_warn()
 
     def _current(self) -> VectorIndex:
         """The index of the commit that the calling thread reads."""
@@ -277,7 +277,7 @@ class IndexCache:
     def _offer(self, index: VectorIndex, revision: Revision) -> None:
         """Save what a reader made, unless someone writes, or did since it loaded the file."""
         # A damaged file shows again in the search that follows, which makes the index anew.
-        with suppress(StoreError, DamagedIndexError), self._try_writing() as writing:
+        with suppress(StoreError, DamagedIndexError, Timeout), self._try_writing() as writing:
             if not writing:
                 return
             if len(index) > self._config.index.max_flat:
@@ -289,57 +289,58 @@ class IndexCache:
         """Write the file in a thread of its own, unless one is at it already."""
         with self._guard:
             if self._writer is None or not self._writer.is_alive():
-                self._writer = threading.Thread(target=self._write_alone)
+                self._writer = threading.Thread(target=self._write_or_warn)
                 self._writer.start()
 
-    def _write_alone(self) -> None:
-        """Write the file, unless another process is at it; runs in a thread of its own."""
+    def _write_or_warn(self) -> None:
+        """Write the file, unless another thread or process is at it."""
         try:
-            with FileLock(self._folder / INDEX_LOCK, mode=0o600).acquire(timeout=0):
-                self._write_current()
+            self._write_current()
         except Timeout:
             pass
         except (StoreError, MemoryError) as error:
             _log.warning(_NOT_SAVED, error)
 
-    def _write_current(self) -> None:
-        """Write the file, and drop the record of changes that only older files needed."""
+    def _write_current(self, lock_seconds: float = 0) -> None:
+        """Write the file, and drop the record of changes that only older files needed.
+
+        Raises:
+            Timeout: another thread or process is at it for longer than ``lock_seconds``; -1 waits.
+            StoreError: the file can't be written.
+        """
+        rows = self._rows()
         try:
-            revision = self._write_snapshot()
+            with rows.snapshot():
+                index, revision = self._current(), rows.revision()
+            self._write(index, revision, lock_seconds)
         except DamagedIndexError:
             self._discard()
-            revision = self._write_snapshot()
-        rows = self._rows()
+            with rows.snapshot():
+                index, revision = self._current(), rows.revision()
+            self._write(index, revision, lock_seconds)
         with rows.transaction(advance=False):
             rows.forget_revisions(revision)
 
-    def _write_snapshot(self) -> Revision:
-        """Write the index as it is now; returns its commit; errors as ``_write``."""
-        rows = self._rows()
-        with rows.snapshot():
-            index, revision = self._current(), rows.revision()
-        self._write(index, revision)
-        return revision
-
-    def _write(self, index: VectorIndex, revision: Revision) -> None:
+    def _write(self, index: VectorIndex, revision: Revision, lock_seconds: float = 0) -> None:
         """Write the index of a commit, and go on from the file.
 
         Raises:
             DamagedIndexError: the file that the index came from is not what was written.
-            StoreError: the file can't be written.
+            StoreError, Timeout: as ``_write_current``.
         """
         try:
-            with self._saving:
+            with FileLock(self._folder / INDEX_LOCK, mode=0o600).acquire(timeout=lock_seconds):
                 index.save(self._path, revision.commit_id, self._fingerprint)
+                saved = self._load()
             self._on_saved()
+        except Timeout:
+            raise
         except OSError as error:
             raise StoreError(
                 f"the vector index could not be saved ({error}); the rows are safe: "
                 "check free space and permissions"
             ) from error
-        saved = self._load()
-        if saved is None or saved.file is None or saved.file.header.commit_id != revision.commit_id:
-            return  # another process has replaced the file
-        with self._guard:
-            # Commits that came meanwhile are read from the rows again.
-            self._index, self._revision = saved, revision
+        if saved is not None:
+            with self._guard:
+                # Commits that came meanwhile are read from the rows again.
+                self._index, self._revision = saved, revision

@@ -54,11 +54,6 @@ class Segment:
     def __len__(self) -> int:
         return self._count
 
-    @property
-    def tombstones(self) -> int:
-        """How many vectors are deleted."""
-        return len(self.ids) - self._count
-
     def remove(self, ids: NDArray[np.int64]) -> "Segment":
         """The segment with tombstones for these ids, as far as it has them."""
         rows, found = self.find(ids)
@@ -79,7 +74,7 @@ class Segment:
         self, query: NDArray[np.float32], limit: int, within: NDArray[np.int64] | None
     ) -> Nearest:
         """Ids [K] int64 and scores [K] float32 of the nearest; arguments as ``VectorIndex``."""
-        allowed = self.live if self.tombstones else None
+        allowed = None if self._count == len(self.ids) else self.live
         if within is not None:
             rows, found = self.find(within)
             allowed = np.zeros(len(self.ids), np.bool_)
@@ -98,10 +93,6 @@ class IndexInfo(NamedTuple):
     """Recall@10, measured when the file was built; 1 for a flat index."""
     rerank: int
     """Least number of candidates that are reranked; 0 for a flat index."""
-    fresh: int
-    """Vectors that are not in the file."""
-    tombstones: int
-    """Vectors of the file that are deleted."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,9 +165,7 @@ class VectorIndex:
                 f"product quantisation, {rerank} or more candidates reranked exactly "
                 f"(recall@10 {recall:.3f} when built)"
             )
-        description += f", {len(self)} vectors"
-        fresh = sum(map(len, self.fresh))
-        return IndexInfo(kind, description, recall, rerank, fresh, self.saved.tombstones)
+        return IndexInfo(kind, f"{description}, {len(self)} vectors", recall, rerank)
 
     def ids(self) -> NDArray[np.int64]:
         """The ids in the index, in no particular order: [N] int64."""
