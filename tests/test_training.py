@@ -14,10 +14,9 @@ import torch
 from memnet.errors import InputError, ModelError
 from memnet.ingest.babi import parse_stories
 from memnet.stories.evaluation import evaluate_stories, read_story_questions
-from memnet.stories.model import StoryModelConfig, load_story_model
+from memnet.stories.model import StoryIds, StoryModelConfig, load_story_model
 from memnet.stories.training import support_loss, train_stories
 from memnet.stories.training_data import StoryExample, read_story_data
-from memnet.stories.vocabulary import StoryIds
 from memnet.training.loop import EpochReport, TrainingConfig
 
 CONFIG = StoryModelConfig(width=24, heads=2, inner=32, hops=2, blocks=2, queries=4)
