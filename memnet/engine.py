@@ -19,7 +19,6 @@ from memnet.files import Problem
 from memnet.ingest.inputs import Input
 from memnet.ingest.limits import check_text, check_type
 from memnet.ingest.pipeline import Ingest, Progress
-from memnet.learning import Learning
 from memnet.reader.loading import SPANS, LazyReader
 from memnet.registry import TEXT, Answerer, load_answerer, load_encoder
 from memnet.statements.parsing import subject_symbol
@@ -39,7 +38,7 @@ from memnet.types import (
 _log = logging.getLogger("memnet")
 
 
-class Engine(Learning):
+class Engine:
     """A memory: a store with the encoder, the answerer and the reader that answer from it.
 
     May be shared between threads. Use it as a context manager, or call ``close``.

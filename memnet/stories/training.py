@@ -24,9 +24,8 @@ from memnet.stories.model import (
 from memnet.stories.renaming import BABI_NAMES, Renaming, read_names
 from memnet.stories.sampling import TaskSampler
 from memnet.stories.vocabulary import PADDING, UNKNOWN, Vocabulary
-from memnet.training.loop import EpochReport, Training, TrainingConfig
+from memnet.training.loop import EpochReport, Training, TrainingConfig, seeded, using_threads
 from memnet.training.progress import OnProgress, no_progress
-from memnet.training.torch_state import seeded, using_threads
 
 _BATCH_ROWS = 256
 """Sentences and questions of a batch, padding included. It is the number of updates that counts:
