@@ -406,6 +406,14 @@ def test_templated_questions_follow_what_is_said() -> None:
     assert all(kinds.values()), kinds
 
 
+def test_a_place_of_birth_may_follow_a_date() -> None:
+    text = "Ada Orre was born on 2 May 1901 in Kestle and died on 3 June, 1950 in Marrack."
+    with _memory({"Ada Orre": text}) as store:
+        examples = templated_examples(store, 6, seed=0)
+    answers = {example.answers[0] for example in examples}
+    assert {"Kestle", "Marrack"} <= answers
+
+
 @contextmanager
 def _memory(texts: dict[str, str]) -> Iterator[MemoryStore]:
     """A store of one passage for each title."""
