@@ -98,7 +98,7 @@ class ExactStore:
             if not any(owner.name == source.name for owner, _, _ in self._slots.values()):
                 del self._sources[source.namespace, source.name]
 
-    def told(self, symbol: str, namespace: str | None = None) -> list[Slot]:
+    def statements(self, symbol: str, namespace: str | None = None) -> list[Slot]:
         found = [
             slot_id
             for slot_id, (source, slot, _) in self._slots.items()
@@ -113,13 +113,13 @@ class ExactStore:
         ends = [until for slot_id, until in self._until.items() if slot_id in self._slots]
         return max([0.0, *told, *ends])
 
-    def use(self, weights: Mapping[int, float], at: float, half_life: float) -> None:
+    def add_usage(self, weights: Mapping[int, float], at: float, half_life: float) -> None:
         for slot_id, weight in weights.items():
             if slot_id in self._usage and slot_id in self._slots:
                 usage = self._decayed(slot_id, at, half_life)
                 self._usage[slot_id] = usage + weight, at
 
-    def surplus(
+    def evictable(
         self, capacity: int, at: float, half_life: float, keep: Collection[int] = ()
     ) -> list[int]:
         told = sorted(slot_id for slot_id in self._usage if slot_id in self._slots)

@@ -20,7 +20,7 @@ from memnet.documents.answers import Judged
 from memnet.documents.training.calibration import fit_calibration
 from memnet.evaluation.questions import Question
 from memnet.reader.confidence import Signals
-from memnet.stories.checkpoint import load_story_model
+from memnet.stories.model import load_story_model
 from memnet.training import (
     EpochReport,
     FactReport,

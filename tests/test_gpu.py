@@ -16,8 +16,8 @@ from memnet.reader.network import new_span_network
 from memnet.reader.spans import Passage
 from memnet.reader.training.examples import ReaderExample
 from memnet.registry import model_folder
-from memnet.stories.checkpoint import load_story_model
 from memnet.stories.evaluation import evaluate_stories, read_story_questions
+from memnet.stories.model import load_story_model
 from memnet.training import train_reader
 from tests.conftest import EXAMPLES
 from tests.test_vector_index import vectors

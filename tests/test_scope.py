@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from memnet.errors import InputError
 from memnet.storage import MemoryStore, Scope
-from memnet.text.terms import query_terms
+from memnet.text.english import query_terms
 from tests.exact_store import covers
 from tests.toy import DIMENSION, ToyEncoder, fact, passage, source
 
@@ -92,10 +92,10 @@ def test_every_search_keeps_to_the_scope(tmp_path: Path) -> None:
     assert store.search_symbolic(["light"], 9, scope) == {"light": [3, 4]}
     assert store.search_mentions(["orre"], 9, scope) == {"orre": [3]}
     assert [slot.id for slot in store.last_passages(9, scope)] == [3]
-    symbols = store.linked(["light"]).values()
+    symbols = store.fact_subjects(["light"]).values()
     groups = store.outgoing(symbols, scope)
     assert groups[:, 2].tolist() == [1]
-    assert store.followed(groups[:, :2].tolist(), scope)[:, 2].tolist() == [4]
+    assert store.follow(groups[:, :2].tolist(), scope)[:, 2].tolist() == [4]
     nowhere = Scope("other", {"author.name": "Bo"})
     assert not store.search_dense(encode(["light"])[0], 9, nowhere).mask.any()
     store.close()

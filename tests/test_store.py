@@ -18,7 +18,7 @@ from memnet.storage import EVERYWHERE, MemoryStore, NewSlot, NewSource, Scope
 from memnet.storage.tables import connection
 from memnet.storage.tables.records import Records
 from memnet.storage.tables.schema import MIGRATIONS, SCHEMA_VERSION
-from memnet.text.terms import query_terms
+from memnet.text.english import query_terms
 from tests.exact_store import ExactStore
 from tests.toy import DIMENSION, ToyEncoder, fact, passage, source, told
 
@@ -108,7 +108,7 @@ class AgainstTheTwin(RuleBasedStateMachine):
     )
     def tell(self, text: str, about: str, seconds: int, namespace: str) -> None:
         self.now += seconds
-        name = self.store.new_told_name()
+        name = self.store.new_statement_source()
         assert name not in self.told
         self.told.append(name)
         slots = [told(text, about, self.now), told(f"{text} again", about, self.now)]
@@ -127,10 +127,10 @@ class AgainstTheTwin(RuleBasedStateMachine):
         self.now += seconds
         stores: list[MemoryStore | ExactStore] = [self.store, self.twin]
         for store in stores:
-            told = sorted(slot.id for name in _NAMES for slot in store.told(name))
+            told = sorted(slot.id for name in _NAMES for slot in store.statements(name))
             chosen = told[place : place + 1]
             if action == "use":
-                store.use(dict.fromkeys(chosen, weight), self.now, _HALF_LIFE)
+                store.add_usage(dict.fromkeys(chosen, weight), self.now, _HALF_LIFE)
             elif action == "end":
                 store.end(chosen, self.now)
             else:
@@ -141,9 +141,9 @@ class AgainstTheTwin(RuleBasedStateMachine):
     def evict(self, capacity: int) -> None:
         stores: list[MemoryStore | ExactStore] = [self.store, self.twin]
         own, exact = (
-            store.fetch(store.surplus(capacity, self.now, _HALF_LIFE, newest[-1:]))
+            store.fetch(store.evictable(capacity, self.now, _HALF_LIFE, newest[-1:]))
             for store in stores
-            for newest in [sorted(slot.id for name in _NAMES for slot in store.told(name))]
+            for newest in [sorted(slot.id for name in _NAMES for slot in store.statements(name))]
         )
         assert list(map(_content, own)) == list(map(_content, exact))
         self.store.erase([slot.id for slot in own])
@@ -151,7 +151,7 @@ class AgainstTheTwin(RuleBasedStateMachine):
 
     @rule(name=st.sampled_from(_NAMES), namespace=st.sampled_from([None, "", "other"]))
     def look_back(self, name: str, namespace: str | None) -> None:
-        own, exact = (store.told(name, namespace) for store in (self.store, self.twin))
+        own, exact = (store.statements(name, namespace) for store in (self.store, self.twin))
         assert list(map(_content, own)) == list(map(_content, exact))
         ended = [slot.id for slot in own if slot.valid_until is not None]
         assert not set(ended) & set(self.store.search_symbolic([name], 100).get(name, []))
@@ -198,14 +198,14 @@ class AgainstTheTwin(RuleBasedStateMachine):
     )
     def follow_facts(self, names: list[str], scope: Scope) -> None:
         exact = self.twin.links(names, scope)
-        linked = self.store.linked(names)
+        linked = self.store.fact_subjects(names)
         assert linked.keys() == {link[0] for link in self.twin.links(names, EVERYWHERE)}
         assert self.store.symbol_names(linked.values()) == {
             symbol: name for name, symbol in linked.items()
         }
         groups = self.store.outgoing(linked.values(), scope)
         pairs = [(subject, relation) for subject, relation, _ in groups.tolist()]
-        followed = self.store.followed(pairs, scope)
+        followed = self.store.follow(pairs, scope)
         assert np.bincount(followed[:, 0], minlength=len(pairs)).tolist() == groups[:, 2].tolist()
         objects = self.store.symbol_names(set(followed[:, 1].tolist()))
         subjects = {symbol: name for name, symbol in linked.items()}
@@ -470,7 +470,7 @@ def test_a_store_of_an_older_schema_is_brought_up_to_date(tmp_path: Path) -> Non
     store.end([1, added], 6.0)
     assert store.search_symbolic(["light"], 5) == {"light": [1]}
     assert store.verify() == []
-    assert store.counts() == (2, 1, 0, 1, 3, 1)
+    assert store.counts() == (2, 1, 0, 1, 3, 1, 2)
     assert store.delete(["a"]) == 1
     assert store.verify() == []
     store.close()
@@ -557,7 +557,7 @@ def test_usage_leaves_the_index_alone(store: MemoryStore) -> None:
     new = NewSource("told/1", b"", [told("moved", "ann", 5.0)], kind="told")
     (added,) = store.append(new, encode)
     before = store.counts().generation
-    store.use({added: 0.5, 99: 1.0}, 6.0, 10.0)
+    store.add_usage({added: 0.5, 99: 1.0}, 6.0, 10.0)
     assert store.counts().generation == before
     assert store.verify() == []
 

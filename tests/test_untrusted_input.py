@@ -22,7 +22,7 @@ from memnet.errors import InputError, ModelError, one_line
 from memnet.facts.linking import link
 from memnet.files import Problem
 from memnet.registry import load_model, model_folder
-from memnet.text.terms import query_terms
+from memnet.text.english import query_terms
 from tests.toy import ToyEncoder
 
 _ANY_TEXT = st.text(st.characters(), max_size=200)

@@ -14,7 +14,7 @@ from memnet.config import StoreConfig
 from memnet.errors import StoreError
 from memnet.storage import EVERYWHERE, MemoryStore, NewSource
 from memnet.storage.lexical.words import WordRows, Words
-from memnet.text.terms import query_terms
+from memnet.text.english import query_terms
 from tests.toy import DIMENSION, ToyEncoder, passage, source, told
 
 encode = ToyEncoder().encode
@@ -205,12 +205,8 @@ def test_keys_come_from_the_index_and_else_from_the_rows(store: MemoryStore) -> 
         assert keys.relations == exact.relations
         if not warm:
             store.search_dense(encode(["light"])[0], 3)
-            assert store._index.vectors(np.array(ids))[1].tolist() == [
-                True,
-                False,
-                False,
-                *[True] * 3,
-            ]
+            indexed = store._index.vectors(np.array(ids))[1].tolist()
+            assert indexed == [True, False, False, *[True] * 3]
     with suppress(_UndoneError), store.changing():
         store.delete(["b"])
         assert store.keys([42]).ids.tolist() == []

@@ -105,8 +105,8 @@ def _ask_stories(
     from memnet.device import find_device
     from memnet.errors import ModelError
     from memnet.registry import TEXT, model_folder
-    from memnet.stories.checkpoint import load_story_model
     from memnet.stories.evaluation import evaluate_stories
+    from memnet.stories.model import load_story_model
 
     if model == TEXT:
         raise ModelError(

@@ -11,7 +11,7 @@ def hop_records(trace: HopTrace, store: MemoryStore, most: int) -> tuple[Hop, ..
     """The ``most`` most attended slots of each hop, with the parts of their scores."""
     shown = {slot for step in trace.steps for slot in step.ids[:most]}
     senders = {slot for step in trace.steps for slot in step.senders[:most] if slot is not None}
-    slots = {slot.id: slot for slot in store.found(list(shown | senders))}
+    slots = {slot.id: slot for slot in store.fetch_existing(list(shown | senders))}
     return tuple(
         Hop(hop=number, weights=_weights(step, slots, most))
         for number, step in enumerate(trace.steps, start=1)

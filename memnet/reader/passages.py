@@ -57,6 +57,7 @@ def evidence_of(slot: Slot, score: float, hop: int) -> Evidence:
         text=slot.text,
         score=score,
         hop=hop,
+        metadata=dict(slot.metadata),
     )
 
 

@@ -1,6 +1,7 @@
 """Storage: slots on disk, searched by vector, by words and by symbol. No torch in here."""
 
 from memnet.storage.bundle.restore import import_bundle, stored_fingerprint
+from memnet.storage.opened_store import DATABASE
 from memnet.storage.scope import EVERYWHERE, Scope
 from memnet.storage.slots import (
     Hits,
@@ -16,6 +17,7 @@ from memnet.storage.slots import (
 from memnet.storage.store import Encode, MemoryStore
 
 __all__ = [
+    "DATABASE",
     "EVERYWHERE",
     "Encode",
     "Hits",

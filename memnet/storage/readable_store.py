@@ -2,7 +2,7 @@
 
 import os
 import stat
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +20,10 @@ from memnet.storage.slots import (
     Symbols,
 )
 from memnet.storage.tables.row_values import lacking
+from memnet.types import Source
+
+_PAGE = 1000
+"""Sources that are read together."""
 
 
 class ReadableStore(IndexedStore):
@@ -79,7 +83,7 @@ class ReadableStore(IndexedStore):
         """The slots with these ids, in their order, valid or not; others are left out."""
         return self._records.slots([int(slot) for slot in ids])
 
-    def found(self, ids: Sequence[int]) -> list[Slot]:
+    def fetch_existing(self, ids: Sequence[int]) -> list[Slot]:
         """The slots with these ids, in their order, which a search of the same commit found.
 
         Raises:
@@ -90,11 +94,11 @@ class ReadableStore(IndexedStore):
             raise lacking("a slot that its indexes refer to")
         return slots
 
-    def found_keys(self, ids: Sequence[int]) -> Keys:
+    def existing_keys(self, ids: Sequence[int]) -> Keys:
         """Key vectors of the slots with these ids, which a search of the same commit found.
 
         Raises:
-            StoreError: as ``found``.
+            StoreError: as ``fetch_existing``.
         """
         keys = self.keys(ids)
         if len(keys.ids) != len(ids):
@@ -134,7 +138,7 @@ class ReadableStore(IndexedStore):
         """What each slot is about, and what it mentions; slots without any symbol are left out."""
         return self._records.symbols(int(slot) for slot in ids)
 
-    def linked(self, names: Iterable[str]) -> dict[str, int]:
+    def fact_subjects(self, names: Iterable[str]) -> dict[str, int]:
         """Those of the named symbols that some fact is about, with their ids."""
         return self._records.linked(names)
 
@@ -151,7 +155,7 @@ class ReadableStore(IndexedStore):
         """
         return self._records.outgoing(symbols, scope)
 
-    def followed(
+    def follow(
         self, pairs: Iterable[tuple[int, int]], scope: Scope = EVERYWHERE
     ) -> NDArray[np.int64]:
         """Where facts lead.
@@ -182,7 +186,7 @@ class ReadableStore(IndexedStore):
         digests, vectors = self._records.vectors(relations, self.dimension)
         return [digest.hex() for digest in digests], vectors
 
-    def told(self, symbol: str, namespace: str | None = None) -> list[Slot]:
+    def statements(self, symbol: str, namespace: str | None = None) -> list[Slot]:
         """Told statements about a symbol, those that ended as well, as they were told."""
         return self._records.told(symbol, namespace)
 
@@ -201,6 +205,26 @@ class ReadableStore(IndexedStore):
     def namespaces(self, names: Iterable[str]) -> dict[str, list[str]]:
         """For those of the names that are sources, the namespaces in which they are, in order."""
         return self._records.namespaces(names)
+
+    def sources(self, namespace: str | None = None) -> Iterator[Source]:
+        """All sources in the order in which they first came; None for those of all namespaces.
+
+        They are read page by page: those that come or go meanwhile may be among them or not.
+        """
+        after = 0
+        while page := self._records.sources(after, _PAGE, namespace):
+            yield from (source for _, source in page)
+            after = page[-1][0]
+
+    def source(self, name: str, namespace: str = "") -> tuple[Source, str] | None:
+        """A source with its text, as far as its slots hold it; None if it is not stored.
+
+        Where the slots leave a gap, as at the headings of Markdown, the text has as many line
+        breaks, so that ``text[slot.start:slot.end] == slot.text``.
+        """
+        with self.reading():
+            found = self._records.sources(0, 1, namespace, name)
+            return (found[0][1], self._records.source_text(found[0][0])) if found else None
 
     def counts(self) -> StoreCounts:
         """How much is stored."""

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     )
     from memnet.reader.training.train import train_reader
     from memnet.storage import MemoryStore
-    from memnet.stories.training import read_story_data, train_stories
+    from memnet.stories.training import train_stories
+    from memnet.stories.training_data import read_story_data
     from memnet.training.loop import EpochReport
     from memnet.training.progress import TrainingProgress
 
@@ -36,7 +37,7 @@ _HOMES = {
     "TrainingProgress": "memnet.training.progress",
     "calibrate": "memnet.documents.training.calibration",
     "read_reader_examples": "memnet.reader.training.examples",
-    "read_story_data": "memnet.stories.training",
+    "read_story_data": "memnet.stories.training_data",
     "reader_examples": "memnet.documents.training.generate",
     "retrieve_distractors": "memnet.reader.training.examples",
     "train_facts": "memnet.facts.training",

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from pydantic import BaseModel, ConfigDict, Field
 
 from memnet.evaluation import Askable
-from memnet.evaluation.questions import read_json_lines
+from memnet.files import read_json_lines
 from memnet.reader.spans import NO, NO_ANSWER, SPAN, YES, Pack, Packer, Passage
 from memnet.text.names import normalise
 from memnet.types import Evidence

@@ -32,7 +32,8 @@ class SlotRows(Connection):
                 (SELECT count(*) FROM slot WHERE kind = 'fact'),
                 (SELECT count(*) FROM symbol WHERE id IN (SELECT symbol FROM slot_key)),
                 (SELECT value FROM property WHERE name = 'generation'),
-                (SELECT count(*) FROM slot WHERE valid_until IS NOT NULL)"""
+                (SELECT count(*) FROM slot WHERE valid_until IS NOT NULL),
+                (SELECT count(*) FROM source)"""
         )
         return StoreCounts(*(stored_integer(value) for value in row))
 
