@@ -9,8 +9,7 @@ from memnet.checkpoints.files import MODEL, SHIPPED, load_checkpoint
 from memnet.config import Config, HopConfig
 from memnet.device import find_device
 from memnet.documents.answers import TextAnswers
-from memnet.documents.checkpoint import KIND, text_model_of
-from memnet.documents.controller import TextController
+from memnet.documents.controller import KIND, TextController, text_model_of
 from memnet.encoders import Encoder
 from memnet.errors import ModelError
 from memnet.reader.loading import LazyReader

@@ -163,13 +163,13 @@ class Learning:
         """
         from memnet.documents.training.confidence import calibrate
 
-        judge, folder = getattr(self._model, "judged", None), self._reader.folder
-        if judge is None or folder is None:
+        predict, folder = getattr(self._model, "predict", None), self._reader.folder
+        if predict is None or folder is None:
             raise InputError(
                 "only answers that a reader of spans gives can be calibrated; open the memory "
                 "with the model 'text' and such a reader"
             )
-        calibration, report = calibrate(questions, judge, on_progress)
+        calibration, report = calibrate(questions, predict, on_progress)
         copy_reader(folder, Path(out))
         save_calibration(Path(out), calibration, report._asdict())
         return report

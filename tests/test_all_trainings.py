@@ -16,10 +16,10 @@ from memnet import Config, Document, Engine, Fact
 from memnet.cli.main import memnet as group
 from memnet.cli.train import progress as shown_progress
 from memnet.cli.train.progress import ProgressLines
-from memnet.documents.answers import Judged
 from memnet.documents.training.confidence import calibrate
 from memnet.evaluation.questions import Question
 from memnet.facts.training import FactReport
+from memnet.reader.answers import Prediction
 from memnet.reader.confidence import Signals
 from memnet.reader.training.examples import ReaderExample, ReaderPassage
 from memnet.reader.training.train import ReaderData, train_reader
@@ -89,10 +89,10 @@ def _story_files(folder: Path) -> Path:
 
 
 def _calibrate(on_progress: Callable[[TrainingProgress], None]) -> object:
-    def judge(asked: str) -> Judged:
+    def judge(asked: str) -> Prediction:
         share = random.Random(asked).random()
         signals = Signals(share, 0.0, share, 0.5, 1.0, False, 0)
-        return Judged((Candidate(text="a", score=1),), None, False, signals)
+        return Prediction((Candidate(text="a", score=1),), signals=signals)
 
     questions = [Question(question=f"{n}?", answers=("ab"[n % 2],)) for n in range(20)]
     return calibrate(questions, judge, on_progress)

@@ -1,8 +1,16 @@
-"""The one place where the network's threads are set."""
+"""Threads of networks: how many one uses, and those in the background."""
 
+import os
 import sys
 import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import lru_cache
 from types import ModuleType
+from typing import ParamSpec, TypeVar
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class OneThreadEach:
@@ -46,3 +54,14 @@ def _torch() -> ModuleType | None:
 
 one_thread_each = OneThreadEach()
 """Shared by all encoders of the process, as torch's setting is."""
+
+
+@lru_cache(maxsize=1)
+def _pool(_process: int) -> ThreadPoolExecutor:
+    """Threads of this process: a forked one has none of its parent's."""
+    return ThreadPoolExecutor(os.cpu_count())
+
+
+def in_background(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+    """Call a function that releases the GIL on another thread; it must not wait for another one."""
+    return _pool(os.getpid()).submit(function, *args, **kwargs)

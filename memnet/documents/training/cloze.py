@@ -4,7 +4,7 @@ import random
 import re
 from collections.abc import Iterator
 
-from memnet.documents.links import linked_slots
+from memnet.documents.links import find_links
 from memnet.documents.training.from_passages import made_from_passages
 from memnet.reader.training.changed_questions import NAME
 from memnet.reader.training.examples import ReaderExample, ReaderPassage
@@ -54,7 +54,7 @@ def _of_slot(store: MemoryStore, slot_id: int, chance: random.Random) -> Iterato
         for name in _names(slot.text[start:end]):
             if len(spans) > 2 and _holds(rest, name):
                 yield _example(slot.text[start:end], name, slot.title, rest, chance)
-    for link in linked_slots(store, [slot_id], None).links:
+    for link in find_links(store.symbols([slot_id]), store):
         [other] = store.fetch([link.slot])
         yield from _across(slot, other, link.name, chance)
 

@@ -6,10 +6,10 @@ from typing import NamedTuple
 import torch
 from torch import nn
 
-from memnet.documents.answers import Judged
 from memnet.errors import InputError
 from memnet.evaluation.metrics import area_under_roc, calibration_error, exact_match
 from memnet.evaluation.questions import Question
+from memnet.reader.answers import Prediction
 from memnet.reader.confidence import Calibration, Signals
 from memnet.training.progress import OnProgress, counted, no_progress
 
@@ -38,14 +38,14 @@ class _Case(NamedTuple):
 
 def calibrate(
     questions: Sequence[Question],
-    judge: Callable[[str], Judged],
+    predict: Callable[[str], Prediction],
     on_progress: OnProgress = no_progress,
 ) -> tuple[Calibration, ConfidenceReport]:
     """Fit a calibration to how a reader answers questions that it was not trained on.
 
     Args:
         questions: with their right answers; none where the memory does not hold one.
-        judge: answers a question, with the signals.
+        predict: answers a question, with its signals.
         on_progress: called after each question.
 
     Raises:
@@ -53,9 +53,9 @@ def calibrate(
             or all wrong.
     """
     cases = [
-        _Case(judged.signals, _right(judged, question), bool(question.answers))
+        _Case(prediction.signals, _right(prediction, question), bool(question.answers))
         for question in counted(questions, "answering questions", on_progress)
-        if (judged := judge(question.question)).signals is not None
+        if (prediction := predict(question.question)).signals is not None
     ]
     rights = [case.right for case in cases]
     if len(cases) < 2 * _FOLDS or all(rights) or not any(rights):
@@ -79,8 +79,9 @@ def calibrate(
     return _fit(cases), report
 
 
-def _right(judged: Judged, question: Question) -> bool:
-    return bool(judged.candidates and exact_match(judged.candidates[0].text, question.answers))
+def _right(prediction: Prediction, question: Question) -> bool:
+    candidates = prediction.candidates
+    return bool(candidates and exact_match(candidates[0].text, question.answers))
 
 
 def _fit(cases: Sequence[_Case]) -> Calibration:

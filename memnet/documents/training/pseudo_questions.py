@@ -4,8 +4,8 @@ import random
 import re
 from collections.abc import Iterator
 
-from memnet.documents.links import Link, linked_slots
-from memnet.documents.state import BACK
+from memnet.documents.candidates import LinkKind
+from memnet.documents.links import Link, find_links
 from memnet.documents.training.from_passages import made_from_passages
 from memnet.evaluation.questions import Question
 from memnet.storage import MemoryStore, Slot
@@ -36,7 +36,9 @@ def pseudo_questions(store: MemoryStore, most: int, seed: int) -> list[Question]
 
 def _question(store: MemoryStore, slot: int, chance: random.Random) -> Iterator[Question]:
     """A question that starts from a slot, or none."""
-    links = [link for link in linked_slots(store, [slot], None).links if link.kind != BACK]
+    links = [
+        link for link in find_links(store.symbols([slot]), store) if link.kind != LinkKind.BACK
+    ]
     if not links:
         return
     kind = chance.choice(sorted({link.kind for link in links}))

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from memnet.config import HopConfig
-from memnet.documents.checkpoint import save_text_model
-from memnet.documents.controller import TextController
-from memnet.documents.hops import HopLoop
+from memnet.documents.candidates import Candidates, Links
+from memnet.documents.controller import TextController, save_text_model
+from memnet.documents.hops import HopRead, read_in_hops
 from memnet.documents.learner import HopScorer, LinkTensors, TextLearner
-from memnet.documents.state import Candidates, Links
+from memnet.documents.question import Question as AskedQuestion
 from memnet.documents.training.pseudo_questions import pseudo_questions
 from memnet.documents.training.templates import templated_questions
 from memnet.encoders.threads import one_thread_each
@@ -155,29 +155,32 @@ class _Learner:
         self, controller: TextController, questions: Sequence[tuple[Question, float]]
     ) -> float:
         """Mean share of the right sources among the first few."""
-        loop = HopLoop(self._store, self._encode, controller, self._config)
         shares: list[float] = []
         for asked, _ in counted(questions, "questions held out", self._on_progress):
-            slots = self._store.fetch(loop.run(asked.question, _HOPS).last.ids)
+            slots = self._store.fetch(self._last_read(controller, asked.question, _HOPS).ids)
             shares.append(recall([slot.source for slot in slots], asked.gold, _RECALL_AT))
         return sum(shares) / len(shares)
 
     def _examples(
         self, controller: TextController, questions: Sequence[tuple[Question, float]], hop: int
     ) -> Iterable[_Example]:
-        loop = HopLoop(self._store, self._encode, controller, self._config)
         for asked, weight in counted(questions, f"searching, hop {hop + 1}", self._on_progress):
-            candidates = loop.run(asked.question, hop + 1).last.candidates
+            candidates = self._last_read(controller, asked.question, hop + 1).candidates
             slots = self._store.fetch(candidates.ids)
             right = np.array([slot.source in asked.gold for slot in slots], np.float32)
             if right.any():
                 yield _Example(candidates, right, weight)
 
+    def _last_read(self, controller: TextController, text: str, hops: int) -> HopRead:
+        with self._store.reading():
+            question = AskedQuestion(text, self._store, self._encode)
+            return read_in_hops(question, controller, self._config, hops)[-1]
+
 
 def _sample(controller: TextController, example: _Example, hop: int, seed: int) -> _Example:
     """The right candidates, the likeliest of the wrong ones and some of the others."""
     candidates = example.candidates
-    scores = controller.score(candidates, hop).parts.total()
+    scores = controller.score(candidates, hop).total()
     order = np.argsort(np.where(candidates.is_fact, np.inf, -scores), kind="stable").tolist()
     passages = order[: len(order) - int(candidates.is_fact.sum())]
     rest = np.random.default_rng(seed).permutation(passages[_LIKELY:])[:_OTHERS].tolist()
@@ -187,14 +190,13 @@ def _sample(controller: TextController, example: _Example, hop: int, seed: int) 
 
 
 def _chosen(candidates: Candidates, kept: NDArray[np.int64]) -> Candidates:
-    """Some of the candidates, with the links to them; without their vectors."""
+    """Some of the candidates, with the links to them."""
     place = np.full(len(candidates.ids), -1)
     place[kept] = np.arange(len(kept))
     links = candidates.links
     linked = place[links.candidate] >= 0
     return Candidates(
         ids=tuple(candidates.ids[slot] for slot in kept.tolist()),
-        values=candidates.values[:0],
         features=candidates.features[kept],
         named=(),
         is_fact=candidates.is_fact[kept],
