@@ -26,8 +26,7 @@ from memnet.evaluation.metrics import (
     reliability,
 )
 from memnet.reader.loading import SPANS, LazyReader
-from memnet.reader.packing import Passage
-from memnet.reader.spans import Reading
+from memnet.reader.spans import Passage, Reading
 
 _RESAMPLES = 10_000
 _PREFIX = "squad-"
@@ -76,7 +75,7 @@ def _fill(store: Path, corpus: Path, paragraphs: dict[str, Any]) -> None:
     """Ingest all passages; nothing happens where they are stored already."""
     if store.exists():
         return
-    with Engine.open(store, create=True, model="untrained") as memory:
+    with Engine.open(store, create=True, answerer="untrained") as memory:
         memory.ingest(
             Document(id=one["id"], title=one["title"], text=one["text"]) for one in _lines(corpus)
         )

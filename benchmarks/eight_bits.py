@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from benchmarks.environment import environment
 from memnet import Config, Engine
 from memnet.encoders import MiniLMEncoder
-from memnet.encoders.network import SentenceNetwork
+from memnet.encoders.bert import BertNetwork
 from memnet.encoders.weights import checked_folder
 from memnet.evaluation.metrics import recall
 from memnet.storage import MemoryStore
@@ -155,7 +155,7 @@ def _torch() -> MiniLMEncoder:
     """An encoder that calculates by torch, as where ONNX Runtime is not installed."""
     encoder = MiniLMEncoder()
     encoder.load()
-    encoder._embedding = SentenceNetwork.load(checked_folder() / "model.safetensors")
+    encoder._embedding = BertNetwork.load(checked_folder() / "model.safetensors")
     return encoder
 
 

@@ -22,8 +22,8 @@ import numpy as np
 
 from benchmarks.environment import environment
 from memnet import Engine
+from memnet.evaluation import evaluate
 from memnet.evaluation.questions import Question, read_questions
-from memnet.evaluation.run import evaluate
 
 _MILLION = 1_000_000
 _TIMED = 200
@@ -72,7 +72,7 @@ def _base(work: Path, facts: Path, folders: Sequence[Path], seed: int) -> dict[s
                 _questions(folders, "train"), _questions(folders, "dev"), work / "model", seed=seed
             )
         result["trained"] = report._asdict()
-    with Engine.open(work / "store", model=work / "model") as engine:
+    with Engine.open(work / "store", answerer=work / "model") as engine:
         result["dev"] = {folder.name: _scores(engine, folder / "dev.jsonl") for folder in folders}
     return result
 
@@ -120,7 +120,7 @@ def _million(work: Path, facts: Path, folders: Sequence[Path]) -> dict[str, Any]
 
 
 def _latency(store: Path, model: Path, questions: Sequence[Question]) -> dict[str, float]:
-    with Engine.open(store, model=model) as engine:
+    with Engine.open(store, answerer=model) as engine:
         for question in questions[:20]:
             engine.ask(question.question)
         elapsed = [engine.ask(question.question).elapsed_ms for question in questions]

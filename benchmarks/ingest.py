@@ -150,13 +150,13 @@ def _one_hop(store: Path, questions: Sequence[str], eight_bits: bool) -> dict[st
     found: list[_Times] = []
     encoded: list[_Times] = []
     with Engine.open(store, reader="sentences", config=_config(eight_bits)) as memory:
-        model: Any = memory._model
+        model: Any = memory.answerer
         memory.ask(questions[0], hops=1)
         for question in questions:
             with _timing(found):
                 model._ranked(model._loop.run(question, 1), _EVIDENCE)
             with _timing(encoded):
-                memory._encoder.encode([question])
+                memory.encoder.encode([question])
     beside = [
         _Times(whole.core - own.core, whole.clock - own.clock)
         for whole, own in zip(found, encoded, strict=True)
@@ -169,14 +169,14 @@ def _one_hop(store: Path, questions: Sequence[str], eight_bits: bool) -> dict[st
 
 
 def _timed(memory: Engine) -> _Timed:
-    timed = _Timed(memory._encoder)
+    timed = _Timed(memory.encoder)
     _set_encode(memory, timed)
     return timed
 
 
 def _set_encode(memory: Engine, encode: Any) -> None:
     """Put another function in the place of the encoder's."""
-    memory._encoder.encode = encode  # type: ignore[method-assign]
+    memory.encoder.encode = encode  # type: ignore[method-assign]
 
 
 def _unit(vectors: NDArray[np.float64]) -> NDArray[np.float32]:

@@ -105,7 +105,7 @@ def _kill_commands(folder: Path, chance: random.Random, kills: int) -> dict[str,
         ended = _run(notes, store, versions, chance, chance.uniform(0.3, 1.0) * whole)
         counts["ended before the kill"] += ended < 0
         whole = -ended if ended < 0 else whole
-        with Engine.open(store, model="untrained", reader="sentences") as memory:
+        with Engine.open(store, answerer="untrained", reader="sentences") as memory:
             held = _held(memory, versions)
             memory.ask("Where is the harbour?")
             problems = memory.verify().problems
@@ -148,7 +148,7 @@ def _held(memory: "Engine", versions: dict[str, list[str]]) -> list[int]:
     """Which version of each document the memory holds, 0 for the last; exits if of none."""
     held: list[int] = []
     slots: dict[str, list[tuple[int, str]]] = {}
-    for slot in memory._store.fetch(memory._store.passage_ids().tolist()):
+    for slot in memory.store.fetch(memory.store.passage_ids().tolist()):
         slots.setdefault(slot.source, []).append((slot.start, slot.text))
     if len(slots) != len(versions):
         sys.exit(f"{len(versions)} documents were acknowledged, {len(slots)} are there")

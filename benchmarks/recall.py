@@ -55,7 +55,7 @@ def _fill(store: Path, corpus: Path, titles: bool) -> None:
     if store.exists():
         return
     documents = [json.loads(line) for line in corpus.open(encoding="utf-8")]
-    with Engine.open(store, create=True, model="untrained") as memory:
+    with Engine.open(store, create=True, answerer="untrained") as memory:
         memory.ingest(
             Document(id=one["id"], title=one["title"] if titles else "", text=one["text"])
             for one in documents
@@ -68,7 +68,7 @@ def _asked(
     """Recall over some questions and over each kind of them, and the time of an answer."""
     recalls: list[float] = []
     seconds: list[float] = []
-    with Engine.open(store, model=model, reader="sentences") as memory:
+    with Engine.open(store, answerer=model, reader="sentences") as memory:
         memory.ask(questions[0]["question"])
         for asked in questions:
             started = time.perf_counter()

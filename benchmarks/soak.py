@@ -170,8 +170,8 @@ def _read(memory: Engine, chance: random.Random, counts: Counts) -> None:
             raise AssertionError("no evidence at all")
         counts["ask"] += 1
         return
-    store, number = memory._store, chance.randrange(_PAIRS)
-    vector = memory._encoder.encode([f"Harbour {number}\nversion of left right {number}"])[0]
+    store, number = memory.store, chance.randrange(_PAIRS)
+    vector = memory.encoder.encode([f"Harbour {number}\nversion of left right {number}"])[0]
     with store.reading():
         dense = store.search_dense(vector, 50)
         found = store.fetch(dense.ids[dense.mask].tolist())

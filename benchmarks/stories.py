@@ -17,12 +17,12 @@ import numpy as np
 
 from benchmarks.environment import environment
 from memnet import Engine
-from memnet.answerers import model_folder
-from memnet.checkpoints.files import load_checkpoint
+from memnet.checkpoints import load_checkpoint
 from memnet.ingest.babi import Story, parse_stories
-from memnet.stories.checkpoint import load_story_model
-from memnet.stories.inference import answer_stories
-from memnet.stories.model import StoryModel, asked_story
+from memnet.registry import model_folder
+from memnet.stories.answers import answer_stories
+from memnet.stories.model import StoryModel, load_story_model
+from memnet.stories.vocabulary import tokenize_story
 
 _BATCH = 64
 """Stories answered together."""
@@ -76,7 +76,7 @@ def _batches(
         for start in range(0, len(ordered), _BATCH):
             batch = ordered[start : start + _BATCH]
             started = time.perf_counter()
-            answers = answer_stories(model, [asked_story(story) for story in batch])
+            answers = answer_stories(model, [tokenize_story(story) for story in batch])
             seconds += time.perf_counter() - started
             for story, given in zip(batch, answers, strict=True):
                 for question, answer in zip(story.questions, given, strict=True):
@@ -95,7 +95,7 @@ def _ask(model: str, tasks: dict[str, list[Story]]) -> dict[str, Any]:
     elapsed: list[float] = []
     with tempfile.TemporaryDirectory() as folder:
         text = Path(folder, "story.txt")
-        with Engine.open(Path(folder, "store"), create=True, model=model) as engine:
+        with Engine.open(Path(folder, "store"), create=True, answerer=model) as engine:
             for number, story in enumerate(chosen):
                 lines = [*story.sentences, f"{story.questions[-1].text}\tunknown"]
                 text.write_text("".join(f"{n} {line}\n" for n, line in enumerate(lines, 1)))

@@ -3,44 +3,47 @@
 import logging
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from functools import partial
 from types import TracebackType
-from typing import BinaryIO, Literal, Self, cast
+from typing import Any, BinaryIO, Literal, Self, cast
 
 from pydantic import ValidationError
 
-from memnet.answerers import TEXT, load_answerer
 from memnet.config import Config
 from memnet.device import device_copier, find_device
 from memnet.documents.answers import TextAnswers
-from memnet.encoders import Encoder, MiniLMEncoder
-from memnet.encoders.sentence_transformers import NamedEncoder, stored_encoder_name
+from memnet.encoders import Encoder
 from memnet.errors import InputError, ModelError, StoreError
 from memnet.files import Problem
-from memnet.ingest.inputs import Input
-from memnet.ingest.limits import check_text
+from memnet.ingest.inputs import Input, check_text, check_type
 from memnet.ingest.pipeline import Ingest, Progress
-from memnet.keeping import Keeping
 from memnet.learning import Learning
 from memnet.reader.loading import SPANS, LazyReader
+from memnet.registry import TEXT, Answerer, Searcher, load_answerer, load_encoder
 from memnet.statements.parsing import subject_symbol
 from memnet.statements.teller import UsageBuffer, tell
-from memnet.storage import MemoryStore, import_bundle, stored_fingerprint
+from memnet.storage import MemoryStore, Scope, import_bundle, stored_fingerprint
 from memnet.types import (
     Answer,
     Document,
+    Evidence,
     Fact,
     IngestReport,
+    Source,
     Statement,
+    StoreInfo,
     TellReport,
+    VerifyReport,
 )
 
 _log = logging.getLogger("memnet")
 
 
-class Engine(Keeping, Learning):
-    """A memory store with the encoder, the controller and the readers that answer from it.
+class Engine(Learning):
+    """A memory: a store with the encoder, the answerer and the reader that answer from it.
 
     May be shared between threads. Use it as a context manager, or call ``close``.
     """
@@ -50,7 +53,7 @@ class Engine(Keeping, Learning):
         store: MemoryStore,
         encoder: Encoder,
         config: Config,
-        model: str | os.PathLike[str] = TEXT,
+        answerer: str | os.PathLike[str] = TEXT,
         reader: str | os.PathLike[str] = SPANS,
     ) -> None:
         """Join the parts; ``Engine.open`` makes them and says what they are.
@@ -59,12 +62,12 @@ class Engine(Keeping, Learning):
             ModelError: there is no such model, or it can't be loaded.
             DeviceError: the device of the settings is not there.
         """
-        self.config = config
+        self._config = config
         self._store = store
         self._encoder = encoder
         self._usage = UsageBuffer(store, config.tell)
         self._reader = LazyReader(reader, find_device(config.device), config.eight_bits)
-        self._model = load_answerer(model, store, encoder, config, self._usage.add, self._reader)
+        self._model = load_answerer(answerer, store, encoder, config, self._usage.add, self._reader)
 
     @classmethod
     def open(
@@ -72,7 +75,7 @@ class Engine(Keeping, Learning):
         path: str | os.PathLike[str],
         create: bool = False,
         config: Config | None = None,
-        model: str | os.PathLike[str] = TEXT,
+        answerer: str | os.PathLike[str] = TEXT,
         reader: str | os.PathLike[str] = SPANS,
         encoder: str | None = None,
     ) -> Self:
@@ -82,8 +85,8 @@ class Engine(Keeping, Learning):
             path: the store's folder.
             create: make the store if there is none.
             config: settings; None for the defaults.
-            model: what answers: the name of a shipped model such as "text" or "babi", a folder
-                that ``memnet train`` made, or "untrained".
+            answerer: the name of a shipped model such as "text" or "babi", a folder that
+                ``memnet train`` made, or "untrained".
             reader: what reads short answers in documents: "spans", a folder that ``memnet train
                 reader`` made, "sentences" for whole sentences, or the name or folder of an
                 extractive model of the transformers library.
@@ -101,21 +104,46 @@ class Engine(Keeping, Learning):
             DependencyError: FAISS, or the library of a named model, is not installed.
         """
         config = config or Config()
-        chosen = _encoder(encoder, config, _stored_encoder(path))
+        loaded = load_encoder(encoder, config, stored_fingerprint(path))
         store = MemoryStore(
             path,
-            fingerprint=chosen.fingerprint,
-            dimension=chosen.dimension,
+            fingerprint=loaded.fingerprint,
+            dimension=loaded.dimension,
             create=create,
             lock_seconds=config.lock_seconds,
             config=config.store,
             to_device=device_copier(find_device(config.device)),
         )
         try:
-            return cls(store, chosen, config, model, reader)
+            return cls(store, loaded, config, answerer, reader)
         except BaseException:
             store.close()
             raise
+
+    @property
+    def store(self) -> MemoryStore:
+        """The rows and indexes that the answers come from."""
+        return self._store
+
+    @property
+    def encoder(self) -> Encoder:
+        """What makes the store's vectors."""
+        return self._encoder
+
+    @property
+    def config(self) -> Config:
+        """The settings."""
+        return self._config
+
+    @property
+    def reader(self) -> LazyReader:
+        """What reads short answers in documents; it loads at the first question."""
+        return self._reader
+
+    @property
+    def answerer(self) -> Answerer:
+        """What answers questions."""
+        return self._model
 
     def close(self) -> None:
         """Close the store's files, first keeping what usage it learned if nobody is writing."""
@@ -228,14 +256,14 @@ class Engine(Keeping, Learning):
                 valid_from=slot.valid_from,
                 valid_until=slot.valid_until,
             )
-            for slot in self._store.told(subject_symbol(name), namespace)
+            for slot in self._store.statements(subject_symbol(name), namespace)
             if slot.valid_from is not None
         )
 
-    def prepare(self) -> None:
+    def preload(self) -> None:
         """Start loading on another thread what the first question will need.
 
-        What is wrong with it is said when a question is asked.
+        Its errors are raised when a question is asked.
         """
         if isinstance(self._model, TextAnswers):
             self._reader.load_early(self.config.answer.tokens, self.config.cores())
@@ -247,6 +275,7 @@ class Engine(Keeping, Learning):
         hops: int | None = None,
         top_k: int | None = None,
         namespace: str | None = None,
+        where: Mapping[str, Any] | None = None,
     ) -> Answer:
         """Answer a question from the memory.
 
@@ -255,36 +284,195 @@ class Engine(Keeping, Learning):
             hops: most reads of the memory; None for the configured number.
             top_k: pieces of evidence to return; None for the configured number.
             namespace: to look in; None for all.
+            where: conditions on the metadata of documents, as ``memnet.Scope`` describes them:
+                ``{"author": "Ann", "year": {"from": 1990}}``.
 
         Raises:
-            InputError: the question is blank or too long, or ``hops`` or ``top_k`` is below 1 or
-                beyond its limit.
+            InputError: the question is blank or too long, ``hops`` or ``top_k`` is below 1 or
+                beyond its limit, or ``where`` is no such conditions.
             ModelError: the model gives no numbers.
         """
-        limits = self.config.limit
-        check_text(question, "the question", limits.question)
-        if not question.strip():
-            raise InputError("the question is empty; ask something in plain words")
-        self._check_namespace(namespace)
-        top_k = self.config.hop.evidence if top_k is None else top_k
-        if not (
-            _is_count(top_k, limits.evidence) and (hops is None or _is_count(hops, limits.hops))
-        ):
-            raise InputError(
-                f"hops is {hops!r} and top_k is {top_k!r}; they must be at least 1, and at most "
-                f"{limits.hops} and {limits.evidence:,}"
-            )
-        try:
-            return self._model.ask(question, hops, top_k, namespace)
-        except ValidationError as error:
-            field = ".".join(map(str, error.errors()[0]["loc"]))
+        top_k, scope = self._check_question(question, hops, top_k, namespace, where)
+        with _model_errors():
+            return self._model.ask(question, hops, top_k, scope)
+
+    def ask_many(
+        self,
+        questions: Iterable[str],
+        *,
+        hops: int | None = None,
+        top_k: int | None = None,
+        namespace: str | None = None,
+        where: Mapping[str, Any] | None = None,
+    ) -> Iterator[Answer]:
+        """Answer questions in their order, on as many threads as the settings allow cores.
+
+        Arguments and errors are those of ``ask``; an error is raised at its question's turn.
+        """
+        ask = partial(self.ask, hops=hops, top_k=top_k, namespace=namespace, where=where)
+        with ThreadPoolExecutor(self._config.cores()) as pool:
+            yield from pool.map(ask, questions)
+
+    def search(
+        self,
+        query: str,
+        top_k: int | None = None,
+        *,
+        hops: int | None = None,
+        namespace: str | None = None,
+        where: Mapping[str, Any] | None = None,
+    ) -> tuple[Evidence, ...]:
+        """Find evidence for a query, best first, without reading an answer in it.
+
+        Arguments and errors are those of ``ask``.
+
+        Raises:
+            ModelError: the answerer can't search, as those of stories and of trained facts.
+        """
+        top_k, scope = self._check_question(query, hops, top_k, namespace, where)
+        if not isinstance(self._model, Searcher):
             raise ModelError(
-                f"the model gives an answer that can't be right ({field}: "
-                f"{error.errors()[0]['msg']}); train it again"
-            ) from error
+                "the answerer of this memory can't search; open it with the answerer 'text'"
+            )
+        with _model_errors():
+            return self._model.search(query, hops, top_k, scope)
+
+    def forget(self, *source_ids: str, namespace: str = "") -> int:
+        """Remove documents and fact files, with all that was made from them.
+
+        Args:
+            source_ids: ids as evidence cites them; a path may be given relative to the current
+                folder.
+            namespace: where they are; sources of the same ids elsewhere stay.
+
+        Returns:
+            How many slots were removed.
+
+        Raises:
+            InputError: an id is not in that namespace; nothing is removed then.
+            StoreBusyError: another writer is at work.
+        """
+        with self._store.writing():
+            stored = self._stored_names(source_ids, namespace)
+            for given, name in zip(source_ids, stored, strict=True):
+                if name is None:
+                    path = os.path.abspath(given)
+                    known = self._store.namespaces([given, path])
+                    elsewhere = known.get(given) or known.get(path) or []
+                    raise InputError(_not_stored(given, namespace, elsewhere))
+            return self._store.delete([name for name in stored if name is not None], namespace)
+
+    def export_bundle(self, path: str | os.PathLike[str]) -> int:
+        """Write the memory as one file, from which ``import_bundle`` makes it again anywhere.
+
+        It holds what was committed when the call began, whoever writes meanwhile, and appears
+        whole or not at all. Equal memories give equal bytes.
+
+        Args:
+            path: of the bundle; a file that is there is replaced.
+
+        Returns:
+            How many slots it holds.
+
+        Raises:
+            StoreError: the file can't be written, or the store can't be read.
+        """
+        with suppress(StoreError, OSError):
+            self._usage.save(wait=0)
+        return self._store.export(path)
+
+    def sources(self, namespace: str | None = None) -> Iterator[Source]:
+        """What is stored, in the order in which it first came.
+
+        Args:
+            namespace: to look in; None for all.
+
+        Raises:
+            StoreError: the store can't be read.
+        """
+        self._check_namespace(namespace)
+        return self._store.sources(namespace)
+
+    def get(self, source_id: str, namespace: str = "") -> Document | None:
+        """A stored source as a document that can be ingested again; None if it is not stored.
+
+        Its text is what the slots hold, with line breaks where they leave something out, such as
+        the headings of Markdown: offsets of evidence count in it.
+
+        Args:
+            source_id: as evidence cites it; a path may be relative to the current folder.
+            namespace: to look in.
+
+        Raises:
+            InputError: an argument is no text or too long.
+            StoreError: the store can't be read.
+        """
+        with self._store.reading():
+            name = self._stored_names([source_id], namespace)[0]
+            found = None if name is None else self._store.source(name, namespace)
+        if found is None:
+            return None
+        source, text = found
+        return Document(id=source.id, text=text, title=source.title, metadata=source.metadata)
+
+    def __contains__(self, source_id: object) -> bool:
+        """Whether a source is stored in the default namespace."""
+        return isinstance(source_id, str) and self._stored_names([source_id], "")[0] is not None
+
+    def __len__(self) -> int:
+        """Number of slots."""
+        return self._store.counts().slots
+
+    def __bool__(self) -> bool:
+        """True: an empty memory is a memory, too."""
+        return True
+
+    def __repr__(self) -> str:
+        try:
+            counts = self._store.counts()
+        except StoreError as error:
+            return f"<memnet.Engine: {error}>"
+        return (
+            f"<memnet.Engine {str(self._store.path)!r}: {counts.sources:,} sources, "
+            f"{counts.slots:,} slots>"
+        )
+
+    def info(self) -> StoreInfo:
+        """What the store holds."""
+        counts, index = self._store.counts(), self._store.index_info()
+        return StoreInfo(
+            path=str(self._store.path),
+            slots=counts.slots,
+            superseded=counts.superseded,
+            documents=counts.documents,
+            facts=counts.facts,
+            symbols=counts.symbols,
+            encoder=self._store.fingerprint,
+            dimension=self._store.dimension,
+            schema_version=self._store.schema_version,
+            generation=counts.generation,
+            index=index.description,
+            index_kind=index.kind,
+            index_recall=index.recall,
+            device=find_device(self.config.device),
+            bytes=self._store.size_in_bytes(),
+        )
+
+    def verify(self, repair: bool = False) -> VerifyReport:
+        """Check that rows, text search and vector index agree.
+
+        Args:
+            repair: make the text search and the vector index anew from the rows if they don't.
+        """
+        problems = self._store.verify()
+        if problems and repair:
+            self._store.rebuild()
+            left = self._store.verify()
+            return VerifyReport(problems=tuple(left or problems), repaired=not left)
+        return VerifyReport(problems=tuple(problems), repaired=False)
 
     @staticmethod
-    def restore(
+    def import_bundle(
         bundle: str | os.PathLike[str],
         path: str | os.PathLike[str],
         encoder: str | None = None,
@@ -294,7 +482,7 @@ class Engine(Keeping, Learning):
         Everything in the bundle is checked: it may come from anyone.
 
         Args:
-            bundle: a file that ``export`` made.
+            bundle: a file that ``export_bundle`` made.
             path: of the store's folder, new or empty.
             encoder: as for ``open``, of the encoder that made it.
 
@@ -304,28 +492,61 @@ class Engine(Keeping, Learning):
             StoreError: the bundle is damaged, or the folder is not empty or can't be written.
             DependencyError: FAISS, or the library of a named model, is not installed.
         """
-        chosen = _encoder(encoder, Config())
-        import_bundle(bundle, path, fingerprint=chosen.fingerprint, dimension=chosen.dimension)
+        loaded = load_encoder(encoder, Config())
+        import_bundle(bundle, path, fingerprint=loaded.fingerprint, dimension=loaded.dimension)
+
+    def _stored_names(self, source_ids: Sequence[str], namespace: str) -> list[str | None]:
+        """For each source id, or path relative to the current folder, the id that is stored."""
+        check_text(namespace, "the namespace", self.config.limit.name)
+        for given in source_ids:
+            check_type(given, "a source id")
+        paths = [os.path.abspath(given) for given in source_ids]
+        known = self._store.namespaces([*source_ids, *paths])
+        return [
+            next((name for name in names if namespace in known.get(name, ())), None)
+            for names in zip(source_ids, paths, strict=True)
+        ]
+
+    def _check_question(
+        self,
+        question: str,
+        hops: int | None,
+        top_k: int | None,
+        namespace: str | None,
+        where: Mapping[str, Any] | None,
+    ) -> tuple[int, Scope]:
+        """Check what is asked; returns the number of pieces of evidence and where to look."""
+        limits = self._config.limit
+        check_text(question, "the question", limits.question)
+        if not question.strip():
+            raise InputError("the question is empty; ask something in plain words")
+        self._check_namespace(namespace)
+        top_k = self._config.hop.evidence if top_k is None else top_k
+        if not (
+            _is_count(top_k, limits.evidence) and (hops is None or _is_count(hops, limits.hops))
+        ):
+            raise InputError(
+                f"hops is {hops!r} and top_k is {top_k!r}; they must be at least 1, and at most "
+                f"{limits.hops} and {limits.evidence:,}"
+            )
+        return top_k, Scope(namespace, where)
 
     def _check_namespace(self, namespace: str | None) -> None:
         if namespace is not None:
             check_text(namespace, "the namespace", self.config.limit.name)
 
 
-def _stored_encoder(path: str | os.PathLike[str]) -> str | None:
-    """The named encoder that a store was made with; None if there is no store, or another one."""
-    made_with = stored_fingerprint(path)
-    return None if made_with is None else stored_encoder_name(made_with)
-
-
-def _encoder(name: str | None, config: Config, stored: str | None = None) -> Encoder:
-    """The encoder that the user names, else the one that the store names, else the shipped one."""
-    device = find_device(config.device)
-    if name:
-        return NamedEncoder(name, device)
-    if stored:
-        return NamedEncoder(stored, device, fetch=False)
-    return MiniLMEncoder(threads=config.cores(), eight_bits=config.eight_bits, device=device)
+@contextmanager
+def _model_errors() -> Iterator[None]:
+    """Turn numbers that no result may hold, such as NaN, into an error of the model."""
+    try:
+        yield
+    except ValidationError as error:
+        field = ".".join(map(str, error.errors()[0]["loc"]))
+        raise ModelError(
+            f"the model gives an answer that can't be right ({field}: "
+            f"{error.errors()[0]['msg']}); train it again"
+        ) from error
 
 
 def _is_count(value: object, most: int) -> bool:
@@ -357,3 +578,18 @@ def _flat(inputs: Iterable[Input | Iterable[Input]]) -> Iterator[Input]:
             for one in given:
                 _check_input(one)
                 yield one  # pyright: ignore[reportReturnType]
+
+
+def _not_stored(source_id: str, namespace: str, elsewhere: list[str]) -> str:
+    """What is said of a source that a namespace does not hold, but others may."""
+    where = f" in namespace {namespace!r}" if namespace else ""
+    if elsewhere:
+        found = ", ".join(repr(name) for name in elsewhere)
+        return (
+            f"no source {source_id!r} is stored{where or ' in the default namespace'}, so nothing "
+            f"was forgotten; it is in namespace {found}: name that one"
+        )
+    return (
+        f"no source {source_id!r} is stored{where}, so nothing was forgotten; "
+        "source ids stand in the evidence of answers"
+    )

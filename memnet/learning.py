@@ -5,13 +5,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memnet.answerers import Answerer
 from memnet.config import Config
 from memnet.encoders import Encoder
 from memnet.errors import InputError
 from memnet.evaluation.questions import Question
-from memnet.reader.loading import LazyReader, copy_reader, save_calibration
-from memnet.storage import MemoryStore
+from memnet.reader.checkpoint import copy_reader, save_calibration
+from memnet.reader.loading import LazyReader
+from memnet.registry import Answerer
+from memnet.storage import EVERYWHERE, MemoryStore
 from memnet.training.progress import OnProgress, no_progress
 from memnet.types import Evidence
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 class Learning:
     """The part of an engine that learns. Training itself is loaded when it is asked for."""
 
-    config: Config
+    _config: Config
     _store: MemoryStore
     _encoder: Encoder
     _reader: LazyReader
@@ -69,7 +70,7 @@ class Learning:
             seed=seed,
             epochs=epochs,
             on_epoch=on_epoch,
-            threads=self.config.threads or None,
+            threads=self._config.threads or None,
             on_progress=on_progress,
         )
 
@@ -103,7 +104,7 @@ class Learning:
             self._encoder.encode,
             groups,
             Path(out),
-            self.config.hop,
+            self._config.hop,
             seed,
             on_stage,
             on_progress,
@@ -135,10 +136,10 @@ class Learning:
         """
         from memnet.reader.training.found_passages import among_found
 
-        hop = self.config.hop
+        hop = self._config.hop
 
         def find(question: str) -> Sequence[Evidence]:
-            return self._model.ask(question, hop.hops, hop.evidence, None).evidence
+            return self._model.ask(question, hop.hops, hop.evidence, EVERYWHERE).evidence
 
         return among_found(examples, find)
 

@@ -37,7 +37,7 @@ def toy_engine(tmp_path: Path) -> Iterator[Engine]:
         dimension=encoder.dimension,
         create=True,
     )
-    with Engine(store, encoder, Config(), model="untrained", reader="sentences") as engine:
+    with Engine(store, encoder, Config(), answerer="untrained", reader="sentences") as engine:
         yield engine
 
 

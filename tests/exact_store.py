@@ -5,12 +5,24 @@ import math
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from snowballstemmer import stemmer
 
-from memnet.storage import Encode, Hits, Keys, NewSlot, NewSource, PutCounts, Slot, Symbols
+from memnet.storage import (
+    EVERYWHERE,
+    Encode,
+    Hits,
+    Keys,
+    NewSlot,
+    NewSource,
+    PutCounts,
+    Scope,
+    Slot,
+    Symbols,
+)
 from tests import oracle
 
 _stem = functools.cache(stemmer("porter").stemWord)
@@ -86,7 +98,7 @@ class ExactStore:
             if not any(owner.name == source.name for owner, _, _ in self._slots.values()):
                 del self._sources[source.namespace, source.name]
 
-    def told(self, symbol: str, namespace: str | None = None) -> list[Slot]:
+    def statements(self, symbol: str, namespace: str | None = None) -> list[Slot]:
         found = [
             slot_id
             for slot_id, (source, slot, _) in self._slots.items()
@@ -101,13 +113,13 @@ class ExactStore:
         ends = [until for slot_id, until in self._until.items() if slot_id in self._slots]
         return max([0.0, *told, *ends])
 
-    def use(self, weights: Mapping[int, float], at: float, half_life: float) -> None:
+    def add_usage(self, weights: Mapping[int, float], at: float, half_life: float) -> None:
         for slot_id, weight in weights.items():
             if slot_id in self._usage and slot_id in self._slots:
                 usage = self._decayed(slot_id, at, half_life)
                 self._usage[slot_id] = usage + weight, at
 
-    def surplus(
+    def evictable(
         self, capacity: int, at: float, half_life: float, keep: Collection[int] = ()
     ) -> list[int]:
         told = sorted(slot_id for slot_id in self._usage if slot_id in self._slots)
@@ -126,20 +138,16 @@ class ExactStore:
         return leaving
 
     def search_dense(
-        self, vector: NDArray[np.float32], limit: int, namespace: str | None = None
+        self, vector: NDArray[np.float32], limit: int, scope: Scope = EVERYWHERE
     ) -> Hits:
         scores = {
             slot_id: float(np.dot(vector.astype(np.float64), key.astype(np.float64)))
             for slot_id, (source, slot, key) in self._slots.items()
-            if slot.kind == "passage"
-            and slot_id not in self._until
-            and namespace in (None, source.namespace)
+            if slot.kind == "passage" and slot_id not in self._until and covers(scope, source)
         }
         return _best(scores, limit)
 
-    def search_lexical(
-        self, terms: Sequence[str], limit: int, namespace: str | None = None
-    ) -> Hits:
+    def search_lexical(self, terms: Sequence[str], limit: int, scope: Scope = EVERYWHERE) -> Hits:
         listed = [
             (slot_id, held)
             for slot_id, held in self._slots.items()
@@ -154,12 +162,12 @@ class ExactStore:
             for (slot_id, (source, _, _)), score, words in zip(
                 listed, oracle.bm25(documents, query), documents, strict=True
             )
-            if set(words) & set(query) and namespace in (None, source.namespace)
+            if set(words) & set(query) and covers(scope, source)
         }
         return _best(scores, limit)
 
     def search_symbolic(
-        self, names: Iterable[str], limit: int, namespace: str | None = None
+        self, names: Iterable[str], limit: int, scope: Scope = EVERYWHERE
     ) -> dict[str, list[int]]:
         found: dict[str, list[int]] = {}
         counts = Counter[tuple[str, str]]()
@@ -168,7 +176,7 @@ class ExactStore:
                 if (
                     name in slot.key_symbols
                     and slot_id not in self._until
-                    and namespace in (None, source.namespace)
+                    and covers(scope, source)
                 ):
                     kind = (name, "" if slot.kind == "passage" else slot.key_text)
                     counts[kind] += 1
@@ -181,21 +189,19 @@ class ExactStore:
             Slot(
                 slot_id, slot.kind, source.name, source.namespace, slot.title, slot.text,
                 slot.start, slot.end, slot.relation, slot.value, slot.valid_from,
-                self._until.get(slot_id),
+                self._until.get(slot_id), source.metadata,
             )
             for slot_id in ids
             if slot_id in self._slots
             for source, slot, _ in [self._slots[slot_id]]
         ]  # fmt: skip
 
-    def links(
-        self, names: Collection[str], namespace: str | None
-    ) -> list[tuple[str, str, str, int]]:
+    def links(self, names: Collection[str], scope: Scope) -> list[tuple[str, str, str, int]]:
         """Subject, key text, object and slot of the facts about some symbols."""
         return [
             (subject, slot.key_text, value, slot_id)
             for slot_id, (source, slot, _) in self._slots.items()
-            if slot.kind != "passage" and namespace in (None, source.namespace)
+            if slot.kind != "passage" and covers(scope, source)
             for subject in set(slot.key_symbols) & set(names)
             for value in set(slot.value_symbols)
         ]
@@ -225,7 +231,7 @@ class ExactStore:
         return {slot_id: symbols for slot_id, symbols in found.items() if any(symbols)}
 
     def search_mentions(
-        self, names: Iterable[str], most: int, namespace: str | None = None
+        self, names: Iterable[str], most: int, scope: Scope = EVERYWHERE
     ) -> dict[str, list[int]]:
         found: dict[str, list[int]] = {}
         for name in names:
@@ -239,7 +245,7 @@ class ExactStore:
                 for slot_id in slots
                 if slot_id not in self._until
                 and self._slots[slot_id][1].kind == "passage"
-                and namespace in (None, self._slots[slot_id][0].namespace)
+                and covers(scope, self._slots[slot_id][0])
             ]
             if len(slots) <= most and valid:
                 found[name] = sorted(valid)
@@ -268,6 +274,38 @@ class ExactStore:
     def _decayed(self, slot_id: int, at: float, half_life: float) -> float:
         usage, used = self._usage[slot_id]
         return usage * math.pow(0.5, max(0.0, at - used) / half_life)
+
+
+def covers(scope: Scope, source: NewSource) -> bool:
+    """Whether a source is in a scope, value by value."""
+    if scope.namespace not in (None, source.namespace):
+        return False
+    return all(
+        any(_matches(value, wanted) for value in _values(source.metadata, key.split(".")))
+        for key, wanted in (scope.where or {}).items()
+    )
+
+
+def _values(metadata: Any, names: list[str]) -> list[Any]:
+    for name in names:
+        if not isinstance(metadata, dict) or name not in metadata:
+            return []
+        metadata = metadata[name]
+    return metadata if isinstance(metadata, list) else [metadata]
+
+
+def _matches(value: Any, wanted: Any) -> bool:
+    if isinstance(wanted, list):
+        return any(_matches(value, one) for one in wanted)
+    if isinstance(wanted, dict):
+        low, high = wanted.get("from"), wanted.get("to")
+        kind: Any = str if isinstance(high if low is None else low, str) else (int, float)
+        if not isinstance(value, kind) or isinstance(value, bool):
+            return False
+        return (low is None or low <= value) and (high is None or value <= high)
+    if isinstance(value, bool) or isinstance(wanted, bool):
+        return value is wanted
+    return not isinstance(value, dict | list) and bool(value == wanted)
 
 
 def _words(text: str) -> list[str]:

@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 from memnet.config import StoreConfig
 from memnet.errors import StoreError
 from memnet.storage import MemoryStore, NewSlot, NewSource, Slot
-from memnet.storage.vectors.index import saved_stamp
-from memnet.text.terms import query_terms
+from memnet.storage.vectors.file import read_header
+from memnet.text.english import query_terms
 from tests.exact_store import ExactStore
 
 DIMENSION = 16
@@ -332,8 +332,8 @@ def _copy_slowly(source: Path, target: Path, chance: random.Random) -> None:
 
 
 def _index_state(store: MemoryStore) -> str:
-    stamp = saved_stamp(store.path / "vectors.faiss")
-    revision = None if stamp is None else store._records.revision_of(stamp.commit_id)
+    header = read_header(store.path / "vectors.faiss")
+    revision = None if header is None else store._records.revision_of(header.commit_id)
     if revision is None:
         return "not of these rows"
     return "current" if revision == store._records.revision() else "older"
@@ -397,4 +397,4 @@ def _scores(store: MemoryStore | ExactStore, hits: Any) -> dict[str, float]:
 
 
 def _ids(store: MemoryStore, text: str) -> list[int]:
-    return [slot.id for name in _ABOUT for slot in store.told(name) if slot.text == text]
+    return [slot.id for name in _ABOUT for slot in store.statements(name) if slot.text == text]

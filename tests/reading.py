@@ -7,9 +7,8 @@ from memnet.documents.hops import answer_parts
 from memnet.reader.answers import Prediction, predict_spans
 from memnet.reader.decompose import Resolved
 from memnet.reader.decompose.english import EnglishDecomposer
-from memnet.reader.packing import Passage
 from memnet.reader.passages import RankedSlot
-from memnet.reader.spans import Reading, Span
+from memnet.reader.spans import Passage, Reading, Span
 from memnet.storage import Slot
 
 

@@ -23,8 +23,9 @@ from memnet.reader.answers import Prediction
 from memnet.reader.confidence import Signals
 from memnet.reader.training.examples import ReaderExample, ReaderPassage
 from memnet.reader.training.train import ReaderData, train_reader
-from memnet.stories.checkpoint import load_story_model
-from memnet.stories.training import read_story_data, train_stories
+from memnet.stories.model import load_story_model
+from memnet.stories.training import train_stories
+from memnet.stories.training_data import read_story_data
 from memnet.training.loop import EpochReport, TrainingConfig
 from memnet.training.progress import TrainingProgress, counted
 from memnet.types import Candidate
@@ -50,7 +51,7 @@ def engine(toy_engine: Engine) -> Engine:
         Fact(subject=ship, relation="built by", object=f"Ann {ship}son") for ship in SHIPS
     )
     config = Config(threads=_THREADS)
-    return Engine(toy_engine._store, toy_engine._encoder, config, "untrained", "sentences")
+    return Engine(toy_engine.store, toy_engine.encoder, config, "untrained", "sentences")
 
 
 def _documents() -> list[Document]:

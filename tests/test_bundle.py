@@ -50,7 +50,7 @@ def _import(bundle: Path, path: Path) -> Engine:
 
 def _seen(engine: Engine) -> list[Any]:
     """Everything that a user can see of a memory."""
-    store = engine._store
+    store = engine.store
     answers = [engine.ask(text).model_dump(exclude={"elapsed_ms"}) for text in QUESTIONS]
     ids = range(1, 1000)
     told = [used._replace(usage=round(used.usage, 6)) for used in store._records.usage()]
@@ -65,14 +65,14 @@ def _seen(engine: Engine) -> list[Any]:
 @pytest.fixture
 def bundle(toy_engine: Engine, tmp_path: Path) -> Path:
     _fill(toy_engine)
-    toy_engine.export(tmp_path / "memory.zip")
+    toy_engine.export_bundle(tmp_path / "memory.zip")
     return tmp_path / "memory.zip"
 
 
 def test_a_bundle_gives_the_same_memory(toy_engine: Engine, bundle: Path, tmp_path: Path) -> None:
     with _import(bundle, tmp_path / "copy") as copy:
         assert copy.verify().problems == ()
-        copy.export(tmp_path / "again.zip")
+        copy.export_bundle(tmp_path / "again.zip")
         assert _seen(copy) == _seen(toy_engine)
         assert (tmp_path / "again.zip").read_bytes() == bundle.read_bytes()
         # It goes on as the original does: no id and no name is given twice.
@@ -87,7 +87,7 @@ def test_a_bundle_gives_the_same_memory(toy_engine: Engine, bundle: Path, tmp_pa
 def test_empty_memories_and_old_files(toy_engine: Engine, tmp_path: Path) -> None:
     path = tmp_path / "old.zip"
     path.write_text("something else")
-    assert toy_engine.export(path) == 0
+    assert toy_engine.export_bundle(path) == 0
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     with _import(path, tmp_path / "copy") as copy:
         assert copy.info().slots == 0
@@ -95,7 +95,7 @@ def test_empty_memories_and_old_files(toy_engine: Engine, tmp_path: Path) -> Non
     with pytest.raises(StoreError, match="is not empty; import into a new folder"):
         _import(path, tmp_path / "copy")
     with pytest.raises(StoreError, match="can't be written"):
-        toy_engine.export(tmp_path / "nowhere" / "b.zip")
+        toy_engine.export_bundle(tmp_path / "nowhere" / "b.zip")
     assert not list(tmp_path.glob(".*"))
 
 
@@ -117,7 +117,7 @@ def test_an_export_is_one_commit_while_another_writes(tmp_path: Path) -> None:
             sizes = []
             for number in range(5):
                 time.sleep(0.05)
-                sizes.append(engine.export(tmp_path / f"{number}.zip"))
+                sizes.append(engine.export_bundle(tmp_path / f"{number}.zip"))
         finally:
             stop.set()
             thread.join()

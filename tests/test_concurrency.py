@@ -19,7 +19,7 @@ import pytest
 
 from memnet.errors import StoreBusyError, StoreError
 from memnet.storage import MemoryStore, NewSlot, NewSource
-from memnet.text.terms import query_terms
+from memnet.text.english import query_terms
 from tests import killed
 
 _PARTS = 4
@@ -397,7 +397,7 @@ def test_a_store_that_is_refused_leaves_no_file_open(
 _WITH_THE_REAL_ENCODER = """
 import json, os, sys
 from memnet import Document, Engine
-with Engine.open(sys.argv[1], create=True, model="untrained", reader="sentences") as memory:
+with Engine.open(sys.argv[1], create=True, answerer="untrained", reader="sentences") as memory:
     memory.ingest(Document(id="a", title="Orre Light", text="The Orre Light stands on Orre Head."))
     before = memory.ask("Where is the Orre Light?").evidence[0].source
     child = os.fork()

@@ -18,10 +18,10 @@ from memnet.device import DeviceVectors, device_copier, find_device
 from memnet.encoders import MiniLMEncoder
 from memnet.errors import DeviceError
 from memnet.reader.network import SpanNetwork
-from memnet.storage import MemoryStore
+from memnet.storage import MemoryStore, Scope
 from memnet.storage.vectors.file import DamagedIndexError
 from memnet.storage.vectors.index import VectorIndex
-from tests.test_vector_index import filled, stamp, vectors
+from tests.test_vector_index import filled, save, vectors
 from tests.toy import DIMENSION, ToyEncoder, passage, source
 
 HERE = partial(DeviceVectors, device="cpu")
@@ -121,16 +121,15 @@ def test_number_and_device_choose_the_index(
     filled(path, IndexConfig.model_validate({"kind": written, "min_pq": 16}))
     config = IndexConfig.model_validate({"kind": kind, "max_flat_on_device": max_flat_on_device})
     counted = Counted()
-    loaded = VectorIndex.load(path, "toy", DIMENSION, config, counted)
-    assert loaded is not None
-    index = loaded[0]
+    index = VectorIndex.load(path, "toy", DIMENSION, config, counted)
+    assert index is not None
     assert counted.sizes == []
     for _ in range(2):
         index.search(vectors(1, seed=9)[0], 5)
     assert counted.sizes == ([300] if elsewhere else [])
     coded = written == "pq" and kind != "flat" and not elsewhere
-    assert index.details()["kind"] == ("pq" if coded else "flat")
-    assert ("on the device" in index.description) == elsewhere
+    assert index.info().kind == ("pq" if coded else "flat")
+    assert ("on the device" in index.info().description) == elsewhere
 
 
 def test_a_device_without_room_leaves_the_search_here(tmp_path: Path) -> None:
@@ -141,9 +140,9 @@ def test_a_device_without_room_leaves_the_search_here(tmp_path: Path) -> None:
     assert loaded is not None
     for number in range(3):
         query = vectors(300)[number]
-        assert loaded[0].search(query, 1).ids.tolist() == [number + 1]
+        assert loaded.search(query, 1).ids.tolist() == [number + 1]
     assert counted.sizes == [300]
-    assert loaded[0].details()["kind"] == "pq"
+    assert loaded.info().kind == "pq"
 
 
 def test_too_little_memory_is_a_warning(
@@ -169,29 +168,27 @@ def test_damaged_vectors_do_not_reach_a_device(tmp_path: Path) -> None:
     path = tmp_path / "index"
     filled(path, IndexConfig())
     content = bytearray(path.read_bytes())
-    content[len(content) // 3] ^= 1
+    content[-10_000] ^= 1  # among the vectors, and not in the block of the ids
     path.write_bytes(content)
     counted = Counted()
     loaded = VectorIndex.load(path, "toy", DIMENSION, IndexConfig(), counted)
     assert loaded is not None
     with pytest.raises(DamagedIndexError):
-        loaded[0].search(vectors(1)[0], 5)
+        loaded.search(vectors(1)[0], 5)
     assert counted.sizes == []
 
 
 def test_a_saved_index_is_held_anew(tmp_path: Path) -> None:
     counted = Counted()
-    index = VectorIndex(DIMENSION, IndexConfig(), counted)
     rows = vectors(50)
-    index.add(np.arange(1, 31), rows[:30])
-    index.save(tmp_path / "index", stamp(index))
+    index = VectorIndex.empty(DIMENSION).add(np.arange(1, 31), rows[:30])
+    index = save(index, tmp_path / "index", to_device=counted)
     assert index.search(rows[4], 1).ids.tolist() == [5]
-    index.add(np.arange(31, 51), rows[30:])
-    index.remove(np.array([5]))
+    index = index.add(np.arange(31, 51), rows[30:]).remove(np.array([5]))
     assert index.search(rows[40], 1).ids.tolist() == [41]
     assert 5 not in index.search(rows[4], 50).ids
     assert counted.sizes == [30]
-    index.save(tmp_path / "index", stamp(index))
+    index = save(index, tmp_path / "index", to_device=counted)
     assert index.search(rows[40], 1).ids.tolist() == [41]
     assert counted.sizes == [30, 49]
 
@@ -219,7 +216,7 @@ def test_a_store_finds_the_same_on_a_device(tmp_path: Path) -> None:
                 store.delete([f"s{number - 2}"])
         for namespace in (None, "even"):
             query = encode([f"boat of {number % 5}"])[0]
-            one, other = (store.search_dense(query, 9, namespace) for store in stores)
+            one, other = (store.search_dense(query, 9, Scope(namespace)) for store in stores)
             np.testing.assert_allclose(one.scores, other.scores, atol=1e-6)
             assert set(one.ids.tolist()) == set(other.ids.tolist())
     assert len(counted.sizes) > 3
@@ -246,12 +243,12 @@ def test_eight_bits_are_for_the_processor() -> None:
 def test_an_engine_gives_the_device_on(gpus: pytest.MonkeyPatch, tmp_path: Path) -> None:
     with Engine.open(tmp_path, create=True, config=Config(device="cuda:1")) as engine:
         assert engine.info().device == "cuda:1"
-        assert engine._reader._device == "cuda:1"
-        assert isinstance(engine._encoder, MiniLMEncoder)
-        assert engine._encoder._device == "cuda:1"
-        assert engine._store._to_device is not None
+        assert engine.reader._device == "cuda:1"
+        assert isinstance(engine.encoder, MiniLMEncoder)
+        assert engine.encoder._device == "cuda:1"
+        assert engine.store._to_device is not None
     with Engine.open(tmp_path, config=Config(device="cpu")) as engine:
-        assert engine._store._to_device is None
+        assert engine.store._to_device is None
 
 
 def test_a_device_that_is_not_there_is_one_line(

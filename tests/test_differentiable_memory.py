@@ -5,15 +5,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from memnet.nn.differentiable_memory import (
+from memnet.nn.dnc import (
+    ComputerState,
     DifferentiableMemory,
+    DifferentiableNeuralComputer,
     Interface,
     MemoryState,
     allocation,
     interface_width,
     parse_interface,
 )
-from memnet.nn.neural_computer import ComputerState, DifferentiableNeuralComputer
 from tests import oracle
 
 # All different, so that a swapped axis can't pass.

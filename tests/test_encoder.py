@@ -1,12 +1,15 @@
 import json
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from numpy.typing import NDArray
 
-from memnet.encoders import MENTION, MiniLMEncoder
+from memnet import Config, Document, Engine, MemoryStore
+from memnet.encoders import MENTION, MiniLMEncoder, encode_tokens
 from memnet.encoders.weights import model_folder
 from memnet.errors import EncoderError
 
@@ -83,3 +86,27 @@ def test_tokens_are_encoded_one_by_one(encoder: MiniLMEncoder) -> None:
     # The vector of a text is the mean of its tokens before those are brought to length one.
     mean = states[1].states.mean(axis=0)
     assert mean @ encoder.encode(["a boat"])[0] / np.linalg.norm(mean) > 0.95
+
+
+class _Lengths:
+    """The least that an encoder must have: vectors of the lengths of texts."""
+
+    fingerprint = "lengths"
+    dimension = 2
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        angles = np.array([1 / (1 + len(text)) for text in texts], np.float32)
+        return np.stack([np.cos(angles), np.sin(angles)], axis=1)
+
+
+def test_an_encoder_of_three_members_is_enough(tmp_path: Path) -> None:
+    encoder = _Lengths()
+    store = MemoryStore(
+        tmp_path, fingerprint=encoder.fingerprint, dimension=encoder.dimension, create=True
+    )
+    with Engine(store, encoder, Config()) as memory:
+        memory.ingest(Document(id="light", text="Una Thale raised the Orre Light."))
+        assert memory.ask("Who raised the Orre Light?").evidence[0].source == "light"
+        assert memory.tell("Ann moved to Rome.").decisions[0].action == "add"
+    with pytest.raises(EncoderError, match="encoder 'lengths' has no 'encode_tokens'"):
+        encode_tokens(encoder, ["text"])

@@ -14,8 +14,8 @@ import torch
 from memnet import Config, Engine
 from memnet.config import FactConfig
 from memnet.errors import InputError, ModelError
+from memnet.evaluation import evaluate
 from memnet.evaluation.questions import Question, read_questions
-from memnet.evaluation.run import evaluate
 from memnet.facts.linking import LinkedQuestion, Mention
 from memnet.facts.model import FactModel, FactModelConfig
 from memnet.training.loop import EpochReport
@@ -46,7 +46,7 @@ def ferries(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def asked(ferries: Path) -> Iterator[Engine]:
-    with Engine.open(ferries / "store", model=ferries / "model") as engine:
+    with Engine.open(ferries / "store", answerer=ferries / "model") as engine:
         yield engine
 
 
@@ -115,7 +115,7 @@ def test_facts_that_came_after_the_training(ferries: Path, tmp_path: Path) -> No
     (tmp_path / "new.tsv").write_text(
         "Blue Whale\tbuilt_by\tAda Orme\nAda Orme\tborn_in\tKestle\nBlue Whale\tpainted\tred\n"
     )
-    with Engine.open(tmp_path / "store", model=ferries / "model") as engine:
+    with Engine.open(tmp_path / "store", answerer=ferries / "model") as engine:
         engine.ingest(tmp_path / "new.tsv")
         answer = engine.ask("Where was the builder of the Blue Whale born?")
         assert (answer.answer, answer.unseen_relations) == ("Kestle", ())
@@ -134,12 +134,12 @@ def test_a_name_with_very_many_facts(ferries: Path, tmp_path: Path) -> None:
     shutil.copytree(ferries / "store", tmp_path / "store")
     crew = "".join(f"Great Hulk\thas_captain\tSailor {number}\n" for number in range(3000))
     (tmp_path / "hulk.tsv").write_text(f"{crew}Great Hulk\tbuilt_by\tTobias Veal\n")
-    with Engine.open(tmp_path / "store", model=ferries / "model") as engine:
+    with Engine.open(tmp_path / "store", answerer=ferries / "model") as engine:
         engine.ingest(tmp_path / "hulk.tsv")
         assert engine.ask("Who built the Great Hulk?").answer == "Tobias Veal"
         assert len(engine.ask("Who is the captain of the Great Hulk?").candidates) == 3000
     few = Config(facts=FactConfig(budget=100))
-    with Engine.open(tmp_path / "store", model=ferries / "model", config=few) as engine:
+    with Engine.open(tmp_path / "store", answerer=ferries / "model", config=few) as engine:
         assert engine.ask("Who built the Great Hulk?").answer == "Tobias Veal"
         assert len(engine.ask("Who is the captain of the Great Hulk?").candidates) == 3000
     with Engine.open(tmp_path / "store") as engine:  # without training as well
@@ -220,12 +220,12 @@ def test_a_description_that_is_none(
     path = tmp_path / "model" / "model.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
     with pytest.raises(ModelError, match="train"):
-        Engine.open(ferries / "store", model=tmp_path / "model")
+        Engine.open(ferries / "store", answerer=tmp_path / "model")
 
 
-def model(familiar: frozenset[str] = frozenset(), idle: frozenset[str] = frozenset()) -> FactModel:
+def model(common: frozenset[str] = frozenset(), unused: frozenset[str] = frozenset()) -> FactModel:
     torch.manual_seed(0)
-    return FactModel(FactModelConfig(width=8, heads=2, inner=8), 4, ["a"], familiar, idle)
+    return FactModel(FactModelConfig(width=8, heads=2, inner=8), 4, ["a"], common, unused)
 
 
 LINKED = LinkedQuestion(
@@ -242,18 +242,18 @@ def test_a_question_is_seen_from_each_name() -> None:
     assert (first.start, second.start) == ({3: 1.0}, {4: 0.5, 5: 0.5})
 
 
-def test_familiar_names_are_read_as_words_too() -> None:
+def test_common_names_are_read_as_words_too() -> None:
     first, second = model(frozenset({"tug"})).chains(LINKED, ENTITIES)
     assert first.text == "which [MASK] lies at [MASK]"
     assert second.text == "which tug lies at [MASK]"
     assert (first.own, second.own) == (0, 0)
 
 
-def test_idle_names_start_no_chain_unless_alone() -> None:
-    idle = frozenset({"tug"})
-    (only,) = model(idle, idle).chains(LINKED, ENTITIES)
+def test_unused_names_start_no_chain_unless_alone() -> None:
+    unused = frozenset({"tug"})
+    (only,) = model(unused, unused).chains(LINKED, ENTITIES)
     assert only.text == "which tug lies at [MASK]"
-    (alone,) = model(idle, idle).chains(LINKED._replace(mentions=LINKED.mentions[:1]), ENTITIES)
+    (alone,) = model(unused, unused).chains(LINKED._replace(mentions=LINKED.mentions[:1]), ENTITIES)
     assert alone.text == "which [MASK] lies at port averin"
 
 

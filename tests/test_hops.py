@@ -32,14 +32,14 @@ CHAIN = [
 
 
 def _read(engine: Engine, question: str, hops: int) -> list[HopRead]:
-    settings, store = engine.config.hop, engine._store
+    settings, store = engine.config.hop, engine.store
     with store.reading():
-        asked = Question(question, store, engine._encoder.encode)
+        asked = Question(question, store, engine.encoder.encode)
         return read_in_hops(asked, TextController(settings), settings, hops)
 
 
 def _sources(engine: Engine, read: HopRead) -> list[str]:
-    return [slot.source for slot in engine._store.fetch(read.ids)]
+    return [slot.source for slot in engine.store.fetch(read.ids)]
 
 
 def test_a_hop_follows_a_name_that_the_question_does_not_hold(toy_engine: Engine) -> None:
@@ -131,9 +131,7 @@ def _candidates() -> Candidates:
         links=Links(
             candidate=np.array([0, 1, 1, 1, 2]),
             sender=np.array([7, 8, 9, 8, 7]),
-            kind=np.array(
-                [SHARED, KEY, BACK, KEY, KEY]
-            ),
+            kind=np.array([SHARED, KEY, BACK, KEY, KEY]),
             features=_features(LinkFeature, *({"STRENGTH": value} for value in strengths)),
             names=("s", "k", "b", "weak", "f"),
         ),
@@ -260,12 +258,12 @@ LINKED = [
 
 
 def _links(engine: Engine, slot: int) -> list[Link]:
-    return find_links(engine._store.symbols([slot]), engine._store)
+    return find_links(engine.store.symbols([slot]), engine.store)
 
 
 def test_links_are_names_mentioned_shared_and_pointing_back(toy_engine: Engine) -> None:
     toy_engine.ingest(LINKED)
-    store = toy_engine._store
+    store = toy_engine.store
     ids = {slot.source: slot.id for slot in store.fetch([1, 2, 3, 4])}
     found = _links(toy_engine, ids["hall"])
     assert {(link.slot, link.kind, link.name) for link in found} == {
@@ -292,13 +290,13 @@ def test_link_features_say_what_is_known(toy_engine: Engine) -> None:
     question = "who first did lead the guild that gives out Herring Letters"
     candidates = _read(toy_engine, question, 2)[-1].candidates
     links = candidates.links
-    sources = [slot.source for slot in toy_engine._store.fetch(candidates.ids)]
+    sources = [slot.source for slot in toy_engine.store.fetch(candidates.ids)]
     (number,) = [
         number
         for number, (sender, slot) in enumerate(
             zip(links.sender.tolist(), links.candidate.tolist(), strict=True)
         )
-        if toy_engine._store.fetch([sender])[0].source == "journal" and sources[slot] == "hall"
+        if toy_engine.store.fetch([sender])[0].source == "journal" and sources[slot] == "hall"
     ]
     known = {column.name: float(links.features[number, column]) for column in LinkFeature}
     terms = {"first": 1, "lead": 1, "guild": 2, "gives": 0, "herring": 1, "letters": 1}

@@ -19,7 +19,7 @@ def _slots(engine: Engine) -> list[tuple[str, str, str]]:
     """Source, title and text of every slot."""
     return [
         (slot.source, slot.title, slot.text)
-        for slot in engine._store.fetch(range(1, 2000))
+        for slot in engine.store.fetch(range(1, 2000))
         if slot.kind != "reverse"
     ]
 
@@ -34,7 +34,7 @@ def test_plain_text_spans_are_exact(toy_engine: Engine, tmp_path: Path) -> None:
     text = "\ufeffA first sentence about Orre. " + "The sea was 東京 calm that day. " * 100
     path = _write(tmp_path / "old_harbour-notes.txt", text)
     assert toy_engine.ingest(path).added == 1
-    slots = toy_engine._store.fetch(range(1, 100))
+    slots = toy_engine.store.fetch(range(1, 100))
     assert len(slots) > 2
     source_text = text.removeprefix("\ufeff")
     assert all(source_text[slot.start : slot.end] == slot.text for slot in slots)
@@ -49,15 +49,15 @@ def test_markdown_headings_become_titles(toy_engine: Engine, tmp_path: Path) -> 
         "Summer\r\n------\r\nHeat.\r\n\r\n## Empty\r\n"
     )
     toy_engine.ingest(_write(tmp_path / "log.md", text))
-    slots = toy_engine._store.fetch(range(1, 10))
+    slots = toy_engine.store.fetch(range(1, 10))
     assert [(slot.title, slot.text) for slot in slots] == [
         ("Harbour log", "Kept by Ann."),
         ("Harbour log: Winter", "Ice.\r\n```\r\n# no heading\r\n```"),
         ("Harbour log: Summer", "Heat."),
     ]
     assert all(text[slot.start : slot.end] == slot.text for slot in slots)
-    assert toy_engine._store.search_symbolic(["winter"], 5) == {"winter": [2]}
-    assert toy_engine._store.search_symbolic(["harbour log"], 5) == {"harbour log": [1, 2, 3]}
+    assert toy_engine.store.search_symbolic(["winter"], 5) == {"winter": [2]}
+    assert toy_engine.store.search_symbolic(["harbour log"], 5) == {"harbour log": [1, 2, 3]}
 
 
 def test_markdown_without_a_first_heading_is_named_by_its_file(
@@ -266,7 +266,7 @@ def test_a_passage_is_about_what_it_says_first(toy_engine: Engine) -> None:
         Document(id="other", title="House of Dell", text="Cy of Orre was its first lord."),
         Document(id="short", title="Dell House", text="Dell is old."),
     )
-    store = toy_engine._store
+    store = toy_engine.store
     slots = store.fetch(range(1, 20))
     about = {
         (slot.source, slot.start > 0): sorted(symbols.keys) if symbols else []
@@ -289,7 +289,7 @@ def test_facts_go_both_ways(toy_engine: Engine, tmp_path: Path) -> None:
     assert toy_engine.ingest(path).added == 1
     info = toy_engine.info()
     assert (info.facts, info.documents) == (3, 0)
-    slots = toy_engine._store.fetch(range(1, 20))
+    slots = toy_engine.store.fetch(range(1, 20))
     assert all(text[slot.start : slot.end] == slot.text for slot in slots)
     forward, back = slots[:2]
     assert (forward.title, forward.relation, forward.value) == (
@@ -298,17 +298,17 @@ def test_facts_go_both_ways(toy_engine: Engine, tmp_path: Path) -> None:
         "Ann Orre",
     )
     assert (back.kind, back.title, back.value) == ("reverse", "Ann Orre", "Orre Light")
-    assert set(toy_engine._store.search_symbolic(["ann orre"], 9)["ann orre"]) >= {back.id}
+    assert set(toy_engine.store.search_symbolic(["ann orre"], 9)["ann orre"]) >= {back.id}
 
 
 def test_a_changed_fact_file_keeps_the_facts_that_stay(toy_engine: Engine, tmp_path: Path) -> None:
     path = _write(tmp_path / "f.txt", "a|r|b\nc|r|d\n")
     toy_engine.ingest(path, facts=True)
-    before = {slot.text: slot.id for slot in toy_engine._store.fetch(range(1, 20))}
+    before = {slot.text: slot.id for slot in toy_engine.store.fetch(range(1, 20))}
     _write(path, "a|r|b\ne|r|f\n")
     report = toy_engine.ingest(path, facts=True)
     assert report.updated == 1
-    after = {slot.text: slot.id for slot in toy_engine._store.fetch(range(1, 20))}
+    after = {slot.text: slot.id for slot in toy_engine.store.fetch(range(1, 20))}
     assert after["a|r|b"] == before["a|r|b"]
     assert after.keys() == {"a|r|b", "e|r|f"}
 
@@ -342,13 +342,13 @@ def test_a_very_long_line(toy_engine: Engine, tmp_path: Path) -> None:
     text = "word " * 400_000
     report = toy_engine.ingest(_write(tmp_path / "long.txt", text))
     assert report.slots == 2_000
-    slots = toy_engine._store.fetch(range(1, 2_001))
+    slots = toy_engine.store.fetch(range(1, 2_001))
     assert all(text[slot.start : slot.end] == slot.text for slot in slots)
 
 
 def test_a_file_over_the_limit_is_refused(tmp_path: Path, toy_engine: Engine) -> None:
     config = Config.model_validate({"limit": {"document": 10}})
-    engine = Engine(toy_engine._store, ToyEncoder(), config)
+    engine = Engine(toy_engine.store, ToyEncoder(), config)
     with pytest.raises(InputError, match="holds 18 bytes, the limit is 10; split it"):
         engine.ingest(_write(tmp_path / "a.txt", "eighteen letters.."))
     with pytest.raises(InputError, match="line 1: is longer than 10 bytes"):
@@ -357,7 +357,7 @@ def test_a_file_over_the_limit_is_refused(tmp_path: Path, toy_engine: Engine) ->
 
 def test_progress_tells_what_is_stored(toy_engine: Engine, tmp_path: Path) -> None:
     config = Config.model_validate({"ingest": {"batch_characters": 20}})
-    engine = Engine(toy_engine._store, ToyEncoder(), config)
+    engine = Engine(toy_engine.store, ToyEncoder(), config)
     seen: list[tuple[Progress, int]] = []
     documents = [Document(id=str(number), text="ten letter") for number in range(5)]
     engine.ingest(

@@ -15,10 +15,10 @@ from click.testing import CliRunner
 from memnet import Document, Engine
 from memnet.cli.main import memnet as group
 from memnet.encoders import MENTION
-from memnet.encoders.sentence_transformers import NamedEncoder
+from memnet.encoders.hub import SentenceTransformersEncoder
 from memnet.encoders.weights import model_folder
 from memnet.errors import EncoderError, EncoderMismatchError, ModelError
-from memnet.reader.packing import Passage
+from memnet.reader.spans import Passage
 from memnet.reader.transformers import NamedReader
 
 # The libraries warn of their own changes to come.
@@ -81,7 +81,7 @@ def reader_folder(tmp_path_factory: pytest.TempPathFactory, tokenizer_folder: Pa
 def test_a_named_encoder_encodes_as_its_library_does(encoder_folder: Path) -> None:
     from sentence_transformers import SentenceTransformer
 
-    encoder = NamedEncoder(str(encoder_folder))
+    encoder = SentenceTransformersEncoder(str(encoder_folder))
     texts = list(TEXTS.values())
     expected = SentenceTransformer(str(encoder_folder)).encode(texts, normalize_embeddings=True)
     np.testing.assert_allclose(encoder.encode(texts), expected, atol=1e-5)
@@ -161,7 +161,7 @@ def test_a_named_reader_answers(reader_folder: Path, tmp_path: Path) -> None:
 
 def test_unknown_models_are_one_line() -> None:
     with pytest.raises(EncoderError, match="'no-such-encoder' can't be loaded") as encoder:
-        NamedEncoder("no-such-encoder")
+        SentenceTransformersEncoder("no-such-encoder")
     with pytest.raises(ModelError, match="there is no reader 'no-such-reader'") as reader:
         NamedReader("no-such-reader")
     assert all("\n" not in str(error.value) for error in (encoder, reader))
@@ -179,7 +179,7 @@ def refuse(*_, **__):
 
 socket.getaddrinfo = socket.create_connection = socket.socket.connect = refuse
 from memnet import Document, Engine, MemnetError, MemoryStore
-from memnet.encoders.sentence_transformers import NamedEncoder
+from memnet.encoders.hub import SentenceTransformersEncoder
 
 foreign, own = sys.argv[1:3]
 fingerprint = "sentence-transformers/someone/anything/0123456789ab"
@@ -191,7 +191,7 @@ for named in (None, "someone/anything"):
         print(type(error).__name__, error)
     except Asked:
         print("the network was asked")
-encoder = NamedEncoder("someone/cached", fetch=False)
+encoder = SentenceTransformersEncoder("someone/cached", fetch=False)
 MemoryStore(own, fingerprint=encoder.fingerprint, dimension=24, create=True).close()
 with Engine.open(own, reader="sentences") as memory:
     memory.ingest(Document(id="a", text="A lamp."))

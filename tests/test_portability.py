@@ -147,8 +147,8 @@ def test_files_of_a_folder_are_known_by_the_separator_of_the_system(
         store.start_run()
         with monkeypatch.context() as patch:
             patch.setattr(os, "sep", "\\")
-            found = store.not_met(r"C:\notes")
-            drive = store.not_met("C:\\")
+            found = store.not_seen(r"C:\notes")
+            drive = store.not_seen("C:\\")
         assert set(found) == set(origins[:2])
         assert set(drive) == set(origins)
 

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from memnet.errors import StoreError
-from memnet.storage import MemoryStore
+from memnet.storage import MemoryStore, Scope
 from memnet.storage.tables import connection
 from memnet.storage.tables.schema import MIGRATIONS, SCHEMA_VERSION
-from memnet.text.terms import query_terms
+from memnet.text.english import query_terms
 from tests import killed
 
 _FIXTURES = Path(__file__).parent / "fixtures"
@@ -69,11 +69,11 @@ def test_all_of_it_is_found(old: tuple[int, MemoryStore]) -> None:
     words = store.search_lexical(query_terms("lives finished lies old forgotten"), 9)
     assert set(words.ids[words.mask].tolist()) == ({6, 9} if schema == 1 else {6, 9, 11})
     assert store.search_symbolic(["kestle"], 9) == {"kestle": [5, 6]}
-    assert store.search_symbolic(["kestle"], 9, "other") == {}
+    assert store.search_symbolic(["kestle"], 9, Scope("other")) == {}
     assert store.search_mentions(["tobias wrennick"], 9) == {"tobias wrennick": [9]}
-    linked = store.linked(["tobias wrennick"])
+    linked = store.fact_subjects(["tobias wrennick"])
     ((_, relation, count),) = store.outgoing(linked.values()).tolist()
-    followed = store.followed([(linked["tobias wrennick"], relation)])
+    followed = store.follow([(linked["tobias wrennick"], relation)])
     assert count == 1
     assert list(store.symbol_names(followed[:, 1].tolist()).values()) == ["kestle"]
 
@@ -87,8 +87,8 @@ def test_it_is_written_as_ever(old: tuple[int, MemoryStore]) -> None:
     store.put([killed.document("document 1", 1)], killed.encode)
     store.append(killed.statement("ben rows", "ben"), killed.encode)
     assert min(slot.id for slot in store.fetch(range(100)) if slot.source == "ben rows") > 10
-    store.end([slot.id for slot in store.told("ben")], 5.0)
-    assert store.told("ben")[0].valid_until == 5.0
+    store.end([slot.id for slot in store.statements("ben")], 5.0)
+    assert store.statements("ben")[0].valid_until == 5.0
     assert store.verify() == []
 
 

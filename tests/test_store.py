@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 from memnet.errors import EncoderMismatchError, StoreBusyError, StoreError
-from memnet.storage import MemoryStore, NewSource
+from memnet.storage import EVERYWHERE, MemoryStore, NewSlot, NewSource, Scope
 from memnet.storage.tables import connection
 from memnet.storage.tables.records import Records
 from memnet.storage.tables.schema import MIGRATIONS, SCHEMA_VERSION
-from memnet.text.terms import query_terms
+from memnet.text.english import query_terms
 from tests.exact_store import ExactStore
 from tests.toy import DIMENSION, ToyEncoder, fact, passage, source, told
 
@@ -59,6 +59,12 @@ _facts = st.builds(
 )
 
 
+_metadata = st.sampled_from([{}, {"year": 1990}, {"year": [1841, 2000.5], "by": "Ann"}])
+_scopes = st.builds(
+    Scope,
+    st.sampled_from([None, "", "other"]),
+    st.sampled_from([None, None, {"by": ["Ann", "Bo"]}, {"year": {"from": 1900, "to": 2001}}]),
+)
 _SOURCES = [*"abcde", *(f"told/{number}" for number in range(1, 6))]
 _HALF_LIFE = 50.0
 
@@ -86,12 +92,12 @@ class AgainstTheTwin(RuleBasedStateMachine):
         names=st.lists(st.sampled_from("abcd"), min_size=1, max_size=3, unique=True),
         slots=st.lists(st.one_of(_passages, _facts), max_size=4),
         namespace=st.sampled_from(["", "other"]),
+        metadata=_metadata,
     )
-    def put(self, names: list[str], slots: list[object], namespace: str) -> None:
-        sources: list[NewSource] = [
-            source(name, *slots, namespace=namespace)  # type: ignore[arg-type]
-            for name in names
-        ]
+    def put(
+        self, names: list[str], slots: list[NewSlot], namespace: str, metadata: dict[str, object]
+    ) -> None:
+        sources = [source(name, *slots, namespace=namespace, metadata=metadata) for name in names]
         assert self.store.put(sources, encode) == self.twin.put(sources, encode)
 
     @rule(
@@ -102,7 +108,7 @@ class AgainstTheTwin(RuleBasedStateMachine):
     )
     def tell(self, text: str, about: str, seconds: int, namespace: str) -> None:
         self.now += seconds
-        name = self.store.new_told_name()
+        name = self.store.new_statement_source()
         assert name not in self.told
         self.told.append(name)
         slots = [told(text, about, self.now), told(f"{text} again", about, self.now)]
@@ -121,10 +127,10 @@ class AgainstTheTwin(RuleBasedStateMachine):
         self.now += seconds
         stores: list[MemoryStore | ExactStore] = [self.store, self.twin]
         for store in stores:
-            told = sorted(slot.id for name in _NAMES for slot in store.told(name))
+            told = sorted(slot.id for name in _NAMES for slot in store.statements(name))
             chosen = told[place : place + 1]
             if action == "use":
-                store.use(dict.fromkeys(chosen, weight), self.now, _HALF_LIFE)
+                store.add_usage(dict.fromkeys(chosen, weight), self.now, _HALF_LIFE)
             elif action == "end":
                 store.end(chosen, self.now)
             else:
@@ -135,9 +141,9 @@ class AgainstTheTwin(RuleBasedStateMachine):
     def evict(self, capacity: int) -> None:
         stores: list[MemoryStore | ExactStore] = [self.store, self.twin]
         own, exact = (
-            store.fetch(store.surplus(capacity, self.now, _HALF_LIFE, newest[-1:]))
+            store.fetch(store.evictable(capacity, self.now, _HALF_LIFE, newest[-1:]))
             for store in stores
-            for newest in [sorted(slot.id for name in _NAMES for slot in store.told(name))]
+            for newest in [sorted(slot.id for name in _NAMES for slot in store.statements(name))]
         )
         assert list(map(_content, own)) == list(map(_content, exact))
         self.store.erase([slot.id for slot in own])
@@ -145,7 +151,7 @@ class AgainstTheTwin(RuleBasedStateMachine):
 
     @rule(name=st.sampled_from(_NAMES), namespace=st.sampled_from([None, "", "other"]))
     def look_back(self, name: str, namespace: str | None) -> None:
-        own, exact = (store.told(name, namespace) for store in (self.store, self.twin))
+        own, exact = (store.statements(name, namespace) for store in (self.store, self.twin))
         assert list(map(_content, own)) == list(map(_content, exact))
         ended = [slot.id for slot in own if slot.valid_until is not None]
         assert not set(ended) & set(self.store.search_symbolic([name], 100).get(name, []))
@@ -169,13 +175,13 @@ class AgainstTheTwin(RuleBasedStateMachine):
         with self.store.writing():
             pass
 
-    @rule(text=_texts, limit=st.integers(1, 6), namespace=st.sampled_from([None, "", "other"]))
-    def search(self, text: str, limit: int, namespace: str | None) -> None:
+    @rule(text=_texts, limit=st.integers(1, 6), scope=_scopes)
+    def search(self, text: str, limit: int, scope: Scope) -> None:
         vector = encode([text])[0]
         pairs = [
             (
-                store.search_dense(vector, limit, namespace),
-                store.search_lexical(query_terms(text), limit, namespace),
+                store.search_dense(vector, limit, scope),
+                store.search_lexical(query_terms(text), limit, scope),
             )
             for store in (self.store, self.twin)
         ]
@@ -188,18 +194,18 @@ class AgainstTheTwin(RuleBasedStateMachine):
 
     @rule(
         names=st.lists(st.sampled_from([*_NAMES, "unknown"]), min_size=1, unique=True),
-        namespace=st.sampled_from([None, "", "other"]),
+        scope=_scopes,
     )
-    def follow_facts(self, names: list[str], namespace: str | None) -> None:
-        exact = self.twin.links(names, namespace)
-        linked = self.store.linked(names)
-        assert linked.keys() == {link[0] for link in self.twin.links(names, None)}
+    def follow_facts(self, names: list[str], scope: Scope) -> None:
+        exact = self.twin.links(names, scope)
+        linked = self.store.fact_subjects(names)
+        assert linked.keys() == {link[0] for link in self.twin.links(names, EVERYWHERE)}
         assert self.store.symbol_names(linked.values()) == {
             symbol: name for name, symbol in linked.items()
         }
-        groups = self.store.outgoing(linked.values(), namespace)
+        groups = self.store.outgoing(linked.values(), scope)
         pairs = [(subject, relation) for subject, relation, _ in groups.tolist()]
-        followed = self.store.followed(pairs, namespace)
+        followed = self.store.follow(pairs, scope)
         assert np.bincount(followed[:, 0], minlength=len(pairs)).tolist() == groups[:, 2].tolist()
         objects = self.store.symbol_names(set(followed[:, 1].tolist()))
         subjects = {symbol: name for name, symbol in linked.items()}
@@ -207,11 +213,11 @@ class AgainstTheTwin(RuleBasedStateMachine):
             (subjects[pairs[pair][0]], objects[value], _content(*self.store.fetch([slot])))
             for pair, value, slot in followed.tolist()
         ]
-        assert sorted(own) == sorted(
-            (a, c, _content(*self.twin.fetch([d]))) for a, _, c, d in exact
+        assert sorted(own, key=str) == sorted(
+            ((a, c, _content(*self.twin.fetch([d]))) for a, _, c, d in exact), key=str
         )
         everything = self.store.all_links()
-        assert len(everything) == len({link[:3] for link in self.twin.links(_NAMES, None)})
+        assert len(everything) == len({link[:3] for link in self.twin.links(_NAMES, EVERYWHERE)})
         assert everything.tolist() == sorted(everything.tolist())
 
     @rule(names=st.sets(st.sampled_from([*_NAMES, "unknown"])), limit=st.integers(1, 5))
@@ -236,11 +242,11 @@ class AgainstTheTwin(RuleBasedStateMachine):
         names=st.sets(st.sampled_from([*_NAMES, "unknown"])),
         terms=st.sets(st.sampled_from(_WORDS)),
         most=st.integers(1, 4),
-        namespace=st.sampled_from([None, "", "other"]),
+        scope=_scopes,
     )
-    def share(self, names: set[str], terms: set[str], most: int, namespace: str | None) -> None:
+    def share(self, names: set[str], terms: set[str], most: int, scope: Scope) -> None:
         pairs = [
-            (store.search_mentions(names, most, namespace), store.search_terms(terms, most))
+            (store.search_mentions(names, most, scope), store.search_terms(terms, most))
             for store in (self.store, self.twin)
         ]
         for own, exact in zip(*pairs, strict=True):
@@ -259,7 +265,7 @@ def _with_symbols(store: MemoryStore | ExactStore, ids: list[int]) -> list[tuple
 
 
 _CONTENT = """
-    kind source namespace title text relation value valid_from valid_until
+    kind source namespace title text relation value valid_from valid_until metadata
 """.split()
 
 
@@ -464,7 +470,7 @@ def test_a_store_of_an_older_schema_is_brought_up_to_date(tmp_path: Path) -> Non
     store.end([1, added], 6.0)
     assert store.search_symbolic(["light"], 5) == {"light": [1]}
     assert store.verify() == []
-    assert store.counts() == (2, 1, 0, 1, 3, 1)
+    assert store.counts() == (2, 1, 0, 1, 3, 1, 2)
     assert store.delete(["a"]) == 1
     assert store.verify() == []
     store.close()
@@ -551,7 +557,7 @@ def test_usage_leaves_the_index_alone(store: MemoryStore) -> None:
     new = NewSource("told/1", b"", [told("moved", "ann", 5.0)], kind="told")
     (added,) = store.append(new, encode)
     before = store.counts().generation
-    store.use({added: 0.5, 99: 1.0}, 6.0, 10.0)
+    store.add_usage({added: 0.5, 99: 1.0}, 6.0, 10.0)
     assert store.counts().generation == before
     assert store.verify() == []
 

@@ -163,7 +163,7 @@ def _write(path: Path, text: str) -> Path:
 
 
 def _slots(engine: Engine, source: Path | str) -> list[Slot]:
-    return [slot for slot in engine._store.fetch(range(1, 100)) if slot.source == str(source)]
+    return [slot for slot in engine.store.fetch(range(1, 100)) if slot.source == str(source)]
 
 
 def test_a_story_is_ingested_by_the_sentence(toy_engine: Engine, tmp_path: Path) -> None:
@@ -211,6 +211,6 @@ def test_a_bad_story_is_reported_and_the_rest_goes_in(toy_engine: Engine, tmp_pa
 
 def test_a_story_from_standard_input(toy_engine: Engine) -> None:
     toy_engine.ingest(io.BytesIO(b"1 Ada left.\n2 Who left?\tAda\t1\n3 Bo left.\n"))
-    assert [slot.text for slot in toy_engine._store.fetch([1, 2, 3])] == ["Ada left.", "Bo left."]
+    assert [slot.text for slot in toy_engine.store.fetch([1, 2, 3])] == ["Ada left.", "Bo left."]
     with pytest.raises(InputError, match="standard input, line 2: is supported by '3'"):
         toy_engine.ingest(io.BytesIO(b"1 Ada left.\n2 Who left?\tAda\t3\n"))

@@ -4,13 +4,13 @@ from pathlib import Path
 import pytest
 
 from memnet import Document, Engine
-from memnet.answerers import model_folder
 from memnet.errors import ModelError
 from memnet.ingest.babi import parse_stories
-from memnet.stories.checkpoint import load_story_model
+from memnet.registry import model_folder
+from memnet.stories.answers import answer_stories
 from memnet.stories.evaluation import evaluate_stories
-from memnet.stories.inference import answer_stories
-from memnet.stories.model import asked_story
+from memnet.stories.model import load_story_model
+from memnet.stories.vocabulary import tokenize_story
 from tests.test_cli import run
 
 STORY = """1 Mary moved to the bathroom.
@@ -34,11 +34,11 @@ def test_the_store_answers_as_the_evaluation_does(story: Path, tmp_path: Path) -
     model = load_story_model(model_folder("babi"))
     parsed = parse_stories(STORY, "story")
     expected = [
-        ",".join(answer.words) for answer in answer_stories(model, [asked_story(parsed[0])])[0]
+        ",".join(answer.words) for answer in answer_stories(model, [tokenize_story(parsed[0])])[0]
     ]
     assert expected == ["bedroom", "garden", "kitchen"]
     assert evaluate_stories(model, parsed).em == 1
-    with Engine.open(tmp_path / "store", create=True, model="babi") as engine:
+    with Engine.open(tmp_path / "store", create=True, answerer="babi") as engine:
         engine.ingest(story)
         for question, text in list(zip(parsed[0].questions, expected, strict=True))[1:]:
             answer = engine.ask(question.text)
@@ -53,7 +53,7 @@ def test_the_store_answers_as_the_evaluation_does(story: Path, tmp_path: Path) -
 
 def test_plain_sentences_are_a_story_too(tmp_path: Path) -> None:
     text = "Mary moved to the bathroom. John went to the office. Mary journeyed to the kitchen."
-    with Engine.open(tmp_path / "store", create=True, model="babi") as engine:
+    with Engine.open(tmp_path / "store", create=True, answerer="babi") as engine:
         engine.ingest([Document(id="tale", text=text)])
         answer = engine.ask("Where is Mary?")
         assert answer.answer == "kitchen"
@@ -65,7 +65,7 @@ def test_plain_sentences_are_a_story_too(tmp_path: Path) -> None:
 
 
 def test_an_unknown_word_is_named_and_not_answered(story: Path, tmp_path: Path) -> None:
-    with Engine.open(tmp_path / "store", create=True, model="babi") as engine:
+    with Engine.open(tmp_path / "store", create=True, answerer="babi") as engine:
         assert engine.ask("Where is Mary?").abstained  # nothing is stored
         engine.ingest(story)
         answer = engine.ask("Where is Zelda?")

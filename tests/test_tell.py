@@ -189,7 +189,7 @@ def test_decisions_on_pairs_that_the_settings_were_not_chosen_on(memory: Engine)
 def test_the_floor_parts_states_of_one_kind_from_others(memory: Engine) -> None:
     rows = _rows("states.tsv")
     relations = [relation_of(f"is {state}", "it").words for row in rows for state in row[1:]]
-    vectors = memory._encoder.encode(relations).reshape(len(rows), 2, -1)
+    vectors = memory.encoder.encode(relations).reshape(len(rows), 2, -1)
     above = (vectors[:, 0] * vectors[:, 1]).sum(-1) > TellConfig().same_relation_floor
     kinds = [row[0] for row in rows]
     assert sum(above[place] for place, kind in enumerate(kinds) if kind == "same") >= 29
@@ -212,7 +212,7 @@ def test_sentences_of_one_text_know_of_each_other(toy_engine: Engine) -> None:
     report = toy_engine.tell(text)
     assert _actions(report) == ["add", "add", "supersede", "add"]
     assert {decision.source for decision in report.decisions} == {"told/1"}
-    told = toy_engine._store.told("ann")
+    told = toy_engine.store.statements("ann")
     assert all(text[slot.start : slot.end] == slot.text for slot in told)
     assert [slot.title for slot in told] == ["Ann", "Ann", "Ann", "Ann's boat"]
     assert told[0].valid_from == told[0].valid_until
@@ -226,7 +226,7 @@ def test_what_ended_stays_and_what_is_forgotten_goes(toy_engine: Engine) -> None
     assert _actions(report) == ["erase"]
     assert (report.slots, report.decisions[0].slot) == (0, None)
     assert toy_engine.history("Ann") == ()
-    database = sqlite3.connect(toy_engine._store.path / "memory.sqlite3")
+    database = sqlite3.connect(toy_engine.store.path / "memory.sqlite3")
     for table in ("source", "slot", "vector", "symbol"):
         assert database.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,), table
     database.close()
@@ -306,7 +306,7 @@ def test_what_is_valid_no_longer_goes_before_what_is_used_less(tmp_path: Path) -
 
 
 def _usage(engine: Engine) -> dict[int, float]:
-    return {used.id: used.usage for used in engine._store._records.usage()}
+    return {used.id: used.usage for used in engine.store._records.usage()}
 
 
 def test_asking_raises_usage_without_waiting_for_a_writer(tmp_path: Path) -> None:
@@ -330,9 +330,9 @@ def test_asking_raises_usage_without_waiting_for_a_writer(tmp_path: Path) -> Non
 
 def test_usage_halves_with_time(toy_engine: Engine) -> None:
     _tell(toy_engine, "Ann moved to Paris.")
-    store = toy_engine._store
-    told = store.told("ann")[0]
-    store.use({told.id: 0.5}, (told.valid_from or 0.0) + 20.0, 10.0)
+    store = toy_engine.store
+    told = store.statements("ann")[0]
+    store.add_usage({told.id: 0.5}, (told.valid_from or 0.0) + 20.0, 10.0)
     assert _usage(toy_engine)[told.id] == pytest.approx(0.75)
 
 
@@ -379,10 +379,10 @@ def test_telling_the_same_twice_changes_nothing_but_usage(
     with engine_at(tmp_path_factory.mktemp("twice") / "store") as engine:
         for text in texts:
             engine.tell(text)
-        slots, usage = engine._store.fetch(range(50)), _usage(engine)
+        slots, usage = engine.store.fetch(range(50)), _usage(engine)
         report = engine.tell(texts[-1])
         assert _actions(report) == ["merge"]
-        assert engine._store.fetch(range(50)) == slots
+        assert engine.store.fetch(range(50)) == slots
         merged = report.decisions[0].slot
         assert merged == report.decisions[0].other
         changed = {slot for slot, used in _usage(engine).items() if used != usage[slot]}
@@ -568,7 +568,7 @@ def test_usage_that_can_not_be_stored_is_kept(
         raise failing
 
     with monkeypatch.context() as patch:
-        patch.setattr(toy_engine._store, "use", fail)
+        patch.setattr(toy_engine.store, "add_usage", fail)
         with pytest.raises(type(failing)):
             usage.save()
     usage.save()

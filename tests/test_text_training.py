@@ -6,7 +6,6 @@ import pytest
 from click.testing import CliRunner
 
 from memnet import Document, Engine, Fact
-from memnet.answerers import load_model
 from memnet.cli.main import memnet as group
 from memnet.config import HopConfig
 from memnet.documents.controller import TextController
@@ -14,6 +13,7 @@ from memnet.documents.training.pseudo_questions import pseudo_questions
 from memnet.documents.training.train import train_text
 from memnet.errors import InputError
 from memnet.evaluation.questions import Question
+from memnet.registry import load_model
 from tests.toy import ToyEncoder
 
 PLACES = """
@@ -54,7 +54,7 @@ def _questions() -> list[Question]:
 
 
 def _train(engine: Engine, groups: list[list[Question]], out: Path, seed: int = 0) -> object:
-    return train_text(engine._store, engine._encoder.encode, groups, out, engine.config.hop, seed)
+    return train_text(engine.store, engine.encoder.encode, groups, out, engine.config.hop, seed)
 
 
 @pytest.mark.slow
@@ -67,7 +67,7 @@ def test_a_controller_learns_to_follow_names_that_are_no_titles(
     assert report.recall_untrained < 0.75
     assert report.recall_trained > 0.9
     with Engine(
-        toy_engine._store, ToyEncoder(), toy_engine.config, model=tmp_path / "model"
+        toy_engine.store, ToyEncoder(), toy_engine.config, answerer=tmp_path / "model"
     ) as engine:
         answer = engine.ask("who was first to lead what gives out Orre Letters")
         assert {item.source for item in answer.evidence[:2]} == {"paper Orre", "hall 14"}
@@ -117,7 +117,7 @@ def test_where_there_are_facts_the_best_passage_keeps_its_score(
     toy_engine.ingest(Fact(subject="Orre Letters", relation="printed in", object="Kestle"))
     best = []
     for model in ("untrained", tmp_path / "model"):
-        engine = Engine(toy_engine._store, ToyEncoder(), toy_engine.config, model=model)
+        engine = Engine(toy_engine.store, ToyEncoder(), toy_engine.config, answerer=model)
         answer = engine.ask("who leads what gives out Orre Letters", hops=1, top_k=99)
         assert "fact" in {item.kind for item in answer.evidence}
         best.append(max(item.score for item in answer.evidence if item.kind == "passage"))
@@ -126,8 +126,8 @@ def test_where_there_are_facts_the_best_passage_keeps_its_score(
 
 def test_questions_are_made_from_links_and_hide_the_name(toy_engine: Engine) -> None:
     toy_engine.ingest(_documents())
-    made = pseudo_questions(toy_engine._store, 30, seed=4)
-    assert made == pseudo_questions(toy_engine._store, 30, seed=4)
+    made = pseudo_questions(toy_engine.store, 30, seed=4)
+    assert made == pseudo_questions(toy_engine.store, 30, seed=4)
     assert len(made) == 30
     for asked in made:
         paper, hall = sorted(asked.gold, reverse=True)
@@ -136,7 +136,7 @@ def test_questions_are_made_from_links_and_hide_the_name(toy_engine: Engine) -> 
         assert f"{number}x" not in asked.question
         assert "given out by" in asked.question
         assert "first to lead" in asked.question
-    assert len(pseudo_questions(toy_engine._store, 1000, seed=4)) == len(_documents())
+    assert len(pseudo_questions(toy_engine.store, 1000, seed=4)) == len(_documents())
 
 
 @pytest.mark.slow

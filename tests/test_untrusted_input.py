@@ -15,14 +15,14 @@ from pydantic import ValidationError
 from benchmarks.fuzz_doors import DOORS
 from benchmarks.hostile_inputs import changed_json, hostile_value
 from memnet import Config, Document, Engine, MemnetError
-from memnet.answerers import load_model, model_folder
-from memnet.checkpoints.files import load_checkpoint
+from memnet.checkpoints import load_checkpoint
 from memnet.cli.show import show_answer, show_hops
 from memnet.config import HopConfig
 from memnet.errors import InputError, ModelError, one_line
 from memnet.facts.linking import link
 from memnet.files import Problem
-from memnet.text.terms import query_terms
+from memnet.registry import load_model, model_folder
+from memnet.text.english import query_terms
 from tests.toy import ToyEncoder
 
 _ANY_TEXT = st.text(st.characters(), max_size=200)
@@ -46,7 +46,7 @@ def test_no_door_crashes(tmp_path: Path, name: str) -> None:
 def test_any_text_is_a_safe_question_and_a_safe_query(toy_engine: Engine, question: str) -> None:
     if not toy_engine.info().slots:
         toy_engine.ingest(Document(id="a", title="Orre", text="The Orre Light is old."))
-    toy_engine._store.search_lexical(query_terms(question), 5)
+    toy_engine.store.search_lexical(query_terms(question), 5)
     try:
         answer = toy_engine.ask(question)
     except InputError as error:
@@ -116,7 +116,7 @@ def test_large_columns_questions_texts_and_numbers_are_refused(
     with pytest.raises(InputError, match="at most 100 and 10,000"):
         toy_engine.ask("who?", top_k=10**6)
     small = Config.model_validate({"limit": {"document": 100}})
-    engine = Engine(toy_engine._store, ToyEncoder(), small, "untrained", "sentences")
+    engine = Engine(toy_engine.store, ToyEncoder(), small, "untrained", "sentences")
     with pytest.raises(InputError, match="standard input: is longer than 100 characters"):
         engine.ingest(io.BytesIO(b"a short line\n" * 9))
 
@@ -125,7 +125,7 @@ def test_a_long_paragraph_above_dashes_is_no_heading(toy_engine: Engine, tmp_pat
     text = f"# Log\n\n{'A sentence of it. ' * 80}\n---\nThe end.\n"
     (tmp_path / "log.md").write_text(text)
     toy_engine.ingest(tmp_path / "log.md")
-    slots = toy_engine._store.fetch(range(1, 20))
+    slots = toy_engine.store.fetch(range(1, 20))
     assert {slot.title for slot in slots} == {"Log"}
     assert slots[0].text.startswith("A sentence of it.")
 

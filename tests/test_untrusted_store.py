@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from memnet import Config, Document, Engine, Fact, MemoryStore
-from memnet.encoders.sentence_transformers import NamedEncoder
+from memnet.encoders.hub import SentenceTransformersEncoder
 from memnet.errors import EncoderError, StoreError
 from memnet.storage import import_bundle
 from tests.toy import ToyEncoder
@@ -41,7 +41,7 @@ def stored(toy_engine: Engine) -> Path:
     toy_engine.ingest(Fact(subject="Orre Light", relation="built by", object="Edda Rank"))
     toy_engine.tell("Ann lives in Paris.")
     toy_engine.close()
-    return Path(toy_engine._store.path)
+    return Path(toy_engine.store.path)
 
 
 def _change(stored: Path, statement: str) -> None:
@@ -94,6 +94,13 @@ def test_a_foreign_schema_is_refused(stored: Path, statement: str) -> None:
         "UPDATE slot SET text = x'ff'",
         "UPDATE slot SET end = 9e9",
         "UPDATE slot SET valid_from = 9e999",
+        "UPDATE slot SET start = start + 1e15, end = end + 1e15",
+        "UPDATE slot SET start = -7, end = length(text) - 7",
+        "UPDATE source SET kind = 'view'",
+        "UPDATE source SET metadata = '[1]'",
+        "UPDATE source SET metadata = '{\"a\": NaN}'",
+        f"UPDATE source SET metadata = '{{\"a\": {'[' * 300}{']' * 300}}}'",
+        f"UPDATE source SET metadata = '{{\"a\": {'[' * 90_000}{']' * 90_000}}}'",
         "UPDATE symbol SET name = CAST(name AS BLOB)",
         "UPDATE revision SET last_slot = 'many'",
         "UPDATE property SET value = 'x' WHERE name = 'dimension'",
@@ -115,6 +122,9 @@ def test_damage_is_an_error_in_one_line_or_does_no_harm(stored: Path, statement:
             engine.ask("Where does Ann live?").model_dump_json()
             engine.history("Ann")
             engine.info()
+            for source in engine.sources():
+                source.model_dump_json()
+                engine.get(source.id)
             engine.ingest(Document(id="a", title="Orre", text="The lamp of Orre is old."))
             engine.tell("Ann lives in Rome.")
             engine.verify()
@@ -126,11 +136,11 @@ def test_damage_is_an_error_in_one_line_or_does_no_harm(stored: Path, statement:
 
 
 def _follow(engine: Engine) -> None:
-    store = engine._store
-    entities = store.linked(["orre light"])
+    store = engine.store
+    entities = store.fact_subjects(["orre light"])
     outgoing = store.outgoing(entities.values())
     store.relation_keys(outgoing[:, 1].tolist())
-    store.followed(outgoing[:, :2].tolist())
+    store.follow(outgoing[:, :2].tolist())
     store.all_links()
     store.symbol_names(entities.values())
 
@@ -141,7 +151,7 @@ _USES: dict[str, Callable[[Engine], object]] = {
     "history": lambda engine: engine.history("Ann"),
     "info": lambda engine: engine.info(),
     "follow": _follow,
-    "export": lambda engine: engine.export(engine._store.path.parent / "out.zip"),
+    "export": lambda engine: engine.export_bundle(engine.store.path.parent / "out.zip"),
     "ingest": lambda engine: engine.ingest(Document(id="a", text="The lamp of Orre is old.")),
     "facts": lambda engine: engine.ingest(Fact(subject="Orre", relation="is in", object="Ely")),
     "forget": lambda engine: engine.forget("a"),
@@ -193,8 +203,8 @@ def test_damage_is_seen_where_it_is_read(
 
     _change(stored, statement)
     with _open(stored) as engine:
-        monkeypatch.setattr(engine._store, "verify", checked)
-        monkeypatch.setattr(type(engine._store._records), "problems", checked)
+        monkeypatch.setattr(engine.store, "verify", checked)
+        monkeypatch.setattr(type(engine.store._records), "problems", checked)
         with pytest.raises(StoreError) as caught:
             _USES[use](engine)
     assert "\n" not in str(caught.value)
@@ -217,7 +227,7 @@ def test_a_bug_over_a_sound_store_stays_a_bug(
     def broken(*_: object) -> None:
         raise KeyError("a bug")
 
-    monkeypatch.setattr(toy_engine._model, "ask", broken)
+    monkeypatch.setattr(toy_engine.answerer, "ask", broken)
     with pytest.raises(KeyError, match="a bug"):
         toy_engine.ask("who?")
 
@@ -233,7 +243,7 @@ def test_a_new_store_is_private_to_its_owner(tmp_path: Path, umask: int) -> None
         with Engine(store, encoder, Config(), "untrained", "sentences") as engine:
             engine.ingest(Document(id="a", text="A text."))
             engine.tell("Ann left.")
-            engine.export(tmp_path / "b.zip")
+            engine.export_bundle(tmp_path / "b.zip")
             files = {file.name: stat.S_IMODE(file.stat().st_mode) for file in store.path.iterdir()}
     finally:
         os.umask(before)
@@ -257,7 +267,7 @@ def test_a_folder_that_was_there_keeps_its_rights(
     encoder = ToyEncoder()
     if imported:
         with _open(stored) as engine:
-            engine.export(tmp_path / "b.zip")
+            engine.export_bundle(tmp_path / "b.zip")
         import_bundle(tmp_path / "b.zip", folder, fingerprint=encoder.fingerprint, dimension=64)
         store = MemoryStore(folder, fingerprint=encoder.fingerprint, dimension=64)
     else:
@@ -267,7 +277,7 @@ def test_a_folder_that_was_there_keeps_its_rights(
         note.write_text("of the folder's owner", encoding="utf-8")
         note.chmod(0o644)
         engine.ingest(Document(id="n", text="A text."))
-        engine._store.rebuild()
+        engine.store.rebuild()
         assert _rights(folder) == 0o751
         assert _rights(note) == 0o644
         own = {file.name: _rights(file) for file in folder.iterdir() if file != note}
@@ -276,7 +286,7 @@ def test_a_folder_that_was_there_keeps_its_rights(
 
 
 def test_who_may_read_the_rows_may_read_the_index(toy_engine: Engine) -> None:
-    folder = toy_engine._store.path
+    folder = toy_engine.store.path
     (folder / "memory.sqlite3").chmod(0o640)
     toy_engine.ingest(Document(id="n", text="A text."))
     assert _rights(folder / "vectors.faiss") == _rights(folder / "writer.lock") == 0o640
@@ -296,4 +306,4 @@ def test_a_named_encoder_loads_nothing_but_its_library(
 ) -> None:
     (tmp_path / "modules.json").write_text(json.dumps(modules))
     with pytest.raises(EncoderError, match=complaint):
-        NamedEncoder(str(tmp_path))
+        SentenceTransformersEncoder(str(tmp_path))

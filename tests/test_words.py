@@ -12,9 +12,9 @@ import pytest
 
 from memnet.config import StoreConfig
 from memnet.errors import StoreError
-from memnet.storage import MemoryStore, NewSource
+from memnet.storage import EVERYWHERE, MemoryStore, NewSource
 from memnet.storage.lexical.words import WordRows, Words
-from memnet.text.terms import query_terms
+from memnet.text.english import query_terms
 from tests.toy import DIMENSION, ToyEncoder, passage, source, told
 
 encode = ToyEncoder().encode
@@ -55,7 +55,7 @@ def store(tmp_path: Path) -> Iterator[MemoryStore]:
 
 def agrees(store: MemoryStore, question: str, limit: int) -> None:
     """The same slots in the same order with the same numbers as the database itself gives."""
-    exact = store._records.lexical(query_terms(question), limit, None)
+    exact = store._records.lexical(query_terms(question), limit, EVERYWHERE)
     hits = store.search_lexical(query_terms(question), limit)
     assert hits.ids[hits.mask].tolist() == [slot for slot, _ in exact]
     np.testing.assert_array_equal(
@@ -64,7 +64,7 @@ def agrees(store: MemoryStore, question: str, limit: int) -> None:
 
 
 def holds(store: MemoryStore, word: str) -> list[int]:
-    return [slot for slot, _ in store._records.lexical([word], 1000, None)]
+    return [slot for slot, _ in store._records.lexical([word], 1000, EVERYWHERE)]
 
 
 @pytest.mark.parametrize("limit", [1, 3, 1000])
@@ -205,7 +205,8 @@ def test_keys_come_from_the_index_and_else_from_the_rows(store: MemoryStore) -> 
         assert keys.relations == exact.relations
         if not warm:
             store.search_dense(encode(["light"])[0], 3)
-            assert store._index.vectors(np.array(ids))[1].tolist() == [True, False, False, *[True] * 3]
+            indexed = store._index.vectors(np.array(ids))[1].tolist()
+            assert indexed == [True, False, False, *[True] * 3]
     with suppress(_UndoneError), store.changing():
         store.delete(["b"])
         assert store.keys([42]).ids.tolist() == []

@@ -2,7 +2,8 @@
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,6 +71,12 @@ def fact(subject: str, relation: str, value: str) -> NewSlot:
     )  # fmt: skip
 
 
-def source(name: str, *slots: NewSlot, namespace: str = "", origin: str = "") -> NewSource:
-    digest = hashlib.blake2b(repr(slots).encode(), digest_size=16).digest()
-    return NewSource(name, digest, slots, namespace, origin=origin)
+def source(
+    name: str,
+    *slots: NewSlot,
+    namespace: str = "",
+    origin: str = "",
+    metadata: Mapping[str, Any] | None = None,
+) -> NewSource:
+    digest = hashlib.blake2b(repr((slots, metadata)).encode(), digest_size=16).digest()
+    return NewSource(name, digest, slots, namespace, origin=origin, metadata=metadata or {})

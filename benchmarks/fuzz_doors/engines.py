@@ -10,10 +10,9 @@ from benchmarks.hostile_inputs import TEXTS
 from memnet import Config, Document, Engine, Fact, MemoryStore
 from memnet.cli.show import show_answer, show_hops
 from memnet.encoders import Encoder
-from memnet.facts.checkpoint import save_fact_model
-from memnet.facts.model import AnswerRule, FactModel, FactModelConfig
-from memnet.stories.checkpoint import save_story_model
-from memnet.stories.model import StoryModel, StoryModelConfig
+from memnet.facts.model import AnswerRule, FactModel, FactModelConfig, save_fact_model
+from memnet.storage import Scope
+from memnet.stories.model import StoryModel, StoryModelConfig, save_story_model
 from memnet.stories.vocabulary import Vocabulary
 
 
@@ -80,7 +79,9 @@ def check_spans(engine: Engine, path: Path, namespace: str) -> None:
         return
     data = path.read_bytes()
     text = data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
-    last = [slot for slot in engine._store.last_passages(5, namespace) if slot.source == str(path)]
+    last = [
+        slot for slot in engine.store.last_passages(5, Scope(namespace)) if slot.source == str(path)
+    ]
     for slot in last:
         hold(text[slot.start : slot.end] == slot.text, "a slot is not its span")
 

@@ -24,8 +24,8 @@ from benchmarks.fuzz_doors.engines import (
 )
 from benchmarks.hostile_inputs import TEXTS, changed_bytes, changed_json
 from memnet import Document, Engine, MemnetError
-from memnet.answerers import load_model, model_folder
 from memnet.config import HopConfig
+from memnet.registry import load_model, model_folder
 from memnet.storage import import_bundle
 
 _FOREIGN = (
@@ -92,7 +92,7 @@ def bundles(work: Path) -> Door:
     """Bundles: changed bytes, and members with changed bytes or values under a right checksum."""
     with engine_in(work / "store") as engine:
         fill(engine)
-        engine.export(work / "memory.zip")
+        engine.export_bundle(work / "memory.zip")
     whole = (work / "memory.zip").read_bytes()
     with zipfile.ZipFile(work / "memory.zip") as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
@@ -158,7 +158,7 @@ def databases(work: Path) -> Door:
             lambda asked: asked.ingest(Document(id="b", text="Another text about Orre.")),
             lambda asked: asked.forget("d1"),
             lambda asked: asked.verify(repair=True),
-            lambda asked: asked.export(work / "out.zip"),
+            lambda asked: asked.export_bundle(work / "out.zip"),
         ]
         # What one use refuses must not hide what another would make of it.
         random.shuffle(uses)

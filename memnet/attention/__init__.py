@@ -5,32 +5,39 @@ from typing import TYPE_CHECKING
 from memnet.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from memnet.attention.fixed import FixedAttention
-    from memnet.attention.general import Attended, attend
-    from memnet.attention.multi_head import MultiHeadAttention
-    from memnet.attention.multi_layer import MultiLayerAttention
-    from memnet.attention.scores import cosine_score, dot_product_score, scaled_dot_product_score
-    from memnet.attention.softmax import masked_softmax
-    from memnet.attention.transformer import TransformerEncoder, TransformerLayer
-    from memnet.nn.learned_scores import AdditiveScore, MultiplicativeScore
-    from memnet.nn.sparse import attend_selected, kept_mass
+    from memnet.attention.functional import (
+        Attended,
+        attend,
+        cosine_score,
+        dot_product_score,
+        masked_softmax,
+        scaled_dot_product_score,
+    )
+    from memnet.attention.layers import (
+        FixedAttention,
+        MultiHeadAttention,
+        MultiLayerAttention,
+        TransformerEncoder,
+        TransformerLayer,
+    )
+    from memnet.nn.attention import AdditiveScore, MultiplicativeScore, attend_selected, kept_mass
 
 _HOMES = {
-    "AdditiveScore": "memnet.nn.learned_scores",
-    "Attended": "memnet.attention.general",
-    "FixedAttention": "memnet.attention.fixed",
-    "MultiHeadAttention": "memnet.attention.multi_head",
-    "MultiLayerAttention": "memnet.attention.multi_layer",
-    "MultiplicativeScore": "memnet.nn.learned_scores",
-    "TransformerEncoder": "memnet.attention.transformer",
-    "TransformerLayer": "memnet.attention.transformer",
-    "attend": "memnet.attention.general",
-    "attend_selected": "memnet.nn.sparse",
-    "cosine_score": "memnet.attention.scores",
-    "dot_product_score": "memnet.attention.scores",
-    "kept_mass": "memnet.nn.sparse",
-    "masked_softmax": "memnet.attention.softmax",
-    "scaled_dot_product_score": "memnet.attention.scores",
+    "AdditiveScore": "memnet.nn.attention",
+    "Attended": "memnet.attention.functional",
+    "FixedAttention": "memnet.attention.layers",
+    "MultiHeadAttention": "memnet.attention.layers",
+    "MultiLayerAttention": "memnet.attention.layers",
+    "MultiplicativeScore": "memnet.nn.attention",
+    "TransformerEncoder": "memnet.attention.layers",
+    "TransformerLayer": "memnet.attention.layers",
+    "attend": "memnet.attention.functional",
+    "attend_selected": "memnet.nn.attention",
+    "cosine_score": "memnet.attention.functional",
+    "dot_product_score": "memnet.attention.functional",
+    "kept_mass": "memnet.nn.attention",
+    "masked_softmax": "memnet.attention.functional",
+    "scaled_dot_product_score": "memnet.attention.functional",
 }
 
 __all__ = [
@@ -52,8 +59,8 @@ __all__ = [
 ]
 
 
+# Attention over arrays needs no torch.
 __getattr__ = lazy_names(__name__, _HOMES)
-"""Attention over arrays needs no torch."""
 
 
 def __dir__() -> list[str]:

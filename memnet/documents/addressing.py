@@ -8,7 +8,7 @@ from memnet.documents.candidates import Candidates, QueryState, SlotFeature
 from memnet.documents.links import find_links, links_with_features
 from memnet.documents.question import Question, relation_stems
 from memnet.storage import Keys
-from memnet.text.terms import query_terms
+from memnet.text.english import query_terms
 
 _MIN_PREVIOUS = -1.0
 """Least value of the feature ``PREVIOUS``, and that of a slot that the last hop did not score."""
@@ -23,7 +23,7 @@ class Addressing:
         self._config = config
         # By words first: the vector may still be computed on another thread.
         self._lexical = _lexical(question, config.candidates)
-        hits = question.store.search_dense(question.vector, config.candidates, question.namespace)
+        hits = question.store.search_dense(question.vector, config.candidates, question.scope)
         self._dense: list[int] = hits.ids[hits.mask].tolist()
         by_name = question.slots_by_name
         self._name_of = {slot: name for name in reversed(question.named) for slot in by_name[name]}
@@ -38,7 +38,7 @@ class Addressing:
     def candidates(self, state: QueryState) -> Candidates:
         """The slots that a query state reaches, each once."""
         question, fetched = self._question, self._question.fetched
-        links = find_links(fetched.symbols(state.attended), question.store, question.namespace)
+        links = find_links(fetched.symbols(state.attended), question.store, question.scope)
         named = [slot for name in question.named for slot in question.slots_by_name[name]]
         ids = tuple(
             dict.fromkeys(
@@ -110,7 +110,7 @@ def _lexical(question: Question, limit: int) -> dict[int, float]:
     Words that very many slots hold are passed over, unless there are no others.
     """
     words = " ".join(question.terms.words) or question.text
-    hits = question.store.search_lexical(query_terms(words), limit, question.namespace)
+    hits = question.store.search_lexical(query_terms(words), limit, question.scope)
     scores = hits.scores[hits.mask]
     relative = scores / max(scores.max(initial=0.0), 1e-9)
     return dict(zip(hits.ids[hits.mask].tolist(), relative.tolist(), strict=True))

@@ -5,20 +5,20 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 
 from memnet.config import AnswerConfig, Config
+from memnet.device import in_background
 from memnet.documents.controller import TextController
 from memnet.documents.hops import Retrieval, answer_parts
 from memnet.documents.question import Question
 from memnet.encoders import Encoder
-from memnet.encoders.threads import in_background
 from memnet.reader.answers import Prediction, judged, predict_spans, rank_sentences
 from memnet.reader.decompose import Decomposer, Resolved
 from memnet.reader.decompose.english import EnglishDecomposer
 from memnet.reader.loading import LazyReader
 from memnet.reader.passages import RankedSlot, evidence_of
 from memnet.reader.spans import Reader
-from memnet.storage import MemoryStore
+from memnet.storage import EVERYWHERE, MemoryStore, Scope
 from memnet.text.names import normalise
-from memnet.types import Answer, Candidate
+from memnet.types import Answer, Candidate, Evidence
 
 _ENGLISH = EnglishDecomposer()
 
@@ -58,11 +58,11 @@ class TextAnswers:
         self._on_read = on_read
         self._decomposer = decomposer
 
-    def ask(self, question: str, hops: int | None, top_k: int, namespace: str | None) -> Answer:
+    def ask(self, question: str, hops: int | None, top_k: int, scope: Scope) -> Answer:
         """Answer a question; arguments as for ``Engine.ask``."""
         started = time.perf_counter()
         with self._store.reading():
-            retrieval, ranked, prediction = self._answer(question, hops, top_k, namespace)
+            retrieval, ranked, prediction = self._answer(question, hops, top_k, scope)
             records = retrieval.records(top_k)
         statements = [item.slot.id for item in ranked if item.slot.valid_from is not None]
         self._on_read(retrieval.attention_to(statements))
@@ -70,6 +70,7 @@ class TextAnswers:
         abstained = prediction.abstained or not prediction.candidates
         return Answer(
             question=question,
+            kind="none" if abstained else prediction.kind,
             answer=None if abstained else prediction.candidates[0].text,
             confidence=prediction.confidence,
             abstained=abstained,
@@ -80,13 +81,29 @@ class TextAnswers:
             elapsed_ms=(time.perf_counter() - started) * 1000,
         )
 
+    def search(
+        self, query: str, hops: int | None, top_k: int, scope: Scope
+    ) -> tuple[Evidence, ...]:
+        """What the hops find, best first, without a reader; arguments as for ``ask``."""
+        with self._store.reading():
+            _, _, ranked = self._search(query, hops, top_k, scope)
+        return tuple(evidence_of(item.slot, item.score, item.hop) for item in ranked[:top_k])
+
     def predict(self, question: str) -> Prediction:
         """Possible answers to a question with their signals: to learn confidence from."""
         with self._store.reading():
-            return self._answer(question, None, self._config.hop.evidence, None)[2]
+            return self._answer(question, None, self._config.hop.evidence, EVERYWHERE)[2]
+
+    def _search(
+        self, text: str, hops: int | None, top_k: int, scope: Scope
+    ) -> tuple[Question, Retrieval, list[RankedSlot]]:
+        background = getattr(self._encoder, "releases_gil", False)
+        question = Question(text, self._store, self._encoder.encode, scope, background)
+        retrieval = Retrieval(question, self._controller, self._config)
+        return question, retrieval, retrieval.search(hops or self._config.hop.hops, top_k)
 
     def _answer(
-        self, text: str, hops: int | None, top_k: int, namespace: str | None
+        self, text: str, hops: int | None, top_k: int, scope: Scope
     ) -> tuple[Retrieval, list[RankedSlot], Prediction]:
         """The hops of a question, what those for the whole of it ranked, and possible answers.
 
@@ -94,11 +111,7 @@ class TextAnswers:
         not what is asked about. They come first where it names their subject; else passages do, if
         they are read with confidence.
         """
-        question = Question(
-            text, self._store, self._encoder.encode, namespace, self._encoder.releases_gil
-        )
-        retrieval = Retrieval(question, self._controller, self._config)
-        ranked = retrieval.search(hops or self._config.hop.hops, top_k)
+        question, retrieval, ranked = self._search(text, hops, top_k, scope)
         passages = [item for item in ranked if item.slot.kind == "passage"]
         by_facts = Prediction()
         if question.named and ranked and ranked[0].slot.kind != "passage":
@@ -119,7 +132,7 @@ class TextAnswers:
         if loaded is None:
             found = rank_sentences(text, first, settings)[: settings.passages]
             own = tuple(item for item in first if item.slot.id == found[0].evidence)
-            return Prediction(found, own) if supported else Prediction()
+            return Prediction(found, own, "statement") if supported else Prediction()
         prediction = self._read_spans(text, passages, loaded.reader, retrieval)
         return judged(prediction, loaded.calibration, settings.threshold if supported else math.inf)
 
@@ -166,7 +179,7 @@ def read_facts(question: str, facts: Sequence[RankedSlot], config: AnswerConfig)
         if (slot.kind, slot.title, slot.relation) == (best.kind, best.title, best.relation):
             chosen.setdefault(slot.value, item)
     candidates = (Candidate(text=value, score=item.score) for value, item in chosen.items())
-    return Prediction(tuple(candidates), tuple(chosen.values()))
+    return Prediction(tuple(candidates), tuple(chosen.values()), "facts")
 
 
 def _names_subject(question: str, by_facts: Prediction) -> bool:

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from memnet.documents.candidates import LinkFeature, LinkKind, Links, QueryState
 from memnet.documents.question import MAX_SLOTS_PER_SYMBOL, Question
-from memnet.storage import MemoryStore, Symbols
-from memnet.text.names import longest
+from memnet.storage import EVERYWHERE, MemoryStore, Scope, Symbols
+from memnet.text.names import maximal_names
 
 _MAX_SHARING = 20
 """A name that more slots mention links none of them by being mentioned."""
@@ -33,7 +33,7 @@ class Link(NamedTuple):
 
 
 def find_links(
-    symbols: Mapping[int, Symbols], store: MemoryStore, namespace: str | None = None
+    symbols: Mapping[int, Symbols], store: MemoryStore, scope: Scope = EVERYWHERE
 ) -> list[Link]:
     """Follow the names of some slots: those that they mention, and those that they are about.
 
@@ -42,17 +42,17 @@ def find_links(
     Args:
         symbols: of the slots that send links.
         store: the memory.
-        namespace: to look in; None for all.
+        scope: which sources to look in.
     """
     if not symbols:
         return []
     mentioned = {name for slot in symbols.values() for name in slot.values}
-    keyed = store.search_symbolic(mentioned, MAX_SLOTS_PER_SYMBOL, namespace)
+    keyed = store.search_symbolic(mentioned, MAX_SLOTS_PER_SYMBOL, scope)
     about = {name for slot in symbols.values() for name in slot.keys}
-    sharing = store.search_mentions(mentioned | about, _MAX_SHARING, namespace)
+    sharing = store.search_mentions(mentioned | about, _MAX_SHARING, scope)
     best: dict[tuple[int, int, LinkKind], Link] = {}
     for sender, own in symbols.items():
-        whole = longest(name for name in own.values if name in keyed and name not in own.keys)
+        whole = maximal_names(name for name in own.values if name in keyed and name not in own.keys)
         for kind, names, reached in (
             (LinkKind.KEY, whole, keyed),
             (LinkKind.SHARED, own.values, sharing),

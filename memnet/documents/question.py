@@ -9,17 +9,17 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from memnet.encoders.threads import in_background
-from memnet.storage import Encode, Keys, MemoryStore, Slot, Symbols
+from memnet.device import in_background
+from memnet.storage import EVERYWHERE, Encode, Keys, MemoryStore, Scope, Slot, Symbols
+from memnet.text.english import query_terms
 from memnet.text.names import (
-    as_names,
-    longest,
+    capitalised_names,
+    maximal_names,
     normalise,
     possible_names,
     stems,
     without_names,
 )
-from memnet.text.terms import query_terms
 
 MAX_SLOTS_PER_SYMBOL = 2000
 """Slots that one symbol may propose: the facts of a very common entity, or all the windows of a
@@ -55,7 +55,7 @@ class FetchedSlots:
         """
         missing = [slot for slot in dict.fromkeys(ids) if slot not in self._slots]
         if missing:
-            self._slots.update((slot.id, slot) for slot in self._store.found(missing))
+            self._slots.update((slot.id, slot) for slot in self._store.fetch_existing(missing))
         return [self._slots[slot] for slot in ids]
 
     def words(self, slot: int) -> list[str]:
@@ -85,7 +85,7 @@ class FetchedSlots:
         """
         missing = [slot for slot in ids if slot not in self._rows]
         if missing or self._keys is None:
-            new, old = self._store.found_keys(missing), self._keys
+            new, old = self._store.existing_keys(missing), self._keys
             self._rows.update(zip(missing, itertools.count(len(self._rows)), strict=False))
             self._keys = new if old is None else _joined(old, new)
         rows = np.array([self._rows[slot] for slot in ids], np.int64)
@@ -105,7 +105,7 @@ class Question:
         text: str,
         store: MemoryStore,
         encode: Encode,
-        namespace: str | None = None,
+        scope: Scope = EVERYWHERE,
         background: bool = False,
         fetched: FetchedSlots | None = None,
     ) -> None:
@@ -115,29 +115,29 @@ class Question:
             text: as asked.
             store: the memory, within ``reading``.
             encode: encodes questions.
-            namespace: to look in; None for all.
+            scope: which sources to look in.
             background: whether ``encode`` releases the GIL, so that it may overlap with look-ups.
             fetched: what was fetched for a question that this one is a part of.
         """
         self.text = text
         self.store = store
-        self.namespace = namespace
+        self.scope = scope
         self.fetched = FetchedSlots(store) if fetched is None else fetched
         self._encode = encode
         self._background = background
         self._encoded = in_background(encode, [text]) if background else None
         self.slots_by_name = store.search_symbolic(
-            possible_names(text), MAX_SLOTS_PER_SYMBOL, namespace
+            possible_names(text), MAX_SLOTS_PER_SYMBOL, scope
         )
         """Slots about everything that some words of the question may name."""
-        self.named = longest(self.slots_by_name)
+        self.named = maximal_names(self.slots_by_name)
         """Symbols that the question names, without those inside longer ones."""
         self.terms = QuestionTerms(text, store, self.named)
 
     def sub_question(self, text: str) -> Self:
         """A question that is asked to answer this one; it shares what was fetched."""
         return type(self)(
-            text, self.store, self._encode, self.namespace, self._background, self.fetched
+            text, self.store, self._encode, self.scope, self._background, self.fetched
         )
 
     @cached_property
@@ -150,7 +150,7 @@ class Question:
     @cached_property
     def relation(self) -> tuple[NDArray[np.float32], frozenset[str]]:
         """Vector [D] and stems of the question's words without its names: what relation it asks."""
-        asked = without_names(self.text, as_names(self.text, self.named))
+        asked = without_names(self.text, capitalised_names(self.text, self.named))
         vector: NDArray[np.float32] = self._encode([" ".join(query_terms(asked))])[0]
         return vector, relation_stems(asked)
 
@@ -168,7 +168,7 @@ class QuestionTerms:
         """
         found = store.search_terms(query_terms(text)[:_MAX_TERMS], _MAX_DOCUMENT_FREQUENCY)
         terms = [term for term, slots in found.items() if len(slots)]
-        rest = set(query_terms(without_names(text, as_names(text, named))))
+        rest = set(query_terms(without_names(text, capitalised_names(text, named))))
         self.words = tuple(terms)
         """[T] the words."""
         self._postings = [found[term] for term in terms]

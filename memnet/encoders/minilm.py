@@ -16,42 +16,42 @@ from memnet.encoders.protocol import MENTION, TokenStates
 from memnet.encoders.weights import checked_folder, load_tokenizer
 
 if TYPE_CHECKING:
-    from memnet.encoders.network import SentenceNetwork
+    from memnet.encoders.bert import BertNetwork
 
 _WINDOW_TOKENS = 256
-"""Tokens the encoder was trained to see at once, with the two that mark start and end."""
+"""Tokens of the longest training texts, [CLS] and [SEP] included."""
 _BATCH_TOKENS = 1024
-"""Tokens of a batch: enough for full speed, small enough for the cache of one core."""
-_DEVICE_BATCH_TOKENS = 16_384
-"""The same on another device: 64 texts of full length, whose attention takes 0.2 GB at a time."""
+"""Tokens of a batch: enough for full speed, and they fit the cache of one core."""
+_GPU_BATCH_TOKENS = 16_384
+"""The same on a GPU: 64 texts of full length, whose attention takes 0.2 GB at a time."""
 
 
 class _Network(Protocol):
-    """Token ids of equal length [B, T] int64 to vectors [B, D] float32."""
-
-    def embed(self, token_ids: NDArray[np.int64]) -> NDArray[np.float32]: ...
+    def embed(self, token_ids: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Token ids of texts of equal length [B, T] int64 -> vectors [B, D] float32."""
+        ...
 
 
 @dataclass(frozen=True)
 class _Window:
     text: int
-    """Which of the given texts this is a window of."""
+    """Index of its text."""
     tokens: list[int]
 
 
 class MiniLMEncoder:
-    """Texts to vectors of length one, as sentence-transformers gives them for the same weights.
+    """all-MiniLM-L6-v2: the vectors of sentence-transformers for the same weights.
 
     A text longer than 256 tokens is encoded in windows whose vectors are averaged, weighted by
-    their tokens; nothing is cut off. Weights are loaded at the first use. Thread-safe.
+    their tokens; nothing is truncated. Weights are loaded at the first use. Thread-safe.
 
     Source: Reimers and Gurevych 2019 (mean pooling); Wang et al. 2020 (MiniLM).
     """
 
     fingerprint = "all-MiniLM-L6-v2/53aa51172d14/mean-256"
-    """Model, start of the weights' sha256, pooling and window: the space that vectors lie in.
+    """Model, start of the weights' sha256, pooling and window.
 
-    Products in int8 leave it the same: the cosine to the vector in float32 is at least 0.99.
+    The same in int8: the cosine to the vector in float32 is at least 0.99.
     """
     dimension = 384
 
@@ -62,29 +62,29 @@ class MiniLMEncoder:
         eight_bits: bool | None = False,
         device: str = "cpu",
     ) -> None:
-        """Remember where the weights are.
+        """Set up the encoder; no file is read yet.
 
         Args:
             folder: with model.safetensors and tokenizer.json; None for the installed package.
-            threads: processor cores to use.
-            eight_bits: whether products are int8, with ONNX Runtime, which is on the processor
-                whatever the device; None for where that is installed and the device is the
-                processor. Single tokens are always encoded in float32.
-            device: of torch, that is there.
+            threads: CPU cores to use.
+            eight_bits: whether products are int8, by ONNX Runtime on the CPU whatever the device;
+                None for int8 where ONNX Runtime is installed and the device is the CPU. Token
+                states are always float32.
+            device: of torch, which must exist.
         """
         self._folder = folder
         self._device = device
         self.precision: Precision | None = onnx_precision(eight_bits, device)
-        # ONNX Runtime calculates a vector in one call, torch in a hundred short ones.
+        # ONNX Runtime computes a vector in one call, torch in a hundred short ones.
         self.releases_gil = self.precision is not None
+        on_cpu = device == "cpu" or self.precision is not None
         # A GPU takes one large batch after the other.
-        here = device == "cpu" or self.precision is not None
-        self._threads = threads if here else 1
-        self._batch_tokens = _BATCH_TOKENS if here else _DEVICE_BATCH_TOKENS
-        self._guard = threading.Lock()
+        self._threads = threads if on_cpu else 1
+        self._batch_tokens = _BATCH_TOKENS if on_cpu else _GPU_BATCH_TOKENS
+        self._lock = threading.Lock()
         self._tokenizer: Any = None
         self._embedding: _Network | None = None
-        self._full: SentenceNetwork | None = None
+        self._full: BertNetwork | None = None
 
     def load(self) -> None:
         """Load the weights now, rather than at the first use.
@@ -123,7 +123,7 @@ class MiniLMEncoder:
         return vectors / lengths
 
     def encode_tokens(self, texts: Sequence[str]) -> list[TokenStates]:
-        """Encode each token of texts; what lies beyond a text's first 256 tokens is left out.
+        """Encode each token of texts, which are truncated to 256 tokens.
 
         Args:
             texts: N strings; ``MENTION`` in them is one token of its own.
@@ -137,18 +137,18 @@ class MiniLMEncoder:
             _Window(text, next(_token_windows(encoding.ids)))
             for text, encoding in enumerate(tokenizer.encode_batch(list(texts)))
         ]
-        found: dict[int, TokenStates] = {}
+        encoded: dict[int, TokenStates] = {}
         for batch in _batches(windows, self._batch_tokens):
-            tokens = np.array([window.tokens for window in batch], np.int64)
-            for window, states in zip(batch, network.embed_tokens(tokens), strict=True):
-                places = [place for place, token in enumerate(window.tokens) if token == mention]
-                found[window.text] = TokenStates(states, tuple(places))
-        return [found[text] for text in range(len(texts))]
+            ids = np.array([window.tokens for window in batch], np.int64)
+            for window, states in zip(batch, network.embed_tokens(ids), strict=True):
+                mentions = (i for i, token in enumerate(window.tokens) if token == mention)
+                encoded[window.text] = TokenStates(states, tuple(mentions))
+        return [encoded[text] for text in range(len(texts))]
 
     def _embedded(
         self, network: _Network, batches: list[list[_Window]]
     ) -> Iterator[NDArray[np.float32]]:
-        """Vectors of each batch, in order; several batches at a time, each on one core."""
+        """Vectors of each batch, in order; batches run in parallel, each on one core."""
         inputs = (np.array([window.tokens for window in batch], np.int64) for batch in batches)
         if len(batches) == 1 or self._threads == 1:
             yield from map(network.embed, inputs)
@@ -157,28 +157,27 @@ class MiniLMEncoder:
             yield from pool.map(network.embed, inputs)
 
     def _parts(self) -> tuple[Any, _Network]:
-        """Tokenizer and the network that makes vectors of texts."""
+        """Tokenizer and the network for whole texts."""
         if self.precision is None:
             return self._token_parts()
-        with self._guard:
+        with self._lock:
             if self._embedding is None:
-                folder = self._checked_folder()
-                weights = folder / "model.safetensors"
+                weights = self._checked_folder() / "model.safetensors"
                 self._embedding = OnnxEncoder.load(weights, self.precision)
             return self._tokenizer, self._embedding
 
-    def _token_parts(self) -> tuple[Any, "SentenceNetwork"]:
-        """Tokenizer and the network that knows tokens."""
-        with self._guard:
+    def _token_parts(self) -> tuple[Any, "BertNetwork"]:
+        """Tokenizer and the network for single tokens, which is always torch's."""
+        with self._lock:
             if self._full is None:
-                from memnet.encoders.network import SentenceNetwork
+                from memnet.encoders.bert import BertNetwork
 
                 folder = self._checked_folder()
-                self._full = SentenceNetwork.load(folder / "model.safetensors", self._device)
+                self._full = BertNetwork.load(folder / "model.safetensors", self._device)
             return self._tokenizer, self._full
 
     def _checked_folder(self) -> Path:
-        """The folder of the checked files, the tokenizer loaded from it."""
+        """The folder of the checked files; loads the tokenizer."""
         folder = checked_folder(self._folder)
         if self._tokenizer is None:
             self._tokenizer = load_tokenizer(folder)
@@ -186,7 +185,7 @@ class MiniLMEncoder:
 
 
 def _token_windows(tokens: list[int]) -> Iterator[list[int]]:
-    """Cut a tokenised text, which starts and ends with a mark, into windows that do so too."""
+    """Cut a tokenised text into windows, each with [CLS] and [SEP] at its ends."""
     if len(tokens) <= _WINDOW_TOKENS:
         yield tokens
         return
@@ -201,6 +200,6 @@ def _batches(windows: list[_Window], tokens: int) -> Iterator[list[_Window]]:
     ordered = sorted(windows, key=lambda window: -len(window.tokens))
     for length, same in groupby(ordered, key=lambda window: len(window.tokens)):
         group = list(same)
-        size = max(1, tokens // length)
-        for start in range(0, len(group), size):
-            yield group[start : start + size]
+        texts = max(1, tokens // length)
+        for start in range(0, len(group), texts):
+            yield group[start : start + texts]

@@ -9,35 +9,35 @@ from onnx import TensorProto, helper, numpy_helper
 
 _LAYERS, _HEADS, _WIDTH = 6, 12, 384
 _EPSILON = 1e-12
-_INPUT_PART = 0.55
-"""Exponent of an input channel's range in its factor (alpha of SmoothQuant)."""
-_EMBEDDING_LIMIT = 127
+_ALPHA = 0.55
+"""SmoothQuant's migration strength: exponent of an input channel's range in its factor."""
+_MAX_EMBEDDING = 127
 """Largest int8 of an embedding, which is looked up and not multiplied."""
-_WEIGHT_LIMIT = 64
+_MAX_WEIGHT = 64
 """Largest int8 of a product's weight. x86 without VNNI multiplies u8 by s8 with VPMADDUBSW, which
 adds pairs of products in saturating int16: 2 * 255 * 64 = 32,640 is below 32,767, 2 * 255 * 127 is
-not. So the result is the same, to the bit, on every processor."""
-_INPUT_LIMIT = 127
-_INPUT_ZERO = 128
-"""The uint8 that stands for 0 among the inputs of a product."""
-_SMALLEST = np.float32(1e-12)
-_SMALLEST_RANGE = 1e-6
+not. So integer products are exact on every processor; what is float32 (scales, norms, softmax) may
+differ in the last digits."""
+_MAX_INPUT = 127
+_INPUT_ZERO_POINT = 128
+_MIN_SCALE = np.float32(1e-12)
+_MIN_RANGE = 1e-6
 _FUSED = "com.microsoft"
 """Domain of ONNX Runtime's fused operators."""
-_RANGE = "range:"
-"""Start of the names of outputs that give the ranges of a product's inputs."""
+_RANGE_PREFIX = "range:"
+"""Of the names of outputs that give the ranges of a product's inputs."""
 Shape = list[str | int]
 Ranges = Mapping[str, NDArray[np.float32]]
-"""[W] largest magnitude of each channel of a product's inputs, by the name of its first weight."""
+"""[W] absolute maximum of each channel of a product's inputs, by the name of its first weight."""
 
 
 class BertGraph:
     """Builds the ONNX graph of a BERT-style network with products in float32 or in int8.
 
-    In int8 each row of a weight has a scale, found when the graph is built, and each token of a
-    product's inputs has one, found at run time: so a text's vector does not depend on the rest of
-    its batch. Channels of the inputs are divided, and those of the weights multiplied, by factors
-    that balance their ranges. Norms, softmax and the attention itself stay in float32.
+    In int8 each row of a weight has a static scale, and each token of a product's inputs a dynamic
+    one: so a text's vector does not depend on the rest of its batch. Channels of the inputs are
+    divided, and those of the weights multiplied, by factors that balance their ranges. Norms,
+    softmax and the attention itself stay in float32.
 
     Source: Devlin et al. 2019 (the network); Jacob et al. 2018, section 2.1 (quantisation);
     Dettmers et al. 2022, section 3.1 (scales by row and column); Xiao et al. 2023 (SmoothQuant),
@@ -55,9 +55,9 @@ class BertGraph:
 
         Args:
             weights: tensors by BERT's published names; others may be among them.
-            ranges: of the inputs of products, which makes these int8; None for float32.
-            float_layers: how many of the first layers stay in float32 all the same.
-            observe: whether the ranges of the inputs of products become outputs of the graph.
+            ranges: of the inputs of products, which are int8 then; None for float32.
+            float_layers: number of the first layers that stay in float32 all the same.
+            observe: whether the ranges of the inputs of products are outputs of the graph.
         """
         self._weights = weights
         self._ranges = ranges
@@ -90,7 +90,7 @@ class BertGraph:
         """Add the whole network; returns the name of the token states [B, T, 384] float32.
 
         Args:
-            positions: longest text, in tokens.
+            positions: maximum length of a text, in tokens.
             segments: name of an input [B, T] int64 of 0 and 1; without one all are 0.
         """
         states = self._embeddings(positions, segments)
@@ -101,15 +101,16 @@ class BertGraph:
 
     def serialised(self, inputs: Mapping[str, Shape], outputs: Mapping[str, Shape]) -> bytes:
         """The model as bytes, from int64 inputs to float32 outputs of the given shapes."""
-        given, found = (
-            [helper.make_tensor_value_info(name, kind, shape) for name, shape in shapes.items()]
-            for shapes, kind in (
-                (inputs, TensorProto.INT64),
-                ({**outputs, **self._observed}, TensorProto.FLOAT),
-            )
-        )
+        typed_inputs = [
+            helper.make_tensor_value_info(name, TensorProto.INT64, shape)
+            for name, shape in inputs.items()
+        ]
+        typed_outputs = [
+            helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
+            for name, shape in {**outputs, **self._observed}.items()
+        ]
         graph = helper.make_graph(
-            self._nodes, "network", given, found, list(self._constants.values())
+            self._nodes, "network", typed_inputs, typed_outputs, list(self._constants.values())
         )
         versions = [helper.make_opsetid("", 18), helper.make_opsetid(_FUSED, 1)]
         model = helper.make_model(graph, opset_imports=versions, ir_version=9)
@@ -119,25 +120,25 @@ class BertGraph:
     def _embeddings(self, positions: int, segments: str) -> str:
         """Normed sum of the embeddings of words, positions and segments: [B, T, 384]."""
         words = self._words("embeddings.word_embeddings.weight")
-        kinds = "embeddings.token_type_embeddings.weight"
-        places = self._weights["embeddings.position_embeddings.weight"][:positions]
+        segment_name = "embeddings.token_type_embeddings.weight"
+        table = self._weights["embeddings.position_embeddings.weight"][:positions]
         if segments:
-            words = self.add("Add", words, self.add("Gather", self.weight(kinds), segments))
+            words = self.add("Add", words, self.add("Gather", self.weight(segment_name), segments))
         else:
-            places = places + self._weights[kinds][0]
+            table = table + self._weights[segment_name][0]
         length = self.add("Shape", "ids", start=1, end=2)
         start = self.constant("start", np.array([0]))
-        placed = self.add("Slice", self.constant("positions", places), start, length)
-        return self._norm(self.add("Add", words, placed), "embeddings.LayerNorm.")
+        position = self.add("Slice", self.constant("positions", table), start, length)
+        return self._norm(self.add("Add", words, position), "embeddings.LayerNorm.")
 
     def _words(self, name: str) -> str:
         """Word embeddings [B, T, 384] of "ids"; kept as int8 where products are int8."""
         if self._ranges is None:
             return self.add("Gather", self.weight(name), "ids")
-        rows, scale = _quantised(self._weights[name], _EMBEDDING_LIMIT)
-        found = self.add("Gather", self.constant(name, rows), "ids")
+        rows, scale = _quantised(self._weights[name], _MAX_EMBEDDING)
+        words = self.add("Gather", self.constant(name, rows), "ids")
         scales = self.add("Gather", self.constant(f"{name}.scale", scale[:, None]), "ids")
-        return self.add("Mul", self.add("Cast", found, to=TensorProto.FLOAT), scales)
+        return self.add("Mul", self.add("Cast", words, to=TensorProto.FLOAT), scales)
 
     def _layer(self, states: str, name: str, int8: bool) -> str:
         """One Transformer layer over [B, T, 384] states."""
@@ -164,15 +165,15 @@ class BertGraph:
 
     def _norm(self, values: str, name: str) -> str:
         """Layer norm over the last axis."""
-        rest = (self.weight(f"{name}weight"), self.weight(f"{name}bias"))
-        return self.add("LayerNormalization", values, *rest, axis=-1, epsilon=_EPSILON)
+        gain, bias = self.weight(f"{name}weight"), self.weight(f"{name}bias")
+        return self.add("LayerNormalization", values, gain, bias, axis=-1, epsilon=_EPSILON)
 
     def _products(self, values: str, names: list[str], int8: bool) -> list[str]:
         """Values [B, T, W] times weights [V, W], each [B, T, V] float32."""
         first = names[0]
         if self._observe:
             axes = self.constant("batch_and_tokens", np.array([0, 1]))
-            output = f"{_RANGE}{first}"
+            output = f"{_RANGE_PREFIX}{first}"
             self.add("ReduceMax", self.add("Abs", values), axes, keepdims=0, result=output)
             self._observed[output] = [self._weights[first].shape[1]]
         if not int8 or self._ranges is None:
@@ -186,27 +187,27 @@ class BertGraph:
         return [self._int8_product(rows, scales, name, factors) for name in names]
 
     def _quantised_rows(self, values: str) -> tuple[str, str]:
-        """Values [B, T, W] as uint8 around ``_INPUT_ZERO``, and their scales [B, T, 1]."""
+        """Values [B, T, W] as uint8 around ``_INPUT_ZERO_POINT``, and their scales [B, T, 1]."""
         last = self.constant("last", np.array([-1]))
         largest = self.add("ReduceMax", self.add("Abs", values), last, keepdims=1)
-        step = self.constant("step", np.float32(1 / _INPUT_LIMIT))
+        step = self.constant("step", np.float32(1 / _MAX_INPUT))
         scale = self.add(
-            "Max", self.add("Mul", largest, step), self.constant("smallest", _SMALLEST)
+            "Max", self.add("Mul", largest, step), self.constant("smallest", _MIN_SCALE)
         )
-        zero = self.constant("zero", np.uint8(_INPUT_ZERO))
+        zero = self.constant("zero", np.uint8(_INPUT_ZERO_POINT))
         one = self.constant("one", np.float32(1))
         return self.add("QuantizeLinear", self.add("Div", values, scale), one, zero), scale
 
     def _int8_product(self, rows: str, scales: str, name: str, factors: NDArray[np.float32]) -> str:
         """Quantised rows times a weight whose channels are multiplied by factors [W]."""
-        weight, scale = _quantised(self._weights[name] * factors, _WEIGHT_LIMIT)
+        weight, scale = _quantised(self._weights[name] * factors, _MAX_WEIGHT)
         product = self.add(
             "MatMulIntegerToFloat",
             rows,
             self.constant(name, weight.T),
             self.constant("one", np.float32(1)),
             self.constant(f"{name}.scale", scale),
-            self.constant("zero", np.uint8(_INPUT_ZERO)),
+            self.constant("zero", np.uint8(_INPUT_ZERO_POINT)),
             self.constant(f"{name}.zero", np.zeros(len(weight), np.int8)),
             fused=True,
         )
@@ -220,33 +221,33 @@ def observed_ranges(
     """Ranges of the inputs of products, over some batches.
 
     Args:
-        run: calculates the outputs, by name, of a graph with ``observe`` from its inputs.
+        run: computes the outputs, by name, of a graph built with ``observe``.
         batches: its inputs by name.
     """
     ranges: dict[str, NDArray[np.float32]] = {}
     for inputs in batches:
-        for name, found in run(inputs).items():
-            if name.startswith(_RANGE):
-                key = name.removeprefix(_RANGE)
-                ranges[key] = np.maximum(ranges.get(key, found), found)
+        for name, output in run(inputs).items():
+            if name.startswith(_RANGE_PREFIX):
+                key = name.removeprefix(_RANGE_PREFIX)
+                ranges[key] = np.maximum(ranges.get(key, output), output)
     return ranges
 
 
 def _balance(
     ranges: NDArray[np.float32], weights: list[NDArray[np.float32]]
 ) -> NDArray[np.float32]:
-    """Factors [W], around 1, that divide input channels and multiply those of the weights."""
-    inputs = np.maximum(ranges, _SMALLEST_RANGE)
+    """SmoothQuant's factors [W], around 1: divide input channels, multiply those of weights."""
+    inputs = np.maximum(ranges, _MIN_RANGE)
     columns = np.max([np.abs(weight).max(axis=0) for weight in weights], axis=0)
-    weight_part = np.maximum(columns, _SMALLEST_RANGE) ** (1 - _INPUT_PART)
-    factors = inputs**_INPUT_PART / weight_part
+    weight_part = np.maximum(columns, _MIN_RANGE) ** (1 - _ALPHA)
+    factors = inputs**_ALPHA / weight_part
     balanced: NDArray[np.float32] = factors / np.exp(np.log(factors).mean())
     return balanced
 
 
 def _quantised(
-    weight: NDArray[np.float32], limit: int
+    weight: NDArray[np.float32], max_value: int
 ) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
-    """A weight [V, W] as int8 of at most a magnitude, and the scale of each row [V]."""
-    scale = np.maximum(np.abs(weight).max(axis=1), _SMALLEST) / limit
+    """A weight [V, W] as int8 of -max_value..max_value, and the scale of each row [V]."""
+    scale = np.maximum(np.abs(weight).max(axis=1), _MIN_SCALE) / max_value
     return np.round(weight / scale[:, None]).astype(np.int8), scale.astype(np.float32)

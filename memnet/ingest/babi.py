@@ -40,7 +40,7 @@ class Story:
     questions: tuple[StoryQuestion, ...]
 
 
-def opens_like_a_story(line: str) -> bool:
+def may_open_stories(line: str) -> bool:
     """Whether the first line of a text might be that of a file of stories."""
     return not line.strip() or bool(_FIRST.match(line))
 

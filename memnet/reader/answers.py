@@ -16,9 +16,9 @@ from memnet.reader.passages import (
     span_candidate,
 )
 from memnet.reader.spans import Reading
-from memnet.text.names import longest, mentions, normalise, stems, without_names
+from memnet.text.names import maximal_names, mentions, normalise, stems, without_names
 from memnet.text.sentences import sentences
-from memnet.types import Candidate
+from memnet.types import AnswerKind, Candidate
 
 _MAX_CANDIDATES = 10
 _STEM_LETTERS = 5
@@ -45,6 +45,8 @@ class Prediction(NamedTuple):
     """Best first."""
     support: tuple[RankedSlot, ...] = ()
     """The evidence that the best candidate was read or judged by, its own first."""
+    kind: AnswerKind = "none"
+    """Of the best candidate."""
     confidence: float | None = None
     abstained: bool = False
     """Whether the memory does not hold the answer, whatever the candidates."""
@@ -95,7 +97,16 @@ def predict_spans(
     best = tuple(candidates[:_MAX_CANDIDATES])
     support = _support(question, best, compared, passages, others)
     signals = signals_of(question, reading, best, passages, others, support)
-    return Prediction(best, support, signals=signals, resolved=tuple(resolved))
+    return Prediction(best, support, _kind(best), signals=signals, resolved=tuple(resolved))
+
+
+def _kind(candidates: Sequence[Candidate]) -> AnswerKind:
+    if not candidates:
+        return "none"
+    best = candidates[0]
+    if best.evidence is None and best.text == "yes":
+        return "yes"
+    return "no" if best.evidence is None and best.text == "no" else "value"
 
 
 def _attended(
@@ -226,9 +237,9 @@ def signals_of(
         second=candidates[1].score if len(candidates) > 1 else 0.0,
         answerable=reading.answerable,
         similarity=max((item.similarity for item in passages), default=0.0),
-        said=_share(question, _answer_context(best, support)),
+        overlap=_share(question, _answer_context(best, support)),
         unknown=_has_unknown_name(question, (*passages, *others, *support)),
-        place=0 if best is None else ranks.get(best.evidence, len(passages)),
+        rank=0 if best is None else ranks.get(best.evidence, len(passages)),
     )
 
 
@@ -287,7 +298,7 @@ def rank_sentences(
     """
     asked = f" {normalise(question)} "
     titles = {name for item in passages for name in item.names if f" {name} " in asked}
-    wanted = stems(without_names(question, longest(titles)), _STEM_LETTERS)
+    wanted = stems(without_names(question, maximal_names(titles)), _STEM_LETTERS)
     found: list[Candidate] = []
     for item in passages:
         slot = item.slot

@@ -17,7 +17,7 @@ from memnet.statements.relations import (
     starts_relation,
 )
 from memnet.storage import NewSlot
-from memnet.text.names import longest, mentions, normalise
+from memnet.text.names import maximal_names, mentions, normalise
 from memnet.text.sentences import sentences
 
 _END = " \t\r\n.!;,\"'”"
@@ -148,7 +148,7 @@ def subject_symbol(subject: str) -> str:
 
 def statement_slot(parsed: ParsedStatement) -> NewSlot:
     """The slot of a statement; the time from which it is valid is yet to be set."""
-    key_symbols = dict.fromkeys((parsed.about, *longest(mentions(_names_in(parsed.subject)))))
+    key_symbols = dict.fromkeys((parsed.about, *maximal_names(mentions(_names_in(parsed.subject)))))
     mentioned = dict.fromkeys((*mentions(parsed.text), parsed.relation.value))
     return NewSlot(
         kind="passage",

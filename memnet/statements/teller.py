@@ -89,7 +89,7 @@ class _Telling:
             self._store.erase(ids)
         elif choice.action == "merge":
             kept = ids[0]
-            self._store.use({kept: 1.0}, self._time, self._config.usage_half_life)
+            self._store.add_usage({kept: 1.0}, self._time, self._config.usage_half_life)
         else:
             self._store.end(ids, self._time)
             kept = None if choice.action == "end" else self._add(slot)
@@ -104,7 +104,7 @@ class _Telling:
         """Statements about the same subject, oldest first."""
         found = [
             (slot, parse_sentence(slot.text, subject=slot.title))
-            for slot in self._store.told(sentence.about, self._namespace)
+            for slot in self._store.statements(sentence.about, self._namespace)
         ]
         return [(slot, parsed) for slot, parsed in found if parsed.about == sentence.about]
 
@@ -128,7 +128,7 @@ class _Telling:
 
     def _add(self, slot: NewSlot) -> int:
         """Store a statement; returns the id of its slot."""
-        self._source = self._source or self._store.new_told_name()
+        self._source = self._source or self._store.new_statement_source()
         dated = replace(slot, valid_from=self._time)
         source = NewSource(self._source, self._digest, [dated], self._namespace, "told")
         (added,) = self._store.append(source, self._encode)
@@ -140,8 +140,8 @@ class _Telling:
         if capacity is None:
             return
         keep = () if kept is None else (kept,)
-        surplus = self._store.surplus(capacity, self._time, half_life, keep)
-        for slot in self._store.found(surplus):
+        surplus = self._store.evictable(capacity, self._time, half_life, keep)
+        for slot in self._store.fetch_existing(surplus):
             why = "was used least" if slot.valid_until is None else "was valid no longer"
             self._store.erase([slot.id])
             reason = f"Room is for {capacity} told statements, and this one {why}."
@@ -209,7 +209,7 @@ class UsageBuffer:
             with self._lock:
                 weights, self._weights = self._weights, {}
             try:
-                self._store.use(weights, _now(), self._half_life)
+                self._store.add_usage(weights, _now(), self._half_life)
             except BaseException:
                 self.add(weights)
                 raise

@@ -1,6 +1,8 @@
 """Storage: slots on disk, searched by vector, by words and by symbol. No torch in here."""
 
 from memnet.storage.bundle.restore import import_bundle, stored_fingerprint
+from memnet.storage.opened_store import DATABASE
+from memnet.storage.scope import EVERYWHERE, Scope
 from memnet.storage.slots import (
     Hits,
     Keys,
@@ -15,6 +17,8 @@ from memnet.storage.slots import (
 from memnet.storage.store import Encode, MemoryStore
 
 __all__ = [
+    "DATABASE",
+    "EVERYWHERE",
     "Encode",
     "Hits",
     "Keys",
@@ -22,6 +26,7 @@ __all__ = [
     "NewSlot",
     "NewSource",
     "PutCounts",
+    "Scope",
     "Slot",
     "SourceState",
     "StoreCounts",

@@ -4,7 +4,6 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from filelock import Timeout
 
@@ -12,7 +11,8 @@ from memnet.config import StoreConfig
 from memnet.storage.lexical.words import Words
 from memnet.storage.opened_store import OpenedStore, same_rights
 from memnet.storage.vectors.cache import INDEX_FILE, INDEX_LOCK, IndexCache
-from memnet.storage.vectors.parts import ToDevice
+from memnet.storage.vectors.index import IndexInfo
+from memnet.storage.vectors.search import ToDevice
 
 
 class IndexedStore(OpenedStore):
@@ -72,13 +72,9 @@ class IndexedStore(OpenedStore):
                 self._file_lock.release()
                 self._write_guard.release()
 
-    def index_description(self) -> str:
-        """Kind and size of the vector index, for people."""
-        return self._index.description
-
-    def index_details(self) -> dict[str, Any]:
-        """Kind of the vector index, how much of it is saved, and the recall it was built with."""
-        return self._index.details()
+    def index_info(self) -> IndexInfo:
+        """What the vector index is made of."""
+        return self._index.info()
 
     @property
     def _index(self) -> IndexCache:

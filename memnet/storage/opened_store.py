@@ -14,6 +14,7 @@ from memnet.storage.tables.records import Records
 from memnet.storage.tables.thread_connections import ThreadConnections, keep_inherited
 
 DATABASE = "memory.sqlite3"
+"""The file that every store has."""
 _LOCK = "writer.lock"
 
 

@@ -2,7 +2,7 @@
 
 import os
 import stat
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from memnet.storage.bundle.export import write_bundle
 from memnet.storage.indexed_store import IndexedStore
+from memnet.storage.scope import EVERYWHERE, Scope
 from memnet.storage.slots import (
     Hits,
     Keys,
@@ -19,49 +20,51 @@ from memnet.storage.slots import (
     Symbols,
 )
 from memnet.storage.tables.row_values import lacking
+from memnet.types import Source
+
+_PAGE = 1000
+"""Sources that are read together."""
 
 
 class ReadableStore(IndexedStore):
     """A store as readers see it: every read sees the last commit, or that of ``reading``."""
 
     def search_dense(
-        self, vector: NDArray[np.float32], limit: int, namespace: str | None = None
+        self, vector: NDArray[np.float32], limit: int, scope: Scope = EVERYWHERE
     ) -> Hits:
         """Valid slots whose keys have the largest inner product with ``vector`` [D] float32."""
         with self.reading():
-            within = None if namespace is None else self._records.namespace_ids(namespace)
+            within = None if scope.covers_everything else self._records.dense_ids(scope)
             return self._index.search(vector, limit, within)
 
-    def search_lexical(
-        self, terms: Sequence[str], limit: int, namespace: str | None = None
-    ) -> Hits:
+    def search_lexical(self, terms: Sequence[str], limit: int, scope: Scope = EVERYWHERE) -> Hits:
         """Valid slots that share words with the query, scored by BM25; any words are safe."""
         with self.reading():
             rows, found = self._records, None
-            if namespace is None:
+            if scope.covers_everything:
                 found = self._words.best(rows, terms, limit)
             if found is None:
-                found = rows.lexical(terms, limit, namespace)
+                found = rows.lexical(terms, limit, scope)
         return _hits([slot for slot, _ in found], [score for _, score in found], limit)
 
     def search_symbolic(
-        self, names: Iterable[str], limit: int, namespace: str | None = None
+        self, names: Iterable[str], limit: int, scope: Scope = EVERYWHERE
     ) -> dict[str, list[int]]:
         """Ids of the valid slots about each of the named symbols.
 
         At most ``limit`` passages a name, and as many facts of each of its relations: one relation
         with very many facts hides no other.
         """
-        return self._records.keyed(names, limit, namespace)
+        return self._records.keyed(names, limit, scope)
 
     def search_mentions(
-        self, names: Iterable[str], most: int, namespace: str | None = None
+        self, names: Iterable[str], most: int, scope: Scope = EVERYWHERE
     ) -> dict[str, list[int]]:
         """Ids of the valid passages that mention each name.
 
         A name that more than ``most`` slots mention says little and is left out.
         """
-        return self._records.mentioning(names, most, namespace)
+        return self._records.mentioning(names, most, scope)
 
     def search_terms(self, terms: Iterable[str], most: int) -> dict[str, NDArray[np.int64]]:
         """The valid slots whose title or text holds each term, in any of its endings.
@@ -80,7 +83,7 @@ class ReadableStore(IndexedStore):
         """The slots with these ids, in their order, valid or not; others are left out."""
         return self._records.slots([int(slot) for slot in ids])
 
-    def found(self, ids: Sequence[int]) -> list[Slot]:
+    def fetch_existing(self, ids: Sequence[int]) -> list[Slot]:
         """The slots with these ids, in their order, which a search of the same commit found.
 
         Raises:
@@ -91,23 +94,23 @@ class ReadableStore(IndexedStore):
             raise lacking("a slot that its indexes refer to")
         return slots
 
-    def found_keys(self, ids: Sequence[int]) -> Keys:
+    def existing_keys(self, ids: Sequence[int]) -> Keys:
         """Key vectors of the slots with these ids, which a search of the same commit found.
 
         Raises:
-            StoreError: as ``found``.
+            StoreError: as ``fetch_existing``.
         """
         keys = self.keys(ids)
         if len(keys.ids) != len(ids):
             raise lacking("a slot that its indexes refer to")
         return keys
 
-    def last_passages(self, limit: int, namespace: str | None = None) -> list[Slot]:
+    def last_passages(self, limit: int, scope: Scope = EVERYWHERE) -> list[Slot]:
         """The last ``limit`` passages that are valid now, in the order in which they were told.
 
         Sources follow each other as they first came, and passages as they stand in their source.
         """
-        return self._records.last_passages(namespace, limit)
+        return self._records.last_passages(scope, limit)
 
     def keys(self, ids: Sequence[int]) -> Keys:
         """Key vectors of those of the slots that are stored, in their order.
@@ -135,36 +138,36 @@ class ReadableStore(IndexedStore):
         """What each slot is about, and what it mentions; slots without any symbol are left out."""
         return self._records.symbols(int(slot) for slot in ids)
 
-    def linked(self, names: Iterable[str]) -> dict[str, int]:
+    def fact_subjects(self, names: Iterable[str]) -> dict[str, int]:
         """Those of the named symbols that some fact is about, with their ids."""
         return self._records.linked(names)
 
-    def outgoing(self, symbols: Iterable[int], namespace: str | None = None) -> NDArray[np.int64]:
+    def outgoing(self, symbols: Iterable[int], scope: Scope = EVERYWHERE) -> NDArray[np.int64]:
         """The relations of the facts about some symbols.
 
         Args:
             symbols: ids.
-            namespace: to look in; None for all.
+            scope: which sources to look in.
 
         Returns:
             [G, 3] int64: symbol, relation, and how many facts about the one have the other. A
             relation's number is that of its key vector.
         """
-        return self._records.outgoing(symbols, namespace)
+        return self._records.outgoing(symbols, scope)
 
-    def followed(
-        self, pairs: Iterable[tuple[int, int]], namespace: str | None = None
+    def follow(
+        self, pairs: Iterable[tuple[int, int]], scope: Scope = EVERYWHERE
     ) -> NDArray[np.int64]:
         """Where facts lead.
 
         Args:
             pairs: (symbol, relation).
-            namespace: to look in; None for all.
+            scope: which sources to look in.
 
         Returns:
             [M, 3] int64: place of the pair, the symbol of the fact's value, and its slot.
         """
-        return self._records.followed(pairs, namespace)
+        return self._records.followed(pairs, scope)
 
     def all_links(self) -> NDArray[np.int64]:
         """Every fact once, forward and reverse: [M, 3] int64 symbol, relation, symbol; sorted."""
@@ -183,7 +186,7 @@ class ReadableStore(IndexedStore):
         digests, vectors = self._records.vectors(relations, self.dimension)
         return [digest.hex() for digest in digests], vectors
 
-    def told(self, symbol: str, namespace: str | None = None) -> list[Slot]:
+    def statements(self, symbol: str, namespace: str | None = None) -> list[Slot]:
         """Told statements about a symbol, those that ended as well, as they were told."""
         return self._records.told(symbol, namespace)
 
@@ -202,6 +205,26 @@ class ReadableStore(IndexedStore):
     def namespaces(self, names: Iterable[str]) -> dict[str, list[str]]:
         """For those of the names that are sources, the namespaces in which they are, in order."""
         return self._records.namespaces(names)
+
+    def sources(self, namespace: str | None = None) -> Iterator[Source]:
+        """All sources in the order in which they first came; None for those of all namespaces.
+
+        They are read page by page: those that come or go meanwhile may be among them or not.
+        """
+        after = 0
+        while page := self._records.sources(after, _PAGE, namespace):
+            yield from (source for _, source in page)
+            after = page[-1][0]
+
+    def source(self, name: str, namespace: str = "") -> tuple[Source, str] | None:
+        """A source with its text, as far as its slots hold it; None if it is not stored.
+
+        Where the slots leave a gap, as at the headings of Markdown, the text has as many line
+        breaks, so that ``text[slot.start:slot.end] == slot.text``.
+        """
+        with self.reading():
+            found = self._records.sources(0, 1, namespace, name)
+            return (found[0][1], self._records.source_text(found[0][0])) if found else None
 
     def counts(self) -> StoreCounts:
         """How much is stored."""

@@ -69,6 +69,8 @@ class Slot:
     """Seconds since the epoch; None where nobody told it: it is valid as long as its source is."""
     valid_until: float | None = None
     """Seconds since the epoch; None while it is valid."""
+    metadata: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    """Of its source."""
 
 
 class Hits(NamedTuple):
@@ -169,6 +171,7 @@ class StoreCounts(NamedTuple):
     generation: int
     superseded: int
     """Slots that are valid no longer; ``slots`` counts them too."""
+    sources: int
 
 
 class SourceState(NamedTuple):

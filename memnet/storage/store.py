@@ -15,7 +15,7 @@ from memnet.storage.readable_store import ReadableStore
 from memnet.storage.slots import NewSource, PutCounts
 from memnet.storage.tables.digests import digest_of, with_digests
 from memnet.storage.tables.schema import SCHEMA_VERSION
-from memnet.storage.vectors.parts import ToDevice
+from memnet.storage.vectors.search import ToDevice
 
 Encode = Callable[[Sequence[str]], NDArray[np.float32]]
 """Texts -> their vectors [N, D] float32, of length one."""
@@ -120,7 +120,7 @@ class MemoryStore(ReadableStore):
         with self.changing():
             return len(self._records.delete_sources(names, namespace))
 
-    def new_told_name(self) -> str:
+    def new_statement_source(self) -> str:
         """A source name for something told that no source has, or had for something told."""
         with self.changing():
             return self._records.new_told_name()
@@ -144,7 +144,7 @@ class MemoryStore(ReadableStore):
         with self.changing():
             self._records.erase_slots(ids)
 
-    def use(self, weights: Mapping[int, float], at: float, half_life: float) -> None:
+    def add_usage(self, weights: Mapping[int, float], at: float, half_life: float) -> None:
         """Raise the usage of told slots; ids of other slots are passed over.
 
         Args:
@@ -164,7 +164,7 @@ class MemoryStore(ReadableStore):
                 at,
             )
 
-    def surplus(
+    def evictable(
         self, capacity: int, at: float, half_life: float, keep: Collection[int] = ()
     ) -> list[int]:
         """Told slots beyond ``capacity``: first what ended, then the least used, then the oldest.
@@ -184,11 +184,11 @@ class MemoryStore(ReadableStore):
         """Forget which sources a run of this thread has met: so many that they are kept on disk."""
         self._records.start_run()
 
-    def meet(self, name: str, digest: bytes) -> bytes | None:
+    def mark_seen(self, name: str, digest: bytes) -> bytes | None:
         """Note that the run meets a source; returns its digest if the run has met it before."""
         return self._records.meet(name, digest)
 
-    def not_met(self, origin: str, namespace: str = "") -> dict[str, str]:
+    def not_seen(self, origin: str, namespace: str = "") -> dict[str, str]:
         """Names and origins of stored sources that the run has not met.
 
         Args:

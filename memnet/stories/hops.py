@@ -1,29 +1,116 @@
-"""The hops over a story: sentences and questions read what came before, until all have halted."""
+"""Hops over a story: sentences and questions read what came before, until all have halted."""
 
 from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 
-from memnet.attention.reading import read_in_hops
-from memnet.stories.controller import Halting, Reach, StoryHop, StoryState
+from memnet.attention import MultiHeadAttention
 
-_HALTED = 0.001
-"""Probability of going on below which a question counts as halted."""
+_MIN_CONTINUING = 0.001
+"""Probability of going on below which a question has halted."""
+
+
+class StoryState(NamedTuple):
+    """What a hop starts from and ends with."""
+
+    slots: Tensor
+    """[B, N, D] float32: sentences, with what they have read of earlier ones."""
+    questions: Tensor
+    """[B, Q, D] float32: query states."""
+
+
+class CausalMask(NamedTuple):
+    """What may be attended to from where: rows are the N slots, then the Q questions."""
+
+    mask: Tensor
+    """[B, N + Q, N] bool: a sentence sees itself and those before it, a question those before."""
+    distance: Tensor
+    """[B, N + Q, N] float32: how many sentences ago; zero where masked."""
+
+
+def causal_mask(is_sentence: Tensor, after: Tensor) -> CausalMask:
+    """What the sentences and questions of stories may attend to.
+
+    Args:
+        is_sentence: [B, N] bool; False where padded.
+        after: [B, Q] int64: how many sentences come before each question.
+    """
+    number = torch.arange(is_sentence.shape[1], device=is_sentence.device)
+    last = torch.cat([number.expand(is_sentence.shape), after - 1], dim=1)
+    ago = last.unsqueeze(2) - number
+    return CausalMask((ago >= 0) & is_sentence.unsqueeze(1), ago.clamp(min=0).float())
 
 
 class StoryTrace(NamedTuple):
-    """What the hops over a batch of stories gave. H hops were made."""
+    """The H hops over a batch of stories."""
 
     questions: Tensor
     """[B, Q, D] float32: the mean of the query states, by the probability of halting at each."""
     slots: Tensor
-    """[B, N, D] float32: the sentences after the first hop, which is the one that all questions
+    """[B, N, D] float32: the sentences after the first hop, the only one that all questions
     make."""
     weights: Tensor
-    """[B, H, Q, N] float32: what each hop attended to, the mean over heads."""
+    """[B, H, Q, N] float32: attention of each hop, the mean over heads."""
     halting: Tensor
     """[B, H, Q] float32: the probability of halting after each hop; sums to one over hops."""
+
+
+class StoryHop(nn.Module):
+    """One hop: sentences and questions attend to what came before, and are updated by the read.
+
+    Each head has a learned preference for recent sentences, so that "the last one that matches" is
+    easily learned.
+
+    Source: Sukhbaatar et al. 2015, section 2.2 (the hop); Dehghani et al. 2019, section 2.1 (one
+    block for slots and query, applied again and again); Press et al. 2022, section 3 (distance as a
+    bias of the score), here with learned slopes.
+    """
+
+    def __init__(self, width: int, heads: int, inner: int) -> None:
+        """Make a hop of ``heads`` heads on vectors of ``width``, ``inner`` wide inside."""
+        super().__init__()
+        self.attention_norm = nn.LayerNorm(width)
+        self.attention = MultiHeadAttention(width, heads)
+        self.recency = nn.Parameter(torch.linspace(-8.0, 0.0, heads))
+        self.update_norm = nn.LayerNorm(width)
+        self.expand = nn.Linear(width, inner)
+        self.contract = nn.Linear(inner, width)
+
+    def forward(self, state: StoryState, causal: CausalMask) -> tuple[StoryState, Tensor]:
+        """Read and update once.
+
+        Returns:
+            The next state, and the weights of the questions [B, Q, N], the mean over heads.
+        """
+        count = state.slots.shape[1]
+        rows = torch.cat([state.slots, state.questions], dim=1)
+        normed = self.attention_norm(rows)
+        slots = normed[:, :count]
+        bias = -self.recency.exp().view(1, -1, 1, 1) * causal.distance.unsqueeze(1)
+        read, weights = self.attention(normed, slots, slots, causal.mask, bias)
+        rows = rows + read
+        rows = rows + self.contract(nn.functional.gelu(self.expand(self.update_norm(rows))))
+        return StoryState(rows[:, :count], rows[:, count:]), weights[:, :, count:].mean(dim=1)
+
+
+class Halting(nn.Module):
+    """How probable it is that a question has read enough.
+
+    Source: Banino et al. 2021, equations 2 and 3 (the conditional probability of halting); Graves
+    2016 (the answer's state as the mean under these probabilities).
+    """
+
+    def __init__(self, width: int) -> None:
+        """Make the unit; untrained, it halts at a hop with probability 0.007."""
+        super().__init__()
+        self.score = nn.Linear(width, 1)
+        nn.init.constant_(self.score.bias, -5.0)
+
+    def forward(self, questions: Tensor) -> Tensor:
+        """Probability [B, Q] float32 of halting now, for query states [B, Q, D]."""
+        probability: Tensor = torch.sigmoid(self.score(questions)).squeeze(-1)
+        return probability
 
 
 class StoryHops(nn.Module):
@@ -40,7 +127,7 @@ class StoryHops(nn.Module):
             width: D, width of slots and query states.
             heads: attention heads of a hop.
             inner: width of the hidden layer of a hop's token-wise network.
-            hops: most hops.
+            hops: H, the maximum.
             blocks: hops with weights of their own; they take turns.
         """
         super().__init__()
@@ -52,71 +139,44 @@ class StoryHops(nn.Module):
     def forward(
         self,
         state: StoryState,
-        within: Reach,
-        most: int | None = None,
-        halting: bool = True,
+        causal: CausalMask,
+        max_hops: int | None = None,
+        may_halt: bool = True,
     ) -> StoryTrace:
         """Hop until every question has halted, while training always to the end.
 
         Args:
             state: sentences and questions as encoded.
-            within: what may be attended to.
-            most: most hops; None for as many as there are.
-            halting: whether questions may halt before the last hop.
+            causal: what may be attended to.
+            max_hops: None for as many as there are.
+            may_halt: whether questions may halt before the last hop.
         """
-        reading = _Reading(
-            state, torch.zeros_like(state.questions), torch.ones_like(state.questions[..., 0])
-        )
-        most = len(self.steps) if most is None else min(most, len(self.steps))
-
-        def hop(reading: _Reading, number: int) -> tuple[_Step, _Reading]:
-            last = number == most - 1
-            return self._hop(reading, within, number, halting, last)
-
-        steps, reading = read_in_hops(reading, hop, self._halted, most)
+        count = len(self.steps) if max_hops is None else min(max_hops, len(self.steps))
+        continuing = torch.ones_like(state.questions[..., 0])
+        answers = torch.zeros_like(state.questions)
+        first_slots = state.slots
+        weights: list[Tensor] = []
+        halting: list[Tensor] = []
+        for hop in range(count):
+            before = StoryState(*(rows + self.steps[hop] for rows in state))
+            state, attention = self.hops[hop % len(self.hops)](before, causal)
+            questions = self.norm(state.questions)
+            if hop == count - 1:
+                halts = continuing
+            elif may_halt:
+                halts = continuing * self.halting(questions)
+            else:
+                halts = torch.zeros_like(continuing)
+            answers = answers + halts.unsqueeze(-1) * questions
+            continuing = continuing - halts
+            first_slots = state.slots if hop == 0 else first_slots
+            weights.append(attention)
+            halting.append(halts)
+            if not self.training and bool((continuing < _MIN_CONTINUING).all()):
+                break
         return StoryTrace(
-            reading.answers,
-            self.norm(steps[0].slots),
-            torch.stack([step.weights for step in steps], dim=1),
-            torch.stack([step.halting for step in steps], dim=1),
+            answers,
+            self.norm(first_slots),
+            torch.stack(weights, dim=1),
+            torch.stack(halting, dim=1),
         )
-
-    def _hop(
-        self, reading: "_Reading", within: Reach, number: int, halting: bool, last: bool
-    ) -> tuple["_Step", "_Reading"]:
-        before = StoryState(*(rows + self.steps[number] for rows in reading.state))
-        state, weights = self.hops[number % len(self.hops)](before, within)
-        questions = self.norm(state.questions)
-        if last:
-            halts = reading.going_on
-        elif halting:
-            halts = reading.going_on * self.halting(questions)
-        else:
-            halts = torch.zeros_like(reading.going_on)
-        answers = reading.answers + halts.unsqueeze(-1) * questions
-        step = _Step(state.slots, weights.mean(dim=1), halts)
-        return step, _Reading(state, answers, reading.going_on - halts)
-
-    def _halted(self, _: "_Reading", after: "_Reading") -> bool:
-        return not self.training and bool((after.going_on < _HALTED).all())
-
-
-class _Reading(NamedTuple):
-    """What passes from hop to hop."""
-
-    state: StoryState
-    answers: Tensor
-    """[B, Q, D] float32: the sum of the query states so far, by the probability of halting."""
-    going_on: Tensor
-    """[B, Q] float32: the probability that a question has not halted yet."""
-
-
-class _Step(NamedTuple):
-    """What one hop gave."""
-
-    slots: Tensor
-    """[B, N, D] float32."""
-    weights: Tensor
-    """[B, Q, N] float32."""
-    halting: Tensor
-    """[B, Q] float32: the probability of halting after it."""

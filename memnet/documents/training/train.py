@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from memnet.config import HopConfig
+from memnet.device import one_thread_each
 from memnet.documents.candidates import Candidates, Links
 from memnet.documents.controller import TextController, save_text_model
 from memnet.documents.hops import HopRead, read_in_hops
@@ -17,7 +18,6 @@ from memnet.documents.learner import HopScorer, LinkTensors, TextLearner
 from memnet.documents.question import Question as AskedQuestion
 from memnet.documents.training.pseudo_questions import pseudo_questions
 from memnet.documents.training.templates import templated_questions
-from memnet.encoders.threads import one_thread_each
 from memnet.errors import InputError
 from memnet.evaluation.metrics import recall
 from memnet.evaluation.questions import Question

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from memnet.encoders.threads import in_background
+from memnet.device import in_background
 from memnet.reader.decompose import Compared, LookUp
 from memnet.reader.decompose.attestation import BOTH, ONE, both_attested, one_attested
 from memnet.reader.decompose.pairs import MARK, pair_of

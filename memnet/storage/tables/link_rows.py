@@ -5,8 +5,9 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
+from memnet.storage.scope import Scope
 from memnet.storage.tables.connection import Connection
-from memnet.storage.tables.row_values import LISTED, in_namespace, listed, stored_links, stored_rows
+from memnet.storage.tables.row_values import LISTED, links_within, listed, stored_links, stored_rows
 
 
 class LinkRows(Connection):
@@ -21,9 +22,9 @@ class LinkRows(Connection):
         )
         return dict(stored_rows(rows, "a symbol", str, int))
 
-    def outgoing(self, subjects: Iterable[int], namespace: str | None) -> NDArray[np.int64]:
+    def outgoing(self, subjects: Iterable[int], scope: Scope) -> NDArray[np.int64]:
         """Symbol, relation and number of facts [G, 3] int64 of each relation of some symbols."""
-        chosen, parameters = in_namespace(namespace)
+        chosen, parameters = links_within(scope)
         rows = self._rows(
             f"SELECT subject, relation, count(*) FROM link WHERE subject {LISTED} {chosen}"
             "GROUP BY subject, relation",
@@ -32,11 +33,9 @@ class LinkRows(Connection):
         )
         return stored_links(rows, symbols=[0])
 
-    def followed(
-        self, pairs: Iterable[tuple[int, int]], namespace: str | None
-    ) -> NDArray[np.int64]:
+    def followed(self, pairs: Iterable[tuple[int, int]], scope: Scope) -> NDArray[np.int64]:
         """Place of the pair, object and slot [M, 3] int64 of the facts of (symbol, relation)."""
-        chosen, parameters = in_namespace(namespace)
+        chosen, parameters = links_within(scope)
         rows = self._rows(
             "SELECT pair.key, link.object, link.slot FROM json_each(?) AS pair "
             "CROSS JOIN link ON link.subject = json_extract(pair.value, '$[0]') "

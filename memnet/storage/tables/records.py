@@ -5,8 +5,9 @@ from memnet.storage.tables.check_rows import CheckRows
 from memnet.storage.tables.link_rows import LinkRows
 from memnet.storage.tables.revision_rows import RevisionRows
 from memnet.storage.tables.run_rows import RunRows
+from memnet.storage.tables.source_reads import SourceReads
 from memnet.storage.tables.told_rows import ToldRows
 
 
-class Records(RevisionRows, RunRows, ToldRows, LinkRows, BundleRows, CheckRows):
+class Records(RevisionRows, RunRows, SourceReads, ToldRows, LinkRows, BundleRows, CheckRows):
     """One connection to the rows of a store, with everything that is read and written there."""

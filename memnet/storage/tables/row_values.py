@@ -9,14 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memnet.errors import StoreError
+from memnet.storage.scope import Scope
 from memnet.storage.slots import Slot
 
 SLOT_COLUMNS = """slot.id, slot.kind, source.name, source.namespace, slot.title, slot.text,
-    slot.start, slot.end, slot.relation, slot.value, slot.valid_from, slot.valid_until"""
+    slot.start, slot.end, slot.relation, slot.value, slot.valid_from, slot.valid_until,
+    source.metadata"""
 LISTED = "IN (SELECT value FROM json_each(?))"
 _SLOT_TYPES = (int, str, str, str, str, str, int, int, str, str)
 LATEST = 1e11
 """Seconds since the epoch: some 3,000 years."""
+_MAX_NESTING = 100
+"""Ingest lets metadata be half as deep; pydantic writes 255 levels as JSON."""
 _HIGHEST = 2**62
 """No number that memnet counts up comes near, and the numbers after it fit into 64 bits."""
 _HIGHEST_SYMBOL = 2**40
@@ -30,7 +34,7 @@ def stored_slot(row: tuple[Any, ...]) -> Slot:
     Raises:
         StoreError: a column does not hold what memnet puts there.
     """
-    slot = Slot(*row)
+    slot = Slot(*row[:12], *[stored_metadata(row[12])])
     times = (slot.valid_from or 0.0, slot.valid_until or 0.0)
     if (
         tuple(map(type, row[:10])) != _SLOT_TYPES
@@ -40,6 +44,28 @@ def stored_slot(row: tuple[Any, ...]) -> Slot:
     ):
         raise damaged(f"slot {slot.id!r}")
     return slot
+
+
+def stored_metadata(value: object) -> dict[str, Any]:
+    """The metadata of a source.
+
+    Raises:
+        StoreError: it is no JSON object.
+    """
+    if value == "{}":
+        return {}
+    try:
+        metadata = json.loads(value) if isinstance(value, str) else None
+    except (ValueError, RecursionError) as error:
+        raise damaged("the metadata of a source") from error
+    if not isinstance(metadata, dict) or _nesting(metadata) > _MAX_NESTING:
+        raise damaged("the metadata of a source")
+    return metadata
+
+
+def _nesting(value: Any) -> int:
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return max(map(_nesting, parts), default=0) + 1
 
 
 def stored_vectors(blobs: Sequence[Any], dimension: int) -> NDArray[np.float32]:
@@ -143,14 +169,15 @@ def damaged(what: str) -> StoreError:
     )
 
 
-def in_namespace(namespace: str | None) -> tuple[str, list[str]]:
+def links_within(scope: Scope) -> tuple[str, list[Any]]:
     """A condition on ``link.slot``, and its parameters."""
-    if namespace is None:
+    within, parameters = scope.sql()
+    if not within:
         return "", []
     return (
         "AND EXISTS (SELECT 1 FROM slot JOIN source ON source.id = slot.source "
-        "WHERE slot.id = link.slot AND source.namespace = ?) ",
-        [namespace],
+        f"WHERE slot.id = link.slot{within}) ",
+        parameters,
     )
 
 

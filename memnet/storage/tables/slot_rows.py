@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from memnet.storage.scope import EVERYWHERE, Scope
 from memnet.storage.slots import Keys, Slot, StoreCounts, Symbols
 from memnet.storage.tables.connection import Connection
 from memnet.storage.tables.row_values import (
@@ -31,7 +32,8 @@ class SlotRows(Connection):
                 (SELECT count(*) FROM slot WHERE kind = 'fact'),
                 (SELECT count(*) FROM symbol WHERE id IN (SELECT symbol FROM slot_key)),
                 (SELECT value FROM property WHERE name = 'generation'),
-                (SELECT count(*) FROM slot WHERE valid_until IS NOT NULL)"""
+                (SELECT count(*) FROM slot WHERE valid_until IS NOT NULL),
+                (SELECT count(*) FROM source)"""
         )
         return StoreCounts(*(stored_integer(value) for value in row))
 
@@ -45,14 +47,14 @@ class SlotRows(Connection):
         found = {row[0]: stored_slot(row) for row in rows}
         return [found[slot] for slot in ids if slot in found]
 
-    def last_passages(self, namespace: str | None, limit: int) -> list[Slot]:
+    def last_passages(self, scope: Scope, limit: int) -> list[Slot]:
         """The last ``limit`` valid passages in the order of their sources and texts."""
+        within, parameters = scope.sql()
         rows = self._rows(
             f"""SELECT {SLOT_COLUMNS} FROM slot JOIN source ON source.id = slot.source
-            WHERE slot.kind = 'passage' AND slot.valid_until IS NULL
-                AND (?1 IS NULL OR source.namespace = ?1)
-            ORDER BY source.id DESC, slot.start DESC LIMIT ?2""",
-            namespace,
+            WHERE slot.kind = 'passage' AND slot.valid_until IS NULL {within}
+            ORDER BY source.id DESC, slot.start DESC LIMIT ?""",
+            *parameters,
             limit,
         )
         return [stored_slot(row) for row in reversed(rows)]
@@ -102,33 +104,28 @@ class SlotRows(Connection):
         present = [found[vector] for vector in ids]
         return [row[0] for row in present], stored_vectors([row[1] for row in present], dimension)
 
-    def dense_ids(self) -> NDArray[np.int64]:
+    def dense_ids(self, scope: Scope = EVERYWHERE) -> NDArray[np.int64]:
         """Ids of the slots that vector search covers, in rising order: [N] int64.
 
         Facts are left out: they share the vectors of their relations, and are found by symbol. So
         is what is valid no longer.
         """
+        within, parameters = scope.sql()
+        sources = (
+            f"AND source IN (SELECT source.id FROM source WHERE true{within})" if within else ""
+        )
         rows = self._rows(
-            "SELECT id FROM slot WHERE kind = 'passage' AND valid_until IS NULL ORDER BY id"
+            f"SELECT id FROM slot WHERE kind = 'passage' AND valid_until IS NULL {sources} "
+            "ORDER BY id",
+            *parameters,
         )
         return np.fromiter((row[0] for row in rows), np.int64)
 
-    def namespace_ids(self, namespace: str) -> NDArray[np.int64]:
-        """Ids of the valid passages of a namespace: [N] int64."""
-        rows = self._rows(
-            "SELECT slot.id FROM slot JOIN source ON source.id = slot.source "
-            "WHERE source.namespace = ? AND slot.kind = 'passage' AND slot.valid_until IS NULL "
-            "ORDER BY slot.id",
-            namespace,
-        )
-        return np.fromiter((row[0] for row in rows), np.int64)
-
-    def keyed(
-        self, names: Iterable[str], limit: int, namespace: str | None
-    ) -> dict[str, list[int]]:
+    def keyed(self, names: Iterable[str], limit: int, scope: Scope) -> dict[str, list[int]]:
         """Valid slots about each named symbol: at most ``limit`` passages, and facts a relation."""
+        within, parameters = scope.sql()
         rows = self._rows(
-            """SELECT name, slot FROM (
+            f"""SELECT name, slot FROM (
                 SELECT symbol.name, slot.id AS slot,
                     row_number() OVER (
                         PARTITION BY symbol.id,
@@ -137,24 +134,19 @@ class SlotRows(Connection):
                     ) AS place
                 FROM symbol JOIN slot_key ON slot_key.symbol = symbol.id
                 JOIN slot ON slot.id = slot_key.slot JOIN source ON source.id = slot.source
-                WHERE symbol.name IN (SELECT value FROM json_each(?1))
-                AND slot.valid_until IS NULL AND (?3 IS NULL OR source.namespace = ?3)
-            ) WHERE place <= ?2 ORDER BY slot""",
+                WHERE symbol.name IN (SELECT value FROM json_each(?))
+                AND slot.valid_until IS NULL {within}
+            ) WHERE place <= ? ORDER BY slot""",
             listed(names),
+            *parameters,
             limit,
-            namespace,
         )
         return grouped(rows)
 
-    def mentioning(
-        self, names: Iterable[str], most: int, namespace: str | None
-    ) -> dict[str, list[int]]:
+    def mentioning(self, names: Iterable[str], most: int, scope: Scope) -> dict[str, list[int]]:
         """Valid passages that mention each name; names that over ``most`` slots do are left out."""
-        within = (
-            ""
-            if namespace is None
-            else "AND slot.source IN (SELECT id FROM source WHERE namespace = ?3)"
-        )
+        within, parameters = scope.sql()
+        source = "JOIN source ON source.id = slot.source" if within else ""
         rows = self._rows(
             f"""WITH known AS MATERIALIZED (
                 SELECT id, name, (
@@ -165,11 +157,12 @@ class SlotRows(Connection):
             )
             SELECT known.name, slot.id FROM known
             JOIN mention ON mention.symbol = known.id JOIN slot ON slot.id = mention.slot
+            {source}
             WHERE known.mentions <= ?2 AND slot.kind = 'passage' AND slot.valid_until IS NULL
             {within} ORDER BY mention.slot""",
             listed(names),
             most,
-            *([] if namespace is None else [namespace]),
+            *parameters,
         )
         return grouped(rows)
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from memnet.storage.scope import Scope
 from memnet.storage.tables.connection import Connection
 from memnet.storage.tables.row_values import LISTED, damaged, listed, stored_rows
 
@@ -72,24 +73,22 @@ class TextRows(Connection):
             if self._tokenizer is not None:
                 self._tokenizer.close()
 
-    def lexical(
-        self, terms: Sequence[str], limit: int, namespace: str | None
-    ) -> list[tuple[int, float]]:
+    def lexical(self, terms: Sequence[str], limit: int, scope: Scope) -> list[tuple[int, float]]:
         """Slots that hold any of the terms, best first, as (id, BM25); for any number of slots."""
         if not terms:
             return []
-        within = (
-            ""
-            if namespace is None
-            else "AND rowid IN (SELECT slot.id FROM slot JOIN source ON source.id = slot.source "
-            "WHERE source.namespace = ?3) "
-        )
-        parameters: list[Any] = [" OR ".join(f'"{term}"' for term in terms), limit]
+        within, parameters = scope.sql()
+        if within:
+            within = (
+                "AND rowid IN (SELECT slot.id FROM slot JOIN source ON source.id = slot.source "
+                f"WHERE true{within}) "
+            )
         rows = self._rows(
-            "SELECT rowid, -rank FROM slot_text WHERE slot_text MATCH ?1 "
-            f"{within}ORDER BY rank, rowid LIMIT ?2",
+            "SELECT rowid, -rank FROM slot_text WHERE slot_text MATCH ? "
+            f"{within}ORDER BY rank, rowid LIMIT ?",
+            " OR ".join(f'"{term}"' for term in terms),
             *parameters,
-            *([] if namespace is None else [namespace]),
+            limit,
         )
         return _scored(rows)
 

@@ -1,0 +1,117 @@
+"""BERT on this project's own Transformer encoder, as a sentence encoder."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from safetensors.torch import load_file
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
+
+from memnet.attention import TransformerEncoder
+from memnet.device import one_thread_each
+from memnet.encoders.weights import internal_name, is_network_tensor
+
+_LAYERS, _WIDTH, _HEADS, _INNER = 6, 384, 12, 1536
+_WORDS, _POSITIONS, _SEGMENTS = 30522, 512, 2
+
+
+class BertNetwork(nn.Module):
+    """Token ids to one vector a text: embeddings, Transformer encoder, mean over tokens.
+
+    Source: Devlin et al. 2019 (embeddings); Reimers and Gurevych 2019 (mean pooling).
+    """
+
+    def __init__(self, dropout: float = 0.0) -> None:
+        """Make the network with untrained weights.
+
+        Args:
+            dropout: share of the hidden values that training zeroes.
+        """
+        super().__init__()
+        self.words = nn.Embedding(_WORDS, _WIDTH)
+        self.positions = nn.Embedding(_POSITIONS, _WIDTH)
+        self.segments = nn.Embedding(_SEGMENTS, _WIDTH)
+        self.norm = nn.LayerNorm(_WIDTH, eps=1e-12)
+        self.dropout = nn.Dropout(dropout)
+        self.encoder = TransformerEncoder(_LAYERS, _WIDTH, _HEADS, _INNER, dropout=dropout)
+
+    def forward(self, token_ids: Tensor) -> Tensor:
+        """Encode texts of equal length.
+
+        Args:
+            token_ids: [B, T] int64, T at most 512, no padding.
+
+        Returns:
+            [B, D] float32, rows of length one.
+        """
+        return nn.functional.normalize(self.tokens(token_ids).mean(dim=1), dim=-1)
+
+    def tokens(
+        self, token_ids: Tensor, segments: Tensor | None = None, mask: Tensor | None = None
+    ) -> Tensor:
+        """Encode each token of texts.
+
+        Args:
+            token_ids: [B, T] int64, T at most 512.
+            segments: [B, T] int64, 0 for the first of two texts and 1 for the second; None for 0.
+            mask: [B, T] bool, False for padding; None where there is none.
+
+        Returns:
+            [B, T, D] float32.
+        """
+        second = torch.zeros_like(token_ids) if segments is None else segments
+        positions = self.positions.weight[: token_ids.shape[1]] + self.segments(second)
+        embedded = self.dropout(self.norm(self.words(token_ids) + positions))
+        states: Tensor = self.encoder(embedded, None if mask is None else mask.unsqueeze(1))
+        return states
+
+    def embed(self, token_ids: NDArray[np.int64]) -> NDArray[np.float32]:
+        """``forward`` from and to NumPy, without gradients: [B, T] int64 -> [B, D] float32."""
+        with one_thread_each, torch.inference_mode():
+            vectors: NDArray[np.float32] = self(self._on_device(token_ids)).cpu().numpy()
+        return vectors
+
+    def embed_tokens(self, token_ids: NDArray[np.int64]) -> NDArray[np.float32]:
+        """``tokens`` from and to NumPy, of length one: [B, T] int64 -> [B, T, D] float32."""
+        with one_thread_each, torch.inference_mode():
+            states = nn.functional.normalize(self.tokens(self._on_device(token_ids)), dim=-1)
+            vectors: NDArray[np.float32] = states.cpu().numpy()
+        return vectors
+
+    def _on_device(self, token_ids: NDArray[np.int64]) -> Tensor:
+        return torch.from_numpy(token_ids).to(self.words.weight.device)
+
+    @classmethod
+    def load(cls, path: Path, device: str = "cpu") -> "BertNetwork":
+        """Read BERT weights from a safetensors file.
+
+        Args:
+            path: of the file, which stays memory-mapped where ``device`` is "cpu".
+            device: of torch, which must exist.
+        """
+        with WithoutInitialisation():
+            network = cls()
+        network.load_state_dict(bert_tensors(path), assign=True)
+        network.requires_grad_(False).to(device)
+        return network.eval()
+
+
+def bert_tensors(path: Path) -> dict[str, Tensor]:
+    """BERT weights of a safetensors file, which stays memory-mapped, by their names here."""
+    return {
+        internal_name(name): tensor
+        for name, tensor in load_file(path).items()
+        if is_network_tensor(name)
+    }
+
+
+class WithoutInitialisation(TorchFunctionMode):
+    """Leaves new parameters uninitialised: loaded weights replace them at once."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if getattr(func, "__module__", None) == "torch.nn.init":
+            return args[0] if args else kwargs["tensor"]
+        return func(*args, **(kwargs or {}))

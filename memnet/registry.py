@@ -1,0 +1,155 @@
+"""Encoders and answerers by name: the one module that knows every kind of trained model."""
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from memnet.checkpoints import MODEL, SHIPPED, load_checkpoint
+from memnet.config import Config, HopConfig
+from memnet.device import find_device
+from memnet.documents.answers import TextAnswers
+from memnet.documents.controller import KIND, TextController, text_model_of
+from memnet.encoders import Encoder, MiniLMEncoder
+from memnet.encoders.hub import SentenceTransformersEncoder, stored_encoder_name
+from memnet.errors import ModelError
+from memnet.reader.loading import LazyReader
+from memnet.storage import MemoryStore, Scope
+from memnet.types import Answer, Evidence
+
+if TYPE_CHECKING:
+    from memnet.facts.model import AnswerRule, FactModel
+    from memnet.stories.model import StoryModel
+
+TEXT = KIND
+"""Name of the shipped model for documents and facts, and kind of all such models."""
+UNTRAINED = "untrained"
+"""Name of the controller that knows nothing but the configuration's numbers, which is no folder."""
+_STORY, _FACTS = "story", "facts"
+
+
+class Answerer(Protocol):
+    """What answers questions about a memory."""
+
+    def ask(self, question: str, hops: int | None, top_k: int, scope: Scope) -> Answer:
+        """Answer a question; arguments as for ``Engine.ask``."""
+        ...
+
+
+@runtime_checkable
+class Searcher(Protocol):
+    """An answerer that gives evidence alone, too."""
+
+    def search(
+        self, query: str, hops: int | None, top_k: int, scope: Scope
+    ) -> tuple[Evidence, ...]:
+        """Evidence for a query, best first; arguments as for ``Engine.search``."""
+        ...
+
+
+def load_encoder(name: str | None, config: Config, stored: str | None = None) -> Encoder:
+    """The encoder of a store.
+
+    Args:
+        name: or folder of a sentence-transformers model; None for the one that the store was made
+            with, or all-MiniLM-L6-v2.
+        config: settings.
+        stored: the store's fingerprint; None without a store.
+
+    Raises:
+        EncoderError: there is no such encoder, or this machine does not have the store's.
+        DependencyError: the library of a named model is not installed.
+        DeviceError: the device of the settings is not there.
+    """
+    device = find_device(config.device)
+    if name:
+        return SentenceTransformersEncoder(name, device)
+    if stored is not None and (stored_name := stored_encoder_name(stored)):
+        # The store may come from anyone, who must not choose what is fetched from the network.
+        return SentenceTransformersEncoder(stored_name, device, fetch=False)
+    return MiniLMEncoder(threads=config.cores(), eight_bits=config.eight_bits, device=device)
+
+
+def load_answerer(
+    model: str | os.PathLike[str],
+    store: MemoryStore,
+    encoder: Encoder,
+    config: Config,
+    on_read: Callable[[Mapping[int, float]], None],
+    reader: LazyReader,
+) -> Answerer:
+    """Load a model and join it with a memory.
+
+    Args:
+        model: "untrained", the name of a shipped model, or the folder of another.
+        store: the memory.
+        encoder: the one it was made with.
+        config: settings.
+        on_read: given the attention weights of told slots after each read.
+        reader: of short answers about documents.
+
+    Raises:
+        ModelError: there is no such model, or it can't be loaded.
+        DeviceError: the device of the settings is not there.
+    """
+    untrained = str(model) == UNTRAINED
+    loaded = (
+        TextController(config.hop) if untrained else load_model(model_folder(model), config.hop)
+    )
+    if isinstance(loaded, TextController):
+        return TextAnswers(store, encoder, loaded, reader, str(model), config, on_read)
+    # Models of facts and of stories are torch's, which takes a second to import.
+    from memnet.facts.answers import FactAnswers
+    from memnet.stories.answers import StoryAnswers
+
+    if not isinstance(loaded, tuple):
+        loaded.to(find_device(config.device))
+        return StoryAnswers(store, loaded, str(model), config.story)
+    return FactAnswers(store, encoder, *loaded, str(model), config.facts)
+
+
+def model_folder(name: str | os.PathLike[str]) -> Path:
+    """The folder of a model that ships with memnet, or else the one that ``name`` is the path of.
+
+    Raises:
+        ModelError: there is neither.
+    """
+    shipped = {path.parent.name: path.parent for path in SHIPPED.glob(f"*/{MODEL}.json")}
+    folder = shipped.get(str(name), Path(name))
+    if not folder.is_dir():
+        names = ", ".join(sorted([UNTRAINED, *shipped]))
+        raise ModelError(
+            f"there is no model {str(name)!r}; expected the name of a shipped one ({names}) or a "
+            "folder that 'memnet train' made"
+        )
+    return folder
+
+
+def load_model(
+    folder: Path, hop: HopConfig
+) -> "StoryModel | TextController | tuple[FactModel, AnswerRule]":
+    """A model as it was saved, for inference; a fact model with the rule by which it answers.
+
+    Args:
+        folder: of the model.
+        hop: settings of a controller of documents.
+
+    Raises:
+        ModelError: the folder holds no whole model.
+    """
+    arrays, description = load_checkpoint(folder, MODEL)
+    kind = description.get("kind")
+    if kind == TEXT:
+        return text_model_of(folder, arrays, hop)
+    if kind == _STORY:
+        from memnet.stories.model import story_model_of
+
+        return story_model_of(folder, arrays, description)
+    if kind == _FACTS:
+        from memnet.facts.model import fact_model_of
+
+        return fact_model_of(folder, arrays, description)
+    raise ModelError(
+        f"{folder} holds a model of kind {kind!r}, expected {_STORY!r}, {_FACTS!r} or {TEXT!r}; "
+        "give a model that 'memnet train' made"
+    )

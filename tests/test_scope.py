@@ -1,0 +1,126 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from memnet.errors import InputError
+from memnet.storage import MemoryStore, Scope
+from memnet.text.english import query_terms
+from tests.exact_store import covers
+from tests.toy import DIMENSION, ToyEncoder, fact, passage, source
+
+encode = ToyEncoder().encode
+_HOSTILE = [
+    "year", "the author", 'a"b', "a'b", "a\\b", "$", "$.year", "[0]", "a]b", "%", "', 1) --",
+    "\U0001f6a2", "ü", "\n", "null", "true", "1",
+]  # fmt: skip
+_keys = st.sampled_from(_HOSTILE)
+_values = (
+    st.none()
+    | st.booleans()
+    | st.integers(-3, 3)
+    | st.sampled_from([2**53 + 1, -(2**63), 2**70, 0.5, 1.0, -0.0, 1e200])
+    | st.sampled_from(["", "Ann", "1990-05-01", "1990", "1", *_HOSTILE])
+)
+_metadata = st.dictionaries(
+    _keys,
+    _values
+    | st.lists(_values | st.just({"year": 1}), max_size=3)
+    | st.dictionaries(_keys, _values | st.lists(_values, max_size=2), max_size=2),
+    max_size=3,
+)
+_numbers = st.integers(-3, 3) | st.sampled_from([0.5, 1.5, 2**53 + 2])
+_ends = st.tuples(_numbers, _numbers) | st.tuples(st.text("19-", max_size=3), st.sampled_from("29"))
+_ranges = _ends.map(lambda ends: {"from": ends[0], "to": ends[1]}) | _ends.flatmap(
+    lambda ends: st.sampled_from([{"from": ends[0]}, {"to": ends[1]}])
+)
+_where = st.dictionaries(
+    st.lists(_keys.filter(lambda key: "." not in key), min_size=1, max_size=2).map(".".join),
+    _values | st.lists(_values, max_size=3) | _ranges,
+    max_size=2,
+)
+
+
+def _store(folder: Path) -> MemoryStore:
+    return MemoryStore(folder, fingerprint="toy/64", dimension=DIMENSION, create=True)
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(_metadata, min_size=1, max_size=4), st.lists(_where, min_size=5, max_size=5))
+def test_conditions_choose_what_a_comparison_value_by_value_chooses(
+    tmp_path_factory: pytest.TempPathFactory, given: list[dict[str, Any]], wheres: list[Any]
+) -> None:
+    sources = [
+        source(str(number), passage("old light", about=["light"]), metadata=metadata)
+        for number, metadata in enumerate(given)
+    ]
+    store = _store(tmp_path_factory.mktemp("store"))
+    try:
+        store.put(sources, encode)
+        for where in wheres:
+            scope = Scope(where=where)
+            expected = {one.name for one in sources if covers(scope, one)}
+            found = store.search_symbolic(["light"], 9, scope).get("light", [])
+            slots = store.fetch(found)
+            assert {slot.source for slot in slots} == expected
+            assert [slot.metadata for slot in slots] == [given[int(s.source)] for s in slots]
+    finally:
+        store.close()
+
+
+def test_every_search_keeps_to_the_scope(tmp_path: Path) -> None:
+    store = _store(tmp_path)
+    for name in ("Ann", "Bo"):
+        store.put(
+            [
+                source(
+                    name, passage("the old light", about=["light"], mentions=["orre"]),
+                    fact("Light", "built by", name), metadata={"author": {"name": name}},
+                )
+            ],
+            encode,
+        )  # fmt: skip
+    scope = Scope(where={"author.name": "Bo"})
+    own = {3, 4}
+    dense = store.search_dense(encode(["light"])[0], 9, scope)
+    words = store.search_lexical(query_terms("light"), 9, scope)
+    assert set(dense.ids[dense.mask].tolist()) == {3}
+    assert set(words.ids[words.mask].tolist()) == own
+    assert store.search_symbolic(["light"], 9, scope) == {"light": [3, 4]}
+    assert store.search_mentions(["orre"], 9, scope) == {"orre": [3]}
+    assert [slot.id for slot in store.last_passages(9, scope)] == [3]
+    symbols = store.fact_subjects(["light"]).values()
+    groups = store.outgoing(symbols, scope)
+    assert groups[:, 2].tolist() == [1]
+    assert store.follow(groups[:, :2].tolist(), scope)[:, 2].tolist() == [4]
+    nowhere = Scope("other", {"author.name": "Bo"})
+    assert not store.search_dense(encode(["light"])[0], 9, nowhere).mask.any()
+    store.close()
+
+
+def test_metadata_that_is_no_standard_json_matches_nothing(tmp_path: Path) -> None:
+    store = _store(tmp_path)
+    slot = passage("old light", about=["light"])
+    store.put([source("a", slot, metadata={"year": 1, "size": float("nan")})], encode)
+    assert store.search_symbolic(["light"], 9, Scope(where={"year": 1})) == {}
+    assert store.fetch([1])[0].metadata["year"] == 1
+    store.close()
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        "author", ["author"], {"": 1}, {"a..b": 1}, {3: 1}, {".".join("abcdefghijk"): 1},
+        {"a": float("nan")}, {"a": float("inf")}, {"a": 10**400}, {"a": "\ud800"}, {"\ud800": 1},
+        {"a": [[1]]}, {"a": {}}, {"a": {"from": None}}, {"a": {"from": 1, "to": "2"}},
+        {"a": {"from": 1, "until": 2}}, {"a": {"from": True}}, {"a": b"x"}, {"a": [0] * 10_001},
+        {str(number): 1 for number in range(101)},
+    ],
+    ids=lambda where: json.dumps(where, default=str, skipkeys=True)[:40],
+)  # fmt: skip
+def test_conditions_of_no_known_form_are_refused(where: Any) -> None:
+    with pytest.raises(InputError, match="where"):
+        Scope(where=where)
