@@ -2,19 +2,19 @@
 
 import hashlib
 import math
+import os
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
-from memnet.encoders import Encoder
 from memnet.errors import InputError
 from memnet.evaluation.questions import Question
 from memnet.facts.hops import FactModelConfig
-from memnet.facts.linking import LinkedQuestion, link
+from memnet.facts.linking import link
 from memnet.facts.model import (
     AnswerRule,
     FactModel,
@@ -30,10 +30,9 @@ from memnet.facts.training_data import (
     encode_texts,
     fact_example,
 )
-from memnet.storage import MemoryStore
-from memnet.training.loop import EpochReport, Training, TrainingConfig
+from memnet.training import TrainableMemory
+from memnet.training.loop import EpochReport, Training, TrainingConfig, seeded, using_threads
 from memnet.training.progress import OnProgress, counted, no_progress
-from memnet.training.torch_state import seeded, using_threads
 
 _BATCH_SIZE = 64
 _BUDGET = 4000
@@ -51,13 +50,6 @@ _MIN_EPOCHS, _MAX_EPOCHS = 6, 40
 """There are as many epochs as make so many updates, within these bounds."""
 _WARM_UP = 100
 _THRESHOLDS = tuple(step / 20 for step in range(1, 20))
-
-
-class FactData(NamedTuple):
-    """Questions over the facts of a store."""
-
-    train: Sequence[Question]
-    dev: Sequence[Question]
 
 
 class FactReport(NamedTuple):
@@ -78,50 +70,51 @@ class FactReport(NamedTuple):
 
 
 def train_facts(
-    store: MemoryStore,
-    encoder: Encoder,
-    data: FactData,
-    out: Path,
+    memory: TrainableMemory,
+    train: Sequence[Question],
+    dev: Sequence[Question],
+    out: str | os.PathLike[str],
+    *,
     seed: int = 0,
     epochs: int | None = None,
     on_epoch: Callable[[EpochReport], None] = lambda _: None,
-    threads: int | None = None,
     on_progress: OnProgress = no_progress,
 ) -> FactReport:
-    """Train a controller to hop over the facts of a store, and keep the best in ``out``.
+    """Train a controller to hop over the facts of a memory, and save the best in ``out``.
 
     Only questions and answers are learned from; which facts lead from the one to the other, the
     controller has to find.
 
     Args:
-        store: with the facts.
-        encoder: the one that the store was made with.
-        data: questions with answers, to train on and to choose the best weights by.
-        out: folder of the model, and of the run's state until it ends.
+        memory: with the facts.
+        train: questions with their answers.
+        dev: others, to choose the best weights by.
+        out: folder of the model, to be given to ``Engine.open``; a run that was stopped is
+            resumed from it.
         seed: of all that is random.
         epochs: passes over the questions; None chooses by how many there are.
         on_epoch: called after each epoch.
-        threads: processor cores to use; None for torch's own number.
         on_progress: called after each question that is made ready, and after each batch.
 
     Raises:
         InputError: the store holds no facts, or no question can be learned from.
         ModelError: ``out`` can't be written, or holds another unfinished run.
     """
-    if not store.counts().facts:
+    folder = Path(out)
+    if not memory.store.counts().facts:
         raise InputError("the store holds no facts; ingest a fact table first")
-    task = FactTask(store, encoder, data, seed, on_progress)
+    task = FactTask(memory, train, dev, seed, on_progress)
     config = TrainingConfig(epochs=epochs or task.epochs(), warm_up=_WARM_UP, seed=seed)
-    digest = _digest(data, task.model.relations)
+    digest = _digest([*train, *dev], task.model.relations)
     identity = {"preset": "facts", "data": digest, "torch": torch.__version__}
 
     def save(report: EpochReport) -> None:
         task.best = task.latest
         notes = {**identity, "training": config.model_dump(), "epoch": report.epoch}
-        save_fact_model(out, task.model, task.rule, {**notes, **task.best._asdict()})
+        save_fact_model(folder, task.model, task.rule, {**notes, **task.best._asdict()})
 
-    with using_threads(threads):
-        Training(task.model, task, config, out, save, identity).run(on_epoch, on_progress)
+    with using_threads(memory.config.threads or None):
+        Training(task.model, task, config, folder, save, identity).run(on_epoch, on_progress)
     return task.best
 
 
@@ -129,28 +122,28 @@ class FactTask:
     """Questions over facts, as the training loop sees them."""
 
     def __init__(
-        self, store: MemoryStore, encoder: Encoder, data: FactData, seed: int,
-        on_progress: OnProgress,
+        self, memory: TrainableMemory, train: Sequence[Question], dev: Sequence[Question],
+        seed: int, on_progress: OnProgress,
     ) -> None:  # fmt: skip
         """Link and encode all questions once; the arguments are those of ``train_facts``."""
+        store, encoder = memory.store, memory.encoder
         self._seed = seed
         self._graph, relations = ArrayGraph.of_store(store)
         linked = [
             link(question.question, store.fact_subjects)
-            for question in counted(data.train, "linking questions", on_progress)
+            for question in counted(train, "linking questions", on_progress)
         ]
-        dev_linked = [link(question.question, store.fact_subjects) for question in data.dev]
         with seeded(seed):
             self.model = FactModel(
                 FactModelConfig(), encoder.dimension, relations, common_names(linked)
             )
-
-        def example(question: Question, linked: LinkedQuestion) -> FactExample:
-            return fact_example(question, linked, store, self._graph, self.model)
-
-        train = list(map(example, data.train, linked))
-        self._dev = list(map(example, data.dev, dev_linked))
-        self._train = [example for example in train if example.chains and example.answers]
+        linked += [link(question.question, store.fact_subjects) for question in dev]
+        examples = [
+            fact_example(question, names, store, self._graph, self.model)
+            for question, names in zip([*train, *dev], linked, strict=True)
+        ]
+        all_train, self._dev = examples[: len(train)], examples[len(train) :]
+        self._train = [example for example in all_train if example.chains and example.answers]
         if not self._train:
             raise InputError(
                 f"none of the {len(train)} training questions names something in the facts of "
@@ -158,7 +151,7 @@ class FactTask:
             )
         self._encoded = encode_texts(encoder, [*self._train, *self._dev], on_progress)
         self.rule = AnswerRule(0.5, 0.0)
-        no_name = sum(not example.chains for example in train)
+        no_name = sum(not example.chains for example in all_train)
         self.latest = FactReport(len(train), no_name, len(train) - no_name - len(self._train))
         """Of the last epoch."""
         self.best = self.latest
@@ -264,9 +257,8 @@ def _f1(entities: Tensor, weights: Tensor, answers: Tensor, count: int) -> Tenso
     return 2 * right / (chosen.sum(dim=1) + count)
 
 
-def _digest(data: FactData, relations: Sequence[str]) -> str:
+def _digest(questions: Iterable[Question], relations: Sequence[str]) -> str:
     digest = hashlib.sha256("\n".join(relations).encode())
-    for questions in data:
-        for question in questions:
-            digest.update(question.model_dump_json().encode())
+    for question in questions:
+        digest.update(question.model_dump_json().encode())
     return digest.hexdigest()
