@@ -51,7 +51,7 @@ class StoreGraph:
     """Of the relations seen in training, by name."""
 
     def outgoing(self, entities: Tensor) -> Outgoing:
-        """As the protocol says."""
+        """See ``FactGraph.outgoing``."""
         rows = torch.from_numpy(self.store.outgoing(entities.tolist(), self.scope))
         entity, order = torch.sort(
             torch.searchsorted(entities, rows[:, 0].contiguous()), stable=True
@@ -63,7 +63,7 @@ class StoreGraph:
         return Outgoing(entity, relation, rows[order, 2], relations, keys)
 
     def facts(self, entities: Tensor, relations: Tensor) -> Facts:
-        """As the protocol says."""
+        """See ``FactGraph.facts``."""
         pairs = zip(entities.tolist(), relations.tolist(), strict=True)
         return Facts(*torch.from_numpy(self.store.follow(pairs, self.scope)).unbind(1))
 

@@ -47,7 +47,7 @@ Half, for the weight of a right answer differs: a way back to its own start is d
 _MAX_FLOOR = 0.1
 _UPDATES = 3000
 _MIN_EPOCHS, _MAX_EPOCHS = 6, 40
-"""There are as many epochs as make so many updates, within these bounds."""
+"""The number of epochs is what makes ``_UPDATES``, within these bounds."""
 _WARM_UP = 100
 _THRESHOLDS = tuple(step / 20 for step in range(1, 20))
 

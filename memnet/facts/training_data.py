@@ -65,14 +65,14 @@ class ArrayGraph:
         return found
 
     def outgoing(self, entities: Tensor) -> Outgoing:
-        """As the protocol says."""
+        """See ``FactGraph.outgoing``."""
         entity, pair = expand_ranges(self._bounds[entities], self._bounds[entities + 1])
         relations, relation = torch.unique(self._relation[pair], return_inverse=True)
         keys = RelationKeys(*(part[relations] for part in self._keys))
         return Outgoing(entity, relation, self._count[pair], relations, keys)
 
     def facts(self, entities: Tensor, relations: Tensor) -> Facts:
-        """As the protocol says."""
+        """See ``FactGraph.facts``."""
         pair = torch.searchsorted(self._pair, entities * self._relations + relations)
         first = self._first[pair]
         group, index = expand_ranges(first, first + self._count[pair])

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, Literal, NamedTuple, TypeAlias
 from memnet.config import LimitConfig
 from memnet.errors import InputError
 from memnet.files import Problem, read_lines
-from memnet.ingest.fact_tables import from_fact, from_line
+from memnet.ingest.fact_tables import fact_source, parse_fact
 from memnet.ingest.formats import (
     LOADERS,
     load_fact_table,
@@ -74,7 +74,7 @@ class InputReader:
             if isinstance(given, Document):
                 yield from self._document(given)
             elif isinstance(given, Fact):
-                yield from self._checked([from_fact(given)], "fact")
+                yield from self._checked([fact_source(given)], "fact")
             elif isinstance(given, (str, os.PathLike)):
                 yield from self._path(Path(os.path.abspath(given)))
             else:
@@ -285,7 +285,7 @@ def _fact_lines(
             yield line
         elif line[1].strip():
             try:
-                yield from_fact(from_line(line[1].rstrip("\r\n"), max_characters))
+                yield fact_source(parse_fact(line[1].rstrip("\r\n"), max_characters))
             except InputError as error:
                 yield Problem(f"{_STDIN}, line {line[0]}", str(error))
 
