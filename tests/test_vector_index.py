@@ -423,15 +423,19 @@ def test_a_large_index_is_written_in_the_background(tmp_path: Path) -> None:
 
 def test_damage_under_an_open_store_is_repaired_from_the_rows(tmp_path: Path) -> None:
     store = MemoryStore(tmp_path / "store", fingerprint="toy/64", dimension=DIMENSION, create=True)
-    store.put([source(name, passage(f"text {name}")) for name in "abc"], encode)
+    store.put(
+        [source(name, passage(f"text {name}")) for name in [*"abc", *map(str, range(400))]], encode
+    )
     store.close()
     path = tmp_path / "store" / "vectors.faiss"
     content = bytearray(path.read_bytes())
-    content[100] ^= 1
+    content[-10_000] ^= 1  # among the vectors, and not in the block of the ids
     path.write_bytes(content)
     store = MemoryStore(tmp_path / "store", fingerprint="toy/64", dimension=DIMENSION)
     assert any("damaged" in problem for problem in store.verify())
-    hits = store.search_dense(encode(["\ntext b"])[0], 3)
-    assert store.fetch(hits.ids.tolist())[0].source == "b"
+    for _ in range(2):
+        hits = store.search_dense(encode(["\ntext b"])[0], 3)
+        assert store.fetch(hits.ids.tolist())[0].source == "b"
+        assert len(store.keys(range(1, 404)).ids) == 403
     assert store.verify() == []  # the reader wrote it again
     store.close()
