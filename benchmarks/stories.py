@@ -21,8 +21,7 @@ from memnet.checkpoints import load_checkpoint
 from memnet.ingest.babi import Story, parse_stories
 from memnet.registry import model_folder
 from memnet.stories.answers import answer_stories
-from memnet.stories.model import StoryModel, load_story_model
-from memnet.stories.vocabulary import tokenize_story
+from memnet.stories.model import StoryModel, load_story_model, tokenize_story
 
 _BATCH = 64
 """Stories answered together."""

@@ -10,12 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from memnet.facts.graph import ArrayGraph, RelationKeys, StoreGraph, expand_ranges
+from memnet.facts.answers import StoreGraph
+from memnet.facts.graph import ArrayGraph
 from memnet.facts.hops import (
     Entities,
     FactController,
     HopTrace,
     MentionBatch,
+    RelationKeys,
+    expand_ranges,
     follow_facts,
     max_weights,
 )

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memnet.errors import InputError
+from memnet.stories.model import StoryIds, Vocabulary
 from memnet.stories.training_data import (
     BABI_NAMES,
     NameShuffler,
@@ -16,7 +17,6 @@ from memnet.stories.training_data import (
     TaskSampler,
     read_name_groups,
 )
-from memnet.stories.vocabulary import StoryIds, Vocabulary
 
 WORDS = (
     "mary john north south east west n s e w garden office is of the cat cats wolf wolves".split()

@@ -10,20 +10,16 @@ from safetensors.torch import load_file, save_file
 
 from memnet.errors import ModelError
 from memnet.stories.answers import StoryAnswer, answer_stories
-from memnet.stories.hops import causal_mask
+from memnet.stories.layers import PADDING, SentenceEncoder, causal_mask
 from memnet.stories.model import (
-    SentenceEncoder,
+    END,
+    UNKNOWN,
     StoryModel,
     StoryModelConfig,
-    load_story_model,
-    save_story_model,
-)
-from memnet.stories.vocabulary import (
-    END,
-    PADDING,
-    UNKNOWN,
     StoryWords,
     Vocabulary,
+    load_story_model,
+    save_story_model,
     tokenize,
 )
 

@@ -9,8 +9,7 @@ from memnet.ingest.babi import parse_stories
 from memnet.registry import model_folder
 from memnet.stories.answers import answer_stories
 from memnet.stories.evaluation import evaluate_stories
-from memnet.stories.model import load_story_model
-from memnet.stories.vocabulary import tokenize_story
+from memnet.stories.model import load_story_model, tokenize_story
 from tests.test_cli import run
 
 STORY = """1 Mary moved to the bathroom.

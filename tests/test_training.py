@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,11 +13,12 @@ import torch
 from memnet.errors import InputError, ModelError
 from memnet.ingest.babi import parse_stories
 from memnet.stories.evaluation import evaluate_stories, read_story_questions
-from memnet.stories.model import StoryModelConfig, load_story_model
+from memnet.stories.model import StoryIds, StoryModelConfig, load_story_model
 from memnet.stories.training import support_loss, train_stories
 from memnet.stories.training_data import StoryExample, read_story_data
-from memnet.stories.vocabulary import StoryIds
 from memnet.training.loop import EpochReport, TrainingConfig
+
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 CONFIG = StoryModelConfig(width=24, heads=2, inner=32, hops=2, blocks=2, queries=4)
 
@@ -56,14 +56,6 @@ def data(tmp_path: Path) -> Path:
 def few(tmp_path: Path) -> Path:
     """Stories for what is the same however many there are."""
     return _written(tmp_path / "few", 150)
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.mark.slow

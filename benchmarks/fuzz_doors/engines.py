@@ -12,8 +12,7 @@ from memnet.cli.show import show_answer, show_hops
 from memnet.encoders import Encoder
 from memnet.facts.model import AnswerRule, FactModel, FactModelConfig, save_fact_model
 from memnet.storage import Scope
-from memnet.stories.model import StoryModel, StoryModelConfig, save_story_model
-from memnet.stories.vocabulary import Vocabulary
+from memnet.stories.model import StoryModel, StoryModelConfig, Vocabulary, save_story_model
 
 
 def engine_in(

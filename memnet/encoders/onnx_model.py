@@ -88,15 +88,18 @@ def calibrated(
     """
     if precision == "float32":
         return build()
-    from memnet.encoders.onnx_graph import observed_ranges
+    from memnet.encoders.onnx_graph import RANGE_PREFIX
 
     session = onnx_session(build(observe=True))
     names = [output.name for output in session.get_outputs()]
-    return build(
-        ranges=observed_ranges(
-            lambda inputs: dict(zip(names, session.run(names, inputs), strict=True)), batches
-        )
-    )
+    ranges: dict[str, NDArray[np.float32]] = {}
+    for inputs in batches:
+        for name, output in zip(names, session.run(names, inputs), strict=True):
+            if name.startswith(RANGE_PREFIX):
+                weight = name.removeprefix(RANGE_PREFIX)
+                largest = np.asarray(output, np.float32)
+                ranges[weight] = np.maximum(ranges.get(weight, largest), largest)
+    return build(ranges=ranges)
 
 
 def random_tokens(rng: np.random.Generator, texts: int, tokens: int) -> NDArray[np.int64]:
@@ -121,39 +124,26 @@ class OnnxEncoder:
     """Token ids to one vector a text, as ``BertNetwork.embed``. Thread-safe."""
 
     def __init__(self, model: bytes) -> None:
-        """Load a model that ``encoder_model`` built.
-
-        Raises:
-            DependencyError: ONNX Runtime is not installed.
-        """
+        """``model`` is what ``encoder_model`` built."""
         self._session = onnx_session(model)
 
     def embed(self, token_ids: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Encode texts of equal length: [B, T] int64 -> [B, D] float32, rows of length one."""
+        """Token ids of texts of equal length [B, T] int64 -> [B, D] float32, of length one."""
         (vectors,) = self._session.run(["vectors"], {"ids": token_ids})
         return np.asarray(vectors, np.float32)
 
     @classmethod
     def load(cls, weights: Path, precision: Precision, cache: Path | None = None) -> "OnnxEncoder":
-        """Build the network; an int8 one is cached.
-
-        Args:
-            weights: the safetensors file, checked.
-            precision: of its products.
-            cache: folder of cached models; None for the user's.
+        """Build the network, or read it from the cache; arguments as for ``cached_model``.
 
         Raises:
             DependencyError: ONNX Runtime or onnx is not installed.
         """
-        return cls(
-            cached_model(
-                "encoder",
-                WEIGHTS_SHA256,
-                precision,
-                lambda: encoder_model(weights, precision),
-                cache,
-            )
-        )
+
+        def build() -> bytes:
+            return encoder_model(weights, precision)
+
+        return cls(cached_model("encoder", WEIGHTS_SHA256, precision, build, cache))
 
 
 def cached_model(

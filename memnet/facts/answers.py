@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
@@ -10,8 +11,7 @@ from torch import Tensor
 from memnet.config import FactConfig
 from memnet.device import one_thread_each
 from memnet.encoders import Encoder, encode_tokens
-from memnet.facts.graph import StoreGraph
-from memnet.facts.hops import HopStep, HopTrace
+from memnet.facts.hops import Facts, HopStep, HopTrace, Outgoing, RelationKeys
 from memnet.facts.linking import link
 from memnet.facts.model import (
     AnswerRule,
@@ -41,34 +41,46 @@ class _PathStep(NamedTuple):
     """Whether its relation was unseen in training."""
 
 
+@dataclass(frozen=True)
+class StoreGraph:
+    """The facts of a store, as of one read of it. An entity is a symbol."""
+
+    store: MemoryStore
+    scope: Scope
+    numbers: Mapping[str, int]
+    """Of the relations seen in training, by name."""
+
+    def outgoing(self, entities: Tensor) -> Outgoing:
+        """As the protocol says."""
+        rows = torch.from_numpy(self.store.outgoing(entities.tolist(), self.scope))
+        entity, order = torch.sort(
+            torch.searchsorted(entities, rows[:, 0].contiguous()), stable=True
+        )
+        relations, relation = torch.unique(rows[order, 1], return_inverse=True)
+        names, vectors = self.store.relation_keys(relations.tolist())
+        numbers = torch.tensor([self.numbers.get(name, 0) for name in names], dtype=torch.int64)
+        keys = RelationKeys(torch.from_numpy(vectors), numbers)
+        return Outgoing(entity, relation, rows[order, 2], relations, keys)
+
+    def facts(self, entities: Tensor, relations: Tensor) -> Facts:
+        """As the protocol says."""
+        pairs = zip(entities.tolist(), relations.tolist(), strict=True)
+        return Facts(*torch.from_numpy(self.store.follow(pairs, self.scope)).unbind(1))
+
+
+@dataclass(frozen=True)
 class FactAnswers:
     """Answers from the facts of a store."""
 
-    def __init__(
-        self,
-        store: MemoryStore,
-        encoder: Encoder,
-        model: FactModel,
-        rule: AnswerRule,
-        name: str,
-        config: FactConfig,
-    ) -> None:
-        """Join a memory and a model.
-
-        Args:
-            store: the memory.
-            encoder: the one it was made with.
-            model: in evaluation mode.
-            rule: which of the reached entities are answers.
-            name: of the model.
-            config: settings.
-        """
-        self._store = store
-        self._encoder = encoder
-        self._model = model
-        self._rule = rule
-        self._name = name
-        self._config = config
+    store: MemoryStore
+    encoder: Encoder
+    """The one that the store was made with."""
+    model: FactModel
+    """In evaluation mode."""
+    rule: AnswerRule
+    name: str
+    """Of the model."""
+    config: FactConfig
 
     def ask(self, question: str, hops: int | None, top_k: int, scope: Scope) -> Answer:
         """Answer a question; arguments as for ``Engine.ask``."""
@@ -77,11 +89,11 @@ class FactAnswers:
         paths: list[list[_PathStep]] = []
         attended: list[list[tuple[int, float]]] = []
         slots: dict[int, Slot] = {}
-        with self._store.reading(), one_thread_each, torch.inference_mode():
+        with self.store.reading(), one_thread_each, torch.inference_mode():
             batch = self._batch(question)
             if batch is not None:
-                graph = StoreGraph(self._store, scope, self._model.relation_numbers())
-                scores, trace = self._model(batch, graph, self._config.budget, hops)
+                graph = StoreGraph(self.store, scope, self.model.relation_numbers())
+                scores, trace = self.model(batch, graph, self.config.budget, hops)
                 importance = grouped_softmax(trace.importance, batch.question)
                 chosen = self._chosen(scores)
                 value_slots = _value_slots(trace, importance)
@@ -90,12 +102,12 @@ class FactAnswers:
                 shown = {step.slot for steps in paths for step in steps}
                 shown.update(slot for weights in attended for slot, _ in weights)
                 shown.update(value_slots[entity] for entity, _ in chosen)
-                slots = {slot.id: slot for slot in self._store.fetch_existing(list(shown))}
+                slots = {slot.id: slot for slot in self.store.fetch_existing(list(shown))}
                 candidates = [
                     Candidate(text=slots[value_slots[entity]].value, score=weight)
                     for entity, weight in chosen
                 ]
-        abstained = not candidates or candidates[0].score < self._rule.floor
+        abstained = not candidates or candidates[0].score < self.rule.floor
         unseen = dict.fromkeys(
             slots[step.slot].relation for steps in paths[:1] for step in steps if step.unseen
         )
@@ -109,27 +121,26 @@ class FactAnswers:
             evidence=_evidence(paths, slots, top_k),
             hops=tuple(_hops(attended, slots)),
             unseen_relations=tuple(unseen),
-            model=self._name,
+            model=self.name,
             elapsed_ms=(time.perf_counter() - started) * 1000,
         )
 
     def _batch(self, question: str) -> FactBatch | None:
         """The question as seen from each name in it; None if it names nothing that is stored."""
-        linked = link(question, self._store.fact_subjects)
-        entities = self._store.fact_subjects(
-            {name for item in linked.mentions for name in item.names}
-        )
-        chains = self._model.chains(linked, entities)
+        linked = link(question, self.store.fact_subjects)
+        names = {name for mention in linked.mentions for name in mention.names}
+        entities = self.store.fact_subjects(names)
+        chains = self.model.chains(linked, entities)
         if not chains:
             return None
         texts = list(dict.fromkeys(chain.text for chain in chains))
-        encoded = dict(zip(texts, encode_tokens(self._encoder, texts), strict=True))
+        encoded = dict(zip(texts, encode_tokens(self.encoder, texts), strict=True))
         return fact_batch([chains], encoded)
 
     def _chosen(self, scores: FactScores) -> list[tuple[int, float]]:
         """The entities that are answers, with their weights, best first."""
         weights, order = torch.sort(scores.weight, descending=True, stable=True)
-        kept = weights >= self._rule.threshold * weights[:1]
+        kept = weights >= self.rule.threshold * weights[:1]
         entities = scores.entity[order][kept]
         return list(zip(entities.tolist(), weights[kept].tolist(), strict=True))
 

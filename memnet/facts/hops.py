@@ -1,14 +1,13 @@
 """Hops over facts: from the entities a question names, along the relations it asks for."""
 
 import math
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import torch
 from torch import Tensor, nn
 
 from memnet.attention import TransformerEncoder, masked_softmax
 from memnet.attention.layers import HopLayer
-from memnet.facts.graph import FactGraph, RelationKeys, expand_ranges
 
 _MAX_DISTANCE = 16
 """Tokens from the mention; farther ones share a position embedding."""
@@ -17,6 +16,52 @@ _MIN_SHARE = 1e-3
 _MIN_CONTINUING = 0.01
 """Probability of going on below which a chain has halted."""
 _EPSILON = 1e-9
+
+
+class RelationKeys(NamedTuple):
+    """R relations, as they are scored."""
+
+    vectors: Tensor
+    """[R, E] float32: their encoded words, of length one."""
+    numbers: Tensor
+    """[R] int64: their row among the learned embeddings, 0 for a relation unseen in training."""
+
+
+class Outgoing(NamedTuple):
+    """The facts about some entities, grouped by entity and relation: G groups, R relations."""
+
+    entity: Tensor
+    """[G] int64, rising: index among the entities."""
+    relation: Tensor
+    """[G] int64: index among the relations."""
+    size: Tensor
+    """[G] int64: how many facts."""
+    relations: Tensor
+    """[R] int64: ids, each once."""
+    keys: RelationKeys
+
+
+class Facts(NamedTuple):
+    """M facts."""
+
+    group: Tensor
+    """[M] int64: index of the pair of entity and relation that each belongs to."""
+    object: Tensor
+    """[M] int64: the entity that each leads to."""
+    slot: Tensor
+    """[M] int64: ids; 0 in arrays, which don't keep them."""
+
+
+class FactGraph(Protocol):
+    """Facts, addressed by entity and relation. Their ids are the graph's own."""
+
+    def outgoing(self, entities: Tensor) -> Outgoing:
+        """The groups of facts about entities [F] int64, which rise and are distinct."""
+        ...
+
+    def facts(self, entities: Tensor, relations: Tensor) -> Facts:
+        """The facts about entities [G] int64 with relations [G] int64."""
+        ...
 
 
 class MentionBatch(NamedTuple):
@@ -319,3 +364,16 @@ def _in_same_chain(chain: Tensor, entity: Tensor, others: Entities) -> Tensor:
     """[M] bool: whether an entity of a chain, both [M], is among the others of that chain."""
     width = int(torch.cat([entity, others.entity]).max()) + 1 if len(entity) else 1
     return torch.isin(chain * width + entity, others.chain * width + others.entity)
+
+
+def expand_ranges(start: Tensor, end: Tensor) -> tuple[Tensor, Tensor]:
+    """The integers of several ranges, one range after the other: [M] int64 range, [M] int64.
+
+    Args:
+        start: [F] int64.
+        end: [F] int64, exclusive.
+    """
+    count = end - start
+    row = torch.repeat_interleave(torch.arange(len(count)), count)
+    before = torch.cumsum(count, 0) - count
+    return row, torch.arange(len(row)) - before[row] + start[row]

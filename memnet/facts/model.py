@@ -14,8 +14,14 @@ from memnet.checkpoints import MODEL, save_checkpoint
 from memnet.checkpoints.torch_modules import arrays_of, invalid_description, load_module
 from memnet.config import Settings
 from memnet.encoders import MENTION, TokenStates
-from memnet.facts.graph import FactGraph
-from memnet.facts.hops import Entities, FactController, HopTrace, MentionBatch, follow_facts
+from memnet.facts.hops import (
+    Entities,
+    FactController,
+    FactGraph,
+    HopTrace,
+    MentionBatch,
+    follow_facts,
+)
 from memnet.facts.linking import LinkedQuestion, Mention
 
 KIND = "facts"
@@ -239,13 +245,7 @@ class _Description(BaseModel):
 def save_fact_model(
     folder: Path, model: FactModel, rule: AnswerRule, notes: Mapping[str, Any]
 ) -> None:
-    """Save a fact model and the rule by which it answers.
-
-    Args:
-        folder: made if it is not there.
-        model: with its weights, of any device.
-        rule: thresholds of its answers.
-        notes: JSON values about how it was trained.
+    """Save a fact model, its rule of answers, and JSON values about how it was trained.
 
     Raises:
         ModelError: the folder can't be written.
@@ -266,12 +266,7 @@ def save_fact_model(
 def fact_model_of(
     folder: Path, arrays: Mapping[str, NDArray[Any]], description: Mapping[str, Any]
 ) -> tuple[FactModel, AnswerRule]:
-    """The fact model of a checkpoint, and the rule by which it answers.
-
-    Args:
-        folder: where it comes from, for errors.
-        arrays: by name.
-        description: as ``save_fact_model`` wrote it.
+    """The fact model of the checkpoint in a folder, and the rule by which it answers.
 
     Raises:
         ModelError: the description is not one of a fact model, or does not fit the arrays.

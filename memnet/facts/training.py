@@ -2,6 +2,7 @@
 
 import hashlib
 import math
+import os
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,9 +29,9 @@ from memnet.facts.model import (
 )
 from memnet.storage import MemoryStore
 from memnet.text.names import symbol
-from memnet.training.loop import EpochReport, Training, TrainingConfig
+from memnet.training import TrainableMemory
+from memnet.training.loop import EpochReport, Training, TrainingConfig, seeded, using_threads
 from memnet.training.progress import OnProgress, counted, no_progress
-from memnet.training.torch_state import seeded, using_threads
 
 _BATCH_SIZE = 64
 _ENCODE_BATCH = 4096
@@ -69,14 +70,6 @@ class FactData(NamedTuple):
     dev: Sequence[Question]
 
 
-class _Scores(NamedTuple):
-    """What the kept weights reached on the dev questions; the fields are those of the report."""
-
-    hits_at_1: float = 0.0
-    f1: float = 0.0
-    hop_accuracy: float | None = None
-
-
 class FactReport(NamedTuple):
     """What came of a training."""
 
@@ -86,73 +79,74 @@ class FactReport(NamedTuple):
     """Training questions that name nothing in the facts: nothing is learned from them."""
     no_answer: int
     """Others none of whose answers is in the facts: nothing is learned from them either."""
-    hits_at_1: float
+    hits_at_1: float = 0.0
     """Share of dev questions whose best answer is right, 0..1."""
-    f1: float
+    f1: float = 0.0
     """Mean F1 of the sets of answers to dev questions, 0..1."""
-    hop_accuracy: float | None
+    hop_accuracy: float | None = None
     """Share of dev questions answered after as many hops as their file says; None if none says."""
 
 
 def train_facts(
-    store: MemoryStore,
-    encoder: Encoder,
-    data: FactData,
-    out: Path,
+    memory: TrainableMemory,
+    train: Sequence[Question],
+    dev: Sequence[Question],
+    out: str | os.PathLike[str],
+    *,
     seed: int = 0,
     epochs: int | None = None,
     on_epoch: Callable[[EpochReport], None] = lambda _: None,
-    threads: int | None = None,
     on_progress: OnProgress = no_progress,
 ) -> FactReport:
-    """Train a controller to hop over the facts of a store, and keep the best in ``out``.
+    """Train a controller to hop over the facts of a memory, and save the best in ``out``.
 
     Only questions and answers are learned from; which facts lead from the one to the other, the
     controller has to find.
 
     Args:
-        store: with the facts.
-        encoder: the one that the store was made with.
-        data: questions with answers, to train on and to choose the best weights by.
-        out: folder of the model, and of the run's state until it ends.
+        memory: with the facts.
+        train: questions with their answers.
+        dev: others, to choose the best weights by.
+        out: folder of the model, to be given to ``Engine.open``; a run that was stopped is
+            resumed from it.
         seed: of all that is random.
         epochs: passes over the questions; None chooses by how many there are.
         on_epoch: called after each epoch.
-        threads: processor cores to use; None for torch's own number.
         on_progress: called after each question that is made ready, and after each batch.
 
     Raises:
         InputError: the store holds no facts, or no question can be learned from.
         ModelError: ``out`` can't be written, or holds another unfinished run.
     """
+    store, data, folder = memory.store, FactData(train, dev), Path(out)
     if not store.counts().facts:
         raise InputError("the store holds no facts; ingest a fact table first")
-    graph, relations = ArrayGraph.of_store(store)
-    task = FactTask(store, encoder, graph, relations, data, seed, on_progress)
+    task = FactTask(store, memory.encoder, data, seed, on_progress)
     config = TrainingConfig(epochs=epochs or task.epochs(), warm_up=_WARM_UP, seed=seed)
-    identity = {"preset": "facts", "data": _digest(data, relations), "torch": torch.__version__}
+    digest = _digest(data, task.model.relations)
+    identity = {"preset": "facts", "data": digest, "torch": torch.__version__}
 
-    def keep(report: EpochReport) -> None:
-        task.best = _Scores(1 - report.error, task.f1, task.hop_accuracy)
+    def save(report: EpochReport) -> None:
+        task.best = task.latest
         notes = {**identity, "training": config.model_dump(), "epoch": report.epoch}
-        save_fact_model(out, task.model, task.rule, {**notes, **task.report()._asdict()})
+        save_fact_model(folder, task.model, task.rule, {**notes, **task.best._asdict()})
 
-    with using_threads(threads):
-        Training(task.model, task, config, out, keep, identity).run(on_epoch, on_progress)
-    return task.report()
+    with using_threads(memory.config.threads or None):
+        Training(task.model, task, config, folder, save, identity).run(on_epoch, on_progress)
+    return task.best
 
 
 class FactTask:
     """Questions over facts, as the training loop sees them."""
 
     def __init__(
-        self, store: MemoryStore, encoder: Encoder, graph: ArrayGraph,
-        relations: Sequence[str], data: FactData, seed: int, on_progress: OnProgress = no_progress,
+        self, store: MemoryStore, encoder: Encoder, data: FactData, seed: int,
+        on_progress: OnProgress,
     ) -> None:  # fmt: skip
         """Link and encode all questions once; the arguments are those of ``train_facts``."""
         self._seed = seed
         self._store = store
-        self._graph = graph
+        self._graph, relations = ArrayGraph.of_store(store)
         linked = [
             link(question.question, store.fact_subjects)
             for question in counted(data.train, "linking questions", on_progress)
@@ -166,23 +160,19 @@ class FactTask:
             self._example(question, link(question.question, store.fact_subjects))
             for question in data.dev
         ]
-        self.no_name = sum(not example.chains for example in train)
-        self.no_answer = sum(bool(example.chains) and not example.answers for example in train)
         self._train = [example for example in train if example.chains and example.answers]
         if not self._train:
             raise InputError(
                 f"none of the {len(train)} training questions names something in the facts of "
                 "the store and has an answer there; ingest the facts first"
             )
-        self._questions = len(train)
         self._encoded = _encoded(encoder, [*self._train, *self._dev], on_progress)
-        self.best = _Scores()
-        self.rule, self.f1 = AnswerRule(0.5, 0.0), 0.0
-        self.hop_accuracy: float | None = None
-
-    def report(self) -> FactReport:
-        """What has come of the training so far."""
-        return FactReport(self._questions, self.no_name, self.no_answer, *self.best)
+        self.rule = AnswerRule(0.5, 0.0)
+        no_name = sum(not example.chains for example in train)
+        self.latest = FactReport(len(train), no_name, len(train) - no_name - len(self._train))
+        """Of the last epoch."""
+        self.best = self.latest
+        """Of the saved weights."""
 
     def epochs(self) -> int:
         """How many epochs make a good number of updates."""
@@ -205,7 +195,7 @@ class FactTask:
     def valid_errors(self) -> dict[str, float]:
         """The share of dev questions whose best answer is wrong.
 
-        Also fits the rule of answers and the unused names, and measures F1 and hops.
+        Also fits the rule of answers and the unused names, and sets the latest report.
         """
         right_weights: list[float] = []
         right_hops: list[bool] = []
@@ -235,21 +225,26 @@ class FactTask:
                     right_hops.append(hops == example.question.hops)
         floor = torch.tensor(right_weights or [0.0]).quantile(_FLOOR_QUANTILE).item() / 2
         self.rule = AnswerRule(_THRESHOLDS[int(f1.argmax())], min(_MAX_FLOOR, floor))
-        self.f1 = float(f1.max()) / max(1, len(self._dev))
-        self.hop_accuracy = sum(right_hops) / len(right_hops) if right_hops else None
         self.model.unused_names = frozenset(
             name for name in self.model.common_names if largest.get(name, 1.0) < _UNUSED_SHARE
         )
-        return {"dev": 1 - len(right_weights) / max(1, len(self._dev))}
+        questions = max(1, len(self._dev))
+        error = 1 - len(right_weights) / questions
+        self.latest = self.latest._replace(
+            hits_at_1=1 - error,
+            f1=float(f1.max()) / questions,
+            hop_accuracy=sum(right_hops) / len(right_hops) if right_hops else None,
+        )
+        return {"dev": error}
 
     def state(self) -> dict[str, Any]:
-        """The scores of the kept weights: a run may go on after its best epoch."""
+        """The scores of the saved weights: a run may resume after its best epoch."""
         return {"best": self.best._asdict()}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on with such scores."""
-        # An unfinished run of an earlier version kept none.
-        self.best = _Scores(**state.get("best", {}))
+        """Resume with such scores."""
+        # An unfinished run of an earlier version saved none.
+        self.best = self.best._replace(**state.get("best", {}))
 
     def _example(self, question: Question, linked: LinkedQuestion) -> _Example:
         names = {name for mention in linked.mentions for name in mention.names}
@@ -271,16 +266,15 @@ def _common_names(linked: Sequence[LinkedQuestion]) -> frozenset[str]:
 def _encoded(
     encoder: Encoder, examples: Sequence[_Example], on_progress: OnProgress
 ) -> dict[str, TokenStates]:
+    """The tokens of each text of a chain, in float16 as all are kept in memory."""
     texts = list(dict.fromkeys(chain.text for example in examples for chain in example.chains))
-    parts = [texts[start : start + _ENCODE_BATCH] for start in range(0, len(texts), _ENCODE_BATCH)]
-    states = [
-        state
-        for part in counted(parts, "encoding questions", on_progress)
-        for state in encode_tokens(encoder, part)
+    batches = [
+        texts[start : start + _ENCODE_BATCH] for start in range(0, len(texts), _ENCODE_BATCH)
     ]
     return {
         text: TokenStates(state.states.astype("float16"), state.mentions)
-        for text, state in zip(texts, states, strict=True)
+        for batch in counted(batches, "encoding questions", on_progress)
+        for text, state in zip(batch, encode_tokens(encoder, batch), strict=True)
     }
 
 

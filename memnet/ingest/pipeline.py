@@ -13,7 +13,6 @@ from memnet.ingest.inputs import Input, InputReader, ReadToEnd
 from memnet.ingest.parsed import Parsed, ParsedDocument
 from memnet.ingest.slots import Extractor, document_source, facts_source
 from memnet.storage import Encode, MemoryStore, NewSource
-from memnet.text.names import mentions
 from memnet.types import IngestReport
 
 _PIPELINE_VERSION = "4"
@@ -44,7 +43,7 @@ class Ingest:
         namespace: str = "",
         facts: bool = False,
         read_as: Literal["text"] | None = None,
-        extractor: Extractor = mentions,
+        extractor: Extractor | None = None,
         on_progress: Callable[[Progress], None] = lambda _: None,
         on_problem: Callable[[Problem], None] = lambda _: None,
     ) -> None:
@@ -66,7 +65,8 @@ class Ingest:
         self._used = False
         self._batch: list[NewSource] = []
         self._batch_characters = 0
-        self._salt = f"{_PIPELINE_VERSION}/{config.window.characters}/".encode()
+        salt = f"{_PIPELINE_VERSION}/{config.window.characters}/"
+        self._salt = (salt if extractor is None else f"{salt}{extractor.fingerprint}/").encode()
 
     def run(self, inputs: Iterable[Input]) -> IngestReport:
         """Store everything that can be used; report and count what can't.

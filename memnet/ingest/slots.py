@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import TypeAlias, overload
+from typing import Protocol, overload
 
 from memnet.ingest.parsed import ParsedDocument, ParsedFacts
 from memnet.storage import NewSlot, NewSource
@@ -11,10 +11,21 @@ from memnet.text.names import mentions, normalise, opening_names, symbol, title_
 from memnet.text.sentences import sentences, trim_span
 
 _SPACE = re.compile(r"\s+")
-Extractor: TypeAlias = Callable[[str], Iterable[str]]
-"""Finds the normalised names that a text mentions."""
 _MIN_SHARED_LETTERS = 4
 """A shorter word that two names share, such as "of", does not make them the same."""
+
+
+class Extractor(Protocol):
+    """Finds names in texts: hops lead from the text that mentions a name to what it names."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Identifies what decides the names: documents are ingested anew when it changes."""
+        ...
+
+    def extract(self, text: str) -> Iterable[str]:
+        """The names that a passage mentions, in any spelling."""
+        ...
 
 
 def document_source(
@@ -22,9 +33,12 @@ def document_source(
     digest: bytes,
     namespace: str,
     max_window: int,
-    extractor: Extractor = mentions,
+    extractor: Extractor | None = None,
 ) -> NewSource:
-    """A document as a source with a slot for each window of at most ``max_window`` characters."""
+    """A document as a source with a slot for each window of at most ``max_window`` characters.
+
+    Its mentions are those that ``extractor`` finds; None for runs of capitalised words.
+    """
     return NewSource(
         document.name,
         digest,
@@ -35,6 +49,10 @@ def document_source(
         document.title,
         document.metadata,
     )
+
+
+def _symbols(names: Iterable[str]) -> Iterator[str]:
+    return iter(dict.fromkeys(name for name in map(symbol, names) if name))
 
 
 def facts_source(facts: ParsedFacts, digest: bytes, namespace: str) -> NewSource:
@@ -96,7 +114,7 @@ def _pieces(text: str, start: int, end: int, max_characters: int) -> Iterator[tu
 
 
 def _document_slots(
-    document: ParsedDocument, max_window: int, extractor: Extractor
+    document: ParsedDocument, max_window: int, extractor: Extractor | None
 ) -> list[NewSlot]:
     slots: list[NewSlot] = []
     for section in document.sections:
@@ -106,7 +124,8 @@ def _document_slots(
             text = section_text[start:end]
             aliases = () if number else _aliases(text, symbols)
             key_symbols = tuple(dict.fromkeys((*symbols, *aliases)))
-            value_symbols = tuple(name for name in extractor(text) if name not in key_symbols)
+            found = mentions(text) if extractor is None else _symbols(extractor.extract(text))
+            value_symbols = tuple(name for name in found if name not in key_symbols)
             slots.append(
                 NewSlot(
                     kind="passage",

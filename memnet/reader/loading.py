@@ -70,7 +70,7 @@ class LazyReader:
 
     def __init__(
         self,
-        name: str | os.PathLike[str],
+        name: str | os.PathLike[str] | Reader,
         device: str = "cpu",
         eight_bits: bool | None = None,
     ) -> None:
@@ -78,7 +78,7 @@ class LazyReader:
 
         Args:
             name: "sentences" for none, "spans", a folder that ``memnet train reader`` made, or
-                the name or folder of an extractive model of the transformers library.
+                the name or folder of an extractive model of the transformers library; or a reader.
             device: of torch, that is there.
             eight_bits: whether ONNX Runtime reads in int8, on the processor; None for where it is
                 installed and the device is the processor.
@@ -91,10 +91,15 @@ class LazyReader:
         self._precision = onnx_precision(eight_bits, device)
         self._lock = threading.Lock()
         self._loaded: LoadedReader | None = None
-        folder = SHIPPED / SPANS if str(name) == SPANS else Path(name)
-        self.folder = folder if (folder / f"{READER}.json").is_file() else None
+        self.folder: Path | None = None
         """Of a reader that memnet trained; None for another. Without the shipped weights, which an
         installation may leave out, whole sentences are the answers."""
+        if not isinstance(name, (str, os.PathLike)):
+            self._loaded = LoadedReader(name, None)
+            return
+        folder = SHIPPED / SPANS if str(name) == SPANS else Path(name)
+        if (folder / f"{READER}.json").is_file():
+            self.folder = folder
         if self.folder is None and str(name) not in (SPANS, SENTENCES):
             from memnet.reader.transformers import NamedReader
 

@@ -41,7 +41,7 @@ class IndexedStore(OpenedStore):
         So has the writing of an index in the background. A thread that goes on to use the store is
         told that it is closed.
         """
-        # In a forked child a thread of the parent may to_device its guard for ever.
+        # In a forked child a thread of the parent may hold its guard for ever.
         if self._process == os.getpid():
             self._own_index.close()
         super().close()

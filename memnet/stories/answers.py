@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from memnet.config import StoryConfig
 from memnet.device import one_thread_each
 from memnet.storage import MemoryStore, Scope, Slot
-from memnet.stories.model import StoryModel
-from memnet.stories.vocabulary import StoryWords, collate, tokenize
+from memnet.stories.model import StoryModel, StoryWords, collate, tokenize
 from memnet.text.sentences import sentences
 from memnet.types import Alignment, Answer, Candidate, Evidence, Hop, SlotWeight
 
@@ -84,27 +83,26 @@ class _Sentence(NamedTuple):
     text: str
 
 
+@dataclass(frozen=True)
 class StoryAnswers:
     """Answers from the passages of a store, read in their order as one story.
 
     Abstains where the question has a word unseen in training: the model knows no others.
     """
 
-    def __init__(
-        self, store: MemoryStore, model: StoryModel, name: str, config: StoryConfig
-    ) -> None:
-        """Join a memory and a model in evaluation mode, known by ``name``."""
-        self._store = store
-        self._model = model
-        self._name = name
-        self._config = config
+    store: MemoryStore
+    model: StoryModel
+    """In evaluation mode."""
+    name: str
+    """Of the model."""
+    config: StoryConfig
 
     def ask(self, question: str, hops: int | None, top_k: int, scope: Scope) -> Answer:
         """Answer a question; arguments as for ``Engine.ask``."""
         started = time.perf_counter()
-        limit = self._config.longest
-        with self._store.reading():
-            slots = self._store.last_passages(limit, scope)
+        limit = self.config.longest
+        with self.store.reading():
+            slots = self.store.last_passages(limit, scope)
         story = [
             _Sentence(slot, start, slot.text[start:end])
             for slot in slots
@@ -112,7 +110,7 @@ class StoryAnswers:
         ][-limit:]
         words = [tokenize(sentence.text) for sentence in story]
         asked = StoryWords(words, [tokenize(question)], [len(story)])
-        answer = answer_stories(self._model, [asked], hops)[0][0]
+        answer = answer_stories(self.model, [asked], hops)[0][0]
         text = ",".join(answer.words)
         abstained = not story or bool(answer.unknown) or not text
         return Answer(
@@ -132,7 +130,7 @@ class StoryAnswers:
                 for word, weights in zip(answer.words, answer.alignments, strict=True)
             ),
             unknown_words=answer.unknown,
-            model=self._name,
+            model=self.name,
             elapsed_ms=(time.perf_counter() - started) * 1000,
         )
 

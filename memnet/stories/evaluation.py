@@ -13,8 +13,7 @@ from memnet.evaluation.metrics import f1
 from memnet.files import open_file, read_text
 from memnet.ingest.babi import Story, looks_like_stories, may_open_stories, parse_stories
 from memnet.stories.answers import answer_stories
-from memnet.stories.model import StoryModel
-from memnet.stories.vocabulary import tokenize_story
+from memnet.stories.model import StoryModel, tokenize_story
 from memnet.types import Evaluation
 
 _MAX_BYTES = LimitConfig().document

@@ -1,6 +1,7 @@
-"""The story model: sentences in their order, hops over them, an answer word by word."""
+"""The story model: words as ids, the network that answers, and its checkpoints."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -8,17 +9,125 @@ import torch
 from numpy.typing import NDArray
 from pydantic import BaseModel, Field, ValidationError
 from torch import Tensor, nn
+from torch.nn.utils.rnn import pad_sequence
 
-from memnet.attention import FixedAttention, attend, scaled_dot_product_score
 from memnet.checkpoints import MODEL, load_checkpoint, save_checkpoint
 from memnet.checkpoints.torch_modules import arrays_of, invalid_description, load_module
 from memnet.config import Settings
 from memnet.errors import ModelError
-from memnet.stories.hops import StoryHops, StoryState, StoryTrace, causal_mask
-from memnet.stories.vocabulary import END, PADDING, StoryIds, StoryWords, Vocabulary
+from memnet.ingest.babi import Story
+from memnet.stories.layers import (
+    PADDING,
+    Decoded,
+    SentenceEncoder,
+    SequenceDecoder,
+    StoryHops,
+    StoryState,
+    StoryTrace,
+    causal_mask,
+)
 
 KIND = "story"
 """Kind of the model, as its description gives it."""
+UNKNOWN, END = 1, 2
+"""Ids of a word unseen in training, and of the end of an answer."""
+_SPECIAL = ("<padding>", "<unknown>", "<end>")
+_WORD = re.compile(r"\w+(?:['’-]\w+)*")
+
+
+def tokenize(text: str) -> list[str]:
+    """The words of a text in their order, case-folded, without punctuation."""
+    return _WORD.findall(text.casefold())
+
+
+class StoryWords(NamedTuple):
+    """Words of a story and of its questions."""
+
+    sentences: Sequence[Sequence[str]]
+    questions: Sequence[Sequence[str]]
+    after: Sequence[int]
+    """For each question the number of sentences before it."""
+    answers: Sequence[Sequence[str]] = ()
+    """One for each question, in training."""
+
+
+def tokenize_story(story: Story) -> StoryWords:
+    """A story and its questions as words; each part of an answer is one word of it."""
+    return StoryWords(
+        [tokenize(sentence) for sentence in story.sentences],
+        [tokenize(question.text) for question in story.questions],
+        [question.after for question in story.questions],
+        [[part.casefold() for part in question.answers] for question in story.questions],
+    )
+
+
+class StoryIds(NamedTuple):
+    """B stories as token ids, T a sentence and L an answer; a single story has no axis B."""
+
+    sentences: Tensor
+    """[B, N, T] int64, padded with ``PADDING``."""
+    questions: Tensor
+    """[B, Q, T] int64; all ``PADDING`` where a story has fewer questions."""
+    after: Tensor
+    """[B, Q] int64: how many sentences come before each question."""
+    answers: Tensor
+    """[B, Q, L] int64, closed by ``END``; Q = 0 where the answers are not known."""
+
+    def to(self, device: torch.device) -> "StoryIds":
+        """The same on a device."""
+        return StoryIds(*(tensor.to(device) for tensor in self))
+
+
+def collate(stories: Sequence[StoryIds]) -> StoryIds:
+    """Single stories as a batch, padded to the most sentences and to the longest sentence."""
+    sentences, questions, after, answers = (
+        pad_sequence(list(parts), batch_first=True, padding_value=PADDING)
+        for parts in zip(*stories, strict=True)
+    )
+    used = torch.cat([sentences, questions], dim=1).ne(PADDING).any(dim=0).any(dim=0)
+    length = max(1, int(used.sum()))
+    return StoryIds(sentences[..., :length], questions[..., :length], after, answers)
+
+
+class Vocabulary:
+    """Words with their ids."""
+
+    def __init__(self, words: Sequence[str]) -> None:
+        """Number ``words`` in their order, after the special ones."""
+        self.words = tuple(words)
+        self._all = (*_SPECIAL, *self.words)
+        self._ids = {word: number for number, word in enumerate(self._all)}
+
+    @classmethod
+    def from_stories(cls, stories: Iterable[StoryWords]) -> "Vocabulary":
+        """The vocabulary of some stories, their questions and answers, in alphabetical order."""
+        return cls(sorted(set[str]().union(*map(story_words, stories))))
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def encode(self, words: Iterable[str]) -> list[int]:
+        """The id of each word; ``UNKNOWN`` for those that are not in the vocabulary."""
+        return [self._ids.get(word, UNKNOWN) for word in words]
+
+    def decode(self, ids: Iterable[int]) -> list[str]:
+        """The words of an answer up to its end."""
+        words: list[str] = []
+        for number in ids:
+            if number in (END, PADDING):
+                break
+            words.append(self._all[number])
+        return words
+
+    def unknown(self, words: Iterable[str]) -> list[str]:
+        """Words that are not in the vocabulary, each once, in their order."""
+        return list(dict.fromkeys(word for word in words if word not in self._ids))
+
+
+def story_words(story: StoryWords) -> set[str]:
+    """All words of a story, its questions and answers."""
+    texts = (*story.sentences, *story.questions, *story.answers)
+    return {word for text in texts for word in text}
 
 
 class StoryModelConfig(Settings):
@@ -39,119 +148,6 @@ class StoryModelConfig(Settings):
     """Words, and the end."""
     dropout: float = Field(default=0.05, ge=0, lt=1)
     """Of the encoded sentences, while training."""
-
-
-class SentenceEncoder(nn.Module):
-    """Words to one vector a sentence: fixed attention over words and their positions.
-
-    Each learned query picks a role out of a sentence ("who", "what", "where to"); a two-layer
-    network joins what the queries read. Sentences that are equal are encoded once.
-
-    Source: Lin et al. 2017 (a sentence as the reads of several learned queries); Sukhbaatar et al.
-    2015, section 4.1 (the position of a word as part of its meaning).
-    """
-
-    def __init__(self, words: int, width: int, queries: int, max_length: int) -> None:
-        """Make the encoder.
-
-        Args:
-            words: size of the vocabulary.
-            width: D, width of words and of the result.
-            queries: number of learned queries.
-            max_length: words of a sentence.
-        """
-        super().__init__()
-        self.words = nn.Embedding(words, width, padding_idx=PADDING)
-        nn.init.normal_(self.words.weight, std=0.1)
-        self.places = nn.Parameter(torch.randn(max_length, width) * 0.02)
-        self.norm = nn.LayerNorm(width)
-        self.values = nn.Linear(width, width // 2)
-        self.attention = FixedAttention(width, queries)
-        self.join = nn.Linear(queries * (width // 2), width)
-        self.join_norm = nn.LayerNorm(width)
-        self.expand = nn.Linear(width, 2 * width)
-        self.contract = nn.Linear(2 * width, width)
-
-    def forward(self, sentences: Tensor) -> Tensor:
-        """Encode sentences.
-
-        Args:
-            sentences: [S, T] int64, padded with ``PADDING``, T at most ``max_length``.
-
-        Returns:
-            [S, D] float32; one vector of no meaning for a sentence without words.
-        """
-        distinct, index = torch.unique(sentences, dim=0, return_inverse=True)
-        words = self.norm(self.words(distinct) + self.places[: distinct.shape[1]])
-        mask = (distinct != PADDING).unsqueeze(1)
-        joined = self.join(self.attention(words, self.values(words), mask).read)
-        hidden = nn.functional.gelu(self.expand(self.join_norm(joined)))
-        encoded: Tensor = joined + self.contract(hidden)
-        return encoded[index]
-
-
-class Decoded(NamedTuple):
-    """Answers, word by word."""
-
-    logits: Tensor
-    """[B, Q, L, V] float32: the score of each word at each position."""
-    alignments: Tensor
-    """[B, Q, L, N] float32: the slots that each word was read from."""
-
-
-class SequenceDecoder(nn.Module):
-    """A recurrent decoder with attention over the slots that were read.
-
-    Source: Bahdanau et al. 2015, section 3.1 (state, context and alignment at each word); Luong et
-    al. 2015, equation 5 (state and context joined before the output).
-    """
-
-    def __init__(self, words: int, width: int) -> None:
-        """Make a decoder into ``words`` words from states of ``width``."""
-        super().__init__()
-        self.start = nn.Parameter(torch.zeros(width))
-        self.cell = nn.GRUCell(2 * width, width)
-        self.query = nn.Linear(width, width)
-        self.join = nn.Linear(2 * width, width)
-        self.output = nn.Linear(width, words)
-
-    def forward(
-        self,
-        questions: Tensor,
-        slots: Tensor,
-        mask: Tensor,
-        embeddings: nn.Embedding,
-        length: int,
-        answers: Tensor | None = None,
-    ) -> Decoded:
-        """Write answers of ``length`` words.
-
-        Args:
-            questions: [B, Q, D] float32, the final query states.
-            slots: [B, N, D] float32.
-            mask: [B, Q, N] bool: the slots that each question may attend to.
-            embeddings: of the words, V x D.
-            length: L, words to write.
-            answers: [B, Q, L] int64, the right words, each given to the decoder when it writes the
-                next one (teacher forcing); None lets it go on from its own best words.
-        """
-        shape = questions.shape
-        state = questions.flatten(0, 1)
-        previous = self.start.expand_as(state)
-        context = torch.zeros_like(state)
-        logits: list[Tensor] = []
-        alignments: list[Tensor] = []
-        for position in range(length):
-            state = self.cell(torch.cat([previous, context], dim=-1), state)
-            scores = scaled_dot_product_score(self.query(state).view(shape), slots)
-            read, weights = attend(scores, slots, mask)
-            context = read.flatten(0, 1)
-            scored = self.output(torch.tanh(self.join(torch.cat([state, context], dim=-1))))
-            logits.append(scored.view(*shape[:2], -1))
-            alignments.append(weights)
-            word = scored.argmax(dim=-1) if answers is None else answers[..., position].flatten()
-            previous = embeddings(word)
-        return Decoded(torch.stack(logits, dim=2), torch.stack(alignments, dim=2))
 
 
 class StoryModel(nn.Module):
@@ -239,12 +235,7 @@ class _Description(BaseModel):
 
 
 def save_story_model(folder: Path, model: StoryModel, notes: Mapping[str, Any]) -> None:
-    """Save a story model.
-
-    Args:
-        folder: made if it is not there.
-        model: with its weights, of any device.
-        notes: JSON values about how it was trained.
+    """Save a story model with JSON values about how it was trained.
 
     Raises:
         ModelError: the folder can't be written.
@@ -276,12 +267,7 @@ def load_story_model(folder: Path) -> StoryModel:
 def story_model_of(
     folder: Path, arrays: Mapping[str, NDArray[Any]], description: Mapping[str, Any]
 ) -> StoryModel:
-    """The story model of a checkpoint.
-
-    Args:
-        folder: where it comes from, for errors.
-        arrays: by name.
-        description: as ``save_story_model`` wrote it.
+    """The story model of the checkpoint in a folder.
 
     Raises:
         ModelError: the description is not one of a story model, or does not fit the arrays.

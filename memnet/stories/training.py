@@ -3,6 +3,7 @@
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,18 @@ import torch
 from torch import Tensor, nn
 
 from memnet.ingest.babi import Story
-from memnet.stories.model import StoryModel, StoryModelConfig, save_story_model
+from memnet.stories.layers import PADDING
+from memnet.stories.model import (
+    UNKNOWN,
+    StoryIds,
+    StoryModel,
+    StoryModelConfig,
+    Vocabulary,
+    collate,
+    save_story_model,
+    story_words,
+    tokenize_story,
+)
 from memnet.stories.training_data import (
     BABI_NAMES,
     NameShuffler,
@@ -20,18 +32,8 @@ from memnet.stories.training_data import (
     in_batches,
     read_name_groups,
 )
-from memnet.stories.vocabulary import (
-    PADDING,
-    UNKNOWN,
-    StoryIds,
-    Vocabulary,
-    collate,
-    story_words,
-    tokenize_story,
-)
-from memnet.training.loop import EpochReport, Training, TrainingConfig
+from memnet.training.loop import EpochReport, Training, TrainingConfig, seeded, using_threads
 from memnet.training.progress import OnProgress, no_progress
-from memnet.training.torch_state import seeded, using_threads
 
 _HALTING_FROM = 0.6
 """Of the run: before it every question makes all hops. Learned from the start, halting after the
@@ -82,8 +84,8 @@ def train_stories(
     Raises:
         ModelError: ``out`` can't be written, or holds another unfinished run.
     """
-    stories = (tokenize_story(story) for file in data.train for story in file.stories)
-    vocabulary = Vocabulary.from_stories(stories)
+    stories = chain.from_iterable(data.train.values())
+    vocabulary = Vocabulary.from_stories(map(tokenize_story, stories))
     with seeded(config.seed):
         model = StoryModel(vocabulary, model_config).to(device)
     identity = {
@@ -123,11 +125,11 @@ class StoryTask:
         self._seed = seed
         self._supports = supports
         self._train = [
-            self._example(file.task, story) for file in data.train for story in file.stories
+            self._example(task, story) for task, stories in data.train.items() for story in stories
         ]
         self._valid = {
-            file.task: [self._example(file.task, story) for story in file.stories]
-            for file in data.valid
+            task: [self._example(task, story) for story in stories]
+            for task, stories in data.valid.items()
         }
         rows = Counter[str]()
         for example in self._train:
@@ -235,7 +237,7 @@ def support_loss(weights: Tensor, examples: Sequence[StoryExample]) -> Tensor:
 
 def _name_shuffler(vocabulary: Vocabulary, data: StoryData) -> NameShuffler:
     words = {
-        file.task: set[str]().union(*(story_words(tokenize_story(story)) for story in file.stories))
-        for file in data.train
+        task: set[str]().union(*(story_words(tokenize_story(story)) for story in stories))
+        for task, stories in data.train.items()
     }
     return NameShuffler(read_name_groups(BABI_NAMES), words, vocabulary)

@@ -2,8 +2,7 @@
 
 import hashlib
 import random
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,7 +11,7 @@ from torch import Tensor
 
 from memnet.errors import InputError
 from memnet.ingest.babi import Story, parse_stories
-from memnet.stories.vocabulary import StoryIds, Vocabulary
+from memnet.stories.model import StoryIds, Vocabulary
 
 BABI_NAMES = Path(__file__).with_name("babi_names.txt")
 """The names of the bAbI tasks."""
@@ -32,19 +31,11 @@ Group = Sequence[Sequence[str]]
 """Items that may change places, all of one word or all of several that change together."""
 
 
-class StoryFile(NamedTuple):
-    """A file of stories that are one task, such as ``qa1``."""
+class StoryData(NamedTuple):
+    """Training and valid stories of a folder, by their task, such as ``qa1``."""
 
-    task: str
-    stories: list[Story]
-
-
-@dataclass(frozen=True)
-class StoryData:
-    """Training and valid files of a folder."""
-
-    train: list[StoryFile]
-    valid: list[StoryFile]
+    train: Mapping[str, Sequence[Story]]
+    valid: Mapping[str, Sequence[Story]]
     digest: str
     """sha256 over the contents of all files."""
 
@@ -56,28 +47,26 @@ def read_story_data(folder: Path) -> StoryData:
         InputError: there are none of a kind, or one has a mistake.
     """
     digest = hashlib.sha256()
-    found: dict[str, list[StoryFile]] = {}
-    for split in ("train", "valid"):
-        paths = sorted(folder.glob(f"*_{split}.txt"))
-        if not paths:
+    tasks: dict[str, dict[str, list[Story]]] = {"train": {}, "valid": {}}
+    for split, stories in tasks.items():
+        for path in sorted(folder.glob(f"*_{split}.txt")):
+            try:
+                content = path.read_bytes()
+                parsed = parse_stories(content.decode(), str(path))
+            except (OSError, UnicodeDecodeError) as error:
+                raise InputError(f"{path} can't be read: {error}") from error
+            if not any(story.questions for story in parsed):
+                raise InputError(
+                    f"{path} holds no question; expected '<question><tab><answer>' lines"
+                )
+            digest.update(content)
+            stories[path.stem.removesuffix(f"_{split}")] = parsed
+        if not stories:
             raise InputError(
                 f"{folder} holds no file named <task>_{split}.txt; expected bAbI stories, one "
                 "file a task and split"
             )
-        found[split] = [_read(path, digest.update) for path in paths]
-    return StoryData(found["train"], found["valid"], digest.hexdigest())
-
-
-def _read(path: Path, digest: Callable[[bytes], None]) -> StoryFile:
-    try:
-        content = path.read_bytes()
-        stories = parse_stories(content.decode(), str(path))
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} can't be read: {error}") from error
-    digest(content)
-    if not any(story.questions for story in stories):
-        raise InputError(f"{path} holds no question; expected '<question><tab><answer>' lines")
-    return StoryFile(path.stem.rpartition("_")[0], stories)
+    return StoryData(**tasks, digest=digest.hexdigest())
 
 
 class StoryExample(NamedTuple):

@@ -13,7 +13,7 @@ import mmap
 import os
 import zlib
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -156,12 +156,13 @@ class IndexWriter:
 
 @contextmanager
 def replacing(path: Path, header: IndexHeader) -> Iterator[IndexWriter]:
-    """Write a file that replaces the one at ``path`` when the block ends, and not if it fails."""
-    for abandoned in path.parent.glob(f"{path.name}.*.part"):
-        with suppress(OSError, ValueError):
-            if not _is_running(int(abandoned.name.split(".")[-2])):
-                abandoned.unlink()
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.part")
+    """Write a file that replaces the one at ``path`` when the block ends, and not if it fails.
+
+    Only one may be written at a time: what others began was abandoned, as by a process killed.
+    """
+    for abandoned in path.parent.glob(f"{path.name}.*part"):
+        abandoned.unlink(missing_ok=True)
+    temporary = path.with_name(f"{path.name}.part")
     try:
         # Private until it is known who may read it: its folder may be open to others.
         with open(temporary, "w+b", opener=_open_private) as file:
@@ -244,17 +245,3 @@ def _array(data: memoryview, section: _Section) -> NDArray[Any]:
 
 def _open_private(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
-
-
-def _is_running(process: int) -> bool:
-    """Whether a process may still be writing a file that it began."""
-    if _WINDOWS:
-        # ``os.kill`` would end it there, and a file that it has open can't be removed anyway.
-        return False
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True

@@ -1,4 +1,8 @@
-"""The vector index of one commit: vectors of a file, vectors added since, and tombstones."""
+"""The vector index of one commit: vectors of a file, vectors added since, and tombstones.
+
+Whatever reads vectors of a file raises ``DamagedIndexError`` where it is not what was written; the
+index has to be rebuilt from the rows then.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -54,11 +58,6 @@ class Segment:
     def __len__(self) -> int:
         return self._count
 
-    @property
-    def tombstones(self) -> int:
-        """How many vectors are deleted."""
-        return len(self.ids) - self._count
-
     def remove(self, ids: NDArray[np.int64]) -> "Segment":
         """The segment with tombstones for these ids, as far as it has them."""
         rows, found = self.find(ids)
@@ -79,7 +78,7 @@ class Segment:
         self, query: NDArray[np.float32], limit: int, within: NDArray[np.int64] | None
     ) -> Nearest:
         """Ids [K] int64 and scores [K] float32 of the nearest; arguments as ``VectorIndex``."""
-        allowed = self.live if self.tombstones else None
+        allowed = None if self._count == len(self.ids) else self.live
         if within is not None:
             rows, found = self.find(within)
             allowed = np.zeros(len(self.ids), np.bool_)
@@ -98,10 +97,6 @@ class IndexInfo(NamedTuple):
     """Recall@10, measured when the file was built; 1 for a flat index."""
     rerank: int
     """Least number of candidates that are reranked; 0 for a flat index."""
-    fresh: int
-    """Vectors that are not in the file."""
-    tombstones: int
-    """Vectors of the file that are deleted."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,9 +169,7 @@ class VectorIndex:
                 f"product quantisation, {rerank} or more candidates reranked exactly "
                 f"(recall@10 {recall:.3f} when built)"
             )
-        description += f", {len(self)} vectors"
-        fresh = sum(map(len, self.fresh))
-        return IndexInfo(kind, description, recall, rerank, fresh, self.saved.tombstones)
+        return IndexInfo(kind, f"{description}, {len(self)} vectors", recall, rerank)
 
     def ids(self) -> NDArray[np.int64]:
         """The ids in the index, in no particular order: [N] int64."""
@@ -216,9 +209,6 @@ class VectorIndex:
 
         Returns:
             Hits of width K; scores are inner products.
-
-        Raises:
-            DamagedIndexError: the file is not what was written; rebuild the index from the rows.
         """
         query = np.ascontiguousarray(query, np.float32)
         found = [segment.search(query, limit, within) for segment in self._segments]
@@ -231,17 +221,7 @@ class VectorIndex:
         return hits
 
     def vectors(self, ids: NDArray[np.int64]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
-        """Vectors by their ids.
-
-        Args:
-            ids: [K] int64.
-
-        Returns:
-            [K, D] float32, and [K] bool which of them the index holds.
-
-        Raises:
-            DamagedIndexError: the file is not what was written; the rows have the vectors too.
-        """
+        """Vectors of ids [K] int64: [K, D] float32, and [K] bool which of them the index holds."""
         vectors = np.zeros((len(ids), self.dimension), np.float32)
         known = np.zeros(len(ids), np.bool_)
         for segment in self._segments:
@@ -251,18 +231,15 @@ class VectorIndex:
         return vectors, known
 
     def save(self, path: Path, commit_id: int, fingerprint: str) -> None:
-        """Write all vectors to one file, which appears whole or not at all.
-
-        Takes seconds for a million vectors.
+        """Write all vectors to one file, in seconds for a million.
 
         Args:
-            path: of the file.
+            path: of the file, which appears whole or not at all.
             commit_id: of the rows that the index was made from.
             fingerprint: of the encoder.
 
         Raises:
             OSError: it can't be written.
-            DamagedIndexError: the file that the index came from is not what was written.
         """
         ids = self.ids()
         order = np.argsort(ids)
@@ -289,11 +266,7 @@ class VectorIndex:
 
 
 def _saved_segment(file: IndexFile, config: IndexConfig, to_device: ToDevice | None) -> Segment:
-    """The vectors of a file, ready to be searched in the way that the settings name.
-
-    Raises:
-        DamagedIndexError: the ids are damaged, or codes and vectors don't belong together.
-    """
+    """The vectors of a file, ready to be searched in the way that the settings name."""
     header, ids = file.header, file.array("ids")
     file.check("ids")
     if np.any(ids[1:] <= ids[:-1]):

@@ -1,14 +1,63 @@
-"""Hops over a story: sentences and questions read what came before, until all have halted."""
+"""The layers of the story model: a sentence encoder, hops over sentences, a decoder of answers."""
 
 from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 
-from memnet.attention import MultiHeadAttention
+from memnet.attention import (
+    FixedAttention,
+    MultiHeadAttention,
+    attend,
+    scaled_dot_product_score,
+)
 
+PADDING = 0
+"""Id of no word."""
 _MIN_CONTINUING = 0.001
 """Probability of going on below which a question has halted."""
+
+
+class SentenceEncoder(nn.Module):
+    """Words to one vector a sentence: fixed attention over words and their positions.
+
+    Each learned query picks a role out of a sentence ("who", "what", "where to"); a two-layer
+    network joins what the queries read. Sentences that are equal are encoded once.
+
+    Source: Lin et al. 2017 (a sentence as the reads of several learned queries); Sukhbaatar et al.
+    2015, section 4.1 (the position of a word as part of its meaning).
+    """
+
+    def __init__(self, words: int, width: int, queries: int, max_length: int) -> None:
+        """Make an encoder of ``words`` words, sentences of ``max_length``, vectors of ``width``."""
+        super().__init__()
+        self.words = nn.Embedding(words, width, padding_idx=PADDING)
+        nn.init.normal_(self.words.weight, std=0.1)
+        self.places = nn.Parameter(torch.randn(max_length, width) * 0.02)
+        self.norm = nn.LayerNorm(width)
+        self.values = nn.Linear(width, width // 2)
+        self.attention = FixedAttention(width, queries)
+        self.join = nn.Linear(queries * (width // 2), width)
+        self.join_norm = nn.LayerNorm(width)
+        self.expand = nn.Linear(width, 2 * width)
+        self.contract = nn.Linear(2 * width, width)
+
+    def forward(self, sentences: Tensor) -> Tensor:
+        """Encode sentences.
+
+        Args:
+            sentences: [S, T] int64, padded with ``PADDING``, T at most ``max_length``.
+
+        Returns:
+            [S, D] float32; one vector of no meaning for a sentence without words.
+        """
+        distinct, index = torch.unique(sentences, dim=0, return_inverse=True)
+        words = self.norm(self.words(distinct) + self.places[: distinct.shape[1]])
+        mask = (distinct != PADDING).unsqueeze(1)
+        joined = self.join(self.attention(words, self.values(words), mask).read)
+        hidden = nn.functional.gelu(self.expand(self.join_norm(joined)))
+        encoded: Tensor = joined + self.contract(hidden)
+        return encoded[index]
 
 
 class StoryState(NamedTuple):
@@ -180,3 +229,67 @@ class StoryHops(nn.Module):
             torch.stack(weights, dim=1),
             torch.stack(halting, dim=1),
         )
+
+
+class Decoded(NamedTuple):
+    """Answers, word by word."""
+
+    logits: Tensor
+    """[B, Q, L, V] float32: the score of each word at each position."""
+    alignments: Tensor
+    """[B, Q, L, N] float32: the slots that each word was read from."""
+
+
+class SequenceDecoder(nn.Module):
+    """A recurrent decoder with attention over the slots that were read.
+
+    Source: Bahdanau et al. 2015, section 3.1 (state, context and alignment at each word); Luong et
+    al. 2015, equation 5 (state and context joined before the output).
+    """
+
+    def __init__(self, words: int, width: int) -> None:
+        """Make a decoder into ``words`` words from states of ``width``."""
+        super().__init__()
+        self.start = nn.Parameter(torch.zeros(width))
+        self.cell = nn.GRUCell(2 * width, width)
+        self.query = nn.Linear(width, width)
+        self.join = nn.Linear(2 * width, width)
+        self.output = nn.Linear(width, words)
+
+    def forward(
+        self,
+        questions: Tensor,
+        slots: Tensor,
+        mask: Tensor,
+        embeddings: nn.Embedding,
+        length: int,
+        answers: Tensor | None = None,
+    ) -> Decoded:
+        """Write answers of ``length`` words.
+
+        Args:
+            questions: [B, Q, D] float32, the final query states.
+            slots: [B, N, D] float32.
+            mask: [B, Q, N] bool: the slots that each question may attend to.
+            embeddings: of the V words.
+            length: L.
+            answers: [B, Q, L] int64, the right words, each given to the decoder when it writes the
+                next one (teacher forcing); None lets it go on from its own best words.
+        """
+        shape = questions.shape
+        state = questions.flatten(0, 1)
+        previous = self.start.expand_as(state)
+        context = torch.zeros_like(state)
+        logits: list[Tensor] = []
+        alignments: list[Tensor] = []
+        for position in range(length):
+            state = self.cell(torch.cat([previous, context], dim=-1), state)
+            scores = scaled_dot_product_score(self.query(state).view(shape), slots)
+            read, weights = attend(scores, slots, mask)
+            context = read.flatten(0, 1)
+            scored = self.output(torch.tanh(self.join(torch.cat([state, context], dim=-1))))
+            logits.append(scored.view(*shape[:2], -1))
+            alignments.append(weights)
+            word = scored.argmax(dim=-1) if answers is None else answers[..., position].flatten()
+            previous = embeddings(word)
+        return Decoded(torch.stack(logits, dim=2), torch.stack(alignments, dim=2))
