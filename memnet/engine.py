@@ -253,7 +253,7 @@ class Engine(Learning):
                 valid_from=slot.valid_from,
                 valid_until=slot.valid_until,
             )
-            for slot in self._store.statements(subject_symbol(name), namespace)
+            for slot in self._store.statements.about(subject_symbol(name), namespace)
             if slot.valid_from is not None
         )
 
@@ -328,7 +328,7 @@ class Engine(Learning):
             check_type(given, "a source id")
         with self._store.writing():
             paths = [os.path.abspath(given) for given in source_ids]
-            known = self._store.namespaces([*source_ids, *paths])
+            known = self._store.sources.namespaces([*source_ids, *paths])
             names: list[str] = []
             for given, path in zip(source_ids, paths, strict=True):
                 here = [name for name in (given, path) if namespace in known.get(name, ())]

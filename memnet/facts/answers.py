@@ -107,8 +107,8 @@ class FactAnswers:
 
     def _batch(self, question: str) -> FactBatch | None:
         """The question as seen from each name in it; None if it names nothing that is stored."""
-        linked = link(question, self._store.fact_subjects)
-        entities = self._store.fact_subjects(
+        linked = link(question, self._store.facts.subjects)
+        entities = self._store.facts.subjects(
             {name for item in linked.mentions for name in item.names}
         )
         chains = self._model.chains(linked, entities)

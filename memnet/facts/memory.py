@@ -66,7 +66,7 @@ class StoredFacts:
 
     def outgoing(self, entities: Tensor) -> Outgoing:
         """As the protocol says."""
-        found = torch.from_numpy(self._store.outgoing(entities.tolist(), self._scope))
+        found = torch.from_numpy(self._store.facts.outgoing(entities.tolist(), self._scope))
         ordered, places = torch.sort(entities)
         row = places[torch.searchsorted(ordered, found[:, 0].contiguous())]
         return Outgoing(row, found[:, 1], found[:, 2])
@@ -74,12 +74,12 @@ class StoredFacts:
     def followed(self, entities: Tensor, relations: Tensor) -> Followed:
         """As the protocol says."""
         pairs = zip(entities.tolist(), relations.tolist(), strict=True)
-        found = torch.from_numpy(self._store.follow(pairs, self._scope))
+        found = torch.from_numpy(self._store.facts.follow(pairs, self._scope))
         return Followed(found[:, 0], found[:, 1], found[:, 2])
 
     def keys(self, relations: Tensor) -> RelationKeys:
         """As the protocol says."""
-        names, vectors = self._store.relation_keys(relations.tolist())
+        names, vectors = self._store.facts.relation_keys(relations.tolist())
         known = torch.tensor([self._known.get(name, 0) for name in names], dtype=torch.int64)
         return RelationKeys(torch.from_numpy(vectors), known)
 
@@ -112,13 +112,13 @@ class FactGraph:
 
         Relations are numbered from 1 in the keys, in the order of these names.
         """
-        links = store.all_links()
+        links = store.facts.all()
         symbols, entities = np.unique(links[:, [0, 2]], return_inverse=True)
         relations, places = np.unique(links[:, 1], return_inverse=True)
         entities = entities.reshape(-1, 2)
         numbered = np.stack([entities[:, 0], places, entities[:, 1]], axis=1)
         numbered = numbered[np.lexsort(numbered.T[::-1])]
-        names, vectors = store.relation_keys(relations.tolist())
+        names, vectors = store.facts.relation_keys(relations.tolist())
         keys = RelationKeys(torch.from_numpy(vectors), torch.arange(1, len(names) + 1))
         graph = cls(torch.from_numpy(symbols), torch.from_numpy(numbered), keys)
         return graph, tuple(names)

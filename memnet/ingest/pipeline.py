@@ -73,7 +73,7 @@ class Ingest:
         """
         started = time.perf_counter()
         with self._store.writing():
-            self._store.start_run()
+            self._store.sources.start_run()
             for item in self._reader.read(inputs):
                 if isinstance(item, Problem):
                     self._problems.add(item)
@@ -97,7 +97,7 @@ class Ingest:
         """Put an input into the batch, unless this run has met its name before."""
         digest = hashlib.blake2b(self._salt + parsed.digest(), digest_size=16).digest()
         self._used = True
-        before = self._store.mark_seen(parsed.name, digest)
+        before = self._store.sources.mark_seen(parsed.name, digest)
         if before is not None:
             if before != digest:
                 self._problems.add(
@@ -116,7 +116,7 @@ class Ingest:
 
     def _store_batch(self) -> None:
         """Write what changed of the batch, in one transaction."""
-        states = self._store.source_states(
+        states = self._store.sources.states(
             [parsed.name for parsed, _ in self._batch], self._namespace
         )
         fresh = [
@@ -145,7 +145,7 @@ class Ingest:
         """Remove what came from this file, or from files of this folder, and is there no longer."""
         vanished = [
             name
-            for name, origin in self._store.not_seen(read.origin, self._namespace).items()
+            for name, origin in self._store.sources.not_seen(read.origin, self._namespace).items()
             if isinstance(read, FileRead) or _is_gone(origin)
         ]
         if vanished:

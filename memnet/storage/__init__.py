@@ -2,7 +2,9 @@
 
 from memnet.storage.bundle.restore import import_bundle, stored_fingerprint
 from memnet.storage.scope import EVERYWHERE, Scope
-from memnet.storage.slots import (
+from memnet.storage.store import MemoryStore
+from memnet.storage.values import (
+    Encode,
     Hits,
     Keys,
     NewSlot,
@@ -13,7 +15,6 @@ from memnet.storage.slots import (
     StoreCounts,
     Symbols,
 )
-from memnet.storage.store import Encode, MemoryStore
 
 __all__ = [
     "EVERYWHERE",

@@ -95,7 +95,7 @@ def train_text(
             pseudo_questions(store, _PSEUDO_QUESTIONS, seed),
             *templated_questions(store, _PSEUDO_QUESTIONS, seed),
         ]
-    known = store.namespaces(
+    known = store.sources.namespaces(
         {name for group in groups for asked in group for name in asked.gold}
     ).keys()
     usable = [[asked for asked in group if known & set(asked.gold)] for group in groups]

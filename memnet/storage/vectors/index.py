@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memnet.config import IndexConfig
-from memnet.storage.slots import Hits
+from memnet.storage.values import Hits
 from memnet.storage.vectors.build import IndexStamp, of_wanted_kind, saved_part, write_part
 from memnet.storage.vectors.file import DamagedIndexError, IndexFile
 from memnet.storage.vectors.parts import Part, ToDevice, best, import_faiss

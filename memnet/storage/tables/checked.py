@@ -1,0 +1,166 @@
+"""Values of columns, each checked before it is used: a store may come from anyone."""
+
+import json
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memnet.errors import StoreError
+from memnet.storage.values import Slot
+
+Row = tuple[Any, ...]
+IN_LIST = "IN (SELECT value FROM json_each(?))"
+"""SQL for being among the values of a ``json_list``, which may be many more than parameters."""
+SLOT_COLUMNS = """slot.id, slot.kind, source.name, source.namespace, slot.title, slot.text,
+    slot.start, slot.end, slot.relation, slot.value, slot.valid_from, slot.valid_until,
+    source.metadata"""
+_SLOT_TYPES = (int, str, str, str, str, str, int, int, str, str)
+_MAX_TIME = 1e11
+"""Seconds since the epoch: some 3,000 years."""
+_MAX_COUNT = 2**62
+"""No number that memnet counts up comes near, and the numbers after it fit into 64 bits."""
+_MAX_SYMBOL = 2**40
+"""Symbols are numbered one after the other, so a store of any size stays below. Hops over facts
+calculate with these numbers, and higher ones would overflow."""
+
+
+def json_list(values: Iterable[Any]) -> str:
+    """Values as ``IN_LIST`` takes them."""
+    return json.dumps(list(values))
+
+
+def checked_rows(rows: Sequence[Row], what: str, *types: type) -> Sequence[Row]:
+    """Rows whose columns hold values of these types, as their schema says but SQLite lets pass.
+
+    Raises:
+        StoreError: one holds another.
+    """
+    for row in rows:
+        if tuple(map(type, row)) != types:
+            raise damaged(what)
+    return rows
+
+
+def checked_slot(row: Row) -> Slot:
+    """A slot from the columns ``SLOT_COLUMNS``.
+
+    Raises:
+        StoreError: a column does not hold what memnet puts there.
+    """
+    slot = Slot(*row[:12], *[checked_metadata(row[12])])
+    times = (slot.valid_from or 0.0, slot.valid_until or 0.0)
+    if (
+        tuple(map(type, row[:10])) != _SLOT_TYPES
+        or slot.kind not in ("passage", "fact", "reverse")
+        or len(slot.text) != slot.end - slot.start
+        or not all(isinstance(time, float) and 0 <= time <= _MAX_TIME for time in times)
+    ):
+        raise damaged(f"slot {slot.id!r}")
+    return slot
+
+
+def checked_metadata(value: object) -> dict[str, Any]:
+    """The metadata of a source.
+
+    Raises:
+        StoreError: it is no JSON object.
+    """
+    if value == "{}":
+        return {}
+    try:
+        metadata = json.loads(value) if isinstance(value, str) else None
+    except (ValueError, RecursionError) as error:
+        raise damaged("the metadata of a source") from error
+    if not isinstance(metadata, dict):
+        raise damaged("the metadata of a source")
+    return metadata
+
+
+def checked_vectors(blobs: Sequence[Any], dimension: int) -> NDArray[np.float32]:
+    """Stored vectors as [K, D] float32.
+
+    Raises:
+        StoreError: one has another width, or a component that is not finite.
+    """
+    if any(type(blob) is not bytes or len(blob) != 4 * dimension for blob in blobs):
+        raise damaged("a vector")
+    rows = np.frombuffer(b"".join(blobs), "<f4").reshape(-1, dimension).astype(np.float32)
+    if not np.isfinite(rows).all():
+        raise damaged("a vector")
+    return rows
+
+
+def checked_links(rows: Sequence[Row], symbols: Sequence[int]) -> NDArray[np.int64]:
+    """Rows of three integers as [M, 3] int64.
+
+    Args:
+        rows: of subjects, relations, objects or slots of facts.
+        symbols: which of the columns hold symbols.
+
+    Raises:
+        StoreError: one holds another value, or what can't be the number of a symbol.
+    """
+    # So many rows are read here that one pass in C over all values is worth its line.
+    if not {*map(type, chain.from_iterable(rows))} <= {int}:
+        raise damaged("a link")
+    links = np.array(rows, np.int64).reshape(-1, 3)
+    chosen = links[:, list(symbols)]
+    if bool(((chosen < 1) | (chosen > _MAX_SYMBOL)).any()):
+        raise damaged("a link")
+    return links
+
+
+def checked_integer(value: object) -> int:
+    """An integer of 64 bits from a column of any type.
+
+    Raises:
+        StoreError: it is none.
+    """
+    try:
+        number = int(str(value))
+    except ValueError as error:
+        raise damaged("a number") from error
+    if not -(2**63) <= number < 2**63:
+        raise damaged("a number")
+    return number
+
+
+def checked_count(value: object) -> int:
+    """A number that memnet counts up from zero, such as an id.
+
+    Raises:
+        StoreError: it is none.
+    """
+    number = checked_integer(value)
+    if not 0 <= number <= _MAX_COUNT:
+        raise damaged("a number")
+    return number
+
+
+def checked_time(value: object) -> float:
+    """Seconds since the epoch.
+
+    Raises:
+        StoreError: it is another value, or far in the future.
+    """
+    if not isinstance(value, float) or not 0 <= value <= _MAX_TIME:
+        raise damaged("a time")
+    return value
+
+
+def missing(what: str) -> StoreError:
+    """The error for a row that must exist and does not."""
+    return StoreError(
+        f"the store lacks {what}; run 'memnet verify' on it, or restore it from a copy"
+    )
+
+
+def damaged(what: str) -> StoreError:
+    """The error for a row that can't be right."""
+    return StoreError(
+        f"the store holds {what} that memnet did not write; run 'memnet verify' on it, or restore "
+        "it from a copy"
+    )
