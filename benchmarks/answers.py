@@ -26,8 +26,7 @@ from memnet.evaluation.metrics import (
     reliability,
 )
 from memnet.reader.loading import SPANS, LazyReader
-from memnet.reader.packing import Passage
-from memnet.reader.spans import Reading
+from memnet.reader.spans import Passage, Reading
 
 _RESAMPLES = 10_000
 _PREFIX = "squad-"

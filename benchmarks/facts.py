@@ -22,8 +22,8 @@ import numpy as np
 
 from benchmarks.environment import environment
 from memnet import Engine
+from memnet.evaluation import evaluate
 from memnet.evaluation.questions import Question, read_questions
-from memnet.evaluation.run import evaluate
 
 _MILLION = 1_000_000
 _TIMED = 200

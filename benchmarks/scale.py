@@ -32,8 +32,9 @@ from numpy.typing import NDArray
 
 from benchmarks.environment import environment
 from memnet.encoders import MiniLMEncoder
-from memnet.storage.vectors.build import IndexStamp
+from memnet.storage.vectors.file import IndexFile
 from memnet.storage.vectors.index import VectorIndex
+from memnet.storage.vectors.search import fast_scan_index
 
 _RESULTS = Path(__file__).parent / "results"
 _SIZES = (75_000, 100_000, 300_000, 1_000_000)
@@ -116,19 +117,18 @@ def neighbour_cosines(rows: Vectors) -> dict[str, float]:
 def build(scratch: Path, name: str, rows: Vectors, queries: Vectors) -> dict[str, Any]:
     """Build and save an index of the rows; keep what exact search finds."""
     path = scratch / f"{name}.index"
-    index = VectorIndex(_WIDTH)
-    for start in range(0, len(rows), _BLOCK):
-        some = rows[start : start + _BLOCK]
-        index.add(np.arange(start, start + len(some)), some)
+    index = VectorIndex.empty(_WIDTH).add(np.arange(len(rows)), np.ascontiguousarray(rows))
     before, began = time.process_time(), time.perf_counter()
-    index.save(path, IndexStamp(1, "scale", _WIDTH, len(rows)))
+    index.save(path, 1, "scale")
+    seconds, processor_seconds = time.perf_counter() - began, time.process_time() - before
+    info = load(path).info()
     result = {
         "vectors": len(rows),
-        "kind": index.details()["kind"],
-        "build_seconds": time.perf_counter() - began,
-        "build_processor_seconds": time.process_time() - before,
-        "recall_at_build": index.details()["recall"],
-        "rerank": index.view.saved.rerank,
+        "kind": info.kind,
+        "build_seconds": seconds,
+        "build_processor_seconds": processor_seconds,
+        "recall_at_build": info.recall,
+        "rerank": info.rerank,
         "file_bytes": path.stat().st_size,
         "peak_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
     }
@@ -137,6 +137,14 @@ def build(scratch: Path, name: str, rows: Vectors, queries: Vectors) -> dict[str
         np.save(scratch / f"{name}.exact.npy", nearest(queries, rows, 100)[1])
     print(name, result, flush=True)
     return result
+
+
+def load(path: Path) -> VectorIndex:
+    """The index of a file that ``build`` wrote."""
+    index = VectorIndex.load(path, "scale", _WIDTH)
+    if index is None:
+        raise SystemExit(f"{path} is missing or damaged; run the part 'build' first")
+    return index
 
 
 def recall(found: list[NDArray[np.int64]], exact: NDArray[np.int64], limit: int) -> float:
@@ -168,14 +176,13 @@ def measure(scratch: Path, name: str, rows: Vectors, queries: Vectors) -> dict[s
     openings: list[float] = []
     first: list[float] = []
     for _ in range(5):
-        loaded = timed(partial(VectorIndex.load, path, "scale", _WIDTH), openings)
-        index = loaded[0]
+        index = timed(partial(load, path), openings)
         timed(partial(index.search, queries[0], 10), first)
     result: dict[str, Any] = {
         "open_ms": 1000 * statistics.median(openings),
         "first_search_ms": 1000 * statistics.median(first),
     }
-    raw = raw_faiss(index, rows)
+    raw = raw_faiss(path, rows)
     unchecked: list[float] = []
     for query in queries:  # checks what it reads of the file, once and for all
         timed(partial(index.search, query, 10), unchecked)
@@ -210,21 +217,22 @@ def measure(scratch: Path, name: str, rows: Vectors, queries: Vectors) -> dict[s
     return result
 
 
-def raw_faiss(index: VectorIndex, rows: Vectors) -> Callable[[Vectors, int], NDArray[np.int64]]:
+def raw_faiss(path: Path, rows: Vectors) -> Callable[[Vectors, int], NDArray[np.int64]]:
     """Search by FAISS alone, on one thread: the same codes, refined from rows in memory."""
     faiss.omp_set_num_threads(1)
     flat = faiss.IndexFlatIP(_WIDTH)
     for start in range(0, len(rows), _BLOCK):
         flat.add(np.ascontiguousarray(rows[start : start + _BLOCK]))
-    codes = index.view.saved.codes
-    if codes is None:
+    file = IndexFile(path)
+    if not file.header.code_size:
         return lambda query, limit: flat.search(query[None], limit)[1][0]
-    refined = faiss.IndexRefine(codes._index, flat)
-    refined.k_factor = index.view.saved.rerank / 10
+    codes = fast_scan_index(file.array("codebook"), file.array("codes"))
+    refined = faiss.IndexRefine(codes, flat)
+    refined.k_factor = file.header.rerank / 10
 
     def search(query: Vectors, limit: int) -> NDArray[np.int64]:
         found: NDArray[np.int64] = refined.search(query[None], limit)[1][0]
-        _ = flat  # FAISS does not keep it
+        _ = flat, codes  # FAISS does not keep them
         return found
 
     return search
@@ -232,10 +240,7 @@ def raw_faiss(index: VectorIndex, rows: Vectors) -> Callable[[Vectors, int], NDA
 
 def measure_changed(scratch: Path, name: str, rows: Vectors, queries: Vectors) -> dict[str, Any]:
     """The same with as many changes unsaved as there may be, and among some of the ids."""
-    loaded = VectorIndex.load(scratch / f"{name}.index", "scale", _WIDTH)
-    if loaded is None:
-        raise SystemExit(f"{name}.index is missing; run the part 'build' first")
-    index, random = loaded[0], np.random.default_rng(3)
+    index, random = load(scratch / f"{name}.index"), np.random.default_rng(3)
     result: dict[str, Any] = {}
     for share in (1000, 100_000, len(rows) // 2):
         among = np.sort(random.choice(len(rows), share, replace=False))
@@ -246,8 +251,7 @@ def measure_changed(scratch: Path, name: str, rows: Vectors, queries: Vectors) -
         result[f"among {share}"] = {"recall@10": recall(found, exact, 10), **percentiles(seconds)}
     half = len(rows) // 32
     gone = np.sort(random.choice(len(rows), half, replace=False))
-    index.remove(gone)
-    index.add(np.arange(len(rows), len(rows) + half), rows[gone])
+    index = index.remove(gone).add(np.arange(len(rows), len(rows) + half), rows[gone])
     renamed = np.arange(len(rows))
     renamed[gone] = np.arange(len(rows), len(rows) + half)
     exact = renamed[np.load(scratch / f"{name}.exact.npy")]

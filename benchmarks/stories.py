@@ -17,12 +17,11 @@ import numpy as np
 
 from benchmarks.environment import environment
 from memnet import Engine
-from memnet.checkpoints.files import load_checkpoint
+from memnet.checkpoints import load_checkpoint
 from memnet.ingest.babi import Story, parse_stories
 from memnet.registry import model_folder
-from memnet.stories.checkpoint import load_story_model
-from memnet.stories.inference import answer_stories
-from memnet.stories.model import StoryModel, asked_story
+from memnet.stories.answers import answer_stories
+from memnet.stories.model import StoryModel, load_story_model, tokenize_story
 
 _BATCH = 64
 """Stories answered together."""
@@ -76,7 +75,7 @@ def _batches(
         for start in range(0, len(ordered), _BATCH):
             batch = ordered[start : start + _BATCH]
             started = time.perf_counter()
-            answers = answer_stories(model, [asked_story(story) for story in batch])
+            answers = answer_stories(model, [tokenize_story(story) for story in batch])
             seconds += time.perf_counter() - started
             for story, given in zip(batch, answers, strict=True):
                 for question, answer in zip(story.questions, given, strict=True):

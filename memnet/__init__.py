@@ -7,37 +7,85 @@ from memnet.lazy_names import lazy_names
 if TYPE_CHECKING:
     from memnet.config import Config
     from memnet.engine import Engine
-    from memnet.errors import MemnetError
-    from memnet.storage import MemoryStore
-    from memnet.types import Answer, Document, Evidence, Fact, Hop
+    from memnet.errors import (
+        DependencyError,
+        DeviceError,
+        EncoderError,
+        EncoderMismatchError,
+        InputError,
+        MemnetError,
+        ModelError,
+        StoreBusyError,
+        StoreError,
+    )
+    from memnet.evaluation.questions import Question
+    from memnet.storage import MemoryStore, Scope
+    from memnet.types import (
+        Alignment,
+        Answer,
+        Candidate,
+        Decision,
+        Document,
+        Evaluation,
+        Evidence,
+        Fact,
+        Hop,
+        IngestReport,
+        ReliabilityBin,
+        SlotWeight,
+        Source,
+        Statement,
+        StoreInfo,
+        TellReport,
+        VerifyReport,
+    )
 
 __version__ = "0.1.0"
 
-_HOMES = {
-    "Answer": "memnet.types",
-    "Config": "memnet.config",
-    "Document": "memnet.types",
-    "Engine": "memnet.engine",
-    "Evidence": "memnet.types",
-    "Fact": "memnet.types",
-    "Hop": "memnet.types",
-    "MemnetError": "memnet.errors",
-    "MemoryStore": "memnet.storage",
-}
-
 __all__ = [
+    "Alignment",
     "Answer",
+    "Candidate",
     "Config",
+    "Decision",
+    "DependencyError",
+    "DeviceError",
     "Document",
+    "EncoderError",
+    "EncoderMismatchError",
     "Engine",
+    "Evaluation",
     "Evidence",
     "Fact",
     "Hop",
+    "IngestReport",
+    "InputError",
     "MemnetError",
     "MemoryStore",
+    "ModelError",
+    "Question",
+    "ReliabilityBin",
+    "Scope",
+    "SlotWeight",
+    "Source",
+    "Statement",
+    "StoreBusyError",
+    "StoreError",
+    "StoreInfo",
+    "TellReport",
+    "VerifyReport",
 ]
 
-
+# All others are values.
+_HOMES = {
+    name: "memnet.errors" if name.endswith("Error") else "memnet.types" for name in __all__
+} | {
+    "Config": "memnet.config",
+    "Engine": "memnet.engine",
+    "MemoryStore": "memnet.storage",
+    "Scope": "memnet.storage",
+    "Question": "memnet.evaluation.questions",
+}
 __getattr__ = lazy_names(__name__, _HOMES)
 """``import memnet`` loads neither torch nor FAISS."""
 

@@ -1,48 +1,62 @@
-"""The engine: a memory one can fill, ask and keep."""
+"""The engine: a memory to fill, to ask and to look into."""
 
 import logging
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from types import TracebackType
-from typing import BinaryIO, Literal, Self, cast
+from functools import partial
+from typing import Any, Literal, Self
 
-from pydantic import ValidationError
-
+from memnet.arguments import (
+    check_namespace,
+    check_question,
+    damaged_model_errors,
+    find_sources,
+    flatten_inputs,
+    unknown_source,
+)
 from memnet.config import Config
 from memnet.device import device_copier, find_device
 from memnet.documents.answers import TextAnswers
 from memnet.encoders import Encoder
-from memnet.errors import InputError, ModelError, StoreError
+from memnet.errors import ModelError, StoreError
 from memnet.files import Problem
-from memnet.ingest.inputs import Input
-from memnet.ingest.limits import check_text, check_type
+from memnet.ingest.inputs import Input, check_text
 from memnet.ingest.pipeline import Ingest, Progress
 from memnet.learning import Learning
-from memnet.reader.loading import SPANS, LazyReader
-from memnet.registry import TEXT, Answerer, load_answerer, load_encoder
-from memnet.statements.parsing import subject_symbol
-from memnet.statements.teller import UsageBuffer, tell
-from memnet.storage import MemoryStore, Scope, import_bundle, stored_fingerprint
+from memnet.protocols import Answerer, Extractor, Reader, Searcher
+from memnet.reader.loading import SPANS
+from memnet.registry import TEXT, check_members, find_reader, load_answerer, load_encoder
+from memnet.statements.teller import UsageBuffer, history, tell
+from memnet.storage import MemoryStore, import_bundle, stored_fingerprint
 from memnet.types import (
     Answer,
     Document,
-    Fact,
+    Evidence,
     IngestReport,
+    Source,
     Statement,
     StoreInfo,
     TellReport,
     VerifyReport,
 )
 
+Name = str | os.PathLike[str]
+"""Of a model that ships with memnet or that a library knows, or the path of a folder."""
 _log = logging.getLogger("memnet")
 
 
 class Engine(Learning):
-    """A memory: a store with the encoder, the answerer and the reader that answer from it.
+    """A memory: a store with the encoder, the reader and the answerer that answer from it.
 
-    May be shared between threads. Use it as a context manager, or call ``close``.
+    Use it as a context manager, or call ``close``. May be shared between threads.
+
+    ``namespace`` keeps sources apart in one store: what is written goes into the default one, "",
+    and questions look in all, None, unless one is named. Arguments that can't be used raise
+    InputError. A store that can't be read or written raises StoreError; while another thread or
+    process writes to it, StoreBusyError.
     """
 
     def __init__(
@@ -50,21 +64,22 @@ class Engine(Learning):
         store: MemoryStore,
         encoder: Encoder,
         config: Config,
-        answerer: str | os.PathLike[str] = TEXT,
-        reader: str | os.PathLike[str] = SPANS,
+        answerer: Name | Answerer = TEXT,
+        reader: Name | Reader = SPANS,
+        extractor: Extractor | None = None,
     ) -> None:
-        """Join the parts; ``Engine.open`` makes them and says what they are.
-
-        Raises:
-            ModelError: there is no such model, or it can't be loaded.
-            DeviceError: the device of the settings is not there.
-        """
-        self._config = config
-        self._store = store
-        self._encoder = encoder
+        """Join the parts; ``Engine.open`` makes them and says what they are."""
+        if extractor is not None:
+            check_members(extractor, "extractor", ("fingerprint", "extract"))
         self._usage = UsageBuffer(store, config.tell)
-        self._reader = LazyReader(reader, find_device(config.device), config.eight_bits)
-        self._model = load_answerer(answerer, store, encoder, config, self._usage.add, self._reader)
+        self._extractor = extractor
+        self.config = config
+        self.store = store
+        self.encoder = encoder
+        self.reader = find_reader(reader, config)
+        self.answerer = load_answerer(
+            answerer, store, encoder, config, self._usage.add, self.reader
+        )
 
     @classmethod
     def open(
@@ -72,16 +87,19 @@ class Engine(Learning):
         path: str | os.PathLike[str],
         create: bool = False,
         config: Config | None = None,
-        answerer: str | os.PathLike[str] = TEXT,
-        reader: str | os.PathLike[str] = SPANS,
-        encoder: str | None = None,
+        answerer: Name | Answerer = TEXT,
+        reader: Name | Reader = SPANS,
+        encoder: Name | Encoder | None = None,
+        extractor: Extractor | None = None,
     ) -> Self:
         """Open the store in the folder ``path``.
+
+        Instead of names, objects that fulfil a protocol of ``memnet.protocols`` may be given.
 
         Args:
             path: the store's folder.
             create: make the store if there is none.
-            config: settings; None for the defaults.
+            config: settings.
             answerer: the name of a shipped model such as "text" or "babi", a folder that
                 ``memnet train`` made, or "untrained".
             reader: what reads short answers in documents: "spans", a folder that ``memnet train
@@ -90,6 +108,8 @@ class Engine(Learning):
             encoder: name or folder of a sentence-transformers model; None for the one that the
                 store was made with, or all-MiniLM-L6-v2 for a new one. Only a model that is named
                 here is fetched from the network, never one that the store names.
+            extractor: what finds the names in documents that are ingested; None for runs of
+                capitalised words.
 
         Raises:
             ModelError: there is no such model or reader, or it can't be loaded.
@@ -112,51 +132,21 @@ class Engine(Learning):
             to_device=device_copier(find_device(config.device)),
         )
         try:
-            return cls(store, loaded, config, answerer, reader)
+            return cls(store, loaded, config, answerer, reader, extractor)
         except BaseException:
             store.close()
             raise
 
-    @property
-    def store(self) -> MemoryStore:
-        """The rows and indexes that the answers come from."""
-        return self._store
-
-    @property
-    def encoder(self) -> Encoder:
-        """What makes the store's vectors."""
-        return self._encoder
-
-    @property
-    def config(self) -> Config:
-        """The settings."""
-        return self._config
-
-    @property
-    def reader(self) -> LazyReader:
-        """What reads short answers in documents; it loads at the first question."""
-        return self._reader
-
-    @property
-    def answerer(self) -> Answerer:
-        """What answers questions."""
-        return self._model
-
     def close(self) -> None:
-        """Close the store's files, first keeping what usage it learned if nobody is writing."""
+        """Close the store's files, after saving what was used, if nobody else writes now."""
         with suppress(StoreError, OSError):
             self._usage.save(wait=0)
-        self._store.close()
+        self.store.close()
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def ingest(
@@ -175,7 +165,7 @@ class Engine(Learning):
 
         Args:
             inputs: paths, open binary files, ``Document`` and ``Fact`` values, or lists of them.
-            namespace: keeps memories apart in one store.
+            namespace: to put them into.
             facts: read all files as fact tables, whatever their names.
             read_as: "text" reads files of an unknown kind as plain text; None skips them.
             on_progress: called after each batch that is safely stored.
@@ -183,23 +173,21 @@ class Engine(Learning):
 
         Raises:
             InputError: nothing at all could be used, or an input is of another type.
-            StoreBusyError: another writer is at work.
-            StoreError: the store can't be written.
         """
         check_text(namespace, "the namespace", self.config.limit.name)
-        for given in inputs:
-            _check_input(given, Iterable)
+        given = flatten_inputs(inputs)
         run = Ingest(
-            self._store,
-            self._encoder.encode,
+            self.store,
+            self.encoder.encode,
             self.config,
             namespace=namespace,
             facts=facts,
             read_as=read_as,
+            extractor=self._extractor,
             on_progress=on_progress or (lambda _: None),
             on_problem=on_problem or (lambda problem: _log.warning("skipped: %s", problem)),
         )
-        return run.run(_flat(inputs))
+        return run.run(given)
 
     def tell(self, text: str, *, namespace: str = "") -> TellReport:
         """Remember sentences, comparing each with earlier statements about its subject.
@@ -209,61 +197,37 @@ class Engine(Learning):
         Paris" close what they end; "Forget that Ann lives in Paris" deletes it. Everything that a
         text changes is one transaction.
 
-        Args:
-            text: one or more sentences in plain words.
-            namespace: keeps memories apart in one store.
-
         Returns:
             Each decision with its reason.
 
         Raises:
             InputError: the text holds no words, is too long, or asks to forget a statement that
                 is not stored.
-            StoreBusyError: another writer is at work.
-            StoreError: the store can't be written.
         """
         check_text(text, "the text", self.config.limit.tell)
         check_text(namespace, "the namespace", self.config.limit.name)
         started = time.perf_counter()
         self._usage.save()
-        decisions = tell(self._store, self._encoder.encode, self.config.tell, text, namespace)
+        decisions = tell(self.store, self.encoder.encode, self.config.tell, text, namespace)
         return TellReport(
             decisions=decisions,
-            slots=self._store.counts().slots,
+            slots=self.store.counts().slots,
             elapsed_ms=(time.perf_counter() - started) * 1000,
         )
 
     def history(self, name: str, *, namespace: str | None = None) -> tuple[Statement, ...]:
-        """The statements about someone or something, oldest first, with their validity.
-
-        Args:
-            name: of their subject, in any case.
-            namespace: to look in; None for all.
-
-        Raises:
-            InputError: the name is too long.
-        """
+        """The statements about a subject, by its name, oldest first, with their validity."""
         check_text(name, "the name", self.config.limit.name)
-        self._check_namespace(namespace)
-        return tuple(
-            Statement(
-                id=slot.id,
-                source=slot.source,
-                text=slot.text,
-                valid_from=slot.valid_from,
-                valid_until=slot.valid_until,
-            )
-            for slot in self._store.statements.about(subject_symbol(name), namespace)
-            if slot.valid_from is not None
-        )
+        check_namespace(namespace, self.config.limit)
+        return history(self.store, name, namespace)
 
     def preload(self) -> None:
         """Start loading on another thread what the first question will need.
 
         Its errors are raised when a question is asked.
         """
-        if isinstance(self._model, TextAnswers):
-            self._reader.load_early(self.config.answer.tokens, self.config.cores())
+        if isinstance(self.answerer, TextAnswers):
+            self.reader.load_early(self.config.answer.tokens, self.config.cores())
 
     def ask(
         self,
@@ -272,6 +236,7 @@ class Engine(Learning):
         hops: int | None = None,
         top_k: int | None = None,
         namespace: str | None = None,
+        where: Mapping[str, Any] | None = None,
     ) -> Answer:
         """Answer a question from the memory.
 
@@ -279,115 +244,164 @@ class Engine(Learning):
             question: in plain language.
             hops: most reads of the memory; None for the configured number.
             top_k: pieces of evidence to return; None for the configured number.
-            namespace: to look in; None for all.
+            namespace: to look in.
+            where: conditions on the metadata of documents, as ``memnet.Scope`` describes them:
+                ``{"author": "Ann", "year": {"from": 1990}}``.
 
         Raises:
-            InputError: the question is blank or too long, or ``hops`` or ``top_k`` is below 1 or
-                beyond its limit.
-            ModelError: the model gives no numbers.
+            ModelError: the model is damaged, so that its numbers are none.
         """
-        limits = self.config.limit
-        check_text(question, "the question", limits.question)
-        if not question.strip():
-            raise InputError("the question is empty; ask something in plain words")
-        self._check_namespace(namespace)
-        top_k = self.config.hop.evidence if top_k is None else top_k
-        if not (
-            _is_count(top_k, limits.evidence) and (hops is None or _is_count(hops, limits.hops))
-        ):
-            raise InputError(
-                f"hops is {hops!r} and top_k is {top_k!r}; they must be at least 1, and at most "
-                f"{limits.hops} and {limits.evidence:,}"
-            )
-        try:
-            return self._model.ask(question, hops, top_k, Scope(namespace))
-        except ValidationError as error:
-            field = ".".join(map(str, error.errors()[0]["loc"]))
+        top_k, scope = check_question(question, hops, top_k, namespace, where, self.config)
+        with damaged_model_errors():
+            return self.answerer.ask(question, hops, top_k, scope)
+
+    def ask_many(
+        self,
+        questions: Iterable[str],
+        *,
+        hops: int | None = None,
+        top_k: int | None = None,
+        namespace: str | None = None,
+        where: Mapping[str, Any] | None = None,
+    ) -> Iterator[Answer]:
+        """Answer questions in their order, on as many threads as the settings allow cores.
+
+        Arguments and errors are those of ``ask``; an error is raised at its question's turn.
+        """
+        ask = partial(self.ask, hops=hops, top_k=top_k, namespace=namespace, where=where)
+        with ThreadPoolExecutor(self.config.cores()) as pool:
+            yield from pool.map(ask, questions)
+
+    def search(
+        self,
+        query: str,
+        top_k: int | None = None,
+        *,
+        hops: int | None = None,
+        namespace: str | None = None,
+        where: Mapping[str, Any] | None = None,
+    ) -> tuple[Evidence, ...]:
+        """Find evidence for a query, best first, without reading an answer in it.
+
+        Arguments and errors are those of ``ask``.
+
+        Raises:
+            ModelError: the answerer can't search: those of stories and of trained facts can't.
+        """
+        top_k, scope = check_question(query, hops, top_k, namespace, where, self.config)
+        if not isinstance(self.answerer, Searcher):
             raise ModelError(
-                f"the model gives an answer that can't be right ({field}: "
-                f"{error.errors()[0]['msg']}); train it again"
-            ) from error
+                "the answerer of this memory can't search; open it with the answerer 'text'"
+            )
+        with damaged_model_errors():
+            return self.answerer.search(query, hops, top_k, scope)
 
     def forget(self, *source_ids: str, namespace: str = "") -> int:
         """Remove documents and fact files, with all that was made from them.
 
         Args:
-            source_ids: ids as evidence cites them; a path may be given relative to the current
-                folder.
-            namespace: where they are; sources of the same ids elsewhere stay.
+            source_ids: as evidence cites them; a path may be relative to the current folder.
+            namespace: that they are in.
 
         Returns:
             How many slots were removed.
 
         Raises:
             InputError: an id is not in that namespace; nothing is removed then.
-            StoreBusyError: another writer is at work.
         """
-        check_text(namespace, "the namespace", self.config.limit.name)
-        for given in source_ids:
-            check_type(given, "a source id")
-        with self._store.writing():
-            paths = [os.path.abspath(given) for given in source_ids]
-            known = self._store.sources.namespaces([*source_ids, *paths])
+        with self.store.writing():
             names: list[str] = []
-            for given, path in zip(source_ids, paths, strict=True):
-                here = [name for name in (given, path) if namespace in known.get(name, ())]
-                if not here:
-                    elsewhere = known.get(given) or known.get(path) or []
-                    raise InputError(_not_stored(given, namespace, elsewhere))
-                names.append(here[0])
-            return self._store.delete(names, namespace)
+            found = find_sources(self.store, source_ids, namespace, self.config.limit)
+            for given, name in zip(source_ids, found, strict=True):
+                if name is None:
+                    raise unknown_source(self.store, given, namespace)
+                names.append(name)
+            return self.store.delete(names, namespace)
 
     def export_bundle(self, path: str | os.PathLike[str]) -> int:
         """Write the memory as one file, from which ``import_bundle`` makes it again anywhere.
 
         It holds what was committed when the call began, whoever writes meanwhile, and appears
-        whole or not at all. Equal memories give equal bytes.
-
-        Args:
-            path: of the bundle; a file that is there is replaced.
+        whole or not at all. Equal memories give equal bytes. A file that is there is replaced.
 
         Returns:
             How many slots it holds.
-
-        Raises:
-            StoreError: the file can't be written, or the store can't be read.
         """
         with suppress(StoreError, OSError):
             self._usage.save(wait=0)
-        return self._store.export(path)
+        return self.store.export(path)
+
+    def sources(self, namespace: str | None = None) -> Iterator[Source]:
+        """What is stored, in the order in which it first came."""
+        check_namespace(namespace, self.config.limit)
+        return self.store.sources.all(namespace)
+
+    def get(self, source_id: str, namespace: str = "") -> Document | None:
+        """A stored source as a document that can be ingested again; None if it is not stored.
+
+        Its text is what the slots hold, with line breaks where they leave something out, such as
+        the headings of Markdown: offsets of evidence count in it. A path may be relative to the
+        current folder.
+        """
+        with self.store.reading():
+            (name,) = find_sources(self.store, [source_id], namespace, self.config.limit)
+            found = None if name is None else self.store.sources.get(name, namespace)
+        if found is None:
+            return None
+        source, text = found
+        return Document(id=source.id, text=text, title=source.title, metadata=source.metadata)
+
+    def __contains__(self, source_id: object) -> bool:
+        """Whether a source is stored in the default namespace."""
+        if not isinstance(source_id, str):
+            return False
+        return find_sources(self.store, [source_id], "", self.config.limit) != [None]
+
+    def __len__(self) -> int:
+        """Number of slots."""
+        return self.store.counts().slots
+
+    def __bool__(self) -> bool:
+        """True: an empty memory is a memory, too."""
+        return True
+
+    def __repr__(self) -> str:
+        try:
+            counts = self.store.counts()
+        except StoreError as error:
+            return f"<memnet.Engine: {error}>"
+        return (
+            f"<memnet.Engine {str(self.store.path)!r}: {counts.sources:,} sources, "
+            f"{counts.slots:,} slots>"
+        )
 
     def info(self) -> StoreInfo:
         """What the store holds."""
-        counts, index = self._store.counts(), self._store.index_details()
+        counts, index = self.store.counts(), self.store.index_info()
         return StoreInfo(
-            path=str(self._store.path),
+            path=str(self.store.path),
             slots=counts.slots,
             superseded=counts.superseded,
             documents=counts.documents,
             facts=counts.facts,
             symbols=counts.symbols,
-            encoder=self._store.fingerprint,
-            dimension=self._store.dimension,
-            schema_version=self._store.schema_version,
+            encoder=self.store.fingerprint,
+            dimension=self.store.dimension,
+            schema_version=self.store.schema_version,
             generation=counts.generation,
-            index=self._store.index_description(),
-            index_kind=index["kind"],
-            index_recall=index["recall"],
+            index=index.description,
+            index_kind=index.kind,
+            index_recall=index.recall,
             device=find_device(self.config.device),
-            bytes=self._store.size_in_bytes(),
+            bytes=self.store.size_in_bytes(),
         )
 
     def verify(self, repair: bool = False) -> VerifyReport:
-        """Check that rows, text search and vector index agree.
-
-        Args:
-            repair: make the text search and the vector index anew from the rows if they don't.
-        """
-        problems = self._store.verify()
+        """Check that rows, text search and vector index agree; rebuild the last two if asked."""
+        problems = self.store.verify()
         if problems and repair:
-            self._store.rebuild()
-            left = self._store.verify()
+            self.store.rebuild()
+            left = self.store.verify()
             return VerifyReport(problems=tuple(left or problems), repaired=not left)
         return VerifyReport(problems=tuple(problems), repaired=False)
 
@@ -395,72 +409,15 @@ class Engine(Learning):
     def import_bundle(
         bundle: str | os.PathLike[str],
         path: str | os.PathLike[str],
-        encoder: str | None = None,
+        encoder: Name | Encoder | None = None,
     ) -> None:
-        """Make a store from a bundle, which appears whole or not at all.
+        """Make a store from a bundle, in a new or empty folder; it appears whole or not at all.
 
         Everything in the bundle is checked: it may come from anyone.
 
-        Args:
-            bundle: a file that ``export_bundle`` made.
-            path: of the store's folder, new or empty.
-            encoder: as for ``open``, of the encoder that made it.
-
         Raises:
-            EncoderError: there is no such encoder.
             EncoderMismatchError: the bundle was made with another encoder.
             StoreError: the bundle is damaged, or the folder is not empty or can't be written.
-            DependencyError: FAISS, or the library of a named model, is not installed.
         """
         loaded = load_encoder(encoder, Config())
         import_bundle(bundle, path, fingerprint=loaded.fingerprint, dimension=loaded.dimension)
-
-    def _check_namespace(self, namespace: str | None) -> None:
-        if namespace is not None:
-            check_text(namespace, "the namespace", self.config.limit.name)
-
-
-def _is_count(value: object, most: int) -> bool:
-    return isinstance(value, int) and 1 <= value <= most
-
-
-def _check_input(given: object, *others: type) -> None:
-    """Check the type of one input; values of ``others`` may stand for inputs as well.
-
-    Raises:
-        InputError: it is of another type.
-    """
-    single = isinstance(given, (str, os.PathLike, Document, Fact)) or hasattr(given, "readline")
-    if not single and not isinstance(given, others):
-        raise InputError(
-            f"an input is of type {type(given).__name__}; expected paths, open binary files, "
-            "Document and Fact values, or lists of them"
-        )
-
-
-def _flat(inputs: Iterable[Input | Iterable[Input]]) -> Iterator[Input]:
-    """Inputs one by one, whether given by themselves or in lists."""
-    for given in inputs:
-        if isinstance(given, (str, os.PathLike, Document, Fact)):
-            yield given
-        elif hasattr(given, "readline"):
-            yield cast(BinaryIO, given)
-        else:
-            for one in given:
-                _check_input(one)
-                yield one  # pyright: ignore[reportReturnType]
-
-
-def _not_stored(source_id: str, namespace: str, elsewhere: list[str]) -> str:
-    """What is said of a source that a namespace does not hold, but others may."""
-    where = f" in namespace {namespace!r}" if namespace else ""
-    if elsewhere:
-        found = ", ".join(repr(name) for name in elsewhere)
-        return (
-            f"no source {source_id!r} is stored{where or ' in the default namespace'}, so nothing "
-            f"was forgotten; it is in namespace {found}: name that one"
-        )
-    return (
-        f"no source {source_id!r} is stored{where}, so nothing was forgotten; "
-        "source ids stand in the evidence of answers"
-    )

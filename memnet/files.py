@@ -1,4 +1,4 @@
-"""Finding files and reading their text, with a clear word about those that can't be read."""
+"""Reading files of text, with a clear error for those that can't be read."""
 
 import codecs
 import os
@@ -6,17 +6,17 @@ import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TypeVar
 
+from pydantic import BaseModel, ValidationError
+
+from memnet.config import LimitConfig
 from memnet.errors import InputError, one_line
 
-SUFFIXES = (".txt", ".md", ".markdown", ".jsonl", ".tsv")
-"""Kinds of files that are read; one without a suffix, such as README, is plain text."""
-_NEVER_WAIT = getattr(os, "O_NONBLOCK", 0)
-"""Opening a pipe waits for its other end without it; Windows has no pipes among its files."""
+# Without it, opening a pipe waits for its other end; Windows has no pipes among its files.
+_NON_BLOCKING = getattr(os, "O_NONBLOCK", 0)
 
-_STORE = "memory.sqlite3"
-"""The file that every folder of a memory has."""
+Model = TypeVar("Model", bound=BaseModel)
 
 
 @dataclass(frozen=True)
@@ -30,61 +30,14 @@ class Problem:
         return one_line(f"{self.where}: {self.what}")
 
 
-def files_below(folder: Path) -> Iterator[Path | Problem]:
-    """Files of every kind in a folder and its subfolders, in a fixed order.
-
-    Hidden files and folders are passed over, and so are folders of memories: one often lies among
-    the notes that were ingested into it. So are links to folders: what they lead to in the
-    folder is met by itself. In the place of a link that leads out of the folder, or nowhere, and of
-    a folder that can't be read, there is a problem.
-    """
-    root = folder.resolve()
-    unreadable: list[Problem] = []
-    for parent, folders, names in os.walk(folder, onerror=lambda e: unreadable.append(_closed(e))):
-        if _STORE in names:
-            folders.clear()
-            continue
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        links = (name for name in folders if Path(parent, name).is_symlink())
-        for name in sorted([*names, *links]):
-            path = Path(parent, name)
-            if name.startswith("."):
-                continue
-            problem = _misleading(path, root) if path.is_symlink() else None
-            if problem:
-                yield problem
-            elif name not in folders:
-                yield path
-    yield from unreadable
-
-
-def _closed(error: OSError) -> Problem:
-    return Problem(
-        str(error.filename), f"the folder can't be read ({error.strerror}); check its rights"
-    )
-
-
-def _misleading(link: Path, root: Path) -> Problem | None:
-    """What is wrong with a link in a folder."""
-    try:
-        target = link.resolve(strict=True)
-    except (OSError, RuntimeError):
-        return Problem(str(link), "is a link that leads nowhere; remove it")
-    if target.is_relative_to(root):
-        return None
-    return Problem(
-        str(link), f"is a link out of the folder, to {target}; name that too if it is wanted"
-    )
-
-
 def open_file(path: str | os.PathLike[str]) -> BinaryIO:
-    """Open a regular file to read its bytes; a pipe or a device is never waited for.
+    """Open a regular file to read its bytes; a pipe or a device never blocks.
 
     Raises:
         InputError: it is something else than a file.
-        OSError: it is not there, or can't be read.
+        OSError: it does not exist, or can't be read.
     """
-    descriptor = os.open(path, os.O_RDONLY | _NEVER_WAIT)
+    descriptor = os.open(path, os.O_RDONLY | _NON_BLOCKING)
     mode = os.fstat(descriptor).st_mode
     if not stat.S_ISREG(mode):
         os.close(descriptor)
@@ -93,63 +46,101 @@ def open_file(path: str | os.PathLike[str]) -> BinaryIO:
     return os.fdopen(descriptor, "rb")
 
 
-def read_text(path: Path, longest: int) -> str:
+def read_text(path: Path, max_bytes: int) -> str:
     """The text of a UTF-8 file, every character as it stands there.
 
     Raises:
-        InputError: it can't be read, is empty, is not text, or is longer than ``longest`` bytes.
+        InputError: it can't be read, is empty, is not text, or is longer than ``max_bytes``.
     """
     try:
         with open_file(path) as file:
             size = os.fstat(file.fileno()).st_size
-            if size > longest:
-                raise InputError(f"holds {size:,} bytes, the limit is {longest:,}; split it")
-            data = file.read(longest)
+            if size > max_bytes:
+                raise InputError(f"holds {size:,} bytes, the limit is {max_bytes:,}; split it")
+            data = file.read(max_bytes)
     except OSError as error:
         raise InputError(
             f"can't be read ({error.strerror or error}); check path and rights"
         ) from error
-    text = decode(data)
+    text = _decode(data)
     if not text.strip():
         raise InputError("is empty; there is nothing to remember in it")
     return text
 
 
-def read_lines(stream: BinaryIO, where: str, longest: int) -> Iterator[tuple[int, str] | Problem]:
+def read_lines(stream: BinaryIO, where: str, max_bytes: int) -> Iterator[tuple[int, str] | Problem]:
     """Numbered lines of a stream, with a problem for each that is not text or is too long.
 
     Args:
         stream: of bytes.
-        where: it comes from, as problems call it.
-        longest: bytes of a line.
+        where: its name in problems.
+        max_bytes: limit of a line.
+
+    Raises:
+        InputError: the stream gives something else than bytes.
     """
     number = 0
-    while data := stream.readline(longest + 1):
-        check_bytes(data, where)
+    while data := stream.readline(max_bytes + 1):
+        if not isinstance(data, bytes):
+            raise InputError(
+                f"{where} gives {type(data).__name__}, expected bytes; open it in binary mode"
+            )
         number += 1
         try:
-            if len(data) > longest:
+            if len(data) > max_bytes:
                 while data and not data.endswith(b"\n"):
-                    data = stream.readline(longest)
-                raise InputError(f"is longer than {longest:,} bytes; split it")
-            yield number, decode(data)
+                    data = stream.readline(max_bytes)
+                raise InputError(f"is longer than {max_bytes:,} bytes; split it")
+            yield number, _decode(data)
         except InputError as error:
             yield Problem(f"{where}, line {number}", str(error))
 
 
-def check_bytes(data: object, where: str) -> None:
-    """Check that a stream gives bytes.
+def read_json_lines(
+    path: str | os.PathLike[str], model: type[Model], name: str, expected: str
+) -> list[Model]:
+    """Read a file of one JSON object a line.
+
+    Args:
+        path: of the file.
+        model: class of the objects.
+        name: what an object is, for messages.
+        expected: form of a line, for messages.
 
     Raises:
-        InputError: it gives text or something else.
+        InputError: the file can't be read, holds no object, or a line is not one.
     """
-    if not isinstance(data, bytes):
+    try:
+        with open_file(path) as file:
+            objects = [
+                _parsed(line, path, model, expected)
+                for line in read_lines(file, str(path), LimitConfig().document)
+                if isinstance(line, Problem) or line[1].strip()
+            ]
+    except (OSError, ValueError) as error:
+        raise InputError(f"the {name} file {path} can't be read: {error}") from error
+    if not objects:
+        raise InputError(f"the {name} file {path} holds no {name}s; expected JSON lines")
+    return objects
+
+
+def _parsed(
+    line: tuple[int, str] | Problem, path: str | os.PathLike[str], model: type[Model], expected: str
+) -> Model:
+    if isinstance(line, Problem):
+        raise InputError(str(line))
+    try:
+        return model.model_validate_json(line[1])
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(map(str, first["loc"])) or "line"
+        message = first["msg"].removeprefix("Value error, ")
         raise InputError(
-            f"{where} gives {type(data).__name__}, expected bytes; open it in binary mode"
-        )
+            f"{path}, line {line[0]}: {field}: {message}; expected {expected}"
+        ) from error
 
 
-def decode(data: bytes) -> str:
+def _decode(data: bytes) -> str:
     """UTF-8 bytes as text, without a byte order mark.
 
     Raises:

@@ -9,8 +9,9 @@ from memnet.config import Config
 from memnet.encoders import Encoder
 from memnet.errors import InputError
 from memnet.evaluation.questions import Question
-from memnet.reader.loading import LazyReader, copy_reader, save_calibration
-from memnet.registry import Answerer
+from memnet.protocols import Answerer
+from memnet.reader.checkpoint import copy_reader, save_calibration
+from memnet.reader.loading import LazyReader
 from memnet.storage import EVERYWHERE, MemoryStore
 from memnet.training.progress import OnProgress, no_progress
 from memnet.types import Evidence
@@ -26,11 +27,11 @@ if TYPE_CHECKING:
 class Learning:
     """The part of an engine that learns. Training itself is loaded when it is asked for."""
 
-    _config: Config
-    _store: MemoryStore
-    _encoder: Encoder
-    _reader: LazyReader
-    _model: Answerer
+    config: Config
+    store: MemoryStore
+    encoder: Encoder
+    reader: LazyReader
+    answerer: Answerer
 
     def train_facts(
         self,
@@ -62,14 +63,14 @@ class Learning:
         from memnet.facts.training import FactData, train_facts
 
         return train_facts(
-            self._store,
-            self._encoder,
+            self.store,
+            self.encoder,
             FactData(train, dev),
             Path(out),
             seed=seed,
             epochs=epochs,
             on_epoch=on_epoch,
-            threads=self._config.threads or None,
+            threads=self.config.threads or None,
             on_progress=on_progress,
         )
 
@@ -99,11 +100,11 @@ class Learning:
         from memnet.documents.training.train import train_text
 
         return train_text(
-            self._store,
-            self._encoder.encode,
+            self.store,
+            self.encoder.encode,
             groups,
             Path(out),
-            self._config.hop,
+            self.config.hop,
             seed,
             on_stage,
             on_progress,
@@ -124,8 +125,8 @@ class Learning:
         from memnet.documents.training.cloze import cloze_examples
         from memnet.documents.training.templates import templated_examples
 
-        templated = templated_examples(self._store, most // 2, seed)
-        return templated + cloze_examples(self._store, most - len(templated), seed, on_progress)
+        templated = templated_examples(self.store, most // 2, seed)
+        return templated + cloze_examples(self.store, most - len(templated), seed, on_progress)
 
     def among_found(self, examples: "Iterable[ReaderExample]") -> "Iterator[ReaderExample]":
         """Examples for a reader with what this memory finds for their questions beside them.
@@ -135,10 +136,10 @@ class Learning:
         """
         from memnet.reader.training.found_passages import among_found
 
-        hop = self._config.hop
+        hop = self.config.hop
 
         def find(question: str) -> Sequence[Evidence]:
-            return self._model.ask(question, hop.hops, hop.evidence, EVERYWHERE).evidence
+            return self.answerer.ask(question, hop.hops, hop.evidence, EVERYWHERE).evidence
 
         return among_found(examples, find)
 
@@ -163,7 +164,7 @@ class Learning:
         """
         from memnet.documents.training.confidence import calibrate
 
-        judge, folder = getattr(self._model, "judged", None), self._reader.folder
+        judge, folder = getattr(self.answerer, "judged", None), self.reader.folder
         if judge is None or folder is None:
             raise InputError(
                 "only answers that a reader of spans gives can be calibrated; open the memory "

@@ -1,11 +1,11 @@
 """Encoders and answerers by name: the one module that knows every kind of trained model."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
-from memnet.checkpoints.files import MODEL, SHIPPED, load_checkpoint
+from memnet.checkpoints import MODEL, SHIPPED, load_checkpoint
 from memnet.config import Config, HopConfig
 from memnet.device import find_device
 from memnet.documents.answers import TextAnswers
@@ -13,10 +13,10 @@ from memnet.documents.checkpoint import KIND, text_model_of
 from memnet.documents.controller import TextController
 from memnet.encoders import Encoder, MiniLMEncoder
 from memnet.encoders.hub import SentenceTransformersEncoder, stored_encoder_name
-from memnet.errors import ModelError
+from memnet.errors import InputError, ModelError
+from memnet.protocols import Answerer, Reader
 from memnet.reader.loading import LazyReader
-from memnet.storage import MemoryStore, Scope
-from memnet.types import Answer
+from memnet.storage import MemoryStore
 
 if TYPE_CHECKING:
     from memnet.facts.model import AnswerRule, FactModel
@@ -29,20 +29,14 @@ UNTRAINED = "untrained"
 _STORY, _FACTS = "story", "facts"
 
 
-class Answerer(Protocol):
-    """What answers questions about a memory."""
-
-    def ask(self, question: str, hops: int | None, top_k: int, scope: Scope) -> Answer:
-        """Answer a question; arguments as for ``Engine.ask``."""
-        ...
-
-
-def load_encoder(name: str | None, config: Config, stored: str | None = None) -> Encoder:
+def load_encoder(
+    encoder: str | os.PathLike[str] | Encoder | None, config: Config, stored: str | None = None
+) -> Encoder:
     """The encoder of a store.
 
     Args:
-        name: or folder of a sentence-transformers model; None for the one that the store was made
-            with, or all-MiniLM-L6-v2.
+        encoder: name or folder of a sentence-transformers model, or an encoder; None for the one
+            that the store was made with, or all-MiniLM-L6-v2.
         config: settings.
         stored: the store's fingerprint; None without a store.
 
@@ -50,18 +44,50 @@ def load_encoder(name: str | None, config: Config, stored: str | None = None) ->
         EncoderError: there is no such encoder, or this machine does not have the store's.
         DependencyError: the library of a named model is not installed.
         DeviceError: the device of the settings is not there.
+        InputError: an object is no encoder.
     """
+    if encoder is not None and not isinstance(encoder, (str, os.PathLike)):
+        check_members(encoder, "encoder", ("fingerprint", "dimension", "encode"))
+        return encoder
     device = find_device(config.device)
-    if name:
-        return SentenceTransformersEncoder(name, device)
+    if encoder:
+        return SentenceTransformersEncoder(os.fspath(encoder), device)
     if stored is not None and (stored_name := stored_encoder_name(stored)):
         # The store may come from anyone, who must not choose what is fetched from the network.
         return SentenceTransformersEncoder(stored_name, device, fetch=False)
     return MiniLMEncoder(threads=config.cores(), eight_bits=config.eight_bits, device=device)
 
 
+def find_reader(reader: str | os.PathLike[str] | Reader, config: Config) -> LazyReader:
+    """A reader by its name or folder, or a given one.
+
+    Raises:
+        ModelError: there is no such reader.
+        DependencyError: a named model's library is not installed.
+        DeviceError: the device of the settings is not there.
+        InputError: an object is no reader.
+    """
+    if not isinstance(reader, (str, os.PathLike)):
+        check_members(reader, "reader", ("read",))
+    return LazyReader(reader, find_device(config.device), config.eight_bits)
+
+
+def check_members(part: object, what: str, members: Sequence[str]) -> None:
+    """Check that an object has what its protocol demands.
+
+    Raises:
+        InputError: it has not.
+    """
+    missing = [member for member in members if not hasattr(part, member)]
+    if missing:
+        raise InputError(
+            f"the {what} is of type {type(part).__name__}, which has no {missing[0]!r}; expected "
+            f"an object like memnet.protocols.{what.capitalize()}"
+        )
+
+
 def load_answerer(
-    model: str | os.PathLike[str],
+    model: str | os.PathLike[str] | Answerer,
     store: MemoryStore,
     encoder: Encoder,
     config: Config,
@@ -71,7 +97,7 @@ def load_answerer(
     """Load a model and join it with a memory.
 
     Args:
-        model: "untrained", the name of a shipped model, or the folder of another.
+        model: "untrained", the name of a shipped model, the folder of another, or an answerer.
         store: the memory.
         encoder: the one it was made with.
         config: settings.
@@ -81,7 +107,11 @@ def load_answerer(
     Raises:
         ModelError: there is no such model, or it can't be loaded.
         DeviceError: the device of the settings is not there.
+        InputError: an object is no answerer.
     """
+    if not isinstance(model, (str, os.PathLike)):
+        check_members(model, "answerer", ("ask",))
+        return model
     untrained = str(model) == UNTRAINED
     loaded = (
         TextController(config.hop) if untrained else load_model(model_folder(model), config.hop)
@@ -132,11 +162,11 @@ def load_model(
     if kind == TEXT:
         return text_model_of(folder, arrays, hop)
     if kind == _STORY:
-        from memnet.stories.checkpoint import story_model_of
+        from memnet.stories.model import story_model_of
 
         return story_model_of(folder, arrays, description)
     if kind == _FACTS:
-        from memnet.facts.checkpoint import fact_model_of
+        from memnet.facts.model import fact_model_of
 
         return fact_model_of(folder, arrays, description)
     raise ModelError(

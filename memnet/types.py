@@ -29,6 +29,24 @@ class Fact(Value):
     object: str = Field(min_length=1)
 
 
+SourceKind = Literal["document", "facts", "statement"]
+
+
+class Source(Value):
+    """What was stored under one id: a document, a table of facts or a statement."""
+
+    id: str
+    """What evidence cites, and what ``get`` and ``forget`` take."""
+    kind: SourceKind
+    title: str
+    namespace: str
+    slots: int
+    """Slots made from it."""
+    metadata: dict[str, Any] = {}
+    origin: str | None = None
+    """The file that it came from, as an absolute path."""
+
+
 class Evidence(Value):
     """A slot that supports an answer; ``text`` is exactly ``source_text[start:end]``."""
 
@@ -43,6 +61,8 @@ class Evidence(Value):
     """The controller's score: it ranks evidence of one question and is no probability."""
     hop: int
     """The first hop, counted from 1, that ranked this slot as evidence."""
+    metadata: dict[str, Any] = {}
+    """Of its document."""
 
 
 class SlotWeight(Value):
@@ -94,10 +114,16 @@ class Alignment(Value):
     """Best first."""
 
 
+AnswerKind = Literal["value", "statement", "yes", "no", "facts", "story", "none"]
+
+
 class Answer(Value):
     """What the memory says to a question."""
 
     question: str
+    kind: AnswerKind = "none"
+    """"value": a span of a passage; "statement": a whole sentence; "facts": the values of facts,
+    all of them in ``candidates``; "story": written word by word; "none": no answer."""
     answer: str | None
     """None when the memory does not hold the answer."""
     confidence: float | None

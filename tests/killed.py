@@ -30,8 +30,8 @@ from memnet.storage import MemoryStore, NewSlot, NewSource, Slot
 from memnet.storage.folder import DATABASE
 from memnet.storage.tables import revisions
 from memnet.storage.tables.database import Connection as StoreConnection
-from memnet.storage.vectors.index import saved_stamp
-from memnet.text.terms import query_terms
+from memnet.storage.vectors.file import read_header
+from memnet.text.english import query_terms
 from tests.exact_store import ExactStore
 
 DIMENSION = 16
@@ -335,9 +335,9 @@ def _copy_slowly(source: Path, target: Path, chance: random.Random) -> None:
 
 
 def _index_state(store: MemoryStore) -> str:
-    stamp = saved_stamp(store.path / "vectors.faiss")
+    header = read_header(store.path / "vectors.faiss")
     with closing(StoreConnection(store.path / DATABASE)) as connection:
-        revision = None if stamp is None else revisions.by_commit_id(connection, stamp.commit_id)
+        revision = None if header is None else revisions.by_commit_id(connection, header.commit_id)
         if revision is None:
             return "not of these rows"
         return "current" if revision == revisions.latest(connection) else "older"

@@ -2,9 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from memnet.reader.packing import Passage
 from memnet.reader.passages import RankedSlot
-from memnet.reader.spans import Reading, Span
+from memnet.reader.spans import Passage, Reading, Span
 from memnet.storage import Slot
 
 

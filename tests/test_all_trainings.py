@@ -23,8 +23,9 @@ from memnet.facts.training import FactReport
 from memnet.reader.confidence import Signals
 from memnet.reader.training.examples import ReaderExample, ReaderPassage
 from memnet.reader.training.train import ReaderData, train_reader
-from memnet.stories.checkpoint import load_story_model
-from memnet.stories.training import read_story_data, train_stories
+from memnet.stories.model import load_story_model
+from memnet.stories.training import train_stories
+from memnet.stories.training_data import read_story_data
 from memnet.training.loop import EpochReport, TrainingConfig
 from memnet.training.progress import TrainingProgress, counted
 from memnet.types import Candidate

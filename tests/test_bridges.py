@@ -11,9 +11,8 @@ from memnet.reader.answers import read_spans
 from memnet.reader.decompose.bridging import Bridged, bridge
 from memnet.reader.decompose.comparison import compare
 from memnet.reader.decompose.phrases import expanded_kin, phrase_of
-from memnet.reader.packing import Passage
 from memnet.reader.passages import RankedSlot
-from memnet.reader.spans import Reading, Span
+from memnet.reader.spans import Passage, Reading, Span
 from tests.reading import Answering, ranked
 
 READ = {

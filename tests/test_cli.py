@@ -1,5 +1,6 @@
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,13 +10,14 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from memnet import Engine
+from memnet import Engine, Scope
 from memnet.cli.main import memnet as group
+from memnet.cli.options import where_option
 from tests.conftest import EXAMPLES
 
 ANSWER_FIELDS = {
-    "question", "answer", "confidence", "abstained", "candidates", "evidence", "hops", "model",
-    "alignments", "unknown_words", "unseen_relations", "elapsed_ms",
+    "question", "kind", "answer", "confidence", "abstained", "candidates", "evidence", "hops",
+    "model", "alignments", "unknown_words", "unseen_relations", "elapsed_ms",
 }  # fmt: skip
 
 
@@ -58,6 +60,105 @@ def test_ask_in_json(store: Path) -> None:
     }  # fmt: skip
     assert answer["hops"][0]["weights"][0].keys() >= {"id", "source", "weight"}
     assert answer["elapsed_ms"] > 0
+
+
+def test_search_gives_evidence(store: Path) -> None:
+    found = _result(run("search", "towers of granite", "--top-k", "3", "--json", store=store))
+    assert found.keys() == {"query", "evidence"}
+    assert len(found["evidence"]) == 3
+    assert found["evidence"][0].keys() == {
+        "id", "kind", "source", "title", "start", "end", "text", "score", "hop", "metadata",
+    }  # fmt: skip
+    shown = run("search", "towers of granite", "--top-k", "3", store=store).stdout
+    assert [line[:7] for line in shown.splitlines() if line.startswith("  [")] == [
+        "  [1] h", "  [2] h", "  [3] h",
+    ]  # fmt: skip
+    assert "granite" in shown
+    nothing = run("search", "towers", "--namespace", "none", store=store)
+    assert nothing.stdout == "Nothing in the memory comes near.\n"
+
+
+def test_sources_are_listed(store: Path) -> None:
+    listed = _result(run("sources", "--json", store=store))["sources"]
+    assert listed[0].keys() == {
+        "id", "kind", "title", "namespace", "slots", "metadata", "origin",
+    }  # fmt: skip
+    assert {item["kind"] for item in listed} == {"document", "facts"}
+    lines = run("sources", store=store).stdout.splitlines()
+    assert len(lines) == len(listed)
+    assert any(re.fullmatch(r"document +\d+  orre-light  Orre Light", line) for line in lines)
+    assert _result(run("sources", "--json", "--namespace", "x", store=store)) == {"sources": []}
+
+
+def test_where_keeps_to_metadata(tmp_path: Path) -> None:
+    lines = [
+        {"id": name, "text": f"The old boat of {name}.", "metadata": {"year": year, "by": by}}
+        for name, year, by in (("a", 1899, "Ann"), ("b", 1950, "Bo, sr."), ("c", "1999", "Cy"))
+    ]
+    run("ingest", "-", store=tmp_path, given="\n".join(map(json.dumps, lines)))
+
+    def found(*where: str) -> set[str]:
+        options = [word for one in where for word in ("--where", one)]
+        done = run("search", "old boat", "--json", *options, store=tmp_path)
+        return {item["source"] for item in _result(done)["evidence"]}
+
+    assert found("by=Ann,Cy") == {"a", "c"}
+    assert found("year=1999,1950") == {"b", "c"}
+    assert found("year=1899..1950", "by=Ann") == {"a"}
+    assert found("year=..1900") == {"a"}
+    assert found('by="Bo, sr."') == {"b"}
+    assert found("by=Bo, sr.") == set()
+    asked = run("ask", "Whose boat is old?", "--json", "--where", "by=Cy", store=tmp_path)
+    assert [item["metadata"] for item in _result(asked)["evidence"]] == [
+        {"year": "1999", "by": "Cy"}
+    ]
+
+
+@pytest.mark.parametrize(
+    ("given", "condition"),
+    [
+        ("Ann", ["Ann"]),
+        ("Ann,1", ["Ann", "1", 1]),
+        ("true", ["true", True]),
+        ("NaN", ["NaN"]),
+        ("9" * 400, ["9" * 400]),
+        ("a=b", ["a=b"]),
+        ("1..2.5", {"from": 1, "to": 2.5}),
+        ("1990-01-01..", {"from": "1990-01-01"}),
+        ("1..b", {"from": "1", "to": "b"}),
+        ('"1,2"', "1,2"),
+        ("[1, null]", [1, None]),
+        ('{"to": 3}', {"to": 3}),
+    ],
+)
+def test_conditions_are_read_as_they_are_meant(given: str, condition: object) -> None:
+    taken: list[object] = []
+
+    @click.command()
+    @where_option
+    def command(where: dict[str, Any]) -> None:
+        taken.append(where)
+
+    assert CliRunner().invoke(command, ["--where", f"k={given}"]).exit_code == 0
+    assert repr(taken) == repr([{"k": condition}])
+    Scope(where={"k": condition})
+
+
+@pytest.mark.parametrize(
+    ("where", "complaint"),
+    [
+        (["author"], "'author' is no condition; expected KEY=VALUE"),
+        (["=Ann"], "'=Ann' is no condition"),
+        (["a=1", "a=2"], "'a' is given twice; KEY=a,b matches any of several"),
+        (["a=[1"], "'[1' is not valid JSON"),
+        ([f"a={'[' * 100_000}"], "is not valid JSON"),
+    ],
+)
+def test_wrong_conditions_are_named(where: list[str], complaint: str) -> None:
+    options = [word for one in where for word in ("--where", one)]
+    done = CliRunner().invoke(group, ["search", "boats", *options])
+    assert done.exit_code == 2
+    assert complaint in done.output
 
 
 def test_ask_for_people_with_an_explanation(store: Path) -> None:

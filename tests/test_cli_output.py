@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from memnet import Engine
-from memnet.cli import info as info_command
+from memnet.cli import store as store_commands
 from memnet.cli.main import run
 from memnet.cli.options import store_path
-from memnet.reader.loading import load_calibration
+from memnet.reader.checkpoint import load_calibration
 from tests.conftest import EXAMPLES
 
 Memnet = Callable[..., tuple[str, str]]
@@ -120,7 +120,7 @@ def test_an_interrupt_says_that_what_is_stored_stays(
     def interrupted(_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(info_command, "open_engine", interrupted)
+    monkeypatch.setattr(store_commands, "open_engine", interrupted)
     shown, err = memnet("info", "--store", store, code=130)
     assert shown == ""
     assert err.strip() == "Interrupted; what was stored before stays."

@@ -21,7 +21,7 @@ from memnet.reader.network import SpanNetwork
 from memnet.storage import MemoryStore, Scope
 from memnet.storage.vectors.file import DamagedIndexError
 from memnet.storage.vectors.index import VectorIndex
-from tests.test_vector_index import filled, stamp, vectors
+from tests.test_vector_index import filled, save, vectors
 from tests.toy import DIMENSION, ToyEncoder, passage, source
 
 HERE = partial(DeviceVectors, device="cpu")
@@ -121,16 +121,15 @@ def test_number_and_device_choose_the_index(
     filled(path, IndexConfig.model_validate({"kind": written, "min_pq": 16}))
     config = IndexConfig.model_validate({"kind": kind, "max_flat_on_device": max_flat_on_device})
     counted = Counted()
-    loaded = VectorIndex.load(path, "toy", DIMENSION, config, counted)
-    assert loaded is not None
-    index = loaded[0]
+    index = VectorIndex.load(path, "toy", DIMENSION, config, counted)
+    assert index is not None
     assert counted.sizes == []
     for _ in range(2):
         index.search(vectors(1, seed=9)[0], 5)
     assert counted.sizes == ([300] if elsewhere else [])
     coded = written == "pq" and kind != "flat" and not elsewhere
-    assert index.details()["kind"] == ("pq" if coded else "flat")
-    assert ("on the device" in index.description) == elsewhere
+    assert index.info().kind == ("pq" if coded else "flat")
+    assert ("on the device" in index.info().description) == elsewhere
 
 
 def test_a_device_without_room_leaves_the_search_here(tmp_path: Path) -> None:
@@ -141,9 +140,9 @@ def test_a_device_without_room_leaves_the_search_here(tmp_path: Path) -> None:
     assert loaded is not None
     for number in range(3):
         query = vectors(300)[number]
-        assert loaded[0].search(query, 1).ids.tolist() == [number + 1]
+        assert loaded.search(query, 1).ids.tolist() == [number + 1]
     assert counted.sizes == [300]
-    assert loaded[0].details()["kind"] == "pq"
+    assert loaded.info().kind == "pq"
 
 
 def test_too_little_memory_is_a_warning(
@@ -169,29 +168,27 @@ def test_damaged_vectors_do_not_reach_a_device(tmp_path: Path) -> None:
     path = tmp_path / "index"
     filled(path, IndexConfig())
     content = bytearray(path.read_bytes())
-    content[len(content) // 3] ^= 1
+    content[-10_000] ^= 1  # among the vectors, and not in the block of the ids
     path.write_bytes(content)
     counted = Counted()
     loaded = VectorIndex.load(path, "toy", DIMENSION, IndexConfig(), counted)
     assert loaded is not None
     with pytest.raises(DamagedIndexError):
-        loaded[0].search(vectors(1)[0], 5)
+        loaded.search(vectors(1)[0], 5)
     assert counted.sizes == []
 
 
 def test_a_saved_index_is_held_anew(tmp_path: Path) -> None:
     counted = Counted()
-    index = VectorIndex(DIMENSION, IndexConfig(), counted)
     rows = vectors(50)
-    index.add(np.arange(1, 31), rows[:30])
-    index.save(tmp_path / "index", stamp(index))
+    index = VectorIndex.empty(DIMENSION).add(np.arange(1, 31), rows[:30])
+    index = save(index, tmp_path / "index", to_device=counted)
     assert index.search(rows[4], 1).ids.tolist() == [5]
-    index.add(np.arange(31, 51), rows[30:])
-    index.remove(np.array([5]))
+    index = index.add(np.arange(31, 51), rows[30:]).remove(np.array([5]))
     assert index.search(rows[40], 1).ids.tolist() == [41]
     assert 5 not in index.search(rows[4], 50).ids
     assert counted.sizes == [30]
-    index.save(tmp_path / "index", stamp(index))
+    index = save(index, tmp_path / "index", to_device=counted)
     assert index.search(rows[40], 1).ids.tolist() == [41]
     assert counted.sizes == [30, 49]
 

@@ -2,28 +2,29 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from click.testing import CliRunner
-from numpy.typing import NDArray
 
 from memnet import Config, Document, Engine
-from memnet.cli.encoder import encoder as encoder_command
+from memnet.cli.export import encoder as encoder_command
 from memnet.encoders import MiniLMEncoder, onnx_model
 from memnet.encoders.onnx_model import OnnxEncoder, Precision, encoder_model, onnx_installed
 from memnet.encoders.weights import load_tokenizer, model_folder
 from memnet.errors import DependencyError
 from memnet.reader import loading as reader
+from memnet.reader.checkpoint import load_weights
 from memnet.reader.loading import load_reader
-from memnet.reader.network import on_arrays
+from memnet.reader.network import (
+    load_span_network,
+    new_span_network,
+    save_span_network,
+    score_packs,
+)
 from memnet.reader.onnx import OnnxSpanNetwork, span_model
-from memnet.reader.packing import Pack, Packer, Passage
-from memnet.reader.spans import best_spans
-from memnet.reader.torch_reader import encoder_network, load_span_network, save_reader
-from memnet.reader.weights import load_weights
+from memnet.reader.spans import Pack, Packer, Passage, best_spans
 
 GOLDEN = Path(__file__).parent / "golden"
 WEIGHTS = model_folder() / "model.safetensors"
@@ -168,7 +169,7 @@ def reading_packs() -> list[Pack]:
 def test_a_reader_points_at_the_same_spans_as_torch() -> None:
     folder = Path(reader.__file__).parents[1] / "shipped" / "spans"
     weights = load_weights(folder)
-    torch_network = on_arrays(load_span_network(folder).eval())
+    torch_network = score_packs(load_span_network(folder).eval())
     whole = OnnxSpanNetwork(span_model(weights, "float32"))
     eight = OnnxSpanNetwork(span_model(weights, "int8"))
     lost: list[float] = []
@@ -184,7 +185,7 @@ def test_a_reader_points_at_the_same_spans_as_torch() -> None:
         np.testing.assert_allclose(full.start[likely], expected.start[likely], atol=1e-2)
         np.testing.assert_allclose(np.exp(full.kind), np.exp(expected.kind), atol=1e-3)
         np.testing.assert_allclose(np.exp(found.kind), np.exp(expected.kind), atol=0.1)
-        inside = np.array([place is not None for place in pack.places])
+        inside = np.array([place is not None for place in pack.offsets])
         _, _, best = best_spans(expected.start[0], expected.end[0], inside, 20, 1)[0]
         start, end, _ = best_spans(found.start[0], found.end[0], inside, 20, 1)[0]
         lost.append(best - float(expected.start[0, start] + expected.end[0, end]))
@@ -194,26 +195,22 @@ def test_a_reader_points_at_the_same_spans_as_torch() -> None:
 
 
 @installed
-def test_a_reader_in_eight_bits_is_made_once_for_its_weights(
-    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made: list[Path] = []
-
-    def counted(folder: Path) -> dict[str, NDArray[Any]]:
-        made.append(folder)
-        return load_weights(folder)
-
-    monkeypatch.setattr(reader, "load_weights", counted)
+def test_a_reader_in_eight_bits_is_made_once_for_its_weights(cache: Path, tmp_path: Path) -> None:
     passage = Passage("Orre Light", "The light was built by Tobias Wrennick in 1871.")
-    found: list[str] = []
+    before = set(cache.rglob("reader-*"))
+    readings: list[str] = []
+    models: list[dict[Path, int]] = []
     for number in (0, 0, 1):
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(number)
-            save_reader(tmp_path / str(number), encoder_network(0.0), {})
+            save_span_network(tmp_path / str(number), new_span_network(0.0), {})
         read = load_reader(tmp_path / str(number), 384, precision="int8").read("Who?", [passage])
-        found.append(repr(read))
-    assert made == [tmp_path / "0", tmp_path / "1"]
-    assert found[0] == found[1] != found[2]
+        readings.append(repr(read))
+        made = set(cache.rglob("reader-*")) - before
+        models.append({path: path.stat().st_mtime_ns for path in made})
+    assert models[0] == models[1]
+    assert [len(found) for found in models] == [1, 1, 2]
+    assert readings[0] == readings[1] != readings[2]
 
 
 _READS = """
@@ -221,7 +218,7 @@ import sys
 from memnet.encoders import onnx_model
 onnx_model.user_cache_path = lambda _: __import__("pathlib").Path(sys.argv[1])
 from memnet.reader.loading import LazyReader
-from memnet.reader.packing import Passage
+from memnet.reader.spans import Passage
 reader = LazyReader("spans", eight_bits=True).load(384).reader
 text = "The light was built by Tobias Wrennick in 1871."
 span = reader.read("Who built the light?", [Passage("Orre Light", text)]).spans[0]

@@ -3,6 +3,7 @@ import json
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,9 @@ import pytest
 from pydantic import ValidationError
 
 from memnet import Document, Engine, Fact
-from memnet.errors import InputError
+from memnet.errors import InputError, ModelError
+from memnet.evaluation import evaluate
 from memnet.evaluation.questions import read_questions
-from memnet.evaluation.run import evaluate
 from tests.conftest import EXAMPLES
 
 
@@ -161,11 +162,176 @@ def test_a_path_is_forgotten_in_its_namespace(
     assert toy_engine.info().documents == 1
 
 
+def _filled(engine: Engine, path: Path) -> Engine:
+    path.write_text("# Towers\n\nOrre Light.\n\n## Kestle\n\nA quay.\n", encoding="utf-8")
+    engine.ingest(
+        path,
+        Document(id="a", title="Orre", text="It is\n\n\nold.", metadata={"year": 1842}),
+        Fact(subject="Ann", relation="knows", object="Bo"),
+    )
+    engine.ingest(Document(id="a", text="Elsewhere."), namespace="x")
+    engine.tell("Ann moved to Paris.")
+    return engine
+
+
+def test_what_is_stored_is_listed(toy_engine: Engine, tmp_path: Path) -> None:
+    memory = _filled(toy_engine, tmp_path / "towers.md")
+    listed = {(item.namespace, item.id): item for item in memory.sources()}
+    assert [item.kind for item in memory.sources()] == [
+        "document", "document", "facts", "document", "statement",
+    ]  # fmt: skip
+    assert listed["", "a"].metadata == {"year": 1842}
+    assert (listed["", "a"].title, listed["", "a"].origin) == ("Orre", None)
+    towers = listed["", str(tmp_path / "towers.md")]
+    assert (towers.origin, towers.slots) == (str(tmp_path / "towers.md"), 2)
+    assert [item.id for item in memory.sources("x")] == ["a"]
+    assert list(memory.sources("nothing")) == []
+    assert len(memory) == sum(item.slots for item in memory.sources()) == memory.info().slots
+    assert repr(memory).endswith(f"store': 5 sources, {len(memory)} slots>")
+
+
+def test_sources_are_listed_page_by_page(
+    toy_engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memnet.storage.tables.sources._PAGE", 3)
+    toy_engine.ingest([Document(id=str(number), text="One.") for number in range(10)])
+    assert [item.id for item in toy_engine.sources()] == [str(number) for number in range(10)]
+
+
+def test_a_source_is_given_back(
+    toy_engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = _filled(toy_engine, tmp_path / "towers.md")
+    assert memory.get("a") == Document(
+        id="a", title="Orre", text="It is\n\n\nold.", metadata={"year": 1842}
+    )
+    found = memory.get("a", namespace="x")
+    assert found is not None
+    assert found.text == "Elsewhere."
+    assert memory.get("b") is memory.get("a", namespace="y") is None
+    monkeypatch.chdir(tmp_path)
+    towers = memory.get("towers.md")
+    assert towers is not None
+    for slot in memory.store.fetch(range(1, 50)):
+        if slot.source == towers.id:
+            assert towers.text[slot.start : slot.end] == slot.text
+    assert "a" in memory
+    assert "towers.md" in memory
+    assert "b" not in memory
+    assert 3 not in memory
+    memory.forget("a")
+    assert "a" not in memory
+    assert memory.get("a", namespace="x") is not None
+    facts = next(item for item in memory.sources() if item.kind == "facts")
+    shown = memory.get(facts.id)
+    assert shown is not None
+    assert shown.text.split() == ["Ann", "knows", "Bo"]
+
+
+def _ships(engine: Engine) -> Engine:
+    for number, (captain, year) in enumerate([("Ann", 1899), ("Bo", 1950), ("Cy", 1999)]):
+        engine.ingest(
+            Document(
+                id=f"log{number}",
+                title=f"Log {number}",
+                text=f"The old boat was seen by {captain}.",
+                metadata={"captain": captain, "year": year, "tags": ["log", captain]},
+            )
+        )
+    engine.ingest(Document(id="hut", text="The old boat hut."), namespace="x")
+    return engine
+
+
+@pytest.mark.parametrize(
+    ("where", "expected"),
+    [
+        ({"captain": "Ann"}, {"log0"}),
+        ({"captain": ["Ann", "Cy"]}, {"log0", "log2"}),
+        ({"year": {"from": 1950}}, {"log1", "log2"}),
+        ({"year": {"from": 1900, "to": 1990}, "tags": "Bo"}, {"log1"}),
+        ({"tags": "log"}, {"log0", "log1", "log2"}),
+        ({"captain": "Dee"}, set()),
+        ({}, {"log0", "log1", "log2", "hut"}),
+    ],
+)
+def test_questions_and_searches_keep_to_metadata(
+    toy_engine: Engine, where: dict[str, Any], expected: set[str]
+) -> None:
+    memory = _ships(toy_engine)
+    found = memory.search("old boat", where=where)
+    assert {item.source for item in found} == expected
+    answer = memory.ask("Who saw the old boat?", where=where)
+    assert {item.source for item in answer.evidence} == expected
+    assert (answer.kind == "none") == (not expected)
+    for item in (*found, *answer.evidence):
+        document = memory.get(item.source)
+        assert item.metadata == (document.metadata if document else {})
+
+
+def test_a_search_gives_what_an_answer_is_read_from(saltmere: Engine) -> None:
+    question = "Which ports does the Morning Petrel call at?"
+    found = saltmere.search(question, 4)
+    assert len(found) == 4
+    assert found[0].source == saltmere.ask(question).evidence[0].source
+    assert all(item.score >= later.score for item, later in pairwise(found))
+    for item in found:
+        document = saltmere.get(item.source)
+        assert document is not None
+        assert document.text[item.start : item.end] == item.text
+    assert {item.hop for item in saltmere.search(question, hops=1)} == {1}
+    assert saltmere.search(question, namespace="nothing") == ()
+
+
+def test_an_answerer_without_a_search_says_so(tmp_path: Path) -> None:
+    with Engine.open(tmp_path / "store", create=True, answerer="babi") as memory:
+        memory.ingest(Document(id="a", text="Mary went to the garden."))
+        with pytest.raises(ModelError, match="can't search; open it with the answerer 'text'"):
+            memory.search("Mary")
+
+
+def test_many_questions_are_answered_in_their_order(toy_engine: Engine) -> None:
+    memory = _ships(toy_engine)
+    questions = [f"What is in log {number % 3}?" for number in range(12)]
+    answers = list(memory.ask_many(iter(questions), where={"captain": ["Ann", "Bo", "Cy"]}))
+    assert [answer.question for answer in answers] == questions
+    single = [memory.ask(question, where={"tags": "log"}) for question in questions]
+    assert [answer.candidates for answer in answers] == [answer.candidates for answer in single]
+    asking = memory.ask_many(["What is in log 1?", " "])
+    assert next(asking).question == questions[1]
+    with pytest.raises(InputError, match="the question is empty"):
+        next(asking)
+
+
+def test_an_empty_memory_is_true_and_a_closed_one_can_be_printed(toy_engine: Engine) -> None:
+    assert len(toy_engine) == 0
+    assert toy_engine
+    toy_engine.close()
+    assert "is closed" in repr(toy_engine)
+
+
+def test_an_answer_has_its_kind(toy_engine: Engine, saltmere: Engine) -> None:
+    kinds = {
+        "Which ports does the Morning Petrel call at?": "facts",
+        "Where was the builder of the Orre Light born?": "value",
+        "What is the capital of Portugal?": "none",
+    }
+    assert {question: saltmere.ask(question).kind for question in kinds} == kinds
+    toy_engine.ingest(Document(id="a", text="The light is old. It was built by Ann."))
+    assert toy_engine.ask("The light was built by whom?").kind == "statement"
+
+
 @pytest.mark.parametrize(
     ("call", "complaint"),
     [
+        (lambda engine: engine.get(3), "a source id is of type int, expected text"),
+        (lambda engine: engine.get("a", None), "the namespace is of type NoneType"),
+        (lambda engine: engine.sources(3), "the namespace is of type int"),
         (lambda engine: engine.ask(123), "the question is of type int, expected text"),
         (lambda engine: engine.ask(None), "the question is of type NoneType, expected text"),
+        (lambda engine: engine.search(3), "the question is of type int, expected text"),
+        (lambda engine: engine.search("a", 0), "top_k is 0; they must be at least 1"),
+        (lambda engine: engine.ask("who?", where=3), "where is of type int; expected a mapping"),
+        (lambda engine: engine.ask("who?", where={"a": {}}), r"where\['a'\] is {}; expected"),
         (lambda engine: engine.ask("who?", namespace=3), "the namespace is of type int"),
         (lambda engine: engine.ask("who?", hops="3"), "hops is '3' and top_k is 10; they must"),
         (lambda engine: engine.ask("who?", top_k=2.5), "top_k is 2.5; they must be"),

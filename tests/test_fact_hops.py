@@ -10,9 +10,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from memnet.facts.controller import FactController, MentionBatch, RelationKeys
-from memnet.facts.hops import Entities, FactHops, FactTrace, strongest
-from memnet.facts.memory import FactGraph, StoredFacts, ranges
+from memnet.facts.answers import StoreGraph
+from memnet.facts.graph import ArrayGraph
+from memnet.facts.hops import (
+    Entities,
+    FactController,
+    HopTrace,
+    MentionBatch,
+    RelationKeys,
+    expand_ranges,
+    follow_facts,
+    max_weights,
+)
 from memnet.storage import EVERYWHERE, MemoryStore
 from tests.toy import DIMENSION, ToyEncoder, fact, source
 
@@ -42,15 +51,15 @@ def relation_keys() -> RelationKeys:
     return RelationKeys(torch.nn.functional.normalize(vectors, dim=-1), torch.tensor([1, 2, 0]))
 
 
-def graph(links: Links, entities: int) -> FactGraph:
-    return FactGraph(torch.arange(entities), torch.tensor(sorted(set(links))), relation_keys())
+def graph(links: Links, entities: int) -> ArrayGraph:
+    return ArrayGraph(torch.arange(entities), torch.tensor(sorted(set(links))), relation_keys())
 
 
 def start(*entities: int) -> Entities:
     return Entities(torch.arange(len(entities)), torch.tensor(entities), torch.ones(len(entities)))
 
 
-def reached(trace: FactTrace, chain: int, hop: int) -> dict[int, float]:
+def reached(trace: HopTrace, chain: int, hop: int) -> dict[int, float]:
     found = trace.steps[hop].reached
     return {
         entity: weight
@@ -66,16 +75,16 @@ def by_loops(
     """What one chain reaches at each hop, fact by fact."""
     all_keys = relation_keys()
     one = MentionBatch(*(part[chain : chain + 1] for part in batch))
-    state = model.start(one)
+    tokens, query = model.start(one)
     active = {begin: 1.0}
     found: list[dict[int, float]] = []
     for hop in range(HOPS):
         present = sorted({link[1] for link in links if link[0] in active})
         if not present:
             break
-        chosen = RelationKeys(all_keys.vectors[present], all_keys.known[present])
+        chosen = RelationKeys(all_keys.vectors[present], all_keys.numbers[present])
         keys = model.keys(chosen)
-        query, scores = model.score(state, one, chosen, keys, hop)
+        query, scores = model.score(hop, query, tokens, one, chosen, keys)
         logits = []
         for place, relation in enumerate(present):
             prior = max(
@@ -84,7 +93,7 @@ def by_loops(
             logits.append(float(scores[0, place]) + np.log(prior))
         shares = np.exp(np.array(logits) - max(logits))
         shares /= shares.sum()
-        back = float(model.returning(query)[0])
+        back = float(model.return_discount(query)[0])
         weights: dict[int, float] = {}
         for subject, relation, value in links:
             if subject in active:
@@ -94,7 +103,6 @@ def by_loops(
         found.append(weights)
         active = weights
         query = model.update(query, torch.tensor(shares, dtype=torch.float32)[None], keys)
-        state = state._replace(query=query)
     return found
 
 
@@ -113,7 +121,7 @@ def test_hops_do_what_loops_do(links: Links, first: int, second: int, seed: int)
     model.train()  # halting ends no run early then; there is no dropout
     links = [*links, (first, 0, 1), (second, 1, 2)]
     with torch.no_grad():
-        trace = FactHops(model, HOPS, 10_000).run(batch, start(first, second), graph(links, 7))
+        trace = follow_facts(model, batch, start(first, second), graph(links, 7), HOPS, 10_000)
     for chain, begin in enumerate((first, second)):
         expected = by_loops(model, batch, chain, sorted(set(links)), begin)
         for hop, weights in enumerate(expected):
@@ -131,38 +139,38 @@ def test_halting_is_a_distribution_over_hops() -> None:
     links = [(0, 0, 1), (1, 1, 2), (2, 2, 0)]
     model = controller()
     model.train()
-    trace = FactHops(model, HOPS, 100).run(mentions(1), start(0), graph(links, 3))
+    trace = follow_facts(model, mentions(1), start(0), graph(links, 3), HOPS, 100)
     assert trace.halting.sum(dim=1).tolist() == pytest.approx([1.0])
     assert len(trace.steps) == HOPS
     for hop, step in enumerate(trace.steps):
         before = trace.halting[:, :hop].sum(dim=1)
-        assert step.going_on.tolist() == pytest.approx((1 - before).tolist())
+        assert step.continuing.tolist() == pytest.approx((1 - before).tolist())
 
 
 def test_a_question_that_has_halted_hops_no_further() -> None:
     model = controller()
     torch.nn.init.constant_(model.halt.bias, 20.0)
-    trace = FactHops(model, HOPS, 100).run(mentions(1), start(0), graph([(0, 0, 1), (1, 0, 2)], 3))
+    trace = follow_facts(model, mentions(1), start(0), graph([(0, 0, 1), (1, 0, 2)], 3), HOPS, 100)
     assert len(trace.steps) == 1
 
 
 def test_hops_end_where_no_fact_leads_on() -> None:
     model = controller()
     model.train()
-    trace = FactHops(model, HOPS, 100).run(mentions(1), start(0), graph([(0, 0, 1)], 2))
+    trace = follow_facts(model, mentions(1), start(0), graph([(0, 0, 1)], 2), HOPS, 100)
     assert reached(trace, 0, 0) == {1: pytest.approx(1.0)}
     assert len(trace.steps[-1].reached.entity) == 0
 
 
 def test_an_entity_without_facts_reaches_nothing() -> None:
-    trace = FactHops(controller(), HOPS, 100).run(mentions(1), start(2), graph([(0, 0, 1)], 3))
+    trace = follow_facts(controller(), mentions(1), start(2), graph([(0, 0, 1)], 3), HOPS, 100)
     assert len(trace.steps) == 1
     assert len(trace.steps[0].reached.entity) == 0
 
 
 def test_a_fact_that_leads_to_its_own_subject() -> None:
     model = controller()
-    trace = FactHops(model, 1, 100).run(mentions(1), start(0), graph([(0, 0, 0), (0, 0, 1)], 2))
+    trace = follow_facts(model, mentions(1), start(0), graph([(0, 0, 0), (0, 0, 1)], 2), 1, 100)
     share = reached(trace, 0, 0)
     assert 0 < share[0] < share[1]
 
@@ -171,8 +179,8 @@ def test_the_budget_keeps_the_worthwhile_facts() -> None:
     links = [(0, 0, value) for value in range(1, 50)] + [(0, 1, 50)]
     model = controller()
     with torch.no_grad():
-        whole = FactHops(model, 1, 100).run(mentions(1), start(0), graph(links, 51))
-        tight = FactHops(model, 1, 5).run(mentions(1), start(0), graph(links, 51))
+        whole = follow_facts(model, mentions(1), start(0), graph(links, 51), 1, 100)
+        tight = follow_facts(model, mentions(1), start(0), graph(links, 51), 1, 5)
     assert len(reached(whole, 0, 0)) == 50
     kept = reached(tight, 0, 0)
     assert len(kept) in (1, 49)
@@ -183,7 +191,7 @@ def test_gradients_reach_everything_that_is_learned() -> None:
     links = [(0, 0, 1), (0, 1, 2), (1, 1, 3), (2, 0, 3), (3, 2, 0), (1, 0, 0)]
     model = controller()
     model.train()
-    trace = FactHops(model, HOPS, 100).run(mentions(2), start(0, 1), graph(links, 4))
+    trace = follow_facts(model, mentions(2), start(0, 1), graph(links, 4), HOPS, 100)
     loss = trace.importance.square().sum()
     for step in trace.steps:
         loss = loss + (step.reached.weight * step.halting[step.reached.chain]).square().sum()
@@ -196,7 +204,7 @@ def test_gradients_reach_everything_that_is_learned() -> None:
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 4), st.integers(1, 9))))
 def test_of_several_weights_the_largest(rows: list[tuple[int, int, int]]) -> None:
     columns = torch.tensor(rows, dtype=torch.int64).reshape(-1, 3)
-    found = strongest(columns[:, 0], columns[:, 1], columns[:, 2].float())
+    found = max_weights(columns[:, 0], columns[:, 1], columns[:, 2].float())
     expected: dict[tuple[int, int], float] = {}
     for chain, entity, weight in rows:
         expected[chain, entity] = max(weight, expected.get((chain, entity), 0))
@@ -210,7 +218,7 @@ def test_of_several_weights_the_largest(rows: list[tuple[int, int, int]]) -> Non
 def test_ranges_one_after_the_other(bounds: list[tuple[int, int]]) -> None:
     first = torch.tensor([start for start, _ in bounds], dtype=torch.int64)
     length = torch.tensor([length for _, length in bounds], dtype=torch.int64)
-    rows, numbers = ranges(first, first + length)
+    rows, numbers = expand_ranges(first, first + length)
     expected = [
         (row, number)
         for row, (begin, size) in enumerate(bounds)
@@ -236,25 +244,25 @@ def store(tmp_path: Path) -> Iterator[MemoryStore]:
 
 
 def test_the_store_and_its_arrays_hold_the_same_facts(store: MemoryStore) -> None:
-    arrays, names = FactGraph.of(store)
-    stored = StoredFacts(
-        store, EVERYWHERE, {name: place for place, name in enumerate(names, start=1)}
-    )
+    arrays, names = ArrayGraph.of_store(store)
+    numbers = {name: number for number, name in enumerate(names, start=1)}
+    stored = StoreGraph(store, EVERYWHERE, numbers)
     symbols = arrays.symbols
-    entities = torch.tensor([2, 0, 3, 1])
+    entities = torch.arange(4)
 
-    def groups(memory: FactGraph | StoredFacts, asked: Tensor) -> set[tuple[object, ...]]:
-        outgoing = memory.outgoing(asked)
-        keys = memory.keys(outgoing.relation)
-        followed = memory.followed(asked[outgoing.row], outgoing.relation)
-        objects: list[set[int]] = [set() for _ in outgoing.row]
-        for row, value in zip(followed.row.tolist(), followed.object.tolist(), strict=True):
-            objects[row].add(value if memory is stored else int(symbols[value]))
+    def groups(graph: ArrayGraph | StoreGraph, asked: Tensor) -> set[tuple[object, ...]]:
+        outgoing = graph.outgoing(asked)
+        facts = graph.facts(asked[outgoing.entity], outgoing.relations[outgoing.relation])
+        objects: list[set[int]] = [set() for _ in outgoing.entity]
+        for group, value in zip(facts.group.tolist(), facts.object.tolist(), strict=True):
+            objects[group].add(value if graph is stored else int(symbols[value]))
+        numbers, vectors = outgoing.keys.numbers.tolist(), outgoing.keys.vectors.tolist()
+        assert outgoing.entity.tolist() == sorted(outgoing.entity.tolist())
         return {
-            (row, size, known, tuple(vector), tuple(sorted(values)))
-            for row, size, known, vector, values in zip(
-                outgoing.row.tolist(), outgoing.size.tolist(), keys.known.tolist(),
-                keys.vectors.tolist(), objects, strict=True,
+            (entity, count, numbers[relation], tuple(vectors[relation]), tuple(sorted(values)))
+            for entity, relation, count, values in zip(
+                outgoing.entity.tolist(), outgoing.relation.tolist(), outgoing.size.tolist(),
+                objects, strict=True,
             )
         }  # fmt: skip
 
@@ -263,6 +271,6 @@ def test_the_store_and_its_arrays_hold_the_same_facts(store: MemoryStore) -> Non
 
 
 def test_symbols_without_facts_are_no_entities(store: MemoryStore) -> None:
-    arrays, _ = FactGraph.of(store)
+    arrays, _ = ArrayGraph.of_store(store)
     ann = store.facts.subjects(["ann"])["ann"]
     assert arrays.entities([10**6, ann, -5]) == [arrays.symbols.tolist().index(ann)]

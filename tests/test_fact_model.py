@@ -14,8 +14,8 @@ import torch
 from memnet import Config, Engine
 from memnet.config import FactConfig
 from memnet.errors import InputError, ModelError
+from memnet.evaluation import evaluate
 from memnet.evaluation.questions import Question, read_questions
-from memnet.evaluation.run import evaluate
 from memnet.facts.linking import LinkedQuestion, Mention
 from memnet.facts.model import FactModel, FactModelConfig
 from memnet.training.loop import EpochReport
@@ -223,9 +223,9 @@ def test_a_description_that_is_none(
         Engine.open(ferries / "store", answerer=tmp_path / "model")
 
 
-def model(familiar: frozenset[str] = frozenset(), idle: frozenset[str] = frozenset()) -> FactModel:
+def model(common: frozenset[str] = frozenset(), unused: frozenset[str] = frozenset()) -> FactModel:
     torch.manual_seed(0)
-    return FactModel(FactModelConfig(width=8, heads=2, inner=8), 4, ["a"], familiar, idle)
+    return FactModel(FactModelConfig(width=8, heads=2, inner=8), 4, ["a"], common, unused)
 
 
 LINKED = LinkedQuestion(
@@ -242,18 +242,18 @@ def test_a_question_is_seen_from_each_name() -> None:
     assert (first.start, second.start) == ({3: 1.0}, {4: 0.5, 5: 0.5})
 
 
-def test_familiar_names_are_read_as_words_too() -> None:
+def test_common_names_are_read_as_words_too() -> None:
     first, second = model(frozenset({"tug"})).chains(LINKED, ENTITIES)
     assert first.text == "which [MASK] lies at [MASK]"
     assert second.text == "which tug lies at [MASK]"
     assert (first.own, second.own) == (0, 0)
 
 
-def test_idle_names_start_no_chain_unless_alone() -> None:
-    idle = frozenset({"tug"})
-    (only,) = model(idle, idle).chains(LINKED, ENTITIES)
+def test_unused_names_start_no_chain_unless_alone() -> None:
+    unused = frozenset({"tug"})
+    (only,) = model(unused, unused).chains(LINKED, ENTITIES)
     assert only.text == "which tug lies at [MASK]"
-    (alone,) = model(idle, idle).chains(LINKED._replace(mentions=LINKED.mentions[:1]), ENTITIES)
+    (alone,) = model(unused, unused).chains(LINKED._replace(mentions=LINKED.mentions[:1]), ENTITIES)
     assert alone.text == "which [MASK] lies at port averin"
 
 

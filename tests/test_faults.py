@@ -17,7 +17,7 @@ import pytest
 
 from memnet.errors import StoreError
 from memnet.storage import MemoryStore
-from memnet.text.terms import query_terms
+from memnet.text.english import query_terms
 from tests import killed
 
 

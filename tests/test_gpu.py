@@ -12,13 +12,13 @@ from memnet import Config, Engine
 from memnet.device import DeviceVectors, find_device
 from memnet.encoders import MENTION, MiniLMEncoder
 from memnet.reader.loading import LazyReader
-from memnet.reader.packing import Passage
-from memnet.reader.torch_reader import encoder_network
+from memnet.reader.network import new_span_network
+from memnet.reader.spans import Passage
 from memnet.reader.training.examples import ReaderExample
 from memnet.reader.training.train import ReaderData, train_reader
 from memnet.registry import model_folder
-from memnet.stories.checkpoint import load_story_model
 from memnet.stories.evaluation import evaluate_stories, read_story_questions
+from memnet.stories.model import load_story_model
 from tests.conftest import EXAMPLES
 from tests.test_vector_index import vectors
 
@@ -59,7 +59,7 @@ def test_the_encoder() -> None:
 def test_the_networks_of_the_reader() -> None:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(3)
-        network = encoder_network(0.0).eval().requires_grad_(False)
+        network = new_span_network(0.0).eval().requires_grad_(False)
     tokens = torch.randint(1000, 20_000, (3, 41))
     segments = (torch.arange(41) > 9).long().expand(3, -1)
     inputs = tokens, segments, segments.bool(), torch.arange(41) < torch.tensor([[41], [20], [33]])

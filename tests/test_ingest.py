@@ -11,7 +11,7 @@ import pytest
 from memnet import Config, Document, Engine, Fact, MemoryStore
 from memnet.errors import InputError
 from memnet.files import Problem
-from memnet.ingest.pipeline import Progress
+from memnet.ingest.pipeline import Ingest, Progress
 from tests.toy import ToyEncoder
 
 
@@ -131,6 +131,28 @@ def test_a_memory_in_the_folder_is_passed_over(toy_engine: Engine, tmp_path: Pat
 def test_tables_of_facts_may_have_any_name(toy_engine: Engine, tmp_path: Path) -> None:
     table = _write(tmp_path / "facts.psv", "Orre|lies in|Saltmere\n")
     assert toy_engine.ingest(table, facts=True).added == 1
+
+
+def test_names_are_extracted_from_changed_documents_only(tmp_path: Path) -> None:
+    encoder = ToyEncoder()
+    store = MemoryStore(
+        tmp_path, fingerprint=encoder.fingerprint, dimension=encoder.dimension, create=True
+    )
+    seen: list[str] = []
+
+    def extractor(text: str) -> list[str]:
+        seen.append(text)
+        return ["lamp oil"]
+
+    def run(*documents: Document) -> None:
+        Ingest(store, encoder.encode, Config(), extractor=extractor).run(documents)
+
+    run(Document(id="a", text="The light burns lamp oil."), Document(id="b", text="It is old."))
+    assert seen == ["The light burns lamp oil.", "It is old."]
+    assert store.search_symbolic(["lamp oil"], 5) == {}  # mentioned, and not a key
+    run(Document(id="a", text="The light burns lamp oil."), Document(id="b", text="It is new."))
+    assert seen[2:] == ["It is new."]
+    store.close()
 
 
 def test_unchanged_input_is_a_no_op(toy_engine: Engine, tmp_path: Path) -> None:

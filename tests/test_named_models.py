@@ -18,7 +18,7 @@ from memnet.encoders import MENTION
 from memnet.encoders.hub import SentenceTransformersEncoder
 from memnet.encoders.weights import model_folder
 from memnet.errors import EncoderError, EncoderMismatchError, ModelError
-from memnet.reader.packing import Passage
+from memnet.reader.spans import Passage
 from memnet.reader.transformers import NamedReader
 
 # The libraries warn of their own changes to come.

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memnet.text.names import (
-    longest,
+    maximal_names,
     mentions,
     normalise,
     opening_names,
@@ -115,4 +115,7 @@ def test_possible_names_of_a_question_come_in_any_case() -> None:
 
 
 def test_longest_drops_parts_of_longer_names() -> None:
-    assert longest(["orre", "orre light", "light", "lightning"]) == ["orre light", "lightning"]
+    assert maximal_names(["orre", "orre light", "light", "lightning"]) == [
+        "orre light",
+        "lightning",
+    ]

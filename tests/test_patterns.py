@@ -14,8 +14,8 @@ import pytest
 import memnet
 from memnet.evaluation.metrics import normalised_answer
 from memnet.facts.linking import link
-from memnet.ingest.documents import from_text
-from memnet.ingest.windows import windows
+from memnet.ingest.formats import parse_text
+from memnet.ingest.slots import windows
 from memnet.reader.decompose.comparison import asks_for_order, compare
 from memnet.reader.decompose.negation import clauses
 from memnet.reader.decompose.pairs import pair_of
@@ -23,7 +23,13 @@ from memnet.reader.decompose.phrases import expanded_kin, phrase_of
 from memnet.reader.training.changed_questions import changed_question
 from memnet.statements.parsing import parse_sentence, parse_statements
 from memnet.statements.relations import is_name, relation_of
-from memnet.text.names import as_names, mentions, opening_names, possible_names, title_symbols
+from memnet.text.names import (
+    capitalised_names,
+    mentions,
+    opening_names,
+    possible_names,
+    title_symbols,
+)
 from tests.reading import Answering, ranked
 
 _SLOWEST = 1e-6
@@ -176,7 +182,7 @@ _OF_DOCUMENTS: dict[str, Callable[[str], object]] = {
     "mentions": mentions,
     "opening_names": opening_names,
     "windows": lambda text: windows(text, 1000),
-    "from_text": lambda text: list(from_text(text, "a", "")),
+    "parse_text": lambda text: list(parse_text(text, "a", "")),
     "relation_of": lambda text: relation_of(f"is {text}", text),
     "is_name": is_name,
     "parse_sentence": lambda text: parse_sentence.__wrapped__(text),
@@ -212,7 +218,7 @@ _OF_QUESTIONS: dict[str, Callable[[str], object]] = {
     "compare": _compare,
     "asks_for_order": asks_for_order,
     "possible_names": possible_names,
-    "as_names": lambda text: as_names(text, ["orre", "a"]),
+    "capitalised_names": lambda text: capitalised_names(text, ["orre", "a"]),
     "link": lambda text: link(text, lambda names: [name for name in names if name == "orre"]),
     "changed_question": lambda text: changed_question(text, "Orre or Aa", ["a"], Random(0)),
 }

@@ -31,7 +31,7 @@ _POSIX_NAMES = {
     "signal": {"SIGALRM", "SIGKILL", "SIGHUP", "SIGUSR1", "SIGXFSZ", "alarm", "setitimer"},
     "time": {"tzset", "clock_gettime"},
 }  # fmt: skip
-_WITH_A_REASON = {("config.py", "sched_getaffinity"), ("file.py", "kill")}
+_WITH_A_REASON = {("config.py", "sched_getaffinity")}
 """Uses that stand behind a question whether the system has it, with the reason beside them."""
 _TEXT_FILES = {"read_text", "write_text"}
 
@@ -118,12 +118,8 @@ def test_an_index_that_may_not_be_mapped_is_read(
     def mapped(*_: object, **__: object) -> None:
         raise AssertionError("a file was mapped")
 
-    def kill(*_: object) -> None:
-        raise AssertionError("a process was ended")
-
     monkeypatch.setattr(index_file, "_WINDOWS", True)
     monkeypatch.setattr(mmap, "mmap", mapped)
-    monkeypatch.setattr(os, "kill", kill)
     model = killed.Model({"document 1": 1, "document 2": 2})
     with closing(killed.open_store(tmp_path / "store", unsaved_share=1e-6)) as store:
         killed.take(store, ("put", model.documents))

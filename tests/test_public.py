@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import memnet
+from memnet import errors, types
 
 ROOT = Path(__file__).parents[1]
 
@@ -18,6 +19,17 @@ def test_public_names_are_what_they_say() -> None:
         assert getattr(importlib.import_module(value.__module__), name) is value
     assert set(dir(memnet)) == {*memnet.__all__, "__version__"}
     assert not hasattr(memnet, "nothing_of_this_name")
+
+
+def test_all_errors_and_values_are_public() -> None:
+    """Whoever annotates with a result, or catches an error, finds it in ``memnet``."""
+    names = {
+        name
+        for module in (errors, types)
+        for name, value in vars(module).items()
+        if isinstance(value, type) and value.__module__ == module.__name__
+    }
+    assert names - {"Value"} <= set(memnet.__all__)
 
 
 def test_importing_the_package_loads_nothing_heavy() -> None:

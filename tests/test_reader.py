@@ -16,12 +16,27 @@ from memnet.errors import ModelError
 from memnet.reader.answers import read_spans
 from memnet.reader.confidence import Signals
 from memnet.reader.loading import LazyReader, load_reader
-from memnet.reader.network import SpanNetwork, SpanTensors, on_arrays, span_loss
-from memnet.reader.packing import Pack, Packer, Passage
+from memnet.reader.network import (
+    SpanNetwork,
+    SpanTensors,
+    load_span_network,
+    new_span_network,
+    save_span_network,
+    score_packs,
+    span_loss,
+)
 from memnet.reader.signals import signals_of
-from memnet.reader.span_scores import SPAN, SpanScores
-from memnet.reader.spans import ExtractiveReader, Reading, Span, best_spans
-from memnet.reader.torch_reader import encoder_network, load_span_network, save_reader
+from memnet.reader.spans import (
+    SPAN,
+    ExtractiveReader,
+    Pack,
+    Packer,
+    Passage,
+    Reading,
+    Span,
+    SpanScores,
+    best_spans,
+)
 from memnet.types import Candidate
 from tests import oracle
 from tests.reading import ranked
@@ -39,7 +54,7 @@ def packer() -> Packer:
 def network() -> SpanNetwork:
     with torch.random.fork_rng():
         torch.manual_seed(3)
-        return encoder_network(0.0).eval().requires_grad_(False)
+        return new_span_network(0.0).eval().requires_grad_(False)
 
 
 @settings(max_examples=60, deadline=None)
@@ -52,11 +67,11 @@ def test_packs_hold_every_token_of_every_passage_once(
     tokenizer = load_tokenizer(checked_folder())
     seen: list[tuple[int, int, int, int]] = []
     for pack in packs:
-        assert len(pack.token_ids) == len(pack.places) <= 80
-        assert pack.places[: pack.second] == [None] * pack.second
+        assert len(pack.token_ids) == len(pack.offsets) <= 80
+        assert pack.offsets[: pack.passages_start] == [None] * pack.passages_start
         seen += [
             (*place, token)
-            for place, token in zip(pack.places, pack.token_ids, strict=True)
+            for place, token in zip(pack.offsets, pack.token_ids, strict=True)
             if place is not None
         ]
     expected = [
@@ -102,7 +117,7 @@ def test_segments_and_question_matter(network: SpanNetwork, packer: Packer) -> N
 def test_on_arrays_the_network_gives_its_scores(network: SpanNetwork, packer: Packer) -> None:
     [pack] = packer.packs(QUESTION, [Passage("Orre", "The light was raised by Rank.")])
     expected = network(*_tensors(pack))
-    for one, other in zip(on_arrays(network)(*pack.inputs()), expected, strict=True):
+    for one, other in zip(score_packs(network)(*pack.inputs()), expected, strict=True):
         assert one.dtype == np.float32
         np.testing.assert_array_equal(one, other.numpy())
 
@@ -131,7 +146,7 @@ def test_spans_are_the_best_of_all(packer: Packer, texts: list[str]) -> None:
         scores = _given(*pack.inputs())
         expected += oracle.best_spans(
             scores.start[0].tolist(), scores.end[0].tolist(),
-            float(scores.kind[0, SPAN]), pack.places, 20,
+            float(scores.kind[0, SPAN]), pack.offsets, 20,
         )  # fmt: skip
     expected.sort(key=lambda span: -span[3])
     assert len(reading.spans) <= len(expected)
@@ -187,7 +202,7 @@ def test_loss_is_the_negative_log_of_what_is_right() -> None:
 
 
 def test_a_saved_reader_differs_by_less_than_a_step(network: SpanNetwork, tmp_path: Path) -> None:
-    save_reader(tmp_path, network, {"seed": 3})
+    save_span_network(tmp_path, network, {"seed": 3})
     assert sum(file.stat().st_size for file in tmp_path.iterdir()) < 11_500_000
     loaded = load_span_network(tmp_path)
     for name, tensor in network.state_dict().items():
@@ -200,7 +215,7 @@ def test_a_saved_reader_differs_by_less_than_a_step(network: SpanNetwork, tmp_pa
 
 
 def test_damaged_and_foreign_readers_are_refused(network: SpanNetwork, tmp_path: Path) -> None:
-    save_reader(tmp_path, network, {})
+    save_span_network(tmp_path, network, {})
     described = json.loads((tmp_path / "reader.json").read_text())
     (tmp_path / "reader.json").write_text(json.dumps({**described, "encoder": "0" * 64}))
     with pytest.raises(ModelError, match="a reader of the encoder 0000"):
@@ -216,7 +231,7 @@ def test_damaged_and_foreign_readers_are_refused(network: SpanNetwork, tmp_path:
 
 
 def test_a_reader_may_be_loaded_early(network: SpanNetwork, tmp_path: Path) -> None:
-    save_reader(tmp_path, network, {})
+    save_span_network(tmp_path, network, {})
     early = LazyReader(tmp_path)
     early.load_early(384)
     described = json.loads((tmp_path / "reader.json").read_text())
@@ -233,7 +248,7 @@ def test_a_reader_may_be_loaded_early(network: SpanNetwork, tmp_path: Path) -> N
 def test_a_damaged_reader_is_one_line_when_asked(
     network: SpanNetwork, toy_engine: Engine, tmp_path: Path
 ) -> None:
-    save_reader(tmp_path / "reader", network, {})
+    save_span_network(tmp_path / "reader", network, {})
     (tmp_path / "reader" / "confidence.json").write_text("{")
     toy_engine.ingest(Document(id="a", title="Orre", text="Rank raised the Orre Light."))
     with Engine(
@@ -263,7 +278,7 @@ def test_answers_that_say_the_same_count_together() -> None:
     assert (first.evidence, first.start, first.end) == (0, 100, 108)
     assert found.signals.answer == pytest.approx(0.6)
     assert found.signals.second == pytest.approx(0.4)
-    assert (found.signals.answerable, found.signals.place) == (0.9, 0)
+    assert (found.signals.answerable, found.signals.rank) == (0.9, 0)
 
 
 def test_signals_say_what_the_evidence_shares_with_the_question() -> None:
@@ -282,17 +297,17 @@ def test_signals_say_what_the_evidence_shares_with_the_question() -> None:
 
     # Of "raised", "light", "Brock" and "1912" the sentence and its title hold "raised" and "Brock".
     first = signals("Who raised the light of Brock in 1912?", 0, "Ann Orre")
-    assert (first.said, first.unknown, first.place) == (0.5, False, 0)
+    assert (first.overlap, first.unknown, first.rank) == (0.5, False, 0)
     later = signals("Who raised the light of Brock in 1912?", 0, "burned")
-    assert (later.said, later.unknown) == (0.5, False)
+    assert (later.overlap, later.unknown) == (0.5, False)
     both = signals("Who raised the light of Brock in 1912?", 0, "it stood".capitalize())
-    assert both.said == 0.25
+    assert both.overlap == 0.25
     other = signals("Who raised the light of Brock in 1871?", 1, "Cy")
-    assert (other.said, other.unknown, other.place) == (0.75, False, 1)
+    assert (other.overlap, other.unknown, other.rank) == (0.75, False, 1)
     # Names and numbers may stand in any passage; what stands in none is unknown.
     assert signals("Who raised the light of Holm in 1871?", 1, "Cy").unknown
     assert signals("Who raised the light of Brock in 1999?", 1, "Cy").unknown
     assert not signals("Who slept?", 0, "Ann Orre").unknown
     word = signals("Is the light of Brock old?", None, "yes")
-    assert word.said == pytest.approx(2 / 3)
-    assert (word.unknown, word.place) == (False, 1)
+    assert word.overlap == pytest.approx(2 / 3)
+    assert (word.unknown, word.rank) == (False, 1)

@@ -24,12 +24,15 @@ from memnet.evaluation.metrics import (
     reliability,
 )
 from memnet.evaluation.questions import Question
+from memnet.reader.checkpoint import load_calibration
 from memnet.reader.confidence import FEATURES, Signals
-from memnet.reader.loading import load_calibration
-from memnet.reader.network import on_arrays
-from memnet.reader.packing import Packer, Passage
-from memnet.reader.spans import ExtractiveReader
-from memnet.reader.torch_reader import encoder_network, load_span_network, save_reader
+from memnet.reader.network import (
+    load_span_network,
+    new_span_network,
+    save_span_network,
+    score_packs,
+)
+from memnet.reader.spans import ExtractiveReader, Packer, Passage
 from memnet.reader.training import train as reader_training
 from memnet.reader.training.changed_questions import changed_question
 from memnet.reader.training.examples import (
@@ -82,7 +85,7 @@ def test_right_tokens_say_the_answer(packer: Packer, seed: int) -> None:
     if packed.kind == 0:
         assert not packed.spans
         return
-    places = packed.pack.places
+    places = packed.pack.offsets
     texts = {len(one.text): one.text for one in (*passages, *others)}
     for first, last in packed.spans:
         one, other = places[first], places[last]
@@ -187,7 +190,7 @@ def learned(tmp_path_factory: pytest.TempPathFactory) -> Learned:
 def _in_full(folder: Path) -> ExtractiveReader:
     """A kept reader that calculates in full precision: what it learned, whatever the processor."""
     network = load_span_network(folder).eval()
-    return ExtractiveReader(on_arrays(network), Packer(load_tokenizer(checked_folder()), 384))
+    return ExtractiveReader(score_packs(network), Packer(load_tokenizer(checked_folder()), 384))
 
 
 def _right_and_told_apart(folder: Path) -> tuple[float, float]:
@@ -229,7 +232,7 @@ def test_the_mean_with_the_start_is_kept_where_it_is_better(
     untrained, good = tmp_path / "untrained", learned.folder
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(SEED)
-        save_reader(untrained, encoder_network(0.0), {})
+        save_span_network(untrained, new_span_network(0.0), {})
     assert sum(_right_and_told_apart(untrained)) < sum(_right_and_told_apart(good))
     mixed = reader_training._mean_weights(untrained, good)
     weights = [load_span_network(folder).state_dict() for folder in (untrained, good)]
@@ -454,7 +457,7 @@ def test_area_and_calibration_error_against_loops() -> None:
 
 
 def test_a_calibration_of_another_size_is_refused(tmp_path: Path) -> None:
-    from memnet.checkpoints.files import save_checkpoint
+    from memnet.checkpoints import save_checkpoint
 
     assert load_calibration(tmp_path) is None
     save_checkpoint(tmp_path, "confidence", {"weights": np.zeros(3)}, {})

@@ -4,13 +4,19 @@ import random
 from pathlib import Path
 
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from memnet.errors import InputError
-from memnet.stories.renaming import BABI_NAMES, Renaming, read_names
-from memnet.stories.sampling import TaskSampler
-from memnet.stories.vocabulary import Vocabulary
+from memnet.stories.model import StoryIds, Vocabulary
+from memnet.stories.training_data import (
+    BABI_NAMES,
+    NameShuffler,
+    StoryExample,
+    TaskSampler,
+    read_name_groups,
+)
 
 WORDS = (
     "mary john north south east west n s e w garden office is of the cat cats wolf wolves".split()
@@ -18,13 +24,13 @@ WORDS = (
 VOCABULARY = Vocabulary(sorted(WORDS))
 
 
-def renaming(*words: str) -> Renaming:
-    return Renaming(read_names(BABI_NAMES), {"qa19": words, "qa15": words}, VOCABULARY)
+def renaming(*words: str) -> NameShuffler:
+    return NameShuffler(read_name_groups(BABI_NAMES), {"qa19": words, "qa15": words}, VOCABULARY)
 
 
 def renamed(task: str, words: list[str], seed: int, *used: str) -> list[str]:
     table = renaming(*(used or WORDS)).draw(task, random.Random(seed))
-    return VOCABULARY.spelled(table[VOCABULARY.numbers(words)].tolist())
+    return VOCABULARY.decode(table[VOCABULARY.encode(words)].tolist())
 
 
 @given(st.integers(0, 1000))
@@ -32,7 +38,7 @@ def test_every_word_becomes_another_one(seed: int) -> None:
     table = renaming(*WORDS).draw("qa19", random.Random(seed)).tolist()
     assert sorted(table) == list(range(len(VOCABULARY)))
     for word in ("is", "of", "the", "mary", "john", "cat"):
-        (number,) = VOCABULARY.numbers([word])
+        (number,) = VOCABULARY.encode([word])
         assert table[number] == number
 
 
@@ -66,12 +72,12 @@ def test_names_that_a_task_never_uses_are_not_brought_in() -> None:
 def test_a_line_that_is_none(tmp_path: Path, line: str) -> None:
     (tmp_path / "names.txt").write_text(f"# names\n{line}\n")
     with pytest.raises(InputError, match="line 2: expected"):
-        read_names(tmp_path / "names.txt")
+        read_name_groups(tmp_path / "names.txt")
 
 
-class Example:
-    def __init__(self, task: str, rows: int) -> None:
-        self.task, self.rows = task, rows
+def example(task: str, sentences: int) -> StoryExample:
+    texts = torch.zeros(sentences, 1, dtype=torch.int64)
+    return StoryExample(task, StoryIds(texts, texts[:0], texts[:0, 0], texts[:0]), [])
 
 
 def test_an_epoch_shares_its_rows_by_the_root_of_the_error() -> None:
@@ -92,14 +98,14 @@ def test_a_known_task_is_not_forgotten_and_a_small_one_not_worn_out() -> None:
 
 def test_examples_come_as_often_as_the_passes_say() -> None:
     sampler = TaskSampler({"a": 60_000, "b": 960_000})
-    examples = [Example("a", 1)] * 1000 + [Example("b", 16)] * 60_000
-    chosen = sampler.chosen(examples, random.Random(0))
-    assert sum(example.task == "a" for example in chosen) == pytest.approx(2000, rel=0.02)
-    assert sum(example.task == "b" for example in chosen) == pytest.approx(7500, rel=0.05)
+    examples = [example("a", 1)] * 1000 + [example("b", 16)] * 60_000
+    chosen = sampler.sample(examples, random.Random(0))
+    assert sum(one.task == "a" for one in chosen) == pytest.approx(2000, rel=0.02)
+    assert sum(one.task == "b" for one in chosen) == pytest.approx(7500, rel=0.05)
 
 
 def test_the_running_error_follows_the_batches() -> None:
     sampler = TaskSampler({"a": 10})
     for _ in range(200):
-        sampler.note("a", 0.25)
+        sampler.update("a", 0.25)
     assert sampler.errors["a"] == pytest.approx(0.25, abs=1e-3)

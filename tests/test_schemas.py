@@ -15,7 +15,7 @@ from memnet.errors import StoreError
 from memnet.storage import MemoryStore, Scope
 from memnet.storage.tables import database as database_module
 from memnet.storage.tables.schema import MIGRATIONS, SCHEMA_VERSION
-from memnet.text.terms import query_terms
+from memnet.text.english import query_terms
 from tests import killed
 
 _FIXTURES = Path(__file__).parent / "fixtures"

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from memnet.errors import InputError
 from memnet.storage import MemoryStore, Scope
-from memnet.text.terms import query_terms
+from memnet.text.english import query_terms
 from tests.exact_store import covers
 from tests.toy import DIMENSION, ToyEncoder, fact, passage, source
 

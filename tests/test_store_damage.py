@@ -9,7 +9,6 @@ import stat
 import sys
 import threading
 import zipfile
-import zlib
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -23,16 +22,15 @@ from memnet.errors import DependencyError, StoreError
 from memnet.storage import MemoryStore, NewSource, import_bundle
 from memnet.storage.bundle import archive, export, restore
 from memnet.storage.tables.database import Connection
-from memnet.storage.vectors.build import IndexStamp
-from memnet.storage.vectors.file import DamagedIndexError, IndexFile, writing
-from memnet.storage.vectors.index import VectorIndex, saved_stamp
-from memnet.storage.vectors.parts import import_faiss
+from memnet.storage.vectors.file import IndexFile, read_header
+from memnet.storage.vectors.index import VectorIndex
+from memnet.storage.vectors.search import import_faiss
 from tests.test_store import encode, open_store
-from tests.test_vector_index import vectors
+from tests.test_vector_index import save, vectors
 from tests.toy import DIMENSION, fact, passage, source, told
 
 _TEXTS = [f"boat number {number}" for number in range(40)]
-_CODES = IndexConfig(kind="pq", min_pq=16, max_gather=10)
+_PQ = IndexConfig(kind="pq", min_pq=16, max_gather=10)
 
 
 @pytest.fixture
@@ -202,78 +200,11 @@ def test_a_search_within_a_change_sees_it_and_one_after_its_failure_does_not(pat
         assert store.verify() == []
 
 
-def _description(path: Path, text: bytes, length: int | None = None) -> None:
-    """An index file with a description that its checksum vouches for."""
-    numbers = np.array([len(text) if length is None else length, zlib.crc32(text)], "<u8")
-    path.write_bytes(bytes(512) + text + numbers.tobytes() + b"memnetv1")
-
-
-@pytest.mark.parametrize(
-    ("text", "length", "complaint"),
-    [
-        (b"{}", 1 << 40, "longer than the file"),
-        (b"{}", None, "not understood"),
-        (b"[]", None, "not understood"),
-        (b"\xff", None, "not understood"),
-        (b'{"sections": {"ids": [0, "int64"]}, "said": {}}', None, "not understood"),
-        (b'{"sections": {"ids": [0, "text", [1], 8]}, "said": {}}', None, "not understood"),
-        (b'{"sections": {"ids": [0, "int64", [-1], 0]}, "said": {}}', None, "outside the file"),
-        (b'{"sections": {"ids": [-64, "int64", [1], 0]}, "said": {}}', None, "outside the file"),
-        (b'{"sections": {"ids": [0, "int64", [999], 0]}, "said": {}}', None, "outside the file"),
-        (b'{"sections": {"ids": [0, "int64", [1], 999]}, "said": {}}', None, "outside the file"),
-    ],
-)
-def test_a_hostile_description_is_refused(
-    tmp_path: Path, text: bytes, length: int | None, complaint: str
-) -> None:
-    path = tmp_path / "index"
-    _description(path, text, length)
-    with pytest.raises(DamagedIndexError, match=complaint):
-        IndexFile(path)
-    assert saved_stamp(path) is None
-    assert VectorIndex.load(path, "toy", DIMENSION) is None
-
-
-def test_a_file_that_lacks_what_an_index_needs_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "index"
-    _description(path, b'{"sections": {}, "said": {"commit_id": 1, "slots": "many"}}')
-    with pytest.raises(DamagedIndexError, match="the stamp is missing"):
-        IndexStamp.of(IndexFile(path).said)
-    with pytest.raises(DamagedIndexError, match="no section rows"):
-        IndexFile(path).array("rows")
-    assert saved_stamp(path) is None
-    assert VectorIndex.load(path, "toy", DIMENSION) is None
-
-
-@pytest.mark.parametrize(
-    ("book", "codes", "rerank"), [(7, None, 40), (None, 7, 40), (None, None, "many")]
-)
-def test_codes_of_another_size_are_refused(
-    tmp_path: Path, book: int | None, codes: int | None, rerank: object
-) -> None:
-    index = VectorIndex(DIMENSION, _CODES)
-    index.add(np.arange(1, 101), vectors(100))
-    stamp = IndexStamp(7, "toy", DIMENSION, 100)
-    index.save(tmp_path / "index", stamp)
-    whole = IndexFile(tmp_path / "index")
-    with writing(tmp_path / "other") as writer:
-        for name, kind, size in (
-            ("rows", "float32", None), ("ids", "int64", None), ("book", "float32", book),
-            ("pq", "uint8", codes),
-        ):  # fmt: skip
-            data = whole.array(name)[:size]
-            writer.add(name, kind, data.shape, [data])
-        writer.finish({**whole.said, "rerank": rerank})
-    assert VectorIndex.load(tmp_path / "index", "toy", DIMENSION, _CODES) is not None
-    assert VectorIndex.load(tmp_path / "other", "toy", DIMENSION, _CODES) is None
-
-
-def test_a_search_among_many_by_codes_finds_the_best_of_them(tmp_path: Path) -> None:
+def test_a_restricted_pq_search_finds_the_best_of_them(tmp_path: Path) -> None:
     config = IndexConfig(kind="pq", min_pq=16, max_gather=10, rerank=100, target_recall=0)
     rows = vectors(4000)
-    index = VectorIndex(DIMENSION, config)
-    index.add(np.arange(1, 4001), rows)
-    index.save(tmp_path / "index", IndexStamp(7, "toy", DIMENSION, 4000))
+    index = VectorIndex.empty(DIMENSION, config).add(np.arange(1, 4001), rows)
+    index = save(index, tmp_path / "index")
     even = np.arange(2, 4001, 2)
     for number in even[::200].tolist():
         hits = index.search(rows[number - 1], 3, even)
@@ -287,11 +218,10 @@ def test_a_search_among_many_by_codes_finds_the_best_of_them(tmp_path: Path) -> 
 def test_an_index_file_that_lacks_rows_is_reported_and_replaced(path: Path) -> None:
     with closing(open_store(path)) as store:
         file = path / "vectors.faiss"
-        stamp, whole = saved_stamp(file), IndexFile(file)
-        assert stamp is not None
-        index = VectorIndex(DIMENSION)
-        index.add(whole.array("ids")[1:], whole.array("rows")[1:])
-        index.save(file, stamp._replace(slots=len(index)))
+        whole = IndexFile(file)
+        index = VectorIndex.empty(DIMENSION)
+        index = index.add(whole.array("ids")[1:], whole.array("vectors")[1:])
+        index.save(file, whole.header.commit_id, whole.header.fingerprint)
         assert store.verify() == ["vector index: does not hold the ids of the rows"]
         store.rebuild()
         assert store.verify() == []
@@ -299,8 +229,11 @@ def test_an_index_file_that_lacks_rows_is_reported_and_replaced(path: Path) -> N
 
 def test_a_damaged_file_under_a_writer_is_made_anew(path: Path) -> None:
     file = path / "vectors.faiss"
+    with closing(open_store(path)) as store:
+        more = [f"more {number}" for number in range(400)]
+        store.put([source(text, passage(text)) for text in more], encode)
     content = bytearray(file.read_bytes())
-    content[100] ^= 1  # among the rows, which are checked when they are used
+    content[-10_000] ^= 1  # among the vectors, and not in the block of the ids
     file.write_bytes(content)
     with closing(open_store(path)) as store:
         store.put([source(text, passage(text)) for text in _TEXTS], encode)
@@ -312,7 +245,7 @@ def test_the_next_write_makes_the_kind_of_index_that_is_wanted(tmp_path: Path) -
     with closing(_filled(tmp_path / "store", IndexConfig(kind="flat"))):
         pass
     (tmp_path / "store" / "vectors.faiss").unlink()
-    for config, has_codes in ((IndexConfig(kind="flat"), False), (_CODES, True)):
+    for config, has_codes in ((IndexConfig(kind="flat"), False), (_PQ, True)):
         with closing(
             MemoryStore(
                 tmp_path / "store", fingerprint="toy/64", dimension=DIMENSION,
@@ -320,7 +253,9 @@ def test_the_next_write_makes_the_kind_of_index_that_is_wanted(tmp_path: Path) -
             )
         ) as store:  # fmt: skip
             store.put([source("one more", passage(repr(config)))], encode)
-        assert ("pq" in IndexFile(tmp_path / "store" / "vectors.faiss")) == has_codes
+        header = read_header(tmp_path / "store" / "vectors.faiss")
+        assert header is not None
+        assert (header.code_size > 0) == has_codes
 
 
 @pytest.fixture

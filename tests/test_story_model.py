@@ -9,12 +9,19 @@ from hypothesis import strategies as st
 from safetensors.torch import load_file, save_file
 
 from memnet.errors import ModelError
-from memnet.stories.checkpoint import load_story_model, save_story_model
-from memnet.stories.controller import reach
-from memnet.stories.encoder import SentenceEncoder
-from memnet.stories.inference import answer_stories, ask_story
-from memnet.stories.model import AskedStory, StoryModel, StoryModelConfig
-from memnet.stories.vocabulary import END, PADDING, UNKNOWN, Vocabulary, split_words
+from memnet.stories.answers import StoryAnswer, answer_stories
+from memnet.stories.layers import PADDING, SentenceEncoder, causal_mask
+from memnet.stories.model import (
+    END,
+    UNKNOWN,
+    StoryModel,
+    StoryModelConfig,
+    StoryWords,
+    Vocabulary,
+    load_story_model,
+    save_story_model,
+    tokenize,
+)
 
 WORDS = ["ann", "ben", "cup", "hall", "is", "kitchen", "took", "went", "where", "yard"]
 CONFIG = StoryModelConfig(width=16, heads=2, inner=24, hops=3, blocks=2, queries=3)
@@ -26,47 +33,56 @@ def model() -> StoryModel:
     return StoryModel(Vocabulary(WORDS), CONFIG).eval()
 
 
+def ask_story(
+    model: StoryModel, sentences: list[str], question: str, hops: int | None = None
+) -> StoryAnswer:
+    words = [tokenize(sentence) for sentence in sentences]
+    return answer_stories(model, [StoryWords(words, [tokenize(question)], [len(words)])], hops)[0][
+        0
+    ]
+
+
 words = st.lists(st.sampled_from(WORDS), min_size=1, max_size=6)
 
 
 @st.composite
-def stories(draw: st.DrawFn) -> AskedStory:
+def stories(draw: st.DrawFn) -> StoryWords:
     sentences = draw(st.lists(words, min_size=1, max_size=7))
     questions = draw(st.lists(words, min_size=1, max_size=3))
     after = [draw(st.integers(1, len(sentences))) for _ in questions]
-    return AskedStory(sentences, questions, after)
+    return StoryWords(sentences, questions, after)
 
 
 def test_words_are_split_and_numbered() -> None:
-    assert split_words("Where is Ann's 2nd well-known cup?") == [
+    assert tokenize("Where is Ann's 2nd well-known cup?") == [
         "where", "is", "ann's", "2nd", "well-known", "cup",
     ]  # fmt: skip
-    vocabulary = Vocabulary.of([["b", "a"], ["a", "c"]])
-    numbers = vocabulary.numbers(["c", "a", "zebra"])
-    assert vocabulary.spelled([*numbers[:2], END, numbers[0]]) == ["c", "a"]
+    vocabulary = Vocabulary.from_stories([StoryWords([["b", "a"], ["a", "c"]], [], [])])
+    numbers = vocabulary.encode(["c", "a", "zebra"])
+    assert vocabulary.decode([*numbers[:2], END, numbers[0]]) == ["c", "a"]
     assert numbers[2] == UNKNOWN
     assert vocabulary.unknown(["zebra", "a", "yak", "zebra"]) == ["zebra", "yak"]
     assert len({PADDING, UNKNOWN, END, *numbers[:2]}) == 5
 
 
-def test_reach_is_what_came_before() -> None:
+def test_only_what_came_before_is_attended_to() -> None:
     sentences = torch.tensor([[True, True, True], [True, True, False]])
     after = torch.tensor([[3, 1, 0, 2], [2, 2, 1, 0]])
-    within = reach(sentences, after)
-    assert within.mask.shape == (2, 7, 3)
+    causal = causal_mask(sentences, after)
+    assert causal.mask.shape == (2, 7, 3)
     for story in range(2):
         for row in range(7):
             last = row if row < 3 else int(after[story, row - 3]) - 1
             for slot in range(3):
                 permitted = slot <= last and bool(sentences[story, slot])
-                assert bool(within.mask[story, row, slot]) == permitted
+                assert bool(causal.mask[story, row, slot]) == permitted
                 if permitted:
-                    assert within.distance[story, row, slot] == last - slot
+                    assert causal.distance[story, row, slot] == last - slot
 
 
 def test_the_sentence_encoder_sees_order_and_not_padding() -> None:
     torch.manual_seed(0)
-    encoder = SentenceEncoder(words=9, width=8, queries=3, longest=6).eval()
+    encoder = SentenceEncoder(words=9, width=8, queries=3, max_length=6).eval()
     with torch.no_grad():
         short = encoder(torch.tensor([[3, 4, 5], [5, 4, 3], [3, 4, 5]]))
         padded = encoder(torch.tensor([[3, 4, 5, 0, 0, 0]]))
@@ -79,7 +95,7 @@ def test_the_sentence_encoder_sees_order_and_not_padding() -> None:
 
 @settings(max_examples=30, deadline=None)
 @given(st.lists(stories(), min_size=2, max_size=4))
-def test_a_batch_answers_as_each_story_alone(model: StoryModel, batch: list[AskedStory]) -> None:
+def test_a_batch_answers_as_each_story_alone(model: StoryModel, batch: list[StoryWords]) -> None:
     together = answer_stories(model, batch)
     for story, answers in zip(batch, together, strict=True):
         for alone, answer in zip(answer_stories(model, [story])[0], answers, strict=True):
@@ -92,7 +108,7 @@ def test_a_batch_answers_as_each_story_alone(model: StoryModel, batch: list[Aske
 @settings(max_examples=30, deadline=None)
 @given(stories(), st.lists(words, min_size=1, max_size=3))
 def test_what_comes_later_changes_no_answer(
-    model: StoryModel, story: AskedStory, later: list[list[str]]
+    model: StoryModel, story: StoryWords, later: list[list[str]]
 ) -> None:
     before = answer_stories(model, [story])[0]
     longer = story._replace(sentences=[*story.sentences, *later])
@@ -134,7 +150,7 @@ def test_unknown_words_and_long_input_are_no_crash(model: StoryModel) -> None:
 
 
 def test_a_model_comes_back_as_it_was_saved(model: StoryModel, tmp_path: Path) -> None:
-    asked = AskedStory([["ann", "went", "hall"], ["ben", "took", "cup"]], [["where", "is"]], [2])
+    asked = StoryWords([["ann", "went", "hall"], ["ben", "took", "cup"]], [["where", "is"]], [2])
     save_story_model(tmp_path, model, {"seed": 3})
     save_story_model(tmp_path, model, {"seed": 4})
     loaded = load_story_model(tmp_path)

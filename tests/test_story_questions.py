@@ -7,10 +7,9 @@ from memnet import Document, Engine
 from memnet.errors import ModelError
 from memnet.ingest.babi import parse_stories
 from memnet.registry import model_folder
-from memnet.stories.checkpoint import load_story_model
+from memnet.stories.answers import answer_stories
 from memnet.stories.evaluation import evaluate_stories
-from memnet.stories.inference import answer_stories
-from memnet.stories.model import asked_story
+from memnet.stories.model import load_story_model, tokenize_story
 from tests.test_cli import run
 
 STORY = """1 Mary moved to the bathroom.
@@ -34,7 +33,7 @@ def test_the_store_answers_as_the_evaluation_does(story: Path, tmp_path: Path) -
     model = load_story_model(model_folder("babi"))
     parsed = parse_stories(STORY, "story")
     expected = [
-        ",".join(answer.words) for answer in answer_stories(model, [asked_story(parsed[0])])[0]
+        ",".join(answer.words) for answer in answer_stories(model, [tokenize_story(parsed[0])])[0]
     ]
     assert expected == ["bedroom", "garden", "kitchen"]
     assert evaluate_stories(model, parsed).em == 1

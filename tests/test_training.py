@@ -13,10 +13,10 @@ import torch
 
 from memnet.errors import InputError, ModelError
 from memnet.ingest.babi import parse_stories
-from memnet.stories.checkpoint import load_story_model
 from memnet.stories.evaluation import evaluate_stories, read_story_questions
-from memnet.stories.model import StoryBatch, StoryModelConfig
-from memnet.stories.training import _astray, _Example, read_story_data, train_stories
+from memnet.stories.model import StoryIds, StoryModelConfig, load_story_model
+from memnet.stories.training import support_loss, train_stories
+from memnet.stories.training_data import StoryExample, read_story_data
 from memnet.training.loop import EpochReport, TrainingConfig
 
 CONFIG = StoryModelConfig(width=24, heads=2, inner=32, hops=2, blocks=2, queries=4)
@@ -200,7 +200,7 @@ def test_the_loss_of_supports_asks_for_an_equal_share_of_the_attention() -> None
         "story",
     )
     examples = [
-        _Example("walk", StoryBatch(*[torch.zeros(1)] * 4), [q.supports for q in story.questions])
+        StoryExample("walk", StoryIds(*[torch.zeros(1)] * 4), [q.supports for q in story.questions])
         for story in stories
     ]
     losses: list[float] = []
@@ -212,8 +212,8 @@ def test_the_loss_of_supports_asks_for_an_equal_share_of_the_attention() -> None
                 nats -= math.log(mean) / len(question.supports)
             losses += [nats] if question.supports else []
     assert len(losses) == 2
-    assert float(_astray(weights, examples)) == pytest.approx(sum(losses) / 2, abs=1e-4)
-    assert float(_astray(weights, [e._replace(supports=[]) for e in examples])) == 0
+    assert float(support_loss(weights, examples)) == pytest.approx(sum(losses) / 2, abs=1e-4)
+    assert float(support_loss(weights, [e._replace(supports=[]) for e in examples])) == 0
 
 
 @pytest.mark.slow

@@ -15,14 +15,14 @@ from pydantic import ValidationError
 from benchmarks.fuzz_doors import DOORS
 from benchmarks.hostile_inputs import changed_json, hostile_value
 from memnet import Config, Document, Engine, MemnetError
-from memnet.checkpoints.files import load_checkpoint
+from memnet.checkpoints import load_checkpoint
 from memnet.cli.show import show_answer, show_hops
 from memnet.config import HopConfig
 from memnet.errors import InputError, ModelError, one_line
 from memnet.facts.linking import link
 from memnet.files import Problem
 from memnet.registry import load_model, model_folder
-from memnet.text.terms import query_terms
+from memnet.text.english import query_terms
 from tests.toy import ToyEncoder
 
 _ANY_TEXT = st.text(st.characters(), max_size=200)

@@ -95,6 +95,13 @@ def test_a_foreign_schema_is_refused(stored: Path, statement: str) -> None:
         "UPDATE slot SET text = x'ff'",
         "UPDATE slot SET end = 9e9",
         "UPDATE slot SET valid_from = 9e999",
+        "UPDATE slot SET start = start + 1e15, end = end + 1e15",
+        "UPDATE slot SET start = -7, end = length(text) - 7",
+        "UPDATE source SET kind = 'view'",
+        "UPDATE source SET metadata = '[1]'",
+        "UPDATE source SET metadata = '{\"a\": NaN}'",
+        f"UPDATE source SET metadata = '{{\"a\": {'[' * 300}{']' * 300}}}'",
+        f"UPDATE source SET metadata = '{{\"a\": {'[' * 90_000}{']' * 90_000}}}'",
         "UPDATE symbol SET name = CAST(name AS BLOB)",
         "UPDATE revision SET last_slot = 'many'",
         "UPDATE property SET value = 'x' WHERE name = 'dimension'",
@@ -116,6 +123,9 @@ def test_damage_is_an_error_in_one_line_or_does_no_harm(stored: Path, statement:
             engine.ask("Where does Ann live?").model_dump_json()
             engine.history("Ann")
             engine.info()
+            for source in engine.sources():
+                source.model_dump_json()
+                engine.get(source.id)
             engine.ingest(Document(id="a", title="Orre", text="The lamp of Orre is old."))
             engine.tell("Ann lives in Rome.")
             engine.verify()

@@ -1,7 +1,7 @@
 import json
-import os
 import threading
 import zlib
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 
@@ -15,15 +15,21 @@ from numpy.typing import NDArray
 from memnet.config import IndexConfig, StoreConfig
 from memnet.device import DeviceVectors
 from memnet.storage import MemoryStore
-from memnet.storage.vectors.build import IndexStamp
-from memnet.storage.vectors.file import DamagedIndexError, IndexFile, writing
-from memnet.storage.vectors.index import VectorIndex, saved_stamp
+from memnet.storage.vectors.file import (
+    DamagedIndexError,
+    IndexFile,
+    IndexHeader,
+    read_header,
+    replacing,
+)
+from memnet.storage.vectors.index import VectorIndex
+from memnet.storage.vectors.search import ToDevice
 from tests.toy import DIMENSION, ToyEncoder, passage, source
 
-_CODES = IndexConfig(kind="pq", min_pq=16, max_gather=10)
+_PQ = IndexConfig(kind="pq", min_pq=16, max_gather=10)
 _KINDS = {
     "flat": IndexConfig(kind="flat", max_gather=10),
-    "pq": _CODES,
+    "pq": _PQ,
     "auto": IndexConfig(max_flat=100, min_pq=16, max_gather=10),
 }
 encode = ToyEncoder().encode
@@ -35,17 +41,19 @@ def vectors(count: int, seed: int = 0, dimension: int = DIMENSION) -> NDArray[np
     return found
 
 
-def stamp(index: VectorIndex, dimension: int = DIMENSION) -> IndexStamp:
-    return IndexStamp(7, "toy", dimension, len(index))
+def save(index: VectorIndex, path: Path, to_device: ToDevice | None = None) -> VectorIndex:
+    """Save an index; returns that of the file."""
+    index.save(path, 7, "toy")
+    loaded = VectorIndex.load(path, "toy", index.dimension, index.config, to_device)
+    assert loaded is not None
+    return loaded
 
 
 def filled(
     path: Path, config: IndexConfig, count: int = 300, dimension: int = DIMENSION
 ) -> VectorIndex:
-    index = VectorIndex(dimension, config)
-    index.add(np.arange(1, count + 1), vectors(count, dimension=dimension))
-    index.save(path, stamp(index, dimension))
-    return index
+    index = VectorIndex.empty(dimension, config)
+    return save(index.add(np.arange(1, count + 1), vectors(count, dimension=dimension)), path)
 
 
 class AgainstNumPy(RuleBasedStateMachine):
@@ -59,7 +67,7 @@ class AgainstNumPy(RuleBasedStateMachine):
         self.path = Path(self.folder.name) / "index"
         self.config = _KINDS[kind]
         self.to_device = partial(DeviceVectors, device="cpu") if held else None
-        self.index = VectorIndex(DIMENSION, self.config, self.to_device)
+        self.index = VectorIndex.empty(DIMENSION, self.config)
         self.twin: dict[int, NDArray[np.float32]] = {}
         self.last = 0
 
@@ -73,7 +81,7 @@ class AgainstNumPy(RuleBasedStateMachine):
         ids = self.last + step * np.arange(1, count + 1)
         ids = ids[::-1] if backwards else ids
         rows = vectors(count, seed=self.last)
-        self.index.add(ids, rows)
+        self.index = self.index.add(ids, rows)
         self.twin.update(zip(ids.tolist(), rows, strict=True))
         self.last += step * count
 
@@ -81,7 +89,7 @@ class AgainstNumPy(RuleBasedStateMachine):
     def remove(self, share: float, seed: int) -> None:
         random = np.random.default_rng(seed)
         gone = [one for one in self.twin if random.random() < share]
-        self.index.remove(np.array([*gone, self.last + 1000], np.int64))
+        self.index = self.index.remove(np.array([*gone, self.last + 1000], np.int64))
         for one in gone:
             del self.twin[one]
 
@@ -90,22 +98,20 @@ class AgainstNumPy(RuleBasedStateMachine):
         """A reader of an earlier commit takes an id away that later ones need again."""
         if self.twin:
             one = next(iter(self.twin))
-            self.index.remove(np.array([one]))
-            self.index.add(np.array([one]), self.twin[one][None])
+            index = self.index.remove(np.array([one]))
+            self.index = index.add(np.array([one]), self.twin[one][None])
 
-    @rule(reopen=st.booleans())
-    def save(self, reopen: bool) -> None:
-        self.index.save(self.path, stamp(self.index))
-        assert saved_stamp(self.path) == stamp(self.index)
+    @rule()
+    def save(self) -> None:
+        self.index = save(self.index, self.path, self.to_device)
+        header = read_header(self.path)
+        assert header is not None
+        assert (header.commit_id, header.fingerprint) == (7, "toy")
+        assert (header.count, header.dimension) == (len(self.twin), DIMENSION)
         coded = self.config.kind == "pq" or (self.config.kind == "auto" and len(self.twin) > 100)
         coded = coded and (self.to_device is None or self.config.kind == "pq")
         expected = "pq" if coded and len(self.twin) >= 16 else "flat"
-        assert self.index.details()["kind"] == expected
-        if reopen:
-            loaded = VectorIndex.load(self.path, "toy", DIMENSION, self.config, self.to_device)
-            assert loaded is not None
-            assert loaded[0].description == self.index.description
-            self.index = loaded[0]
+        assert self.index.info().kind == expected
 
     @rule(
         seed=st.integers(0, 99),
@@ -136,7 +142,7 @@ TestAgainstNumPy.settings = settings(max_examples=40, stateful_step_count=20, de
 
 @pytest.mark.parametrize("dimension", [48, 50, 64, 37])
 def test_codes_find_most_and_say_how_many(tmp_path: Path, dimension: int) -> None:
-    config = _CODES.model_copy(update={"rerank": 100, "rerank_per_hit": 1, "max_rerank": 100})
+    config = _PQ.model_copy(update={"rerank": 100, "rerank_per_hit": 1, "max_rerank": 100})
     index = filled(tmp_path / "index", config, 3000, dimension)
     rows = vectors(3000, dimension=dimension)
     queries = vectors(50, 1, dimension)
@@ -146,26 +152,26 @@ def test_codes_find_most_and_say_how_many(tmp_path: Path, dimension: int) -> Non
         found += len(exact & set(index.search(query, 10).ids.tolist()))
     # Directions without any order are the hardest case; what was measured is on easier queries.
     assert found / 500 > 0.75
-    assert index.details()["recall"] >= found / 500 - 0.05
-    assert f"{index.details()['recall']:.3f}" in index.description
+    assert index.info().recall >= found / 500 - 0.05
+    assert f"{index.info().recall:.3f}" in index.info().description
 
 
 def test_more_is_compared_until_enough_is_found(tmp_path: Path) -> None:
-    few = _CODES.model_copy(update={"rerank": 10, "rerank_per_hit": 1, "target_recall": 0.0})
+    few = _PQ.model_copy(update={"rerank": 10, "rerank_per_hit": 1, "target_recall": 0.0})
     index = filled(tmp_path / "few", few, 3000)
-    assert index.view.saved.rerank == 10
-    low = index.details()["recall"]
+    assert index.info().rerank == 10
+    low = index.info().recall
     index = filled(tmp_path / "more", few.model_copy(update={"target_recall": 0.99}), 3000)
-    assert index.view.saved.rerank > 10
-    assert index.details()["recall"] >= 0.99 > low
+    assert index.info().rerank > 10
+    assert index.info().recall >= 0.99 > low
     loaded = VectorIndex.load(tmp_path / "more", "toy", DIMENSION, few)
     assert loaded is not None
-    assert loaded[0].view.saved.rerank == index.view.saved.rerank
+    assert loaded.info().rerank == index.info().rerank
 
 
 def test_a_search_among_few_or_far_vectors_is_exact(tmp_path: Path) -> None:
     index = filled(
-        tmp_path / "index", _CODES.model_copy(update={"rerank": 100, "max_rerank": 100}), 3000
+        tmp_path / "index", _PQ.model_copy(update={"rerank": 100, "max_rerank": 100}), 3000
     )
     rows, query = vectors(3000), vectors(1, 1)[0]
     order = np.argsort(-(rows @ query))
@@ -198,134 +204,187 @@ def test_no_damage_goes_unseen(
         query = vectors(1, 5)[0]
         exact = np.sort(vectors(300) @ query)[::-1][:10]
         try:
-            hits = loaded[0].search(query, 10)
+            hits = loaded.search(query, 10)
             np.testing.assert_allclose(hits.scores, exact, atol=1e-5)
-            loaded[0].check()
+            assert loaded.file is not None
+            loaded.file.check_all()
         except DamagedIndexError:
             continue
         # Only bytes between sections, which nobody reads, may differ.
-        assert sorted(loaded[0].ids().tolist()) == list(range(1, 301))
+        assert sorted(loaded.ids().tolist()) == list(range(1, 301))
 
 
-def test_a_description_that_lies_leads_nowhere(tmp_path: Path) -> None:
+def test_ids_out_of_order_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "index"
     rows = vectors(4)
-    said = {"commit_id": 1, "fingerprint": "toy", "dimension": DIMENSION, "slots": 4}
-    for ids, shape in (
-        (np.array([1, 2, 2, 4]), (4, DIMENSION)),
-        (np.array([1, 2, 3]), (4, DIMENSION)),
-        (np.array([1, 2, 3, 4]), (2, 2 * DIMENSION)),
-    ):
-        with writing(path) as writer:
-            writer.add("rows", "float32", shape, [rows])
-            writer.add("ids", "int64", (len(ids),), [ids])
-            writer.finish(said)
-        assert VectorIndex.load(path, "toy", DIMENSION) is None
-    with pytest.raises(ValueError, match="section rows"), writing(path) as writer:
-        writer.add("rows", "float32", (5, DIMENSION), [rows])
+    header = IndexHeader(commit_id=1, fingerprint="toy", dimension=DIMENSION, count=4)
+    for ids, right in (([1, 2, 3, 4], True), ([1, 2, 2, 4], False), ([4, 3, 2, 1], False)):
+        with replacing(path, header) as writer:
+            writer.write("ids", [np.array(ids)])
+            writer.write("vectors", [rows[:1], rows[1:]])
+            writer.finish(header)
+        assert (VectorIndex.load(path, "toy", DIMENSION) is not None) == right
+
+
+def test_a_section_of_another_size_is_not_written(tmp_path: Path) -> None:
+    path = tmp_path / "index"
+    filled(path, IndexConfig())
+    before = path.read_bytes()
+    header = IndexHeader(commit_id=1, fingerprint="toy", dimension=DIMENSION, count=4)
+    with pytest.raises(ValueError, match="section ids is not"), replacing(path, header) as writer:
+        writer.write("ids", [np.arange(3)])
     assert list(tmp_path.iterdir()) == [path]
-    IndexFile(path)
+    assert path.read_bytes() == before
 
 
 _END = 24
-"""Bytes after the description: its length, its checksum and the mark of the format."""
+"""Bytes after the header: its length, the checksum, and the mark of the format."""
+
+
+def replace_header(path: Path, text: bytes) -> None:
+    """Give an index file another header, with a checksum that is right."""
+    data = path.read_bytes()
+    end = len(data) - _END - int.from_bytes(data[-_END : -_END + 8], "little")
+    checksums = next(
+        data[end - 4 * count : end]
+        for count in range(100)
+        if zlib.crc32(data[end - 4 * count : -_END]).to_bytes(8, "little") == data[-16:-8]
+    )
+    numbers = np.array([len(text), zlib.crc32(checksums + text)], "<u8").tobytes()
+    path.write_bytes(data[:end] + text + numbers + data[-8:])
 
 
 @pytest.mark.parametrize(
-    ("place", "value"),
+    "change",
     [
-        (("said",), 5), (("said",), None), (("said", "commit_id"), 2**70),
-        (("said", "commit_id"), "x"),
-        (("said", "commit_id"), float("inf")), (("said", "slots"), float("inf")),
-        (("said", "recall"), "all"), (("said", "recall"), float("nan")), (("said", "recall"), 7.0),
-        (("said", "rerank"), None), (("said", "dimension"), 3), (("sections",), []),
-        (("sections", "rows"), 1), (("sections", "ids", 0), 2**70), (("sections", "ids", 0), -64),
-        (("sections", "ids", 1), "float32"), (("sections", "ids", 1), "pickle"),
-        (("sections", "rows", 1), "uint8"), (("sections", "rows", 2), []),
-        (("sections", "rows", 2), [2**32, 2**32]), (("sections", "rows", 2), [2**70, 1]),
-        (("sections", "rows", 2), [float("inf"), DIMENSION]), (("sections", "book", 1), "uint32"),
-        (("sections", "pq", 2), [1, 1]), (("sections", "pq", 3), 2**70),
+        {"commit_id": 2**70}, {"commit_id": "x"}, {"commit_id": float("inf")}, {"commit_id": None},
+        {"count": float("inf")}, {"count": -1}, {"count": 299}, {"count": 2**64}, {"count": 2**70},
+        {"recall": "all"}, {"recall": float("nan")}, {"recall": 7.0}, {"rerank": None},
+        {"rerank": -1}, {"dimension": 3}, {"dimension": 0}, {"dimension": 2**40},
+        {"code_size": 0}, {"code_size": 1}, {"code_size": 2**62}, {"code_size": -16},
+        {"fingerprint": 7}, {"fingerprint": "another"}, {"more": 1},
+        # As large as before: 300 x (8 + 4 D + W), without that of the ids.
+        {"dimension": 32, "code_size": 16 + 128},
     ],
 )  # fmt: skip
-def test_a_description_of_anyone_is_refused(
-    tmp_path: Path, place: tuple[str | int, ...], value: object
-) -> None:
+def test_a_header_of_anyone_is_refused(tmp_path: Path, change: dict[str, object]) -> None:
     path = tmp_path / "index"
-    filled(path, _CODES)
+    header = filled(path, _PQ).file.header  # type: ignore[union-attr]
+    replace_header(path, header.model_dump_json().encode())
+    assert VectorIndex.load(path, "toy", DIMENSION, _PQ) is not None
+    replace_header(path, json.dumps({**header.model_dump(), **change}).encode())
+    read_header(path)
+    assert VectorIndex.load(path, "toy", DIMENSION, _PQ) is None
+
+
+@pytest.mark.parametrize("text", [b"", b"{}", b"[]", b"\xff", b"[" * 100_000, b'{"commit_id": 1'])
+def test_a_header_that_is_none_is_refused(tmp_path: Path, text: bytes) -> None:
+    path = tmp_path / "index"
+    filled(path, _PQ)
+    replace_header(path, text)
+    with pytest.raises(DamagedIndexError, match="the header is not one of an index"):
+        IndexFile(path)
+    assert read_header(path) is None
+
+
+@pytest.mark.parametrize("length", [2**40, 2**63])
+def test_a_header_longer_than_its_file_is_refused(tmp_path: Path, length: int) -> None:
+    path = tmp_path / "index"
+    filled(path, _PQ)
     data = path.read_bytes()
-    length = int.from_bytes(data[-_END : -_END + 8], "little")
-    description = json.loads(data[-_END - length : -_END])
-    holder = description
-    for step in place[:-1]:
-        holder = holder[step]
-    holder[place[-1]] = value
-    text = json.dumps(description).encode()
-    end = np.array([len(text), zlib.crc32(text)], "<u8").tobytes() + data[-8:]
-    path.write_bytes(data[: -_END - length] + text + end)
-    saved_stamp(path)
-    assert VectorIndex.load(path, "toy", DIMENSION, _CODES) is None
+    path.write_bytes(data[:-_END] + length.to_bytes(8, "little") + data[-16:])
+    with pytest.raises(DamagedIndexError, match="the header is longer than the file"):
+        IndexFile(path)
 
 
-def test_codes_of_another_version_are_made_anew(
+def test_a_file_survives_another_version_of_faiss(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import faiss
 
-    path = tmp_path / "index"
-    filled(path, _CODES)
+    filled(tmp_path / "index", _PQ)
     monkeypatch.setattr(faiss, "__version__", "0.0")
-    assert VectorIndex.load(path, "toy", DIMENSION, _CODES) is None
-    flat = VectorIndex.load(path, "toy", DIMENSION, _KINDS["flat"])
+    index = VectorIndex.load(tmp_path / "index", "toy", DIMENSION, _PQ)
+    assert index is not None
+    assert index.info().kind == "pq"
+    assert index.search(vectors(300)[7], 1).ids.tolist() == [8]
+    flat = VectorIndex.load(tmp_path / "index", "toy", DIMENSION, _KINDS["flat"])
     assert flat is not None
-    assert flat[0].details()["kind"] == "flat"
+    assert flat.info().kind == "flat"
 
 
-def test_files_of_killed_writers_go_and_those_of_running_ones_stay(tmp_path: Path) -> None:
-    gone, here = tmp_path / "index.999999999.part", tmp_path / f"index.{os.getppid()}.part"
-    for part in (gone, here):
-        part.touch()
-    filled(tmp_path / "index", _CODES)
-    assert sorted(tmp_path.iterdir()) == sorted([tmp_path / "index", here])
-
-
-def test_saving_beside_searches_and_changes_loses_nothing(tmp_path: Path) -> None:
-    """While one thread saves again and again, others change the index and search it."""
-    index = filled(tmp_path / "index", _CODES, 600)
-    rows = vectors(1200)
-    stop, wrong = threading.Event(), list[str]()
-
-    def search() -> None:
-        while not stop.is_set():
-            view = index.view
-            number = int(np.random.default_rng().integers(300))
-            if view.search(rows[number], 1).ids[0] != number + 1:
-                wrong.append(f"{number + 1} not found")
-
-    def save() -> None:
-        while not stop.is_set():
-            view = index.view
-            index.save(tmp_path / "index", IndexStamp(7, "toy", DIMENSION, view.size), view)
-
-    threads = [threading.Thread(target=one) for one in (search, search, save)]
-    for thread in threads:
-        thread.start()
-    for number in range(600, 1200):  # ids 301 to 600 go, 601 to 1200 come
-        index.add(np.array([number + 1]), rows[number : number + 1])
-        if number % 2:
-            gone = 301 + (number - 600) // 2
-            index.remove(np.array([gone]))
-            index.add(np.array([gone]), rows[gone - 1 : gone])
-            index.remove(np.array([gone]))
-    stop.set()
-    for thread in threads:
-        thread.join()
-    assert wrong == []
-    expected = [*range(1, 301), *range(601, 1201)]
-    assert sorted(index.ids().tolist()) == expected
-    index.save(tmp_path / "index", stamp(index))
-    loaded = VectorIndex.load(tmp_path / "index", "toy", DIMENSION)
+def test_a_vector_wider_than_a_block_is_verified(tmp_path: Path) -> None:
+    dimension = 60_000  # 240 kB
+    index = filled(tmp_path / "index", IndexConfig(), 3, dimension)
+    assert index.vectors(np.array([2]))[1].all()
+    content = bytearray((tmp_path / "index").read_bytes())
+    content[4 * dimension + 4 * dimension // 2] ^= 1  # in the middle of the second
+    (tmp_path / "index").write_bytes(content)
+    loaded = VectorIndex.load(tmp_path / "index", "toy", dimension)
     assert loaded is not None
-    assert loaded[0].ids().tolist() == expected
+    assert loaded.vectors(np.array([1, 3]))[1].all()
+    with pytest.raises(DamagedIndexError):
+        loaded.vectors(np.array([2]))
+
+
+def test_files_of_killed_writers_go(tmp_path: Path) -> None:
+    for name in ("index.999999999.part", "index.part"):
+        (tmp_path / name).touch()
+    filled(tmp_path / "index", _PQ)
+    assert list(tmp_path.iterdir()) == [tmp_path / "index"]
+
+
+def test_added_vectors_stay_few_segments(tmp_path: Path) -> None:
+    index, rows = filled(tmp_path / "index", _PQ, 600), vectors(3000)
+    whole = index
+    for number in range(600, 3000):
+        index = index.add(np.array([number + 1]), rows[number : number + 1])
+        if number % 3 == 0:
+            index = index.remove(np.array([number + 1, number - 599]))
+    gone = set(range(601, 3001, 3)) | set(range(1, 2401, 3))
+    assert sorted(index.ids().tolist()) == sorted(set(range(1, 3001)) - gone)
+    assert len(index.fresh) < 6
+    assert sorted(whole.ids().tolist()) == list(range(1, 601))
+    for number in (1, 602, 2999):
+        assert index.search(rows[number], 1).ids.tolist() == [number + 1]
+
+
+def test_background_writes_lose_nothing(tmp_path: Path) -> None:
+    """While the index file is written again and again, one thread changes it, others search."""
+    config = StoreConfig(index=IndexConfig(max_flat=20, min_pq=16), unsaved_share=1e-6)
+    with closing(
+        MemoryStore(
+            tmp_path / "store", fingerprint="toy/64", dimension=DIMENSION, create=True,
+            config=config,
+        )
+    ) as store:  # fmt: skip
+        texts = [f"boat number {number}" for number in range(100)]
+        store.put([source(text, passage(text)) for text in texts], encode)
+        stop, wrong = threading.Event(), list[str]()
+
+        def search() -> None:
+            rng = np.random.default_rng()
+            while not stop.is_set():
+                text = texts[int(rng.integers(50))]
+                hits = store.search_dense(encode([f"\n{text}"])[0], 1)
+                if [slot.source for slot in store.fetch(hits.ids.tolist())] != [text]:
+                    wrong.append(f"{text} not found")
+
+        threads = [threading.Thread(target=search) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for number in range(50, 100):
+            store.delete([texts[number]])
+            store.put([source(f"new {number}", passage(f"new {texts[number]}"))], encode)
+        stop.set()
+        for thread in threads:
+            thread.join()
+        assert wrong == []
+        assert store.verify() == []
+        hits = store.search_dense(encode(["boat"])[0], 200)
+        assert sorted(slot.source for slot in store.fetch(hits.ids[hits.mask].tolist())) == sorted(
+            [*texts[:50], *(f"new {number}" for number in range(50, 100))]
+        )
 
 
 def test_a_large_index_is_written_beside_what_the_store_does(tmp_path: Path) -> None:
@@ -349,7 +408,7 @@ def test_a_large_index_is_written_beside_what_the_store_does(tmp_path: Path) -> 
     store.close()
     store = opened()
     assert store.verify() == []
-    assert "four-bit codes" in store.index_description()
+    assert "product quantisation" in store.index_info().description
     assert not store.delete(["s3"])
     store.close()  # a mapped file that is cut short ends the process that reads it
     (tmp_path / "store" / "vectors.faiss").write_bytes(b"")

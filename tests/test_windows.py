@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memnet.ingest.windows import windows
+from memnet.ingest.slots import windows
 from memnet.text.sentences import sentences
 
 _TEXTS = st.text(

@@ -17,7 +17,7 @@ from memnet.storage.folder import DATABASE
 from memnet.storage.lexical import Bm25Index
 from memnet.storage.tables import slots, text
 from memnet.storage.tables.database import Connection
-from memnet.text.terms import query_terms
+from memnet.text.english import query_terms
 from tests.toy import DIMENSION, ToyEncoder, passage, source, told
 
 encode = ToyEncoder().encode

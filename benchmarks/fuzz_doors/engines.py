@@ -10,12 +10,9 @@ from benchmarks.hostile_inputs import TEXTS
 from memnet import Config, Document, Engine, Fact, MemoryStore
 from memnet.cli.show import show_answer, show_hops
 from memnet.encoders import Encoder
-from memnet.facts.checkpoint import save_fact_model
-from memnet.facts.model import AnswerRule, FactModel, FactModelConfig
+from memnet.facts.model import AnswerRule, FactModel, FactModelConfig, save_fact_model
 from memnet.storage import Scope
-from memnet.stories.checkpoint import save_story_model
-from memnet.stories.model import StoryModel, StoryModelConfig
-from memnet.stories.vocabulary import Vocabulary
+from memnet.stories.model import StoryModel, StoryModelConfig, Vocabulary, save_story_model
 
 
 def engine_in(

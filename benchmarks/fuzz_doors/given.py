@@ -26,8 +26,8 @@ from memnet import Config, Document, Fact
 from memnet.config import TellConfig
 from memnet.encoders import MiniLMEncoder
 from memnet.evaluation.questions import read_questions
-from memnet.stories.checkpoint import load_story_model
 from memnet.stories.evaluation import evaluate_stories, read_story_questions
+from memnet.stories.model import load_story_model
 
 _SUFFIXES = (".txt", ".md", ".jsonl", ".tsv")
 _KEPT_FILES = 40

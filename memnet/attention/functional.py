@@ -13,23 +13,16 @@ from torch import Tensor
 
 
 class Attended(NamedTuple):
-    """What one attention step gives."""
+    """The result of one attention step."""
 
     read: Tensor
     """[..., Q, V] float: the weighted sum of the values."""
     weights: Tensor
-    """[..., Q, K] float: the share of each slot; rows sum to one or are zero."""
+    """[..., Q, K] float; rows sum to one or are zero."""
 
 
 def dot_product_score(query: Tensor, keys: Tensor) -> Tensor:
-    """Dot products of queries and keys.
-
-    Args:
-        query: [..., Q, D] float.
-        keys: [..., K, D] float.
-
-    Returns:
-        [..., Q, K] float.
+    """Dot products of queries [..., Q, D] and keys [..., K, D] float: [..., Q, K] float.
 
     Source: Luong et al. 2015, section 3.1 ("dot"); Sukhbaatar et al. 2015, equation 1.
     """
@@ -37,14 +30,7 @@ def dot_product_score(query: Tensor, keys: Tensor) -> Tensor:
 
 
 def scaled_dot_product_score(query: Tensor, keys: Tensor) -> Tensor:
-    """Dot products of queries and keys over the square root of their width.
-
-    Args:
-        query: [..., Q, D] float.
-        keys: [..., K, D] float.
-
-    Returns:
-        [..., Q, K] float.
+    """Dot products of queries [..., Q, D] and keys [..., K, D] float, over sqrt(D): [..., Q, K].
 
     Source: Vaswani et al. 2017, equation 1.
     """
@@ -52,14 +38,9 @@ def scaled_dot_product_score(query: Tensor, keys: Tensor) -> Tensor:
 
 
 def cosine_score(query: Tensor, keys: Tensor) -> Tensor:
-    """Cosines of the angles between queries and keys.
+    """Cosines of queries [..., Q, D] and keys [..., K, D] float: [..., Q, K] float, -1..1.
 
-    Args:
-        query: [..., Q, D] float.
-        keys: [..., K, D] float.
-
-    Returns:
-        [..., Q, K] float, -1..1; zero for a vector of zeros, and so is its gradient.
+    Zero for a vector of zeros, and so is its gradient.
 
     Source: Graves et al. 2014, equation 6.
     """
@@ -108,8 +89,8 @@ def attend(scores: Tensor, values: Tensor, mask: Tensor | None = None) -> Attend
 
 def _unit(vectors: Tensor) -> Tensor:
     """[..., D] float of length one; zeros stay zeros."""
-    # Any factor leaves the direction as it is, so this one needs no gradient; with it the squares
-    # neither overflow nor vanish.
+    # Scaled so that the squares neither overflow nor vanish. No factor changes the direction, so
+    # this one needs no gradient.
     largest = vectors.detach().abs().amax(dim=-1, keepdim=True)
     empty = largest == 0
     scaled = vectors / largest.masked_fill(empty, 1.0)

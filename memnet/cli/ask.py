@@ -1,6 +1,8 @@
-"""``memnet ask``."""
+"""``memnet ask`` and ``memnet search``."""
 
+import json
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -13,14 +15,20 @@ from memnet.cli.options import (
     open_engine,
     reader_option,
     store_option,
+    where_option,
 )
 from memnet.cli.plot import check_plot, draw
+
+_hops_option = click.option("--hops", type=click.IntRange(1, 10), help="Most reads of the memory.")
+_top_k_option = click.option(
+    "--top-k", type=click.IntRange(min=1), help="Pieces of evidence to show."
+)
 
 
 @click.command()
 @click.argument("question")
-@click.option("--hops", type=click.IntRange(1, 10), help="Most reads of the memory.")
-@click.option("--top-k", type=click.IntRange(min=1), help="Pieces of evidence to show.")
+@_hops_option
+@_top_k_option
 @click.option("--explain", is_flag=True, help="Show what each hop attended to, and why.")
 @click.option(
     "--plot",
@@ -32,6 +40,7 @@ from memnet.cli.plot import check_plot, draw
 @reader_option
 @index_option
 @device_option
+@where_option
 @namespace_option("Look only here.")
 @store_option
 @json_option
@@ -45,6 +54,7 @@ def ask(
     reader: str,
     index: str | None,
     device: str | None,
+    where: dict[str, Any],
     namespace: str | None,
     store: Path | None,
     as_json: bool,
@@ -56,12 +66,13 @@ def ask(
     \b
     Example:
       memnet ask "Where was the builder of the Orre Light born?" --explain
+      memnet ask "Who saw the ship?" --where year=1990..2000 --where author=Ann,Bo
     """
     if plot is not None:
         check_plot(plot)
     with open_engine(store, model=model, reader=reader, device=device, index=index) as engine:
         engine.preload()
-        answer = engine.ask(question, hops=hops, top_k=top_k, namespace=namespace)
+        answer = engine.ask(question, hops=hops, top_k=top_k, namespace=namespace, where=where)
     if plot is not None:
         draw(answer, plot)
     if as_json:
@@ -72,3 +83,41 @@ def ask(
     show_answer(answer)
     if explain:
         show_hops(answer)
+
+
+@click.command()
+@click.argument("query")
+@_hops_option
+@_top_k_option
+@index_option
+@device_option
+@where_option
+@namespace_option("Look only here.")
+@store_option
+@json_option
+def search(
+    query: str,
+    hops: int | None,
+    top_k: int | None,
+    index: str | None,
+    device: str | None,
+    where: dict[str, Any],
+    namespace: str | None,
+    store: Path | None,
+    as_json: bool,
+) -> None:
+    """Find the evidence for a question, or for any words, without reading an answer in it.
+
+    \b
+    Example:
+      memnet search "lighthouses of granite" --top-k 3
+    """
+    with open_engine(store, device=device, index=index) as engine:
+        found = engine.search(query, top_k, hops=hops, namespace=namespace, where=where)
+    if as_json:
+        evidence = [item.model_dump(mode="json") for item in found]
+        click.echo(json.dumps({"query": query, "evidence": evidence}, ensure_ascii=False))
+        return
+    from memnet.cli.show import show_found
+
+    show_found(query, found)

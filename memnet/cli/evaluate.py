@@ -91,8 +91,8 @@ def _ask_lines(
     namespace: str | None,
     opened: "Callable[[], Engine]",
 ) -> "Evaluation":
+    from memnet.evaluation import evaluate as run
     from memnet.evaluation.questions import read_questions
-    from memnet.evaluation.run import evaluate as run
 
     asked = read_questions(questions)
     with opened() as engine, _progress(len(asked)) as bar:
@@ -105,8 +105,8 @@ def _ask_stories(
     from memnet.device import find_device
     from memnet.errors import ModelError
     from memnet.registry import TEXT, model_folder
-    from memnet.stories.checkpoint import load_story_model
     from memnet.stories.evaluation import evaluate_stories
+    from memnet.stories.model import load_story_model
 
     if model == TEXT:
         raise ModelError(

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.text import Text
 
-from memnet.cli.line import source_name, text_line
+from memnet.cli.text import shorten, source_name, text_line
 from memnet.errors import one_line
+from memnet.text.english import query_terms
 from memnet.text.sentences import sentences
-from memnet.text.terms import query_terms
 from memnet.types import Candidate, Evidence
 
 _INDENT = "      "
@@ -69,7 +69,7 @@ def _heading(item: Evidence, width: int) -> str:
     least = min(_SHORTEST_SOURCE, width // 2)
     source = _end_of(source, max(width - between - len(title), least))
     longest = max(1, width - between - len(source))
-    return f"{title if len(title) <= longest else f'{title[: longest - 1]}…'} ({source})"
+    return f"{shorten(title, longest)} ({source})"
 
 
 def _end_of(path: str, longest: int) -> str:

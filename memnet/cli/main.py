@@ -7,16 +7,13 @@ import sys
 import click
 
 from memnet import __version__
-from memnet.cli.ask import ask
-from memnet.cli.bundle import export_store, import_store
-from memnet.cli.encoder import encoder
+from memnet.cli.ask import ask, search
 from memnet.cli.evaluate import evaluate
-from memnet.cli.forget import forget
-from memnet.cli.info import info
+from memnet.cli.export import encoder, export_store, import_store
 from memnet.cli.ingest import ingest
+from memnet.cli.store import forget, info, sources, verify
 from memnet.cli.tell import tell
 from memnet.cli.train import train
-from memnet.cli.verify import verify
 from memnet.errors import MemnetError
 
 _INTERRUPTED = 130
@@ -35,7 +32,8 @@ def memnet() -> None:
 
 
 for command in (
-    ingest, tell, ask, forget, info, verify, export_store, import_store, evaluate, train, encoder,
+    ingest, tell, ask, search, sources, forget, info, verify, export_store, import_store, evaluate,
+    train, encoder,
 ):  # fmt: skip
     memnet.add_command(command)
 

@@ -1,7 +1,8 @@
 """Options that several commands share, and what they open."""
 
+import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -11,6 +12,8 @@ if TYPE_CHECKING:
     from memnet.engine import Engine
 
 _INDEX_KINDS: "tuple[Literal['auto', 'flat', 'pq'], ...]" = ("auto", "flat", "pq")
+_MAX_NUMBER = 1e300
+"""Beyond it a number is taken as text."""
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
@@ -31,6 +34,62 @@ def json_option(command: _Command) -> _Command:
 def namespace_option(help_text: str) -> Callable[[_Command], _Command]:
     """``--namespace N``."""
     return click.option("--namespace", default=None, metavar="N", help=help_text)
+
+
+def where_option(command: _Command) -> _Command:
+    """``--where KEY=VALUE``, given as conditions for ``Engine.ask``."""
+    return click.option(
+        "--where",
+        multiple=True,
+        metavar="KEY=VALUE",
+        callback=lambda _context, _option, given: _conditions(given),
+        help="Look only in documents whose metadata has this value; KEY=a,b for any of several, "
+        "KEY=FROM..TO for a range of numbers or dates, either end of which may be left out. "
+        "A JSON value is taken as it is. May be repeated.",
+    )(command)
+
+
+def _conditions(given: Sequence[str]) -> dict[str, Any]:
+    """The conditions that the values of ``--where`` state.
+
+    Raises:
+        click.BadParameter: one states none, or a second one about the same key.
+    """
+    conditions: dict[str, Any] = {}
+    for text in given:
+        key, equals, value = text.partition("=")
+        if not key or not equals:
+            raise click.BadParameter(f"{text!r} is no condition; expected KEY=VALUE")
+        if key in conditions:
+            raise click.BadParameter(f"{key!r} is given twice; KEY=a,b matches any of several")
+        conditions[key] = _condition(value)
+    return conditions
+
+
+def _condition(value: str) -> Any:
+    if value.startswith(('"', "[", "{")):
+        try:
+            return json.loads(value)
+        except (ValueError, RecursionError) as error:
+            raise click.BadParameter(f"{value!r} is not valid JSON: {error}") from error
+    start, dots, end = value.partition("..")
+    if dots:
+        ends = {name: one for name, one in (("from", start), ("to", end)) if one}
+        numbers = {name: _literal(one) for name, one in ends.items()}
+        return numbers if all(type(one) in (int, float) for one in numbers.values()) else ends
+    # Whether metadata holds 1990 or "1990", who asks need not know.
+    return [form for one in value.split(",") for form in dict.fromkeys((one, _literal(one)))]
+
+
+def _literal(text: str) -> Any:
+    """A number, true, false or null where a text is one; else the text."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    if isinstance(value, int | float):
+        return value if abs(value) < _MAX_NUMBER else text  # NaN is below nothing
+    return text if isinstance(value, str | list | dict) else value
 
 
 def model_option(command: _Command) -> _Command:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from memnet.cli.text import shorten
 from memnet.errors import DependencyError, InputError
 
 if TYPE_CHECKING:
@@ -158,24 +159,20 @@ def _labels(slots: "Sequence[tuple[int, str]]", evidence: "Sequence[Evidence]") 
     alike even so show their ids.
     """
     texts = {item.id: " ".join(item.text.split()) for item in evidence}
-    labels = [_cut(name, _LONGEST_LABEL) for _, name in slots]
+    labels = [shorten(name, _LONGEST_LABEL) for _, name in slots]
     shared = _repeated(labels)
     for place, (slot, name) in enumerate(slots):
         text = texts.get(slot, name)
         if labels[place] in shared and not name.startswith(text):
-            label = text if text.startswith(name) else f"{_cut(name, _LONGEST_NAME)}: {text}"
-            labels[place] = _cut(label, _LONGEST_LABEL)
+            label = text if text.startswith(name) else f"{shorten(name, _LONGEST_NAME)}: {text}"
+            labels[place] = shorten(label, _LONGEST_LABEL)
     shared = _repeated(labels)
     for place, (slot, _) in enumerate(slots):
         if labels[place] in shared:
             number = f" (slot {slot})"
-            labels[place] = f"{_cut(labels[place], _LONGEST_LABEL - len(number))}{number}"
+            labels[place] = f"{shorten(labels[place], _LONGEST_LABEL - len(number))}{number}"
     return labels
 
 
 def _repeated(labels: Sequence[str]) -> set[str]:
     return {label for label, count in Counter(labels).items() if count > 1}
-
-
-def _cut(text: str, longest: int) -> str:
-    return text if len(text) <= longest else f"{text[: longest - 1]}…"

@@ -1,19 +1,19 @@
 """Answers and hops for people."""
 
+from collections.abc import Sequence
+
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from memnet.cli.evidence import show_evidence
-from memnet.cli.line import source_name, text_line
+from memnet.cli.text import source_name, text_line
 from memnet.errors import one_line
-from memnet.types import Answer, Candidate, SlotWeight
+from memnet.types import Answer, Candidate, Evidence, SlotWeight
 
 _EVIDENCE_SHOWN = 5
 _WEIGHTS_SHOWN = 5
 _BAR_WIDTH = 10
-_NO_WORDS = ("yes", "no")
-"""Answers that stand in no evidence, though their letters may."""
 
 
 def show_answer(answer: Answer) -> None:
@@ -32,8 +32,7 @@ def show_answer(answer: Answer) -> None:
             "Nearest to the question:" if answer.evidence else "Nothing in it comes near."
         )
     else:
-        whole_set = answer.evidence[0].kind == "fact" and answer.candidates[0].evidence is None
-        shown = list(answer.candidates if whole_set else answer.candidates[:1])
+        shown = list(answer.candidates if answer.kind == "facts" else answer.candidates[:1])
         line = Text(text_line(", ".join(one.text for one in shown)), style="bold")
         if answer.confidence is not None:
             line.append(f"  (confidence {answer.confidence:.2f})", style="not bold")
@@ -41,9 +40,19 @@ def show_answer(answer: Answer) -> None:
     if answer.unseen_relations:
         relations = ", ".join(answer.unseen_relations)
         console.print(f"The model {answer.model} never saw these relations: {relations}.")
-    marked = [one for one in shown if one.text not in _NO_WORDS]
+    # Yes and no stand in no evidence, though their letters may.
+    marked = [] if answer.kind in ("yes", "no") else shown
     for number, item in enumerate(answer.evidence[:_EVIDENCE_SHOWN], start=1):
         show_evidence(console, number, item, answer.question, marked)
+
+
+def show_found(query: str, evidence: Sequence[Evidence]) -> None:
+    """Print the evidence that a search found, all of it."""
+    console = _console()
+    if not evidence:
+        console.print("Nothing in the memory comes near.")
+    for number, item in enumerate(evidence, start=1):
+        show_evidence(console, number, item, query, ())
 
 
 def show_hops(answer: Answer) -> None:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from memnet.cli.line import text_line
 from memnet.cli.options import json_option, namespace_option, open_engine, store_option
+from memnet.cli.text import text_line
 
 if TYPE_CHECKING:
     from memnet.types import Statement, TellReport

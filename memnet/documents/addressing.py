@@ -14,8 +14,8 @@ from memnet.documents.links import SLOTS_A_SYMBOL, LinkedSlots, linked_slots
 from memnet.documents.question import QuestionTerms
 from memnet.documents.state import LINK_FEATURES, SLOT_FEATURES, Candidates, Links, QueryState
 from memnet.storage import Encode, Keys, MemoryStore, Scope
-from memnet.text.names import as_names, longest, possible_names, stems, without_names
-from memnet.text.terms import query_terms
+from memnet.text.english import query_terms
+from memnet.text.names import capitalised_names, maximal_names, possible_names, stems, without_names
 
 _STEM_LETTERS = 4
 """Words of relations and questions are compared by their first letters."""
@@ -57,7 +57,7 @@ class Addressing:
         names = possible_names(question)
         self._known = store.search_symbolic(names, SLOTS_A_SYMBOL, scope)
         """Slots about everything that some words of the question may name."""
-        self.named = longest(self._known)
+        self.named = maximal_names(self._known)
         """Symbols that the question names, without those inside longer ones."""
         self._terms = QuestionTerms(store, question, self.named)
         self._lexical = self._found_by_words()
@@ -119,7 +119,7 @@ class Addressing:
     @cached_property
     def _relation_query(self) -> tuple[NDArray[np.float32], frozenset[str]]:
         """Vector and stems of the question's words without its names."""
-        asked = without_names(self._question, as_names(self._question, self.named))
+        asked = without_names(self._question, capitalised_names(self._question, self.named))
         return self._encode([" ".join(query_terms(asked))])[0], stems(asked, _STEM_LETTERS)
 
     def _similarity(self, keys: Keys) -> NDArray[np.float32]:

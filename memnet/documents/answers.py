@@ -20,7 +20,7 @@ from memnet.reader.passages import RankedSlot, evidence_of
 from memnet.reader.sentences import read_sentences
 from memnet.storage import EVERYWHERE, MemoryStore, Scope
 from memnet.text.names import normalise
-from memnet.types import Answer, Candidate
+from memnet.types import Answer, AnswerKind, Candidate, Evidence
 
 
 class Judged(NamedTuple):
@@ -37,6 +37,8 @@ class Judged(NamedTuple):
     """What was asked next, where the question held a phrase to be read first."""
     judged_by: tuple[RankedSlot, ...] = ()
     """The evidence that the best candidate was read or judged by, its own first."""
+    kind: AnswerKind = "none"
+    """Of the best candidate."""
 
 
 class TextAnswers:
@@ -92,6 +94,7 @@ class TextAnswers:
         abstained = judged.abstained or not judged.candidates
         return Answer(
             question=question,
+            kind="none" if abstained else judged.kind,
             answer=None if abstained else judged.candidates[0].text,
             confidence=judged.confidence,
             abstained=abstained,
@@ -101,6 +104,14 @@ class TextAnswers:
             model=self._name,
             elapsed_ms=(time.perf_counter() - started) * 1000,
         )
+
+    def search(
+        self, query: str, hops: int | None, top_k: int, scope: Scope
+    ) -> tuple[Evidence, ...]:
+        """What the hops find, best first, without a reader; arguments as for ``ask``."""
+        with self._store.reading():
+            _, ranked = self._found(query, hops, top_k, scope)
+        return tuple(evidence_of(item.slot, item.score, item.hop) for item in ranked[:top_k])
 
     def judged(self, question: str) -> Judged:
         """What is answered to a question, and by which signals: to learn confidence from."""
@@ -150,7 +161,7 @@ class TextAnswers:
         if ranked[0].slot.kind != "passage" and named:
             others = [item for item in ranked if item.slot.kind != "passage"]
             facts = read_facts(question, others, self._config.answer)
-            by_facts = Judged(facts, judged_by=_holding(others, facts))
+            by_facts = Judged(facts, judged_by=_holding(others, facts), kind="facts")
             if facts and _subject_named(question, others, facts):
                 return by_facts
         read = self._read(question, passages, scope) if passages else Judged()
@@ -165,7 +176,7 @@ class TextAnswers:
         if loaded is None:
             found = read_sentences(question, first, settings)[: settings.passages]
             own = tuple(item for item in first if item.slot.id == found[0].evidence)
-            return Judged(found, judged_by=own) if near else Judged()
+            return Judged(found, judged_by=own, kind="statement") if near else Judged()
 
         def find(further: str) -> list[RankedSlot]:
             with self._store.reading():
@@ -185,7 +196,15 @@ class TextAnswers:
             answers.signals,
             answers.bridged,
             answers.judged_by,
+            _kind(answers.candidates[0]) if answers.candidates else "none",
         )
+
+
+def _kind(answer: Candidate) -> AnswerKind:
+    """The kind of an answer that a reader of spans gave."""
+    if answer.evidence is None and answer.text == "yes":
+        return "yes"
+    return "no" if answer.evidence is None and answer.text == "no" else "value"
 
 
 def _holding(

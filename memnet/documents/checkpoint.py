@@ -6,7 +6,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from memnet.checkpoints.files import MODEL, check_kinds, check_weights, save_checkpoint
+from memnet.checkpoints import MODEL, check_shapes, check_weights, save_checkpoint
 from memnet.config import HopConfig
 from memnet.documents.controller import TextController
 
@@ -43,6 +43,6 @@ def text_model_of(
     """
     expected = TextController(config).arrays()
     kinds = {name: (array.shape, array.dtype) for name, array in expected.items()}
-    check_kinds(arrays, kinds, folder)
+    check_shapes(arrays, kinds, folder)
     check_weights(arrays, folder)
     return TextController(config, arrays)

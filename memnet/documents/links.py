@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from memnet.documents.state import BACK, KEY, SHARED
 from memnet.storage import MemoryStore, Scope, Symbols
-from memnet.text.names import longest
+from memnet.text.names import maximal_names
 
 _MOST_SHARING = 20
 """A name that more slots mention links none of them by being mentioned."""
@@ -49,7 +49,7 @@ def linked_slots(store: MemoryStore, attended: Sequence[int], scope: Scope) -> L
     sharing = store.search_mentions(mentioned | about, _MOST_SHARING, scope)
     best: dict[tuple[int, int, int], Link] = {}
     for sender, own in symbols.items():
-        whole = longest(name for name in own.values if name in keyed and name not in own.keys)
+        whole = maximal_names(name for name in own.values if name in keyed and name not in own.keys)
         for kind, names, reached in (
             (KEY, whole, keyed), (SHARED, own.values, sharing), (BACK, own.keys, sharing),
         ):  # fmt: skip

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memnet.storage import MemoryStore
-from memnet.text.names import as_names, normalise, without_names
-from memnet.text.terms import query_terms
+from memnet.text.english import query_terms
+from memnet.text.names import capitalised_names, normalise, without_names
 
 _MOST_TERMS = 24
 """Words of a question that are looked up; long questions say little more in their later words."""
@@ -30,7 +30,7 @@ class QuestionTerms:
         """
         found = store.search_terms(query_terms(question)[:_MOST_TERMS], _MOST_SLOTS)
         terms = [term for term, slots in found.items() if len(slots)]
-        rest = set(query_terms(without_names(question, as_names(question, named))))
+        rest = set(query_terms(without_names(question, capitalised_names(question, named))))
         self.words = tuple(terms)
         """[T] the words."""
         self._slots = [found[term] for term in terms]

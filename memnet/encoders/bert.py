@@ -25,11 +25,6 @@ class BertNetwork(nn.Module):
     """
 
     def __init__(self, dropout: float = 0.0) -> None:
-        """Make the network with untrained weights.
-
-        Args:
-            dropout: share of the hidden values that training zeroes.
-        """
         super().__init__()
         self.words = nn.Embedding(_WORDS, _WIDTH)
         self.positions = nn.Embedding(_POSITIONS, _WIDTH)
@@ -39,28 +34,18 @@ class BertNetwork(nn.Module):
         self.encoder = TransformerEncoder(_LAYERS, _WIDTH, _HEADS, _INNER, dropout=dropout)
 
     def forward(self, token_ids: Tensor) -> Tensor:
-        """Encode texts of equal length.
-
-        Args:
-            token_ids: [B, T] int64, T at most 512, no padding.
-
-        Returns:
-            [B, D] float32, rows of length one.
-        """
+        """Token ids [B, T] int64 without padding, T at most 512 -> [B, D] float32 of length one."""
         return nn.functional.normalize(self.tokens(token_ids).mean(dim=1), dim=-1)
 
     def tokens(
         self, token_ids: Tensor, segments: Tensor | None = None, mask: Tensor | None = None
     ) -> Tensor:
-        """Encode each token of texts.
+        """Token states [B, T, D] float32.
 
         Args:
             token_ids: [B, T] int64, T at most 512.
             segments: [B, T] int64, 0 for the first of two texts and 1 for the second; None for 0.
             mask: [B, T] bool, False for padding; None where there is none.
-
-        Returns:
-            [B, T, D] float32.
         """
         second = torch.zeros_like(token_ids) if segments is None else segments
         positions = self.positions.weight[: token_ids.shape[1]] + self.segments(second)
@@ -86,12 +71,7 @@ class BertNetwork(nn.Module):
 
     @classmethod
     def load(cls, path: Path, device: str = "cpu") -> "BertNetwork":
-        """Read BERT weights from a safetensors file.
-
-        Args:
-            path: of the file, which stays memory-mapped where ``device`` is "cpu".
-            device: of torch, which must exist.
-        """
+        """Load a safetensors file, which stays memory-mapped where ``device`` is "cpu"."""
         with WithoutInitialisation():
             network = cls()
         network.load_state_dict(bert_tensors(path), assign=True)

@@ -3,10 +3,9 @@
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,10 +31,8 @@ class _Network(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class _Window:
+class _Window(NamedTuple):
     text: int
-    """Index of its text."""
     tokens: list[int]
 
 
@@ -51,7 +48,7 @@ class MiniLMEncoder:
     fingerprint = "all-MiniLM-L6-v2/53aa51172d14/mean-256"
     """Model, start of the weights' sha256, pooling and window.
 
-    The same in int8: the cosine to the vector in float32 is at least 0.99.
+    The same in int8, as vectors of both may be mixed.
     """
     dimension = 384
 
@@ -68,8 +65,8 @@ class MiniLMEncoder:
             folder: with model.safetensors and tokenizer.json; None for the installed package.
             threads: CPU cores to use.
             eight_bits: whether products are int8, by ONNX Runtime on the CPU whatever the device;
-                None for int8 where ONNX Runtime is installed and the device is the CPU. Token
-                states are always float32.
+                None for where ONNX Runtime is installed and the device is the CPU. Token states
+                are always float32.
             device: of torch, which must exist.
         """
         self._folder = folder
@@ -92,22 +89,16 @@ class MiniLMEncoder:
         Raises:
             EncoderError: they are missing or damaged.
         """
-        self._parts()
+        self._text_network()
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Encode texts.
-
-        Args:
-            texts: N strings of any length.
-
-        Returns:
-            [N, 384] float32, rows of length one.
+        """N texts of any length -> [N, 384] float32, rows of length one.
 
         Raises:
             EncoderError: the weights are missing or damaged.
             DependencyError: int8 is wanted and ONNX Runtime is not installed.
         """
-        tokenizer, network = self._parts()
+        tokenizer, network = self._text_network()
         windows = [
             _Window(text, tokens)
             for text, encoding in enumerate(tokenizer.encode_batch_fast(list(texts)))
@@ -123,15 +114,12 @@ class MiniLMEncoder:
         return vectors / lengths
 
     def encode_tokens(self, texts: Sequence[str]) -> list[TokenStates]:
-        """Encode each token of texts, which are truncated to 256 tokens.
-
-        Args:
-            texts: N strings; ``MENTION`` in them is one token of its own.
+        """Token states of N texts, which are truncated to 256 tokens.
 
         Raises:
             EncoderError: the weights are missing or damaged.
         """
-        tokenizer, network = self._token_parts()
+        tokenizer, network = self._token_network()
         mention = tokenizer.token_to_id(MENTION)
         windows = [
             _Window(text, next(_token_windows(encoding.ids)))
@@ -156,17 +144,16 @@ class MiniLMEncoder:
         with ThreadPoolExecutor(self._threads) as pool:
             yield from pool.map(network.embed, inputs)
 
-    def _parts(self) -> tuple[Any, _Network]:
-        """Tokenizer and the network for whole texts."""
+    def _text_network(self) -> tuple[Any, _Network]:
         if self.precision is None:
-            return self._token_parts()
+            return self._token_network()
         with self._lock:
             if self._embedding is None:
                 weights = self._checked_folder() / "model.safetensors"
                 self._embedding = OnnxEncoder.load(weights, self.precision)
             return self._tokenizer, self._embedding
 
-    def _token_parts(self) -> tuple[Any, "BertNetwork"]:
+    def _token_network(self) -> tuple[Any, "BertNetwork"]:
         """Tokenizer and the network for single tokens, which is always torch's."""
         with self._lock:
             if self._full is None:

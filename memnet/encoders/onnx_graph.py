@@ -1,6 +1,6 @@
 """BERT-style networks as ONNX graphs, in float32 or with products in int8."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ _MIN_SCALE = np.float32(1e-12)
 _MIN_RANGE = 1e-6
 _FUSED = "com.microsoft"
 """Domain of ONNX Runtime's fused operators."""
-_RANGE_PREFIX = "range:"
+RANGE_PREFIX = "range:"
 """Of the names of outputs that give the ranges of a product's inputs."""
 Shape = list[str | int]
 Ranges = Mapping[str, NDArray[np.float32]]
@@ -173,7 +173,7 @@ class BertGraph:
         first = names[0]
         if self._observe:
             axes = self.constant("batch_and_tokens", np.array([0, 1]))
-            output = f"{_RANGE_PREFIX}{first}"
+            output = f"{RANGE_PREFIX}{first}"
             self.add("ReduceMax", self.add("Abs", values), axes, keepdims=0, result=output)
             self._observed[output] = [self._weights[first].shape[1]]
         if not int8 or self._ranges is None:
@@ -212,25 +212,6 @@ class BertGraph:
             fused=True,
         )
         return self.add("Mul", product, scales)
-
-
-def observed_ranges(
-    run: Callable[[Mapping[str, NDArray[np.int64]]], Mapping[str, NDArray[np.float32]]],
-    batches: Iterable[Mapping[str, NDArray[np.int64]]],
-) -> Ranges:
-    """Ranges of the inputs of products, over some batches.
-
-    Args:
-        run: computes the outputs, by name, of a graph built with ``observe``.
-        batches: its inputs by name.
-    """
-    ranges: dict[str, NDArray[np.float32]] = {}
-    for inputs in batches:
-        for name, output in run(inputs).items():
-            if name.startswith(_RANGE_PREFIX):
-                key = name.removeprefix(_RANGE_PREFIX)
-                ranges[key] = np.maximum(ranges.get(key, output), output)
-    return ranges
 
 
 def _balance(

@@ -88,15 +88,17 @@ def calibrated(
     """
     if precision == "float32":
         return build()
-    from memnet.encoders.onnx_graph import observed_ranges
+    from memnet.encoders.onnx_graph import RANGE_PREFIX
 
     session = onnx_session(build(observe=True))
     names = [output.name for output in session.get_outputs()]
-    return build(
-        ranges=observed_ranges(
-            lambda inputs: dict(zip(names, session.run(names, inputs), strict=True)), batches
-        )
-    )
+    ranges: dict[str, NDArray[np.float32]] = {}
+    for inputs in batches:
+        for name, output in zip(names, session.run(names, inputs), strict=True):
+            if name.startswith(RANGE_PREFIX):
+                weight = name.removeprefix(RANGE_PREFIX)
+                ranges[weight] = np.maximum(ranges.get(weight, output), output)
+    return build(ranges=ranges)
 
 
 def random_tokens(rng: np.random.Generator, texts: int, tokens: int) -> NDArray[np.int64]:
@@ -121,26 +123,17 @@ class OnnxEncoder:
     """Token ids to one vector a text, as ``BertNetwork.embed``. Thread-safe."""
 
     def __init__(self, model: bytes) -> None:
-        """Load a model that ``encoder_model`` built.
-
-        Raises:
-            DependencyError: ONNX Runtime is not installed.
-        """
+        """``model`` is what ``encoder_model`` built."""
         self._session = onnx_session(model)
 
     def embed(self, token_ids: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Encode texts of equal length: [B, T] int64 -> [B, D] float32, rows of length one."""
+        """Token ids of texts of equal length [B, T] int64 -> [B, D] float32, of length one."""
         (vectors,) = self._session.run(["vectors"], {"ids": token_ids})
         return np.asarray(vectors, np.float32)
 
     @classmethod
     def load(cls, weights: Path, precision: Precision, cache: Path | None = None) -> "OnnxEncoder":
-        """Build the network; an int8 one is cached.
-
-        Args:
-            weights: the safetensors file, checked.
-            precision: of its products.
-            cache: folder of cached models; None for the user's.
+        """Build the network, or read it from the cache; arguments as for ``cached_model``.
 
         Raises:
             DependencyError: ONNX Runtime or onnx is not installed.
@@ -149,24 +142,29 @@ class OnnxEncoder:
         def build() -> bytes:
             return encoder_model(weights, precision)
 
-        # A float32 model is a copy of the weights, and built as fast as it would be read.
-        if precision == "float32":
-            return cls(build())
-        return cls(cached_model("encoder", WEIGHTS_SHA256, build, cache))
+        return cls(cached_model("encoder", WEIGHTS_SHA256, precision, build, cache))
 
 
 def cached_model(
-    kind: str, weights: str, build: Callable[[], bytes], cache: Path | None = None
+    kind: str,
+    weights: str,
+    precision: Precision,
+    build: Callable[[], bytes],
+    cache: Path | None = None,
 ) -> bytes:
-    """An int8 model, built at the first use and then read from the user's cache folder.
+    """A model; one in int8 is built at the first use and kept in a cache folder.
 
     Args:
         kind: of network.
         weights: sha256 of its weights.
-        build: makes the serialised model.
+        precision: of its products.
+        build: builds the model of these weights in this precision.
         cache: folder of cached models; None for the user's.
     """
-    name = f"{kind}-{weights[:12]}-int8-{_VERSION}.checked"
+    # In float32 the file would be a copy of the weights, built as fast as it is read.
+    if precision == "float32":
+        return build()
+    name = f"{kind}-{weights[:12]}-{precision}-{_VERSION}.checked"
     path = (cache or user_cache_path("memnet")) / name
     model = _read(path)
     if model is None:

@@ -35,7 +35,7 @@ _digests_lock = threading.Lock()
 
 
 def model_folder() -> Path:
-    """The folder with the model's files, found without importing the package.
+    """The folder of the installed model.
 
     Raises:
         EncoderError: the package is not installed.

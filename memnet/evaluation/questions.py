@@ -1,18 +1,11 @@
 """Question files: JSON lines ``{"id", "question", "answers": [...], "gold": [...]?}``."""
 
 import os
-from collections.abc import Iterable, Iterator
-from typing import Annotated, TypeVar
+from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict
 
-from memnet.config import LimitConfig
-from memnet.errors import InputError
-from memnet.files import Problem, open_file, read_lines
-
-_LONGEST_LINE = LimitConfig().document
-
-Read = TypeVar("Read", bound=BaseModel)
+from memnet.files import read_json_lines
 
 
 def _not_blank(question: str) -> str:
@@ -43,49 +36,3 @@ def read_questions(path: str | os.PathLike[str]) -> list[Question]:
     """
     expected = '{"question": str, "answers": [str], "gold": [source id]?}'
     return read_json_lines(path, Question, "question", expected)
-
-
-def read_json_lines(
-    path: str | os.PathLike[str], kind: type[Read], name: str, expected: str
-) -> list[Read]:
-    """Read a file of one JSON object a line.
-
-    Args:
-        path: of the file.
-        kind: of the objects.
-        name: what an object is, for messages.
-        expected: form of a line, for messages.
-
-    Raises:
-        InputError: the file can't be read, holds no object, or a line is not one.
-    """
-    try:
-        with open_file(path) as file:
-            read = list(_parsed(read_lines(file, str(path), _LONGEST_LINE), path, kind, expected))
-    except (OSError, ValueError) as error:
-        raise InputError(f"the {name} file {path} can't be read: {error}") from error
-    if not read:
-        raise InputError(f"the {name} file {path} holds no {name}s; expected JSON lines")
-    return read
-
-
-def _parsed(
-    lines: Iterable[tuple[int, str] | Problem],
-    path: str | os.PathLike[str],
-    kind: type[Read],
-    expected: str,
-) -> Iterator[Read]:
-    for numbered in lines:
-        if isinstance(numbered, Problem):
-            raise InputError(str(numbered))
-        number, line = numbered
-        if line.strip():
-            try:
-                yield kind.model_validate_json(line)
-            except ValidationError as error:
-                first = error.errors()[0]
-                field = ".".join(map(str, first["loc"])) or "line"
-                said = first["msg"].removeprefix("Value error, ")
-                raise InputError(
-                    f"{path}, line {number}: {field}: {said}; expected {expected}"
-                ) from error

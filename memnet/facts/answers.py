@@ -1,8 +1,8 @@
 """Answers from facts, by a trained model: a set of values and the chains that lead to them."""
 
 import time
-from collections.abc import Iterator
-from itertools import islice
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
@@ -11,205 +11,214 @@ from torch import Tensor
 from memnet.config import FactConfig
 from memnet.device import one_thread_each
 from memnet.encoders import Encoder, encode_tokens
-from memnet.facts.hops import FactStep, FactTrace
+from memnet.facts.hops import Facts, HopStep, HopTrace, Outgoing, RelationKeys
 from memnet.facts.linking import link
-from memnet.facts.memory import StoredFacts
-from memnet.facts.model import AnswerRule, FactBatch, FactModel, FactScores, fact_batch, shares
+from memnet.facts.model import (
+    AnswerRule,
+    FactBatch,
+    FactModel,
+    FactScores,
+    fact_batch,
+    grouped_softmax,
+)
 from memnet.reader.passages import evidence_of
 from memnet.storage import MemoryStore, Scope, Slot
 from memnet.types import Answer, Candidate, Evidence, Hop, SlotWeight
 
-_COUNTS = 0.1
+_MIN_SHOWN = 0.1
 """Share of the attention below which a chain is not shown as a reason, nor a hop shown at all."""
 
 
-class _Link(NamedTuple):
+class _PathStep(NamedTuple):
     """A fact on the way to an answer."""
 
-    hop: int
-    """Counted from 0."""
-    place: int
-    """Among the facts that the hop followed."""
     slot: int
-    weight: float
+    hop: int
+    """Counted from 1."""
+    score: float
     """Of the answer it leads to."""
-    seen: bool
-    """Whether training saw its relation."""
+    unseen: bool
+    """Whether its relation was unseen in training."""
 
 
+@dataclass(frozen=True)
+class StoreGraph:
+    """The facts of a store, as of one read of it. An entity is a symbol."""
+
+    store: MemoryStore
+    scope: Scope
+    numbers: Mapping[str, int]
+    """Of the relations seen in training, by name."""
+
+    def outgoing(self, entities: Tensor) -> Outgoing:
+        """As the protocol says."""
+        rows = torch.from_numpy(self.store.facts.outgoing(entities.tolist(), self.scope))
+        entity, order = torch.sort(
+            torch.searchsorted(entities, rows[:, 0].contiguous()), stable=True
+        )
+        relations, relation = torch.unique(rows[order, 1], return_inverse=True)
+        names, vectors = self.store.facts.relation_keys(relations.tolist())
+        numbers = torch.tensor([self.numbers.get(name, 0) for name in names], dtype=torch.int64)
+        keys = RelationKeys(torch.from_numpy(vectors), numbers)
+        return Outgoing(entity, relation, rows[order, 2], relations, keys)
+
+    def facts(self, entities: Tensor, relations: Tensor) -> Facts:
+        """As the protocol says."""
+        pairs = zip(entities.tolist(), relations.tolist(), strict=True)
+        return Facts(*torch.from_numpy(self.store.facts.follow(pairs, self.scope)).unbind(1))
+
+
+@dataclass(frozen=True)
 class FactAnswers:
     """Answers from the facts of a store."""
 
-    def __init__(
-        self,
-        store: MemoryStore,
-        encoder: Encoder,
-        model: FactModel,
-        rule: AnswerRule,
-        name: str,
-        config: FactConfig,
-    ) -> None:
-        """Join a memory and a model.
-
-        Args:
-            store: the memory.
-            encoder: the one it was made with.
-            model: in evaluation mode.
-            rule: which of the entities that are reached are answers.
-            name: of the model.
-            config: settings.
-        """
-        self._store = store
-        self._encoder = encoder
-        self._model = model
-        self._rule = rule
-        self._name = name
-        self._config = config
+    store: MemoryStore
+    encoder: Encoder
+    """The one that the store was made with."""
+    model: FactModel
+    """In evaluation mode."""
+    rule: AnswerRule
+    name: str
+    """Of the model."""
+    config: FactConfig
 
     def ask(self, question: str, hops: int | None, top_k: int, scope: Scope) -> Answer:
         """Answer a question; arguments as for ``Engine.ask``."""
         started = time.perf_counter()
-        with self._store.reading(), one_thread_each, torch.inference_mode():
+        candidates: list[Candidate] = []
+        paths: list[list[_PathStep]] = []
+        attended: list[list[tuple[int, float]]] = []
+        slots: dict[int, Slot] = {}
+        with self.store.reading(), one_thread_each, torch.inference_mode():
             batch = self._batch(question)
-            if batch is None:
-                return self._answer(question, started, (), (), (), ())
-            memory = StoredFacts(self._store, scope, self._model.known())
-            scores, trace = self._model(batch, memory, self._config.budget, hops)
-            chosen = self._chosen(scores)
-            share = shares(trace.importance, batch.question)
-            leading = _leading(trace, share)
-            ways = [list(_way(trace, share, entity, weight)) for entity, weight in chosen[:top_k]]
-            attended = [_most(step, share, top_k) for step in trace.steps]
-            shown = {link.slot for way in ways for link in way}
-            shown.update(
-                int(step.facts.slot[place])
-                for step, places in zip(trace.steps, attended, strict=True)
-                for place in places
-            )
-            shown.update(leading[entity] for entity, _ in chosen)
-            slots = {slot.id: slot for slot in self._store.fetch_existing(list(shown))}
-        candidates = tuple(
-            Candidate(text=slots[leading[entity]].value, score=weight) for entity, weight in chosen
-        )
-        evidence = tuple(_evidence(ways, slots, top_k))
-        abstained = not chosen or chosen[0][1] < self._rule.floor
+            if batch is not None:
+                graph = StoreGraph(self.store, scope, self.model.relation_numbers())
+                scores, trace = self.model(batch, graph, self.config.budget, hops)
+                importance = grouped_softmax(trace.importance, batch.question)
+                chosen = self._chosen(scores)
+                value_slots = _value_slots(trace, importance)
+                paths = [_path(trace, importance, *answer) for answer in chosen[:top_k]]
+                attended = [_most_attended(step, importance, top_k) for step in trace.steps]
+                shown = {step.slot for steps in paths for step in steps}
+                shown.update(slot for weights in attended for slot, _ in weights)
+                shown.update(value_slots[entity] for entity, _ in chosen)
+                slots = {slot.id: slot for slot in self.store.fetch_existing(list(shown))}
+                candidates = [
+                    Candidate(text=slots[value_slots[entity]].value, score=weight)
+                    for entity, weight in chosen
+                ]
+        abstained = not candidates or candidates[0].score < self.rule.floor
         unseen = dict.fromkeys(
-            slots[step.slot].relation for way in ways[:1] for step in way if not step.seen
+            slots[step.slot].relation for steps in paths[:1] for step in steps if step.unseen
         )
-        return self._answer(
-            question,
-            started,
-            () if abstained else candidates,
-            evidence,
-            tuple(_hops(trace, attended, slots)),
-            tuple(unseen),
+        return Answer(
+            question=question,
+            kind="none" if abstained else "facts",
+            answer=None if abstained else candidates[0].text,
+            confidence=None,
+            abstained=abstained,
+            candidates=() if abstained else tuple(candidates),
+            evidence=_evidence(paths, slots, top_k),
+            hops=tuple(_hops(attended, slots)),
+            unseen_relations=tuple(unseen),
+            model=self.name,
+            elapsed_ms=(time.perf_counter() - started) * 1000,
         )
 
     def _batch(self, question: str) -> FactBatch | None:
         """The question as seen from each name in it; None if it names nothing that is stored."""
-        linked = link(question, self._store.facts.subjects)
-        entities = self._store.facts.subjects(
-            {name for item in linked.mentions for name in item.names}
-        )
-        chains = self._model.chains(linked, entities)
+        linked = link(question, self.store.facts.subjects)
+        names = {name for mention in linked.mentions for name in mention.names}
+        entities = self.store.facts.subjects(names)
+        chains = self.model.chains(linked, entities)
         if not chains:
             return None
         texts = list(dict.fromkeys(chain.text for chain in chains))
-        encoded = dict(zip(texts, encode_tokens(self._encoder, texts), strict=True))
+        encoded = dict(zip(texts, encode_tokens(self.encoder, texts), strict=True))
         return fact_batch([chains], encoded)
 
     def _chosen(self, scores: FactScores) -> list[tuple[int, float]]:
         """The entities that are answers, with their weights, best first."""
-        if not len(scores.entity):
-            return []
         weights, order = torch.sort(scores.weight, descending=True, stable=True)
-        kept = weights >= self._rule.threshold * weights[0]
+        kept = weights >= self.rule.threshold * weights[:1]
         entities = scores.entity[order][kept]
         return list(zip(entities.tolist(), weights[kept].tolist(), strict=True))
 
-    def _answer(
-        self,
-        question: str,
-        started: float,
-        candidates: tuple[Candidate, ...],
-        evidence: tuple[Evidence, ...],
-        hops: tuple[Hop, ...],
-        unseen: tuple[str, ...],
-    ) -> Answer:
-        return Answer(
-            question=question,
-            answer=candidates[0].text if candidates else None,
-            confidence=None,
-            abstained=not candidates,
-            candidates=candidates,
-            evidence=evidence,
-            hops=hops,
-            unseen_relations=unseen,
-            model=self._name,
-            elapsed_ms=(time.perf_counter() - started) * 1000,
-        )
 
-
-def _leading(trace: FactTrace, share: Tensor) -> dict[int, int]:
-    """For each entity the slot of the fact that leads to it most surely."""
+def _value_slots(trace: HopTrace, importance: Tensor) -> dict[int, int]:
+    """For each entity the slot of the fact that leads to it with the largest weight."""
     best: dict[int, tuple[float, int]] = {}
     for step in trace.steps:
         facts = step.facts
-        weights = facts.weight * (share * step.halting)[facts.chain]
-        found = zip(facts.object.tolist(), weights.tolist(), facts.slot.tolist(), strict=True)
-        for entity, weight, slot in found:
+        weights = facts.weight * (importance * step.halting)[facts.chain]
+        rows = zip(facts.object.tolist(), weights.tolist(), facts.slot.tolist(), strict=True)
+        for entity, weight, slot in rows:
             if entity not in best or weight > best[entity][0]:
                 best[entity] = weight, slot
     return {entity: slot for entity, (_, slot) in best.items()}
 
 
-def _way(trace: FactTrace, share: Tensor, entity: int, weight: float) -> Iterator[_Link]:
-    """The facts that lead to an answer, in each chain that counts, from its start on."""
-    found: dict[int, tuple[float, int]] = {}
+def _path(trace: HopTrace, importance: Tensor, entity: int, score: float) -> list[_PathStep]:
+    """The facts that lead to an answer, in each important chain, from its start on."""
+    last_hops: dict[int, tuple[float, int]] = {}
     for hop, step in enumerate(trace.steps):
-        for place in (step.reached.entity == entity).nonzero().flatten().tolist():
-            chain = int(step.reached.chain[place])
-            reached = float(step.reached.weight[place] * step.halting[chain])
-            if chain not in found or reached > found[chain][0]:
-                found[chain] = reached, hop
-    counting = [chain for chain in sorted(found) if share[chain] >= _COUNTS]
-    for chain in counting or sorted(found, key=lambda chain: -share[chain])[:1]:
-        yield from reversed(list(_back(trace, chain, found[chain][1], entity, weight)))
+        for index in (step.reached.entity == entity).nonzero().flatten().tolist():
+            chain = int(step.reached.chain[index])
+            weight = float(step.reached.weight[index] * step.halting[chain])
+            if chain not in last_hops or weight > last_hops[chain][0]:
+                last_hops[chain] = weight, hop
+    important = [chain for chain in sorted(last_hops) if importance[chain] >= _MIN_SHOWN]
+    path: list[_PathStep] = []
+    for chain in important or sorted(last_hops, key=lambda chain: -importance[chain])[:1]:
+        path += reversed(list(_backwards(trace, chain, last_hops[chain][1], entity, score)))
+    return path
 
 
-def _back(trace: FactTrace, chain: int, hop: int, entity: int, weight: float) -> Iterator[_Link]:
+def _backwards(
+    trace: HopTrace, chain: int, last_hop: int, entity: int, score: float
+) -> Iterator[_PathStep]:
     """The heaviest fact that leads to an entity, then the one that leads to its subject, ..."""
-    for number in range(hop, -1, -1):
-        step = trace.steps[number]
-        facts = step.facts
-        leads = (facts.chain == chain) & (facts.object == entity)
-        place = int(facts.weight.masked_fill(~leads, -1.0).argmax())
-        seen = not bool(step.unseen[facts.relation[place]])
-        yield _Link(number, place, int(facts.slot[place]), weight, seen)
-        entity = int(facts.subject[place])
+    for hop in range(last_hop, -1, -1):
+        facts = trace.steps[hop].facts
+        leads_there = (facts.chain == chain) & (facts.object == entity)
+        best = int(facts.weight.masked_fill(~leads_there, -1.0).argmax())
+        yield _PathStep(int(facts.slot[best]), hop + 1, score, bool(facts.unseen[best]))
+        entity = int(facts.subject[best])
 
 
-def _evidence(ways: list[list[_Link]], slots: dict[int, Slot], top_k: int) -> Iterator[Evidence]:
+def _most_attended(step: HopStep, importance: Tensor, top_k: int) -> list[tuple[int, float]]:
+    """Slots of the facts that a hop attended to most, with weights whose sum is at most 1.
+
+    A fact counts by its chain's importance and by the probability that the chain had not halted.
+    """
+    weights = step.facts.weight * (importance * step.continuing)[step.facts.chain]
+    weights = weights / weights.sum().clamp(min=1.0)
+    if weights.sum() < _MIN_SHOWN:
+        return []
+    found = torch.topk(weights, min(top_k, len(weights)))
+    return list(zip(step.facts.slot[found.indices].tolist(), found.values.tolist(), strict=True))
+
+
+def _evidence(
+    paths: Sequence[Sequence[_PathStep]], slots: Mapping[int, Slot], top_k: int
+) -> tuple[Evidence, ...]:
     """The facts that lead to the answers, each once, those of the best answer first."""
-    links: dict[int, _Link] = {}
-    for way in ways[:top_k]:
-        for step in way:
-            links.setdefault(step.slot, step)
-    for slot_id, step in islice(links.items(), top_k):
-        yield evidence_of(slots[slot_id], step.weight, step.hop + 1)
+    first: dict[int, _PathStep] = {}
+    for path in paths:
+        for step in path:
+            first.setdefault(step.slot, step)
+    steps = list(first.values())[:top_k]
+    return tuple(evidence_of(slots[step.slot], step.score, step.hop) for step in steps)
 
 
 def _hops(
-    trace: FactTrace, attended: list[dict[int, float]], slots: dict[int, Slot]
+    attended: Sequence[Sequence[tuple[int, float]]], slots: Mapping[int, Slot]
 ) -> Iterator[Hop]:
-    for number, (step, places) in enumerate(zip(trace.steps, attended, strict=True), start=1):
-        if places:
+    for number, weights in enumerate(attended, start=1):
+        if weights:
             yield Hop(
                 hop=number,
-                weights=tuple(
-                    _slot_weight(slots[int(step.facts.slot[place])], weight)
-                    for place, weight in places.items()
-                ),
+                weights=tuple(_slot_weight(slots[slot], weight) for slot, weight in weights),
             )
 
 
@@ -218,16 +227,3 @@ def _slot_weight(slot: Slot, weight: float) -> SlotWeight:
     return SlotWeight(
         id=slot.id, source=slot.source, weight=weight, title=f"{slot.title} {arrow} {slot.value}"
     )
-
-
-def _most(step: FactStep, share: Tensor, most: int) -> dict[int, float]:
-    """Places of the facts that a hop attended to most, with their weights, which sum to at most 1.
-
-    A fact counts by its chain's share, and by the probability that the chain had not halted.
-    """
-    weights = step.facts.weight * (share * step.going_on)[step.facts.chain]
-    weights = weights / weights.sum().clamp(min=1.0)
-    if not len(weights) or weights.sum() < _COUNTS:
-        return {}
-    found = torch.topk(weights, min(most, len(weights)))
-    return dict(zip(found.indices.tolist(), found.values.tolist(), strict=True))

@@ -1,20 +1,80 @@
-"""The hops over facts: from the entities a question names, along the relations it asks for."""
+"""Hops over facts: from the entities a question names, along the relations it asks for."""
 
-from typing import NamedTuple
+import math
+from typing import NamedTuple, Protocol
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from memnet.attention.functional import masked_softmax
-from memnet.attention.reading import read_in_hops
-from memnet.facts.controller import ChainState, FactController, MentionBatch
-from memnet.facts.memory import FactMemory, ranges
+from memnet.attention import TransformerEncoder, masked_softmax
+from memnet.attention.layers import HopLayer
 
-_FLOOR = 1e-3
+_MAX_DISTANCE = 16
+"""Tokens from the mention; farther ones share a position embedding."""
+_MIN_SHARE = 1e-3
 """Share of a chain's largest weight below which an entity, or a fact, is not followed."""
-_HALTED = 0.01
-"""Probability of going on below which a chain counts as halted."""
-_TINY = 1e-9
+_MIN_CONTINUING = 0.01
+"""Probability of going on below which a chain has halted."""
+_EPSILON = 1e-9
+
+
+class RelationKeys(NamedTuple):
+    """R relations, as they are scored."""
+
+    vectors: Tensor
+    """[R, E] float32: their encoded words, of length one."""
+    numbers: Tensor
+    """[R] int64: their row among the learned embeddings, 0 for a relation unseen in training."""
+
+
+class Outgoing(NamedTuple):
+    """The facts about some entities, grouped by entity and relation: G groups, R relations."""
+
+    entity: Tensor
+    """[G] int64, rising: index among the entities."""
+    relation: Tensor
+    """[G] int64: index among the relations."""
+    size: Tensor
+    """[G] int64: how many facts."""
+    relations: Tensor
+    """[R] int64: ids, each once."""
+    keys: RelationKeys
+
+
+class Facts(NamedTuple):
+    """M facts."""
+
+    group: Tensor
+    """[M] int64: index of the pair of entity and relation that each belongs to."""
+    object: Tensor
+    """[M] int64: the entity that each leads to."""
+    slot: Tensor
+    """[M] int64: ids; 0 in arrays, which don't keep them."""
+
+
+class FactGraph(Protocol):
+    """Facts, addressed by entity and relation. Their ids are the graph's own."""
+
+    def outgoing(self, entities: Tensor) -> Outgoing:
+        """The groups of facts about entities [F] int64, which rise and are distinct."""
+        ...
+
+    def facts(self, entities: Tensor, relations: Tensor) -> Facts:
+        """The facts about entities [G] int64 with relations [G] int64."""
+        ...
+
+
+class MentionBatch(NamedTuple):
+    """Questions as seen from a name that each mentions: C chains, T tokens, E wide."""
+
+    tokens: Tensor
+    """[C, T, E] float32: encoded tokens, rows of length one; a name is one mask token."""
+    mask: Tensor
+    """[C, T] bool: where there is a token."""
+    role: Tensor
+    """[C, T] int64: 1 for the name that the chain starts from, 2 for another name, else 0."""
+    distance: Tensor
+    """[C, T] int64: tokens after that name, negative before it."""
 
 
 class Entities(NamedTuple):
@@ -23,45 +83,43 @@ class Entities(NamedTuple):
     chain: Tensor
     """[F] int64, rising."""
     entity: Tensor
-    """[F] int64; each once in a chain."""
+    """[F] int64; distinct within a chain."""
     weight: Tensor
     """[F] float32, 0..1."""
 
 
-class FollowedFacts(NamedTuple):
-    """The facts that a hop attended to, M in all, for showing."""
+class AttendedFacts(NamedTuple):
+    """The facts that a hop attended to, M in all."""
 
     chain: Tensor
     """[M] int64."""
     subject: Tensor
     """[M] int64."""
-    relation: Tensor
-    """[M] int64: its place among the relations that could be followed."""
     object: Tensor
     """[M] int64."""
     slot: Tensor
     """[M] int64."""
+    unseen: Tensor
+    """[M] bool: whether the relation was unseen in training."""
     weight: Tensor
     """[M] float32, 0..1."""
 
 
-class FactStep(NamedTuple):
+class HopStep(NamedTuple):
     """What one hop did."""
 
+    facts: AttendedFacts
     reached: Entities
     halting: Tensor
     """[C] float32: the probability that this hop is the last."""
-    going_on: Tensor
+    continuing: Tensor
     """[C] float32: the probability that a chain had not halted before it."""
-    unseen: Tensor
-    """[R] bool: which of the relations that could be followed training never saw."""
-    facts: FollowedFacts
 
 
-class FactTrace(NamedTuple):
-    """All hops of some chains."""
+class HopTrace(NamedTuple):
+    """All hops of C chains."""
 
-    steps: list[FactStep]
+    steps: list[HopStep]
     halting: Tensor
     """[C, H] float32: the probability that each hop is the last; rows sum to one, or to less where
     the hops ended before every chain had halted."""
@@ -69,164 +127,253 @@ class FactTrace(NamedTuple):
     """[C] float32: score of the mention among those of its question."""
 
 
-class _Reading(NamedTuple):
-    """What passes from hop to hop."""
+class FactController(nn.Module):
+    """Reads a question token by token and scores at each hop the relations to follow.
 
-    state: ChainState
-    active: Entities
-    going_on: Tensor
-    """[C] float32: the probability that a chain has not halted yet."""
+    A relation is scored by its words and by a learned embedding; the words alone serve relations
+    unseen in training. Attention over the question's tokens, with a query that each hop updates,
+    decides what the hop is about.
+
+    Source: Miller et al. 2016, section 3.2 (key addressing and the query's update); Shi et al.
+    2021 (TransferNet), section 3.2 (a hop attends to the question, then scores relations).
+    """
+
+    def __init__(
+        self, encoded: int, width: int, heads: int, inner: int, hops: int, relations: int,
+        dropout: float,
+    ) -> None:  # fmt: skip
+        """Make a controller with untrained weights.
+
+        Args:
+            encoded: E, width of an encoded token and of a relation's words.
+            width: D, width of a query.
+            heads: attention heads.
+            inner: width of the hidden layers.
+            hops: H, the maximum.
+            relations: seen in training.
+            dropout: of tokens and of relation embeddings, while training.
+        """
+        super().__init__()
+        # Checkpoints name the tensors by these attributes.
+        self.input = nn.Linear(encoded, width)
+        self.roles = nn.Embedding(3, width)
+        self.places = nn.Embedding(2 * _MAX_DISTANCE + 1, width)
+        self.encoder = TransformerEncoder(1, width, heads, inner)
+        self.hop = HopLayer(width, heads, inner)
+        self.steps = nn.Parameter(torch.randn(hops, width) * 0.1)
+        self.query = nn.Linear(width, width)
+        self.key = nn.Linear(encoded, width)
+        self.learned = nn.Embedding(relations + 1, width, padding_idx=0)
+        self.likeness = nn.Parameter(torch.tensor(10.0))
+        self.read = nn.Linear(width, width)
+        self.norm = nn.LayerNorm(width)
+        self.halt = nn.Linear(width, 1)
+        self.back = nn.Linear(width, 1)
+        self.weigh = nn.Linear(width, 1)
+        self.dropout = nn.Dropout(dropout)
+        for table in (self.roles, self.places):
+            nn.init.normal_(table.weight, std=0.1)
+        nn.init.zeros_(self.learned.weight)
+
+    def start(self, mentions: MentionBatch) -> tuple[Tensor, Tensor]:
+        """The tokens [C, T, D] as hops read them, and the first query [C, D]: the name's token."""
+        positions = mentions.distance.clamp(-_MAX_DISTANCE, _MAX_DISTANCE) + _MAX_DISTANCE
+        tokens = self.input(mentions.tokens) + self.roles(mentions.role) + self.places(positions)
+        tokens = self.encoder(self.dropout(tokens), mentions.mask.unsqueeze(1))
+        own = (mentions.role == 1).unsqueeze(-1)
+        return tokens, (tokens * own).sum(dim=1) / own.sum(dim=1).clamp(min=1)
+
+    def keys(self, relations: RelationKeys) -> Tensor:
+        """Keys [R, D] float32 of relations."""
+        learned = self.learned(relations.numbers)
+        if self.training:
+            learned = learned * (torch.rand(len(learned), 1) >= self.dropout.p)
+        keys: Tensor = self.key(relations.vectors) + learned
+        return keys
+
+    def score(
+        self, hop: int, query: Tensor, tokens: Tensor, mentions: MentionBatch,
+        relations: RelationKeys, keys: Tensor,
+    ) -> tuple[Tensor, Tensor]:  # fmt: skip
+        """Score the relations that a hop may follow.
+
+        Args:
+            hop: counted from 0.
+            query: [C, D] float32, before the hop.
+            tokens: [C, T, D] float32, of ``start``.
+            mentions: the questions.
+            relations: to choose from.
+            keys: [R, D] float32, their keys.
+
+        Returns:
+            The query [C, D] after reading the question, and the score of each relation [C, R].
+        """
+        asked = (query + self.steps[hop]).unsqueeze(1)
+        attended = self.hop(asked, tokens, tokens, mentions.mask.unsqueeze(1))
+        query = attended.read.squeeze(1)
+        weights = attended.weights.mean(dim=1)
+        words = nn.functional.normalize((weights @ mentions.tokens).squeeze(1), dim=-1)
+        learned = self.query(query) @ keys.T / math.sqrt(keys.shape[1])
+        return query, learned + self.likeness * (words @ relations.vectors.T)
+
+    def update(self, query: Tensor, weights: Tensor, keys: Tensor) -> Tensor:
+        """The query [C, D] of the next hop, after reading relations with weights [C, R]."""
+        updated: Tensor = self.norm(query + self.read(weights @ keys))
+        return updated
+
+    def halting(self, query: Tensor) -> Tensor:
+        """Probability [C] of halting now, where a chain has not halted before."""
+        probability: Tensor = torch.sigmoid(self.halt(query)).squeeze(-1)
+        return probability
+
+    def return_discount(self, query: Tensor) -> Tensor:
+        """Factor [C], 0..1, on facts of a hop that lead back to the entity a chain started from."""
+        discount: Tensor = torch.sigmoid(self.back(query)).squeeze(-1)
+        return discount
+
+    def importance(self, query: Tensor) -> Tensor:
+        """Score [C] of a mention among those of its question."""
+        score: Tensor = self.weigh(query).squeeze(-1)
+        return score
 
 
-class FactHops:
-    """Moves weights over entities along facts.
+def follow_facts(
+    controller: FactController,
+    mentions: MentionBatch,
+    start: Entities,
+    graph: FactGraph,
+    max_hops: int,
+    budget: int,
+) -> HopTrace:
+    """Move weights over entities along facts, hop by hop.
 
     A hop addresses only the facts of the entities that carry weight. Attention over their
     relations, with the entity's weight as prior, gives each fact a weight, and each entity that
-    facts lead to the largest of theirs: the weight of an entity says how surely it is reached,
-    however many others are.
+    facts lead to the largest of theirs: the weight of an entity does not depend on how many others
+    are reached.
+
+    Args:
+        controller: scores relations.
+        mentions: C questions, each seen from a name in it.
+        start: the entities of the names.
+        graph: facts.
+        max_hops: at least 1.
+        budget: facts that a hop may follow in one chain, the heaviest first.
 
     Source: Miller et al. 2016, section 3.1 (hashing, addressing, reading, again after each update);
     Cohen et al. 2020, section 2 (following relations as a differentiable step over weighted sets);
     Shi et al. 2021, section 3.2 (relation scores of each step from the question); Banino et al.
     2021, equation 3 (halting).
     """
-
-    def __init__(self, controller: FactController, most: int, budget: int) -> None:
-        """Join a controller with limits.
-
-        Args:
-            controller: scores relations.
-            most: most hops.
-            budget: most facts that a hop follows in one chain, the most worthwhile first.
-        """
-        self._controller = controller
-        self._most = most
-        self._budget = budget
-
-    def run(self, mentions: MentionBatch, start: Entities, memory: FactMemory) -> FactTrace:
-        """Hop from the named entities.
-
-        Args:
-            mentions: C questions, each seen from a name in it.
-            start: the entities that the names stand for.
-            memory: facts.
-        """
-        state = self._controller.start(mentions)
-        importance = self._controller.importance(state.query)
-
-        def hop(reading: _Reading, number: int) -> tuple[FactStep, _Reading]:
-            return self._hop(reading, number, mentions, start, memory)
-
-        reading = _Reading(state, start, torch.ones_like(importance))
-        steps, _ = read_in_hops(reading, hop, self._done, self._most)
-        return FactTrace(steps, torch.stack([step.halting for step in steps], dim=1), importance)
-
-    def _done(self, _: _Reading, after: _Reading) -> bool:
-        if not self._controller.training and bool((after.going_on < _HALTED).all()):
-            return True
-        return not len(after.active.entity)
-
-    def _hop(
-        self,
-        reading: _Reading,
-        number: int,
-        mentions: MentionBatch,
-        start: Entities,
-        memory: FactMemory,
-    ) -> tuple[FactStep, _Reading]:
-        controller, active = self._controller, reading.active
-        entities, place = torch.unique(active.entity, return_inverse=True)
-        outgoing = memory.outgoing(entities)
-        row, group = _groups_of(place, outgoing.row, len(entities))
-        relations, of_group = torch.unique(outgoing.relation, return_inverse=True)
-        keys = memory.keys(relations)
-        key_vectors = controller.keys(keys)
-        query, scores = controller.score(reading.state, mentions, keys, key_vectors, number)
-        chain, relation, prior = active.chain[row], of_group[group], active.weight[row]
-        weights = _attended(scores, chain, relation, prior)
+    tokens, query = controller.start(mentions)
+    importance = controller.importance(query)
+    active, continuing = start, torch.ones_like(importance)
+    steps: list[HopStep] = []
+    for hop in range(max_hops):
+        # Address: the facts about active entities, grouped by relation.
+        entities, index = torch.unique(active.entity, return_inverse=True)
+        outgoing = graph.outgoing(entities)
+        keys = controller.keys(outgoing.keys)
+        # Attend: a weight for each relation of a chain, then for each group of facts.
+        query, scores = controller.score(hop, query, tokens, mentions, outgoing.keys, keys)
+        bounds = torch.searchsorted(outgoing.entity, torch.arange(len(entities) + 1))
+        row, group = expand_ranges(bounds[index], bounds[index + 1])
+        chain, relation, prior = active.chain[row], outgoing.relation[group], active.weight[row]
+        weights = _attention(scores, chain, relation, prior)
         weight = prior * weights[chain, relation]
-        size = outgoing.size[group]
-        # While training is under way, so much is possible that small groups come first.
-        worth = weight.detach() / (size.float().sqrt() if controller.training else 1.0)
-        kept = _worthwhile(chain, weight.detach(), worth, size, self._budget)
-        row, group, chain, relation, weight = (
-            part[kept] for part in (row, group, chain, relation, weight)
+        kept = _within_budget(
+            chain, weight.detach(), outgoing.size[group], budget, controller.training
         )
-        found = memory.followed(active.entity[row], outgoing.relation[group])
-        share = _coming_back(start, chain[found.row], found.object, controller.returning(query))
-        facts = FollowedFacts(
-            chain[found.row],
-            active.entity[row][found.row],
-            relation[found.row],
+        row, chain, relation, weight = row[kept], chain[kept], relation[kept], weight[kept]
+        # Read: the entities that the facts lead to.
+        found = graph.facts(active.entity[row], outgoing.relations[relation])
+        returning = _in_same_chain(chain[found.group], found.object, start)
+        discount = torch.where(
+            returning, controller.return_discount(query)[chain[found.group]], 1.0
+        )
+        facts = AttendedFacts(
+            chain[found.group],
+            active.entity[row][found.group],
             found.object,
             found.slot,
-            weight[found.row] * share,
+            (outgoing.keys.numbers == 0)[relation][found.group],
+            weight[found.group] * discount,
         )
-        reached = strongest(facts.chain, facts.object, facts.weight)
-        going_on = reading.going_on
-        last = number == self._most - 1
-        halting = going_on * (1.0 if last else controller.halting(query))
-        step = FactStep(reached, halting, going_on, keys.known == 0, facts)
-        state = ChainState(reading.state.tokens, controller.update(query, weights, key_vectors))
-        return step, _Reading(state, _active(reached, len(weights)), going_on - halting)
+        reached = max_weights(facts.chain, facts.object, facts.weight)
+        halting = continuing * (1.0 if hop == max_hops - 1 else controller.halting(query))
+        steps.append(HopStep(facts, reached, halting, continuing))
+        # Update: the query, and the entities that are worth following.
+        query = controller.update(query, weights, keys)
+        continuing = continuing - halting
+        kept = _above_min_share(reached.chain, reached.weight.detach())
+        active = Entities(*(part[kept] for part in reached))
+        halted = not controller.training and bool((continuing < _MIN_CONTINUING).all())
+        if halted or not len(active.entity):
+            break
+    return HopTrace(steps, torch.stack([step.halting for step in steps], dim=1), importance)
 
 
-def strongest(chain: Tensor, entity: Tensor, weight: Tensor) -> Entities:
+def max_weights(chain: Tensor, entity: Tensor, weight: Tensor) -> Entities:
     """Each entity of a chain once, with the largest of its weights. All [M]."""
     width = int(entity.max()) + 1 if len(entity) else 1
-    pairs, place = torch.unique(chain * width + entity, return_inverse=True)
-    largest = torch.zeros(len(pairs)).scatter_reduce(0, place, weight, "amax")
+    pairs, index = torch.unique(chain * width + entity, return_inverse=True)
+    largest = torch.zeros(len(pairs)).scatter_reduce(0, index, weight, "amax")
     return Entities(pairs // width, pairs % width, largest)
 
 
-def _groups_of(place: Tensor, row: Tensor, entities: int) -> tuple[Tensor, Tensor]:
-    """For each place [F] of an entity its groups: which place, and which group. ``row`` is [G]."""
-    order = torch.argsort(row, stable=True)
-    bounds = torch.searchsorted(row[order], torch.arange(entities + 1))
-    of_place, found = ranges(bounds[place], bounds[place + 1])
-    return of_place, order[found]
-
-
-def _attended(scores: Tensor, chain: Tensor, relation: Tensor, prior: Tensor) -> Tensor:
+def _attention(scores: Tensor, chain: Tensor, relation: Tensor, prior: Tensor) -> Tensor:
     """Attention [C, R] over the relations that a chain can follow, from scores [C, R].
 
-    The prior of a relation is the weight of the strongest entity that has it.
+    The prior of a relation is the largest weight of an entity that has it. The others are [G].
     """
     priors = torch.zeros(scores.numel()).scatter_reduce(
         0, chain * scores.shape[1] + relation, prior, "amax"
     )
     priors = priors.view_as(scores)
-    return masked_softmax(scores + priors.clamp(min=_TINY).log(), priors > 0)
+    return masked_softmax(scores + priors.clamp(min=_EPSILON).log(), priors > 0)
 
 
-def _worthwhile(chain: Tensor, weight: Tensor, worth: Tensor, count: Tensor, budget: int) -> Tensor:
-    """Which of the groups of facts [G] to follow, in any order.
+def _within_budget(
+    chain: Tensor, weight: Tensor, size: Tensor, budget: int, training: bool
+) -> Tensor:
+    """Indices of the groups of facts to follow, of groups whose parts are [G].
 
-    Those of a weight not far below the best, and of these as many as the budget of a chain
-    allows, by their worth. The first is followed whatever it takes.
+    Those of a weight not far below the largest of their chain, and of these as many as its budget
+    allows, the heaviest first. The first is followed whatever its size.
     """
+    # In early training many relations are possible, so that small groups come first.
+    worth = weight / size.float().sqrt() if training else weight
     order = torch.argsort(worth, descending=True, stable=True)
     order = order[torch.argsort(chain[order], stable=True)]
-    chain, count = chain[order], count[order]
-    total = torch.cumsum(count, 0)
+    chain, size = chain[order], size[order]
+    total = torch.cumsum(size, 0)
     first = torch.searchsorted(chain, chain)
-    spent = total - (total - count)[first]
+    spent = total - (total - size)[first]
     affordable = (spent <= budget) | (torch.arange(len(chain)) == first)
+    return order[affordable & _above_min_share(chain, weight[order])]
+
+
+def _above_min_share(chain: Tensor, weight: Tensor) -> Tensor:
+    """[M] bool: whether weights [M] are not far below the largest of their chain [M], rising."""
     chains = int(chain[-1]) + 1 if len(chain) else 0
-    best = torch.zeros(chains).scatter_reduce(0, chain, weight[order], "amax")
-    return order[affordable & (weight[order] > _FLOOR * best[chain])]
+    largest = torch.zeros(chains).scatter_reduce(0, chain, weight, "amax")
+    return weight > _MIN_SHARE * largest[chain]
 
 
-def _coming_back(start: Entities, chain: Tensor, entity: Tensor, share: Tensor) -> Tensor:
-    """[M]: the share [C] of its chain where a fact leads back to the start, else one."""
-    width = int(torch.cat([entity, start.entity]).max()) + 1 if len(entity) else 1
-    back = torch.isin(chain * width + entity, start.chain * width + start.entity)
-    return torch.where(back, share[chain], 1.0)
+def _in_same_chain(chain: Tensor, entity: Tensor, others: Entities) -> Tensor:
+    """[M] bool: whether an entity of a chain, both [M], is among the others of that chain."""
+    width = int(torch.cat([entity, others.entity]).max()) + 1 if len(entity) else 1
+    return torch.isin(chain * width + entity, others.chain * width + others.entity)
 
 
-def _active(reached: Entities, chains: int) -> Entities:
-    """The entities whose facts the next hop looks at."""
-    best = torch.zeros(chains).scatter_reduce(0, reached.chain, reached.weight.detach(), "amax")
-    kept = reached.weight.detach() > _FLOOR * best[reached.chain]
-    return Entities(*(part[kept] for part in reached))
+def expand_ranges(start: Tensor, end: Tensor) -> tuple[Tensor, Tensor]:
+    """The integers of several ranges, one range after the other: [M] int64 range, [M] int64.
+
+    Args:
+        start: [F] int64.
+        end: [F] int64, exclusive.
+    """
+    count = end - start
+    row = torch.repeat_interleave(torch.arange(len(count)), count)
+    before = torch.cumsum(count, 0) - count
+    return row, torch.arange(len(row)) - before[row] + start[row]

@@ -1,23 +1,36 @@
-"""The fact model: from a question to the entities that facts lead to."""
+"""The fact model: from a question to the entities that facts lead to, and its checkpoints."""
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import torch
-from pydantic import Field
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from torch import Tensor, nn
 
+from memnet.checkpoints import MODEL, save_checkpoint
+from memnet.checkpoints.torch_modules import arrays_of, invalid_description, load_module
 from memnet.config import Settings
 from memnet.encoders import MENTION, TokenStates
-from memnet.facts.controller import FactController, MentionBatch
-from memnet.facts.hops import Entities, FactHops, FactTrace
+from memnet.facts.hops import (
+    Entities,
+    FactController,
+    FactGraph,
+    HopTrace,
+    MentionBatch,
+    follow_facts,
+)
 from memnet.facts.linking import LinkedQuestion, Mention
-from memnet.facts.memory import FactMemory
 
-_FAINTEST = 1e-3
-"""Weight of an entity that a chain does not reach at all: several mentions are a conjunction, but
-one that leads nowhere may not rule out everything."""
+KIND = "facts"
+"""Kind of the model, as its description gives it."""
+_UNREACHED = 1e-3
+"""Weight of an entity in a chain that does not reach it: several mentions are a conjunction, but
+one that leads nowhere must not rule out everything."""
+_MAX_ENCODED = 100_000
+"""Width of an encoded token."""
 
 
 class FactModelConfig(Settings):
@@ -27,33 +40,33 @@ class FactModelConfig(Settings):
     heads: int = Field(default=4, ge=1, le=64)
     inner: int = Field(default=256, ge=1, le=16384)
     hops: int = Field(default=3, ge=1, le=100)
-    """Most relations in a row."""
+    """At most; a hop follows one relation."""
     mentions: int = Field(default=4, ge=1, le=100)
-    """Most names of a question to start from."""
+    """Names of a question to start from, at most."""
     dropout: float = Field(default=0.1, ge=0, lt=1)
-    """While training, of encoded tokens and of what is learned about relations."""
+    """While training, of encoded tokens and of relation embeddings."""
 
 
 class AnswerRule(NamedTuple):
-    """Which of the entities that are reached are answers."""
+    """Which of the reached entities are answers."""
 
     threshold: float
-    """An entity is one when its weight is at least this share of the best."""
+    """An entity is one when its weight is at least this share of the largest."""
     floor: float
-    """Weight of the best below which the memory is held not to know."""
+    """The model abstains where the largest weight is below this."""
 
 
 class Chain(NamedTuple):
     """A question as seen from one name in it."""
 
     name: str
-    """What the memory calls it; of several, the first."""
+    """As the memory spells it; of several spellings, the first."""
     text: str
-    """Its words, with ``MENTION`` for the name and for others that mean nothing by themselves."""
+    """The question's words, with ``MENTION`` for the name and for other names but common ones."""
     own: int
     """Which ``MENTION`` in the text is the name that the chain starts from."""
     start: Mapping[int, float]
-    """The entities that the name stands for, with weights that sum to one."""
+    """The entities of the name, with weights that sum to one."""
 
 
 class FactBatch(NamedTuple):
@@ -73,7 +86,7 @@ class FactScores(NamedTuple):
     entity: Tensor
     """[A] int64, rising within a question."""
     weight: Tensor
-    """[A] float32, 0..1: how surely the entity is an answer."""
+    """[A] float32, 0..1."""
 
 
 class FactModel(nn.Module):
@@ -85,57 +98,55 @@ class FactModel(nn.Module):
 
     def __init__(
         self, config: FactModelConfig, encoded: int, relations: Sequence[str],
-        familiar: frozenset[str] = frozenset(), idle: frozenset[str] = frozenset(),
+        common_names: frozenset[str] = frozenset(), unused_names: frozenset[str] = frozenset(),
     ) -> None:  # fmt: skip
         """Make a model with untrained weights.
 
         Args:
             config: sizes.
             encoded: width of an encoded token.
-            relations: what names the relations that training sees, in the order of their numbers.
-            familiar: names that so many questions hold that they are read as words as well, such
-                as "director".
-            idle: those of the familiar names that no answer was ever found from: they start no
-                chain where a question has another name.
+            relations: names of those seen in training; their numbers are 1, 2, ...
+            common_names: names that many training questions hold, such as "director": they are
+                read as words as well.
+            unused_names: common names from which no answer was found: they start no chain where a
+                question has another name.
         """
         super().__init__()
         self.config = config
         self.relations = tuple(relations)
-        self.familiar = familiar
-        self.idle = idle
+        self.common_names = common_names
+        self.unused_names = unused_names
         self.controller = FactController(
             encoded, config.width, config.heads, config.inner, config.hops, len(relations),
             config.dropout,
         )  # fmt: skip
 
-    def known(self) -> dict[str, int]:
-        """The number of each relation that training saw."""
+    def relation_numbers(self) -> dict[str, int]:
+        """The number of each relation seen in training, by name."""
         return {name: number for number, name in enumerate(self.relations, start=1)}
 
     def forward(
-        self, batch: FactBatch, memory: FactMemory, budget: int, hops: int | None = None
-    ) -> tuple[FactScores, FactTrace]:
-        """Follow facts.
+        self, batch: FactBatch, graph: FactGraph, budget: int, hops: int | None = None
+    ) -> tuple[FactScores, HopTrace]:
+        """Score the entities that facts lead to.
 
         Args:
             batch: questions.
-            memory: facts.
-            budget: as for ``FactHops``.
-            hops: most hops; None for the model's own number.
+            graph: facts.
+            budget: facts that a hop may follow in one chain.
+            hops: at most; None for the model's own maximum.
         """
-        most = self.config.hops if hops is None else min(hops, self.config.hops)
-        trace = FactHops(self.controller, most, budget).run(batch.mentions, batch.start, memory)
+        max_hops = self.config.hops if hops is None else min(hops, self.config.hops)
+        trace = follow_facts(self.controller, batch.mentions, batch.start, graph, max_hops, budget)
         return _scores(trace, batch.question), trace
 
     def chains(self, linked: LinkedQuestion, entities: Mapping[str, int]) -> list[Chain]:
-        """A question as seen from each of the names in it, as far as they are entities."""
-        known = [
-            mention
-            for mention in linked.mentions
-            if any(name in entities for name in mention.names)
+        """A question as seen from each of the names in it that are entities."""
+        mentions = [
+            mention for mention in linked.mentions if not entities.keys().isdisjoint(mention.names)
         ]
-        busy = [mention for mention in known if self.idle.isdisjoint(mention.names)]
-        mentions = (busy or known)[: self.config.mentions]
+        used = [mention for mention in mentions if self.unused_names.isdisjoint(mention.names)]
+        mentions = (used or mentions)[: self.config.mentions]
         return [self._chain(linked.words, mentions, own, entities) for own in range(len(mentions))]
 
     def _chain(
@@ -143,22 +154,19 @@ class FactModel(nn.Module):
         entities: Mapping[str, int],
     ) -> Chain:  # fmt: skip
         text: list[str] = []
-        at, hidden, place = 0, 0, 0
-        for number, mention in enumerate(mentions):
-            text += words[at : mention.start]
-            if number == own or self.familiar.isdisjoint(mention.names):
-                place = hidden if number == own else place
-                hidden += 1
+        end = own_mask = 0
+        for index, mention in enumerate(mentions):
+            text += words[end : mention.start]
+            if index == own:
+                own_mask = text.count(MENTION)
+            if index == own or self.common_names.isdisjoint(mention.names):
                 text.append(MENTION)
             else:
                 text += words[mention.start : mention.end]
-            at = mention.end
-        start = {
-            entities[name]: weight
-            for name, weight in mentions[own].names.items()
-            if name in entities
-        }
-        return Chain(min(mentions[own].names), " ".join([*text, *words[at:]]), place, start)
+            end = mention.end
+        names = mentions[own].names
+        start = {entities[name]: weight for name, weight in names.items() if name in entities}
+        return Chain(min(names), " ".join([*text, *words[end:]]), own_mask, start)
 
 
 def fact_batch(
@@ -172,11 +180,11 @@ def fact_batch(
     """
     chains = [chain for question in questions for chain in question]
     states = [encoded[chain.text] for chain in chains]
-    longest = max(len(state.states) for state in states)
-    tokens = torch.zeros(len(chains), longest, states[0].states.shape[1])
-    mask = torch.zeros(len(chains), longest, dtype=torch.bool)
-    role = torch.zeros(len(chains), longest, dtype=torch.int64)
-    distance = torch.arange(longest).repeat(len(chains), 1)
+    length = max(len(state.states) for state in states)
+    tokens = torch.zeros(len(chains), length, states[0].states.shape[1])
+    mask = torch.zeros(len(chains), length, dtype=torch.bool)
+    role = torch.zeros(len(chains), length, dtype=torch.int64)
+    distance = torch.arange(length).repeat(len(chains), 1)
     for row, (chain, state) in enumerate(zip(chains, states, strict=True)):
         tokens[row, : len(state.states)] = torch.from_numpy(state.states)
         mask[row, : len(state.states)] = True
@@ -184,19 +192,15 @@ def fact_batch(
         role[row, state.mentions[chain.own]] = 1
         distance[row] -= state.mentions[chain.own]
     start = [(row, *item) for row, chain in enumerate(chains) for item in chain.start.items()]
-    of_question = [place for place, question in enumerate(questions) for _ in question]
+    question = [index for index, question in enumerate(questions) for _ in question]
     return FactBatch(
         MentionBatch(tokens, mask, role, distance),
-        Entities(
-            torch.tensor([row for row, _, _ in start]),
-            torch.tensor([entity for _, entity, _ in start]),
-            torch.tensor([weight for _, _, weight in start]),
-        ),
-        torch.tensor(of_question),
+        Entities(*map(torch.tensor, zip(*start, strict=True))),
+        torch.tensor(question),
     )
 
 
-def _scores(trace: FactTrace, question: Tensor) -> FactScores:
+def _scores(trace: HopTrace, question: Tensor) -> FactScores:
     """Join the hops of each chain, and the chains of each question."""
     reached = [step.reached for step in trace.steps]
     chain = torch.cat([part.chain for part in reached])
@@ -205,20 +209,76 @@ def _scores(trace: FactTrace, question: Tensor) -> FactScores:
         [part.weight * trace.halting[part.chain, hop] for hop, part in enumerate(reached)]
     )
     width = int(entity.max()) + 1 if len(entity) else 1
-    in_chain, place = torch.unique(chain * width + entity, return_inverse=True)
-    weight = torch.zeros(len(in_chain)).index_add(0, place, weight)
-    chain, entity = in_chain // width, in_chain % width
-    nats = (weight + _FAINTEST).log() - math.log(_FAINTEST)
-    share = shares(trace.importance, question)
-    answers, place = torch.unique(question[chain] * width + entity, return_inverse=True)
-    total = torch.zeros(len(answers)).index_add(0, place, share[chain] * nats)
-    weight = total.exp() * _FAINTEST / (1 + _FAINTEST)
+    pairs, index = torch.unique(chain * width + entity, return_inverse=True)
+    weight = torch.zeros(len(pairs)).index_add(0, index, weight)
+    chain, entity = pairs // width, pairs % width
+    # Relative to a chain that does not reach the entity, which has no row for it here.
+    log_weight = (weight + _UNREACHED).log() - math.log(_UNREACHED)
+    importance = grouped_softmax(trace.importance, question)
+    answers, index = torch.unique(question[chain] * width + entity, return_inverse=True)
+    total = torch.zeros(len(answers)).index_add(0, index, importance[chain] * log_weight)
+    weight = total.exp() * _UNREACHED / (1 + _UNREACHED)
     return FactScores(answers // width, answers % width, weight)
 
 
-def shares(score: Tensor, group: Tensor) -> Tensor:
+def grouped_softmax(scores: Tensor, group: Tensor) -> Tensor:
     """The softmax [C] of scores [C] within each group [C] of them."""
     groups = int(group.max()) + 1
-    largest = torch.full((groups,), -math.inf).scatter_reduce(0, group, score.detach(), "amax")
-    weight = (score - largest[group]).exp()
+    largest = torch.full((groups,), -math.inf).scatter_reduce(0, group, scores.detach(), "amax")
+    weight = (scores - largest[group]).exp()
     return weight / torch.zeros(groups).index_add(0, group, weight)[group]
+
+
+class _Description(BaseModel):
+    """The names of the fields are those of the file."""
+
+    model_config = ConfigDict(allow_inf_nan=False)
+
+    config: FactModelConfig
+    encoded: int = Field(ge=1, le=_MAX_ENCODED)
+    relations: tuple[str, ...]
+    familiar: frozenset[str]
+    idle: frozenset[str]
+    rule: AnswerRule
+
+
+def save_fact_model(
+    folder: Path, model: FactModel, rule: AnswerRule, notes: Mapping[str, Any]
+) -> None:
+    """Save a fact model, its rule of answers, and JSON values about how it was trained.
+
+    Raises:
+        ModelError: the folder can't be written.
+    """
+    description = {
+        "kind": KIND,
+        "config": model.config.model_dump(),
+        "encoded": model.controller.input.in_features,
+        "relations": model.relations,
+        "familiar": sorted(model.common_names),
+        "idle": sorted(model.unused_names),
+        "rule": rule._asdict(),
+        "trained": dict(notes),
+    }
+    save_checkpoint(folder, MODEL, arrays_of(model.state_dict()), description)
+
+
+def fact_model_of(
+    folder: Path, arrays: Mapping[str, NDArray[Any]], description: Mapping[str, Any]
+) -> tuple[FactModel, AnswerRule]:
+    """The fact model of the checkpoint in a folder, and the rule by which it answers.
+
+    Raises:
+        ModelError: the description is not one of a fact model, or does not fit the arrays.
+    """
+    try:
+        checked = _Description.model_validate(description)
+    except ValidationError as error:
+        raise invalid_description(folder, error) from error
+
+    def make() -> FactModel:
+        return FactModel(
+            checked.config, checked.encoded, checked.relations, checked.familiar, checked.idle
+        )
+
+    return load_module(make, arrays, folder), checked.rule

@@ -14,9 +14,8 @@ from torch import Tensor
 from memnet.encoders import Encoder, TokenStates, encode_tokens
 from memnet.errors import InputError
 from memnet.evaluation.questions import Question
-from memnet.facts.checkpoint import save_fact_model
+from memnet.facts.graph import ArrayGraph
 from memnet.facts.linking import LinkedQuestion, link
-from memnet.facts.memory import FactGraph
 from memnet.facts.model import (
     AnswerRule,
     Chain,
@@ -24,7 +23,8 @@ from memnet.facts.model import (
     FactModelConfig,
     FactScores,
     fact_batch,
-    shares,
+    grouped_softmax,
+    save_fact_model,
 )
 from memnet.storage import MemoryStore
 from memnet.text.names import symbol
@@ -32,26 +32,25 @@ from memnet.training.loop import EpochReport, Training, TrainingConfig
 from memnet.training.progress import OnProgress, counted, no_progress
 from memnet.training.torch_state import seeded, using_threads
 
-_BATCH = 64
-"""Questions."""
-_ENCODED = 4096
+_BATCH_SIZE = 64
+_ENCODE_BATCH = 4096
 """Texts that are encoded between two reports of progress."""
 _BUDGET = 4000
 """Facts that a hop follows in one chain while training; an untrained controller follows all."""
-_MISSED = 1e-3
-"""Weight that an answer which no hop reaches is held to have: it keeps logarithms finite."""
-_FAMILIAR_SHARE = 0.002
-_FAMILIAR_COUNT = 5
-"""A name is familiar when this share of the questions and this many of them hold it."""
-_UNSURE = 0.01
-"""Share of the right answers to dev questions whose weight may be less than twice the floor of
-answers. The weight of a right answer differs: a way back to its own start is discounted."""
-_HIGHEST_FLOOR = 0.1
-_IDLE = 0.02
-"""A familiar name that never has so large a share in a dev question is idle."""
+_MIN_WEIGHT = 1e-3
+"""Weight in the loss of an answer that no hop reaches: it keeps logarithms finite."""
+_COMMON_SHARE = 0.002
+_COMMON_COUNT = 5
+"""A name is common when this share of the training questions and this many of them hold it."""
+_UNUSED_SHARE = 0.02
+"""A common name whose importance in no dev question is as large is unused."""
+_FLOOR_QUANTILE = 0.01
+"""Half this quantile of the weights of right answers to dev questions is the floor of answers.
+Half, for the weight of a right answer differs: a way back to its own start is discounted."""
+_MAX_FLOOR = 0.1
 _UPDATES = 3000
-_FEWEST_EPOCHS, _MOST_EPOCHS = 6, 40
-"""Epochs are as many as make so many updates, within these bounds."""
+_MIN_EPOCHS, _MAX_EPOCHS = 6, 40
+"""There are as many epochs as make so many updates, within these bounds."""
 _WARM_UP = 100
 _THRESHOLDS = tuple(step / 20 for step in range(1, 20))
 
@@ -59,8 +58,8 @@ _THRESHOLDS = tuple(step / 20 for step in range(1, 20))
 class _Example(NamedTuple):
     chains: list[Chain]
     answers: list[int]
-    """The entities that are right answers; those that are not in the facts are left out."""
-    asked: Question
+    """Entities; right answers that are not in the facts are left out."""
+    question: Question
 
 
 class FactData(NamedTuple):
@@ -68,14 +67,6 @@ class FactData(NamedTuple):
 
     train: Sequence[Question]
     dev: Sequence[Question]
-
-
-class _Scores(NamedTuple):
-    """What the kept weights reached on the dev questions; the fields are those of the report."""
-
-    hits_at_1: float = 0.0
-    f1: float = 0.0
-    hop_accuracy: float | None = None
 
 
 class FactReport(NamedTuple):
@@ -87,11 +78,11 @@ class FactReport(NamedTuple):
     """Training questions that name nothing in the facts: nothing is learned from them."""
     no_answer: int
     """Others none of whose answers is in the facts: nothing is learned from them either."""
-    hits_at_1: float
+    hits_at_1: float = 0.0
     """Share of dev questions whose best answer is right, 0..1."""
-    f1: float
+    f1: float = 0.0
     """Mean F1 of the sets of answers to dev questions, 0..1."""
-    hop_accuracy: float | None
+    hop_accuracy: float | None = None
     """Share of dev questions answered after as many hops as their file says; None if none says."""
 
 
@@ -128,73 +119,69 @@ def train_facts(
     """
     if not store.counts().facts:
         raise InputError("the store holds no facts; ingest a fact table first")
-    graph, relations = FactGraph.of(store)
-    task = FactTask(store, encoder, graph, relations, data, seed, on_progress)
+    task = FactTask(store, encoder, data, seed, on_progress)
     config = TrainingConfig(epochs=epochs or task.epochs(), warm_up=_WARM_UP, seed=seed)
-    identity = {"preset": "facts", "data": _digest(data, relations), "torch": torch.__version__}
+    digest = _digest(data, task.model.relations)
+    identity = {"preset": "facts", "data": digest, "torch": torch.__version__}
 
-    def keep(report: EpochReport) -> None:
-        task.best = _Scores(1 - report.error, task.f1, task.hop_accuracy)
+    def save(report: EpochReport) -> None:
+        task.best = task.latest
         notes = {**identity, "training": config.model_dump(), "epoch": report.epoch}
-        save_fact_model(out, task.model, task.rule, {**notes, **task.report()._asdict()})
+        save_fact_model(out, task.model, task.rule, {**notes, **task.best._asdict()})
 
     with using_threads(threads):
-        Training(task.model, task, config, out, keep, identity).run(on_epoch, on_progress)
-    return task.report()
+        Training(task.model, task, config, out, save, identity).run(on_epoch, on_progress)
+    return task.best
 
 
 class FactTask:
     """Questions over facts, as the training loop sees them."""
 
     def __init__(
-        self, store: MemoryStore, encoder: Encoder, graph: FactGraph,
-        relations: Sequence[str], data: FactData, seed: int, on_progress: OnProgress = no_progress,
+        self, store: MemoryStore, encoder: Encoder, data: FactData, seed: int,
+        on_progress: OnProgress,
     ) -> None:  # fmt: skip
         """Link and encode all questions once; the arguments are those of ``train_facts``."""
         self._seed = seed
         self._store = store
-        self._graph = graph
+        self._graph, relations = ArrayGraph.of_store(store)
         linked = [
             link(question.question, store.facts.subjects)
             for question in counted(data.train, "linking questions", on_progress)
         ]
         with seeded(seed):
             self.model = FactModel(
-                FactModelConfig(), encoder.dimension, relations, _familiar(linked)
+                FactModelConfig(), encoder.dimension, relations, _common_names(linked)
             )
         train = [self._example(*pair) for pair in zip(data.train, linked, strict=True)]
         self._dev = [
             self._example(question, link(question.question, store.facts.subjects))
             for question in data.dev
         ]
-        self.no_name = sum(not example.chains for example in train)
-        self.no_answer = sum(bool(example.chains) and not example.answers for example in train)
         self._train = [example for example in train if example.chains and example.answers]
         if not self._train:
             raise InputError(
                 f"none of the {len(train)} training questions names something in the facts of "
                 "the store and has an answer there; ingest the facts first"
             )
-        self._questions = len(train)
         self._encoded = _encoded(encoder, [*self._train, *self._dev], on_progress)
-        self.best = _Scores()
-        self.rule, self.f1 = AnswerRule(0.5, 0.0), 0.0
-        self.hop_accuracy: float | None = None
-
-    def report(self) -> FactReport:
-        """What has come of the training so far."""
-        return FactReport(self._questions, self.no_name, self.no_answer, *self.best)
+        self.rule = AnswerRule(0.5, 0.0)
+        no_name = sum(not example.chains for example in train)
+        self.latest = FactReport(len(train), no_name, len(train) - no_name - len(self._train))
+        """Of the last epoch."""
+        self.best = self.latest
+        """Of the saved weights."""
 
     def epochs(self) -> int:
         """How many epochs make a good number of updates."""
-        batches = math.ceil(len(self._train) / _BATCH)
-        return min(_MOST_EPOCHS, max(_FEWEST_EPOCHS, round(_UPDATES / batches)))
+        batches = math.ceil(len(self._train) / _BATCH_SIZE)
+        return min(_MAX_EPOCHS, max(_MIN_EPOCHS, round(_UPDATES / batches)))
 
     def batches(self, epoch: int) -> Iterator[list[_Example]]:
         """All questions in a random order."""
         order = list(self._train)
         random.Random(f"{self._seed}/{epoch}").shuffle(order)
-        return (order[start : start + _BATCH] for start in range(0, len(order), _BATCH))
+        return (order[start : start + _BATCH_SIZE] for start in range(0, len(order), _BATCH_SIZE))
 
     def loss(self, examples: list[_Example], _: float) -> Tensor:
         """Cross-entropy of what the hops reach and an equal share for each right answer."""
@@ -204,50 +191,58 @@ class FactTask:
 
     @torch.no_grad()
     def valid_errors(self) -> dict[str, float]:
-        """The share of dev questions whose best answer is wrong; notes the other measures too."""
-        right: list[bool] = []
-        hops: list[bool] = []
-        sure: list[float] = []
-        used: dict[str, float] = {}
+        """The share of dev questions whose best answer is wrong.
+
+        Also fits the rule of answers and the unused names, and sets the latest report.
+        """
+        right_weights: list[float] = []
+        right_hops: list[bool] = []
+        largest: dict[str, float] = {}
+        """Largest importance of each name."""
         f1 = torch.zeros(len(_THRESHOLDS))
-        asked = [example for example in self._dev if example.chains]
-        for start in range(0, len(asked), _BATCH):
-            examples = asked[start : start + _BATCH]
+        linked = [example for example in self._dev if example.chains]
+        for start in range(0, len(linked), _BATCH_SIZE):
+            examples = linked[start : start + _BATCH_SIZE]
             batch = fact_batch([example.chains for example in examples], self._encoded)
             scores, trace = self.model(batch, self._graph, _BUDGET)
-            importance = shares(trace.importance, batch.question).tolist()
-            starts = [chain.name for example in examples for chain in example.chains]
-            for name, share in zip(starts, importance, strict=True):
-                used[name] = max(used.get(name, 0.0), share)
+            importance = grouped_softmax(trace.importance, batch.question)
+            names = [chain.name for example in examples for chain in example.chains]
+            for name, share in zip(names, importance.tolist(), strict=True):
+                largest[name] = max(largest.get(name, 0.0), share)
             for row, example in enumerate(examples):
-                chosen = scores.question == row
-                entities, weights = scores.entity[chosen], scores.weight[chosen]
-                wanted = torch.tensor(example.answers, dtype=torch.int64)
-                best = int(weights.argmax()) if len(weights) else 0
-                right.append(bool(len(weights)) and int(entities[best]) in example.answers)
-                sure += [float(weights[best])] if right[-1] else []
-                f1 += _f1(entities, weights, wanted, len(set(example.asked.answers)))
-                if example.asked.hops is not None:
-                    main = _main_chain(trace.importance, batch.question == row)
-                    hops.append(int(trace.halting[main].argmax()) + 1 == example.asked.hops)
-        best_threshold = int(f1.argmax())
-        floor = torch.tensor(sure or [0.0]).quantile(_UNSURE).item() / 2
-        self.rule = AnswerRule(_THRESHOLDS[best_threshold], min(_HIGHEST_FLOOR, floor))
-        self.f1 = float(f1[best_threshold]) / max(1, len(self._dev))
-        self.hop_accuracy = sum(hops) / len(hops) if hops else None
-        self.model.idle = frozenset(
-            name for name in self.model.familiar if used.get(name, 1.0) < _IDLE
+                found = scores.question == row
+                entities, weights = scores.entity[found], scores.weight[found]
+                if len(weights) and int(entities[weights.argmax()]) in example.answers:
+                    right_weights.append(float(weights.max()))
+                answers = torch.tensor(example.answers, dtype=torch.int64)
+                f1 += _f1(entities, weights, answers, len(set(example.question.answers)))
+                if example.question.hops is not None:
+                    others = batch.question != row
+                    main = int(trace.importance.masked_fill(others, -math.inf).argmax())
+                    hops = int(trace.halting[main].argmax()) + 1
+                    right_hops.append(hops == example.question.hops)
+        floor = torch.tensor(right_weights or [0.0]).quantile(_FLOOR_QUANTILE).item() / 2
+        self.rule = AnswerRule(_THRESHOLDS[int(f1.argmax())], min(_MAX_FLOOR, floor))
+        self.model.unused_names = frozenset(
+            name for name in self.model.common_names if largest.get(name, 1.0) < _UNUSED_SHARE
         )
-        return {"dev": 1 - sum(right) / max(1, len(self._dev))}
+        questions = max(1, len(self._dev))
+        error = 1 - len(right_weights) / questions
+        self.latest = self.latest._replace(
+            hits_at_1=1 - error,
+            f1=float(f1.max()) / questions,
+            hop_accuracy=sum(right_hops) / len(right_hops) if right_hops else None,
+        )
+        return {"dev": error}
 
     def state(self) -> dict[str, Any]:
-        """The scores of the kept weights: a run may go on after its best epoch."""
+        """The scores of the saved weights: a run may resume after its best epoch."""
         return {"best": self.best._asdict()}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on with such scores."""
-        # An unfinished run of an earlier version kept none.
-        self.best = _Scores(**state.get("best", {}))
+        """Resume with such scores."""
+        # An unfinished run of an earlier version saved none.
+        self.best = self.best._replace(**state.get("best", {}))
 
     def _example(self, question: Question, linked: LinkedQuestion) -> _Example:
         names = {name for mention in linked.mentions for name in mention.names}
@@ -258,27 +253,26 @@ class FactTask:
         return _Example(chains, sorted(self._graph.entities(answers.values())), question)
 
 
-def _familiar(linked: Sequence[LinkedQuestion]) -> frozenset[str]:
+def _common_names(linked: Sequence[LinkedQuestion]) -> frozenset[str]:
     counts = Counter(
         name for question in linked for mention in question.mentions for name in mention.names
     )
-    least = max(_FAMILIAR_COUNT, _FAMILIAR_SHARE * len(linked))
-    return frozenset(name for name, count in counts.items() if count >= least)
+    minimum = max(_COMMON_COUNT, _COMMON_SHARE * len(linked))
+    return frozenset(name for name, count in counts.items() if count >= minimum)
 
 
 def _encoded(
     encoder: Encoder, examples: Sequence[_Example], on_progress: OnProgress
 ) -> dict[str, TokenStates]:
+    """The tokens of each text of a chain, in float16 as all are kept in memory."""
     texts = list(dict.fromkeys(chain.text for example in examples for chain in example.chains))
-    parts = [texts[start : start + _ENCODED] for start in range(0, len(texts), _ENCODED)]
-    states = [
-        state
-        for part in counted(parts, "encoding questions", on_progress)
-        for state in encode_tokens(encoder, part)
+    batches = [
+        texts[start : start + _ENCODE_BATCH] for start in range(0, len(texts), _ENCODE_BATCH)
     ]
     return {
         text: TokenStates(state.states.astype("float16"), state.mentions)
-        for text, state in zip(texts, states, strict=True)
+        for batch in counted(batches, "encoding questions", on_progress)
+        for text, state in zip(batch, encode_tokens(encoder, batch), strict=True)
     }
 
 
@@ -287,28 +281,26 @@ def _cross_entropy(scores: FactScores, answers: Sequence[Sequence[int]]) -> Tens
     total = torch.zeros(len(answers)).index_add(0, scores.question, scores.weight)
     question = torch.tensor([row for row, right in enumerate(answers) for _ in right])
     wanted = torch.tensor([entity for right in answers for entity in right])
-    share = torch.tensor([1 / len(right) for right in answers for _ in right])
+    target = torch.tensor([1 / len(right) for right in answers for _ in right])
     width = int(torch.cat([scores.entity, wanted]).max()) + 1
-    have = scores.question * width + scores.entity
-    place = torch.searchsorted(have, question * width + wanted).clamp(max=len(have) - 1)
-    reached = have[place] == question * width + wanted
-    weight = torch.where(reached, scores.weight[place], _MISSED)
-    nats = weight.log() - total.clamp(min=_MISSED).log()[question]
-    return -(nats * share).sum() / len(answers)
+    reached = scores.question * width + scores.entity
+    index = torch.searchsorted(reached, question * width + wanted).clamp(max=len(reached) - 1)
+    is_reached = reached[index] == question * width + wanted
+    weight = torch.where(is_reached, scores.weight[index], _MIN_WEIGHT)
+    log_share = weight.log() - total.clamp(min=_MIN_WEIGHT).log()[question]
+    return -(log_share * target).sum() / len(answers)
 
 
-def _f1(entities: Tensor, weights: Tensor, wanted: Tensor, right: int) -> Tensor:
-    """F1 [thresholds] of the entities whose weight, relative to the best, is high enough."""
+def _f1(entities: Tensor, weights: Tensor, answers: Tensor, count: int) -> Tensor:
+    """F1 [thresholds] of the entities whose weight, relative to the best, is high enough.
+
+    ``count`` is the number of right answers, those that are not in the facts included.
+    """
     if not len(weights):
         return torch.zeros(len(_THRESHOLDS))
     chosen = weights >= torch.tensor(_THRESHOLDS).unsqueeze(1) * weights.max()
-    found = (chosen & torch.isin(entities, wanted)).sum(dim=1)
-    return 2 * found / (chosen.sum(dim=1) + right)
-
-
-def _main_chain(importance: Tensor, chosen: Tensor) -> int:
-    """The most important of the chosen chains."""
-    return int(importance.masked_fill(~chosen, -math.inf).argmax())
+    right = (chosen & torch.isin(entities, answers)).sum(dim=1)
+    return 2 * right / (chosen.sum(dim=1) + count)
 
 
 def _digest(data: FactData, relations: Sequence[str]) -> str:

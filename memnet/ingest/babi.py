@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from memnet.errors import InputError
 from memnet.files import Problem
 
-_NUMBERED = re.compile(r"(\d{1,9}) +(\S.*)", re.DOTALL)
-_FIRST = re.compile(r"^\s*1\s")
-_OPENING = re.compile(r"^\s*1 [^\t\n?]+\n")
-_ANSWERED = re.compile(r"^ *\d+ [^\t\n]*\? *\t", re.MULTILINE)
+_NUMBERED_LINE = re.compile(r"(\d{1,9}) +(\S.*)", re.DOTALL)
+_FIRST_LINE = re.compile(r"^\s*1\s")
+_FIRST_SENTENCE = re.compile(r"^\s*1 [^\t\n?]+\n")
+_ANSWERED_QUESTION = re.compile(r"^ *\d+ [^\t\n]*\? *\t", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -25,9 +25,9 @@ class StoryQuestion:
     answers: tuple[str, ...]
     """The parts of the answer in their order; none where the file gives none."""
     after: int
-    """How many sentences of the story come before the question."""
+    """Number of sentences of the story before the question."""
     supports: tuple[int, ...]
-    """Places, counted from 0 among the sentences, of those that give the answer; in file order."""
+    """Indices of the sentences that give the answer, in the order of the file."""
 
 
 @dataclass(frozen=True)
@@ -36,13 +36,13 @@ class Story:
 
     sentences: tuple[str, ...]
     spans: tuple[tuple[int, int], ...]
-    """Where each sentence stands: ``text[start:end]`` of the file's text is the sentence."""
+    """``text[start:end]`` of the file's text is the sentence."""
     questions: tuple[StoryQuestion, ...]
 
 
-def opens_like_a_story(line: str) -> bool:
+def may_open_stories(line: str) -> bool:
     """Whether the first line of a text might be that of a file of stories."""
-    return not line.strip() or bool(_FIRST.match(line))
+    return not line.strip() or bool(_FIRST_LINE.match(line))
 
 
 def looks_like_stories(text: str) -> bool:
@@ -51,7 +51,7 @@ def looks_like_stories(text: str) -> bool:
     It is when the first line is a sentence numbered 1 and some line is a question with a tab and
     its answer after it: a numbered list has no such line.
     """
-    return bool(_OPENING.match(text) and _ANSWERED.search(text))
+    return bool(_FIRST_SENTENCE.match(text) and _ANSWERED_QUESTION.search(text))
 
 
 def parse_stories(text: str, name: str) -> list[Story]:
@@ -71,25 +71,25 @@ def parse_stories(text: str, name: str) -> list[Story]:
 
 
 def read_stories(text: str, name: str) -> Iterator[Story | Problem]:
-    """The stories of a text, with a problem in the place of each that has a mistake."""
+    """The stories of a text, or the problem of a story that has a mistake."""
     for lines in _line_groups(text):
-        story = _StoryLines()
+        builder = _StoryBuilder()
         for number, start, line in lines:
             try:
-                story.add(start, line)
+                builder.add(line, start)
             except InputError as error:
                 yield Problem(f"{name}, line {number}", str(error))
                 break
         else:
-            yield story.finished()
+            yield Story(tuple(builder.sentences), tuple(builder.spans), tuple(builder.questions))
 
 
 def _line_groups(text: str) -> Iterator[list[tuple[int, int, str]]]:
-    """For each story: the number in the file, first character and content of its lines."""
+    """For each story the number in the file, first character and content of its lines."""
     group: list[tuple[int, int, str]] = []
     position = 0
     for number, line in enumerate(text.split("\n"), start=1):
-        if group and _FIRST.match(line):
+        if group and _FIRST_LINE.match(line):
             yield group
             group = []
         if line.strip():
@@ -99,49 +99,44 @@ def _line_groups(text: str) -> Iterator[list[tuple[int, int, str]]]:
         yield group
 
 
-class _StoryLines:
-    """A story as far as its lines have been read."""
-
+class _StoryBuilder:
     def __init__(self) -> None:
-        self._last = 0
-        self._sentences: list[str] = []
-        self._spans: list[tuple[int, int]] = []
-        self._questions: list[StoryQuestion] = []
-        self._places: dict[int, int] = {}
+        self.sentences: list[str] = []
+        self.spans: list[tuple[int, int]] = []
+        self.questions: list[StoryQuestion] = []
+        self._last_number = 0
+        self._indices: dict[int, int] = {}
+        """Of the sentences by the numbers of their lines."""
 
-    def add(self, start: int, line: str) -> None:
-        """Take in a line, ``start`` being its first character in the text.
+    def add(self, line: str, start: int) -> None:
+        """Add a line that starts at a character of the text.
 
         Raises:
-            InputError: it does not go on with the story.
+            InputError: it does not continue the story.
         """
         content = line.strip()
-        match = _NUMBERED.fullmatch(content)
+        match = _NUMBERED_LINE.fullmatch(content)
         if match is None:
             raise InputError(f"is {content[:40]!r}, expected '<number> <sentence>'; correct it")
         number = int(match[1])
-        if number <= self._last or (number > 1 and not self._last):
+        if number <= self._last_number or (number > 1 and not self._last_number):
             raise InputError(
-                f"is numbered {number} after {self._last or 'no other line'}; the numbers of a "
-                "story start at 1 and go up: renumber it"
+                f"is numbered {number} after {self._last_number or 'no other line'}; the numbers "
+                "of a story start at 1 and go up: renumber it"
             )
-        self._last = number
+        self._last_number = number
         if "\t" in match[2] or match[2].endswith("?"):
             self._add_question(match[2])
         else:
-            self._places[number] = len(self._sentences)
-            self._sentences.append(match[2])
+            self._indices[number] = len(self.sentences)
+            self.sentences.append(match[2])
             first = start + line.index(content) + match.start(2)
-            self._spans.append((first, first + len(match[2])))
-
-    def finished(self) -> Story:
-        """The story."""
-        return Story(tuple(self._sentences), tuple(self._spans), tuple(self._questions))
+            self.spans.append((first, first + len(match[2])))
 
     def _add_question(self, content: str) -> None:
         columns = [column.strip() for column in content.split("\t")]
         answers = tuple(part.strip() for part in columns[1].split(",")) if columns[1:] else ()
-        if not self._sentences:
+        if not self.sentences:
             raise InputError(
                 f"asks {columns[0][:40]!r} before any sentence; put the story before its questions"
             )
@@ -150,12 +145,12 @@ class _StoryLines:
                 f"has {len(columns)} columns, expected '<question><tab><answer><tab><numbers>', "
                 "question and answer filled; correct it"
             )
-        supports = tuple(self._place(word) for word in " ".join(columns[2:]).split())
-        self._questions.append(StoryQuestion(columns[0], answers, len(self._sentences), supports))
+        supports = tuple(self._sentence_index(word) for word in " ".join(columns[2:]).split())
+        self.questions.append(StoryQuestion(columns[0], answers, len(self.sentences), supports))
 
-    def _place(self, word: str) -> int:
-        if not re.fullmatch(r"\d{1,9}", word) or int(word) not in self._places:
+    def _sentence_index(self, word: str) -> int:
+        if not re.fullmatch(r"\d{1,9}", word) or int(word) not in self._indices:
             raise InputError(
                 f"is supported by {word!r}, expected the number of a sentence before it; correct it"
             )
-        return self._places[int(word)]
+        return self._indices[int(word)]

@@ -16,7 +16,7 @@ def from_fact(fact: Fact) -> ParsedFacts:
 
 
 def from_table(
-    text: str, name: str, longest: int, origin: str = ""
+    text: str, name: str, max_characters: int, origin: str = ""
 ) -> Iterator[ParsedFacts | Problem]:
     """The facts of a file, a fact a line, as one source; and a problem for each bad line."""
     facts: list[PlacedFact] = []
@@ -25,7 +25,7 @@ def from_table(
         content = line.rstrip("\r")
         if content.strip():
             try:
-                fact = from_line(content, longest)
+                fact = from_line(content, max_characters)
                 facts.append(PlacedFact(fact, content, position, position + len(content)))
             except InputError as error:
                 yield Problem(f"{name}, line {number}", str(error))
@@ -34,12 +34,12 @@ def from_table(
         yield ParsedFacts(name, tuple(facts), origin)
 
 
-def from_line(line: str, longest: int) -> Fact:
+def from_line(line: str, max_characters: int) -> Fact:
     """The fact on one line.
 
     Args:
         line: without its end.
-        longest: characters of a column.
+        max_characters: of a column.
 
     Raises:
         InputError: the line has not three filled columns, or one is too long.
@@ -52,6 +52,6 @@ def from_line(line: str, longest: int) -> Fact:
         )
     if not all(columns):
         raise InputError("has an empty column; subject, relation and object must all be filled")
-    if len(max(columns, key=len)) > longest:
-        raise InputError(f"has a column of more than {longest:,} characters; shorten it")
+    if len(max(columns, key=len)) > max_characters:
+        raise InputError(f"has a column of more than {max_characters:,} characters; shorten it")
     return Fact(subject=columns[0], relation=columns[1], object=columns[2])

@@ -1,47 +1,49 @@
-"""From what a caller names (paths, streams, documents, facts) to parsed documents and facts."""
+"""What a caller may give: paths, streams, documents and facts, checked and parsed."""
 
 import hashlib
+import json
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
-from typing import BinaryIO, Literal, NamedTuple, TypeAlias
+from typing import Any, BinaryIO, Literal, NamedTuple, TypeAlias
 
 from memnet.config import LimitConfig
 from memnet.errors import InputError
-from memnet.files import SUFFIXES, Problem, files_below, open_file, read_lines, read_text
-from memnet.ingest.documents import (
-    from_document,
-    from_json_line,
-    from_markdown,
-    from_text,
-    title_of,
+from memnet.files import Problem, read_lines
+from memnet.ingest.fact_tables import from_fact, from_line
+from memnet.ingest.formats import (
+    LOADERS,
+    load_fact_table,
+    load_text,
+    parse_document,
+    parse_json_lines,
+    parse_text,
 )
-from memnet.ingest.fact_tables import from_fact, from_line, from_table
-from memnet.ingest.limits import check_parsed, check_text
-from memnet.ingest.parsed import ParsedDocument, ParsedFacts
+from memnet.ingest.parsed import Parsed, ParsedDocument, ParsedFacts
+from memnet.storage import DATABASE
 from memnet.types import Document, Fact
 
-_KINDS = ", ".join(SUFFIXES)
+_SUFFIXES = ", ".join(LOADERS)
+_STDIN = "standard input"
+_MAX_DEPTH = 50
+"""Of nested lists and objects in metadata."""
 
 Input: TypeAlias = str | os.PathLike[str] | Document | Fact | BinaryIO
-Parsed: TypeAlias = ParsedDocument | ParsedFacts
 
 
-class FileRead(NamedTuple):
-    """A file was read to its end without a problem: what it no longer holds may be removed."""
+class ReadToEnd(NamedTuple):
+    """A file was read without a problem, or all files of a folder were tried.
 
-    origin: str
-
-
-class FolderRead(NamedTuple):
-    """A folder was read: what came from files that are there no longer may be removed."""
+    What came from there before and does so no longer may be removed.
+    """
 
     origin: str
+    is_folder: bool
 
 
-Item: TypeAlias = Parsed | Problem | FileRead | FolderRead
+Item: TypeAlias = Parsed | Problem | ReadToEnd
 
 
 class InputReader:
@@ -53,7 +55,7 @@ class InputReader:
         """Set up a reader.
 
         Args:
-            facts: read files and streams as facts, whatever their names.
+            facts: read files and streams as facts, whatever their names; JSON lines stay documents.
             limits: what is larger is a problem.
             read_as: what files of an unknown kind are read as; None makes them a problem.
 
@@ -63,32 +65,37 @@ class InputReader:
         if read_as not in (None, "text"):
             raise InputError(f"read_as is {read_as!r}, expected 'text' or None; correct it")
         self._facts = facts
-        self._any_kind = facts or read_as is not None
+        self._read_as = read_as
         self._limits = limits
-        self._longest = limits.document
 
     def read(self, inputs: Iterable[Input]) -> Iterator[Item]:
         """Everything that the inputs hold, in their order."""
         for given in inputs:
             if isinstance(given, Document):
-                where = f"document {given.id!r}"
-                yield from self._within_limits(_guarded(where, given), where)
+                yield from self._document(given)
             elif isinstance(given, Fact):
-                yield from self._within_limits([from_fact(given)], "fact")
+                yield from self._checked([from_fact(given)], "fact")
             elif isinstance(given, (str, os.PathLike)):
                 yield from self._path(Path(os.path.abspath(given)))
             else:
-                yield from self._within_limits(self._stream(given), "standard input")
+                yield from self._checked(self._stream(given), _STDIN)
 
-    def _within_limits(self, items: Iterable[Item], where: str) -> Iterator[Item]:
-        """The same items, with a problem in the place of each that is too large."""
+    def _checked(self, items: Iterable[Parsed | Problem], where: str) -> Iterator[Parsed | Problem]:
+        """The same items, with a problem in the place of each that is beyond the limits."""
         for item in items:
             try:
-                if isinstance(item, (ParsedDocument, ParsedFacts)):
+                if not isinstance(item, Problem):
                     check_parsed(item, self._limits)
                 yield item
             except InputError as error:
                 yield Problem(where, str(error))
+
+    def _document(self, document: Document) -> Iterator[Item]:
+        where = f"document {document.id!r}"
+        try:
+            yield from self._checked([parse_document(document)], where)
+        except InputError as error:
+            yield Problem(where, str(error))
 
     def _path(self, path: Path) -> Iterator[Item]:
         try:
@@ -103,22 +110,21 @@ class InputReader:
         else:
             yield from self._folder(path) if is_folder else self._file(path)
 
-    def _folder(self, path: Path) -> Iterator[Item]:
+    def _folder(self, folder: Path) -> Iterator[Item]:
         empty = True
-        for found in files_below(path):
+        for path in files_below(folder):
             empty = False
-            yield from [found] if isinstance(found, Problem) else self._file(found)
+            yield from [path] if isinstance(path, Problem) else self._file(path)
         if empty:
-            yield Problem(str(path), f"the folder holds no file to read ({_KINDS})")
-        yield FolderRead(str(path))
+            yield Problem(str(folder), f"the folder holds no file to read ({_SUFFIXES})")
+        yield ReadToEnd(str(folder), is_folder=True)
 
     def _file(self, path: Path) -> Iterator[Item]:
         origin = str(path)
         complete = True
         try:
             check_text(origin, "the path", self._limits.name)
-            self._check_kind(path)
-            for item in self._within_limits(self._file_items(path, origin), origin):
+            for item in self._checked(self._load(path), origin):
                 complete = complete and not isinstance(item, Problem)
                 yield item
         except InputError as error:
@@ -127,82 +133,166 @@ class InputReader:
             yield Problem(origin, f"can't be read ({error.strerror or error}); check its rights")
         else:
             if complete:
-                yield FileRead(origin)
+                yield ReadToEnd(origin, is_folder=False)
 
-    def _check_kind(self, path: Path) -> None:
-        """Refuse what would be taken for prose though it may be a table or a program."""
+    def _load(self, path: Path) -> Iterable[Parsed | Problem]:
         suffix = path.suffix.lower()
-        if suffix and suffix not in SUFFIXES and not self._any_kind:
-            raise InputError(
-                f"is of the unknown kind {suffix!r}, expected {_KINDS}; "
-                "'--as text', or read_as=\"text\", reads it as plain text"
-            )
+        loader = LOADERS.get(suffix)
+        if self._facts and suffix != ".jsonl":
+            loader = load_fact_table
+        elif loader is None:
+            # A file of an unknown kind may be a table or a program rather than prose.
+            if suffix and self._read_as is None:
+                raise InputError(
+                    f"is of the unknown kind {suffix!r}, expected {_SUFFIXES}; "
+                    "'--as text', or read_as=\"text\", reads it as plain text"
+                )
+            loader = load_text
+        return loader(path, self._limits)
 
-    def _file_items(self, path: Path, origin: str) -> Iterator[Item]:
-        suffix = path.suffix.lower()
-        if suffix == ".jsonl":
-            with open_file(path) as file:
-                yield from self._json_lines(read_lines(file, origin, self._longest), origin, origin)
-            return
-        text = read_text(path, self._longest)
-        if self._facts or suffix == ".tsv":
-            yield from from_table(text, origin, self._limits.fact, origin)
-        elif suffix in (".md", ".markdown"):
-            yield from_markdown(text, origin, title_of(path), self._limits.title, origin)
-        else:
-            yield from from_text(text, origin, title_of(path), origin)
-
-    def _stream(self, stream: BinaryIO) -> Iterator[Item]:
-        """A stream: JSON lines if it starts with a brace, else facts, stories or a plain text."""
-        lines = read_lines(stream, "standard input", self._longest)
-        head = next((line for line in lines if isinstance(line, Problem) or line[1].strip()), None)
+    def _stream(self, stream: BinaryIO) -> Iterator[Parsed | Problem]:
+        """JSON lines if the stream starts with a brace, else facts, stories or a plain text."""
+        numbered = read_lines(stream, _STDIN, self._limits.document)
+        head = next(
+            (line for line in numbered if isinstance(line, Problem) or line[1].strip()), None
+        )
         if head is None:
-            yield Problem("standard input", "is empty; there is nothing to remember in it")
+            yield Problem(_STDIN, "is empty; there is nothing to remember in it")
             return
+        lines = chain([head], numbered)
         if isinstance(head, tuple) and head[1].lstrip().startswith("{"):
-            yield from self._json_lines(chain([head], lines), "standard input", "")
+            yield from parse_json_lines(lines, _STDIN, "")
         elif self._facts:
-            yield from _fact_lines(chain([head], lines), self._limits.fact)
+            yield from _fact_lines(lines, self._limits.fact)
         else:
-            yield from _whole_text(chain([head], lines), self._longest)
-
-    def _json_lines(
-        self, lines: Iterable[tuple[int, str] | Problem], where: str, origin: str
-    ) -> Iterator[Item]:
-        empty = True
-        for line in lines:
-            if isinstance(line, Problem):
-                empty = False
-                yield line
-            elif line[1].strip():
-                empty = False
-                try:
-                    yield from_json_line(line[1], f"{where}:{line[0]}", origin)
-                except InputError as error:
-                    yield Problem(f"{where}, line {line[0]}", str(error))
-        if empty:
-            yield Problem(where, "is empty; there is nothing to remember in it")
+            yield from _whole_text(lines, self._limits.document)
 
 
-def _guarded(where: str, document: Document) -> Iterator[Item]:
+def files_below(folder: Path) -> Iterator[Path | Problem]:
+    """Files of every kind in a folder and its subfolders, in a fixed order.
+
+    Skipped are hidden files and folders, folders of memories (which often lie among the notes that
+    were ingested into them) and links to folders within the folder, as these are visited anyway. A
+    link that leads out of the folder or nowhere, or a folder that can't be read, is a problem.
+    """
+    root = folder.resolve()
+    unreadable: list[Problem] = []
+
+    def on_error(error: OSError) -> None:
+        what = f"the folder can't be read ({error.strerror}); check its rights"
+        unreadable.append(Problem(str(error.filename), what))
+
+    for parent, folders, names in os.walk(folder, onerror=on_error):
+        if DATABASE in names:
+            folders.clear()
+            continue
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        links = (name for name in folders if Path(parent, name).is_symlink())
+        for name in sorted([*names, *links]):
+            path = Path(parent, name)
+            if name.startswith("."):
+                continue
+            problem = _bad_link(path, root) if path.is_symlink() else None
+            if problem:
+                yield problem
+            elif name not in folders:
+                yield path
+    yield from unreadable
+
+
+def _bad_link(link: Path, root: Path) -> Problem | None:
+    """What is wrong with a link below ``root``, if anything."""
     try:
-        yield from_document(document)
-    except InputError as error:
-        yield Problem(where, str(error))
+        target = link.resolve(strict=True)
+    except (OSError, RuntimeError):
+        return Problem(str(link), "is a link that leads nowhere; remove it")
+    if target.is_relative_to(root):
+        return None
+    return Problem(
+        str(link), f"is a link out of the folder, to {target}; name that too if it is wanted"
+    )
 
 
-def _fact_lines(lines: Iterable[tuple[int, str] | Problem], longest: int) -> Iterator[Item]:
+def check_text(text: str, what: str, max_characters: int) -> None:
+    """Check a text from outside.
+
+    Args:
+        text: any value that should be a string.
+        what: its name in the error.
+        max_characters: limit of its length.
+
+    Raises:
+        InputError: it is no string, is longer, or is not valid Unicode.
+    """
+    check_type(text, what)
+    if len(text) > max_characters:
+        raise InputError(
+            f"{what} has {len(text):,} characters, the limit is {max_characters:,}; cut it"
+        )
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"{what} holds a broken character at offset {error.start}; give it as UTF-8"
+        ) from error
+
+
+def check_type(text: object, what: str) -> None:
+    """Check that a value is a string.
+
+    Raises:
+        InputError: it is not.
+    """
+    if not isinstance(text, str):
+        raise InputError(f"{what} is of type {type(text).__name__}, expected text (str)")
+
+
+def check_parsed(parsed: Parsed, limits: LimitConfig) -> None:
+    """Check a document or facts, whatever they were read from.
+
+    Raises:
+        InputError: some part is too long, or is not valid Unicode.
+    """
+    check_text(parsed.name, "the source id", limits.name)
+    if isinstance(parsed, ParsedFacts):
+        for fact, *_ in parsed.facts:
+            for what in ("subject", "relation", "object"):
+                check_text(getattr(fact, what), f"the {what} of a fact", limits.fact)
+        return
+    check_text(parsed.title, "the title", limits.title)
+    check_text(parsed.text, "the text", limits.document)
+    if parsed.metadata:
+        if _is_deeper(parsed.metadata, _MAX_DEPTH):
+            raise InputError(f"the metadata is nested more than {_MAX_DEPTH} deep; flatten it")
+        as_json = json.dumps(dict(parsed.metadata), ensure_ascii=False, default=str)
+        check_text(as_json, "the metadata", limits.metadata)
+
+
+def _is_deeper(value: object, levels: int) -> bool:
+    """Whether lists and mappings are nested more than ``levels`` deep."""
+    if not isinstance(value, (Mapping, list, tuple)):
+        return False
+    parts: Iterable[Any] = value.values() if isinstance(value, Mapping) else value
+    return not levels or any(_is_deeper(part, levels - 1) for part in parts)
+
+
+def _fact_lines(
+    lines: Iterable[tuple[int, str] | Problem], max_characters: int
+) -> Iterator[Parsed | Problem]:
+    """Facts of a stream, each a source of its own."""
     for line in lines:
         if isinstance(line, Problem):
             yield line
         elif line[1].strip():
             try:
-                yield from_fact(from_line(line[1].rstrip("\r\n"), longest))
+                yield from_fact(from_line(line[1].rstrip("\r\n"), max_characters))
             except InputError as error:
-                yield Problem(f"standard input, line {line[0]}", str(error))
+                yield Problem(f"{_STDIN}, line {line[0]}", str(error))
 
 
-def _whole_text(lines: Iterable[tuple[int, str] | Problem], longest: int) -> Iterator[Item]:
+def _whole_text(
+    lines: Iterable[tuple[int, str] | Problem], max_characters: int
+) -> Iterator[ParsedDocument | Problem]:
     parts: list[str] = []
     length = 0
     for line in lines:
@@ -211,9 +301,9 @@ def _whole_text(lines: Iterable[tuple[int, str] | Problem], longest: int) -> Ite
             return
         parts.append(line[1])
         length += len(line[1])
-        if length > longest:
-            yield Problem("standard input", f"is longer than {longest:,} characters; split it")
+        if length > max_characters:
+            yield Problem(_STDIN, f"is longer than {max_characters:,} characters; split it")
             return
     text = "".join(parts)
     digest = hashlib.blake2b(text.encode(), digest_size=6).hexdigest()
-    yield from from_text(text, f"stdin-{digest}", "")
+    yield from parse_text(text, f"stdin-{digest}", "")

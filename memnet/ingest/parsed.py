@@ -1,9 +1,9 @@
-"""What parsers make of an input before it becomes slots."""
+"""What loaders make of an input before it becomes slots."""
 
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from memnet.types import Fact
 
@@ -19,7 +19,7 @@ class Section(NamedTuple):
 
 
 class PlacedFact(NamedTuple):
-    """A fact and where it stands in its source."""
+    """A fact and its span in its source."""
 
     fact: Fact
     text: str
@@ -34,9 +34,10 @@ class ParsedDocument:
     name: str
     title: str
     text: str
-    """The whole text that sections have their places in; what is in none of them is passed over."""
+    """The whole text, of which sections are spans; what is in no section is not stored."""
     sections: tuple[Section, ...]
     origin: str = ""
+    """Path of the file it was read from; empty without one."""
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
     def digest(self) -> bytes:
@@ -66,8 +67,11 @@ class ParsedFacts:
         return _digest("facts", *((placed.text, placed.start) for placed in self.facts))
 
     def size(self) -> int:
-        """Characters, counted so that a fact weighs about what it costs to store."""
+        """Characters, as a measure of what the facts cost to store."""
         return sum(len(placed.text) for placed in self.facts)
+
+
+Parsed: TypeAlias = ParsedDocument | ParsedFacts
 
 
 def _digest(*parts: object) -> bytes:

@@ -1,4 +1,4 @@
-"""The ingest: inputs are read, compared with what is stored, and what changed is written."""
+"""Ingest: inputs are parsed, compared with what is stored, and what changed is written."""
 
 import hashlib
 import time
@@ -9,21 +9,21 @@ from typing import Literal, NamedTuple
 from memnet.config import Config
 from memnet.errors import InputError
 from memnet.files import Problem
-from memnet.ingest.inputs import FileRead, FolderRead, Input, InputReader, Parsed
-from memnet.ingest.parsed import ParsedDocument
-from memnet.ingest.slots import document_source, facts_source
+from memnet.ingest.inputs import Input, InputReader, ReadToEnd
+from memnet.ingest.parsed import Parsed, ParsedDocument
+from memnet.ingest.slots import Extractor, document_source, facts_source
 from memnet.storage import Encode, MemoryStore, NewSource
 from memnet.types import IngestReport
 
 _PIPELINE_VERSION = "4"
-"""Part of every digest: it changes when slots are made in another way, so that all are remade."""
+"""Part of every digest: raise it when slots are made in another way, so that all are made again."""
 
 
 class Progress(NamedTuple):
     """How far an ingest has come."""
 
     characters: int
-    """Characters of input dealt with and safely stored."""
+    """Characters of input that are safely stored, unchanged ones included."""
     documents: int
 
 
@@ -43,29 +43,33 @@ class Ingest:
         namespace: str = "",
         facts: bool = False,
         read_as: Literal["text"] | None = None,
+        extractor: Extractor | None = None,
         on_progress: Callable[[Progress], None] = lambda _: None,
         on_problem: Callable[[Problem], None] = lambda _: None,
     ) -> None:
         """Set up a run.
 
-        ``facts`` reads every file and stream as facts, ``read_as`` those of an unknown kind.
+        ``facts`` reads every file and stream as facts, ``read_as`` those of an unknown kind;
+        ``extractor`` finds the names that a passage mentions.
         """
         self._store = store
         self._encode = encode
         self._config = config
         self._namespace = namespace
+        self._extractor = extractor
         self._reader = InputReader(facts=facts, limits=config.limit, read_as=read_as)
         self._on_progress = on_progress
         self._problems = _Problems(on_problem)
         self._added = self._updated = self._unchanged = self._removed = 0
         self._progress = Progress(0, 0)
         self._used = False
-        self._batch: list[tuple[Parsed, bytes]] = []
-        self._batch_size = 0
-        self._salt = f"{_PIPELINE_VERSION}/{config.window.characters}/".encode()
+        self._batch: list[NewSource] = []
+        self._batch_characters = 0
+        salt = f"{_PIPELINE_VERSION}/{config.window.characters}/"
+        self._salt = (salt if extractor is None else f"{salt}{extractor.fingerprint}/").encode()
 
     def run(self, inputs: Iterable[Input]) -> IngestReport:
-        """Take in everything that can be used; report and count what can't.
+        """Store everything that can be used; report and count what can't.
 
         Raises:
             InputError: nothing at all could be used.
@@ -77,10 +81,10 @@ class Ingest:
             for item in self._reader.read(inputs):
                 if isinstance(item, Problem):
                     self._problems.add(item)
-                elif isinstance(item, (FileRead, FolderRead)):
+                elif isinstance(item, ReadToEnd):
                     self._remove_vanished(item)
                 else:
-                    self._take(item)
+                    self._add(item)
             self._store_batch()
         self._problems.finish(nothing_used=not self._used)
         return IngestReport(
@@ -93,8 +97,8 @@ class Ingest:
             seconds=time.perf_counter() - started,
         )
 
-    def _take(self, parsed: Parsed) -> None:
-        """Put an input into the batch, unless this run has met its name before."""
+    def _add(self, parsed: Parsed) -> None:
+        """Put an input into the batch, unless its name occurred before in this run."""
         digest = hashlib.blake2b(self._salt + parsed.digest(), digest_size=16).digest()
         self._used = True
         before = self._store.sources.mark_seen(parsed.name, digest)
@@ -108,55 +112,51 @@ class Ingest:
                     )
                 )
             return
-        self._batch.append((parsed, digest))
-        self._batch_size += parsed.size()
-        batch = self._config.ingest
-        if self._batch_size >= batch.batch_characters or len(self._batch) >= batch.batch_sources:
+        self._batch.append(self._source(parsed, digest))
+        self._batch_characters += parsed.size()
+        limits = self._config.ingest
+        if (
+            self._batch_characters >= limits.batch_characters
+            or len(self._batch) >= limits.batch_sources
+        ):
             self._store_batch()
-
-    def _store_batch(self) -> None:
-        """Write what changed of the batch, in one transaction."""
-        states = self._store.sources.states(
-            [parsed.name for parsed, _ in self._batch], self._namespace
-        )
-        fresh = [
-            self._source(parsed, digest)
-            for parsed, digest in self._batch
-            if states.get(parsed.name) != (digest, parsed.origin)
-        ]
-        counts = self._store.put(fresh, self._encode)
-        self._added += counts.added
-        self._updated += counts.updated
-        self._unchanged += len(self._batch) - counts.added - counts.updated
-        self._progress = Progress(
-            self._progress.characters + self._batch_size,
-            self._progress.documents + len(self._batch),
-        )
-        self._batch = []
-        self._batch_size = 0
-        self._on_progress(self._progress)
 
     def _source(self, parsed: Parsed, digest: bytes) -> NewSource:
         if isinstance(parsed, ParsedDocument):
-            return document_source(parsed, digest, self._namespace, self._config.window.characters)
+            max_window = self._config.window.characters
+            return document_source(parsed, digest, self._namespace, max_window, self._extractor)
         return facts_source(parsed, digest, self._namespace)
 
-    def _remove_vanished(self, read: FileRead | FolderRead) -> None:
-        """Remove what came from this file, or from files of this folder, and is there no longer."""
+    def _store_batch(self) -> None:
+        """Write what changed of the batch, in one transaction."""
+        counts = self._store.put(self._batch, self._encode)
+        self._added += counts.added
+        self._updated += counts.updated
+        self._unchanged += counts.unchanged
+        self._progress = Progress(
+            self._progress.characters + self._batch_characters,
+            self._progress.documents + len(self._batch),
+        )
+        self._batch = []
+        self._batch_characters = 0
+        self._on_progress(self._progress)
+
+    def _remove_vanished(self, read: ReadToEnd) -> None:
+        """Remove what came from this file, or from files of this folder, and does so no longer."""
         vanished = [
             name
             for name, origin in self._store.sources.not_seen(read.origin, self._namespace).items()
-            if isinstance(read, FileRead) or _is_gone(origin)
+            if not read.is_folder or _is_missing(origin)
         ]
         if vanished:
             self._store.delete(vanished, self._namespace)
             self._removed += len(vanished)
 
 
-def _is_gone(origin: str) -> bool:
-    """Whether a file is there no longer; one in a folder that can't be read counts as there."""
+def _is_missing(path: str) -> bool:
+    """Whether a file does not exist; one in a folder that can't be read counts as existing."""
     try:
-        Path(origin).stat()
+        Path(path).stat()
     except (FileNotFoundError, NotADirectoryError):
         return True
     except (OSError, ValueError):
@@ -170,26 +170,26 @@ class _Problems:
     def __init__(self, report: Callable[[Problem], None]) -> None:
         self.count = 0
         self._report = report
-        self._held: Problem | None = None
+        self._first: Problem | None = None
 
     def add(self, problem: Problem) -> None:
         self.count += 1
         if self.count == 1:
-            self._held = problem
+            self._first = problem
             return
-        self._release()
+        self._report_first()
         self._report(problem)
 
     def finish(self, *, nothing_used: bool) -> None:
-        if nothing_used and self._held is not None:
-            raise InputError(str(self._held))
-        self._release()
+        if nothing_used and self._first is not None:
+            raise InputError(str(self._first))
+        self._report_first()
         if nothing_used and self.count:
             raise InputError(
                 f"nothing was ingested: all {self.count} inputs were skipped, see above"
             )
 
-    def _release(self) -> None:
-        if self._held is not None:
-            self._report(self._held)
-            self._held = None
+    def _report_first(self) -> None:
+        if self._first is not None:
+            self._report(self._first)
+            self._first = None

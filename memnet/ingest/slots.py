@@ -1,34 +1,131 @@
-"""Parsed inputs become sources with slots: their keys, values and symbols."""
+"""Parsed inputs become sources with slots: their windows, keys, values and symbols."""
 
-from collections.abc import Callable, Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import Protocol, overload
 
 from memnet.ingest.parsed import ParsedDocument, ParsedFacts
-from memnet.ingest.windows import windows
 from memnet.storage import NewSlot, NewSource
 from memnet.text.names import mentions, normalise, opening_names, symbol, title_symbols
+from memnet.text.sentences import sentences, trim_span
 
-_TELLING_LETTERS = 4
+_SPACE = re.compile(r"\s+")
+_MIN_SHARED_LETTERS = 4
 """A shorter word that two names share, such as "of", does not make them the same."""
 
-Extract = Callable[[str], Iterable[str]]
-"""Finds the normalised names that a text mentions: the place for a better extractor."""
+
+class Extractor(Protocol):
+    """Finds names in texts: hops lead from the text that mentions a name to what it names."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Identifies what decides the names: documents are ingested anew when it changes."""
+        ...
+
+    def extract(self, text: str) -> Iterable[str]:
+        """The names that a passage mentions, in any spelling."""
+        ...
 
 
 def document_source(
     document: ParsedDocument,
     digest: bytes,
     namespace: str,
-    longest: int,
-    extract: Extract = mentions,
+    max_window: int,
+    extractor: Extractor | None = None,
 ) -> NewSource:
-    """A document as a source with a slot for each window."""
+    """A document as a source with a slot for each window of at most ``max_window`` characters.
+
+    Its mentions are those that ``extractor`` finds; None for runs of capitalised words.
+    """
+    return NewSource(
+        document.name,
+        digest,
+        _LazySlots(lambda: _document_slots(document, max_window, extractor)),
+        namespace,
+        "document",
+        document.origin,
+        document.title,
+        document.metadata,
+    )
+
+
+def _symbols(names: Iterable[str]) -> Iterator[str]:
+    return iter(dict.fromkeys(name for name in map(symbol, names) if name))
+
+
+def facts_source(facts: ParsedFacts, digest: bytes, namespace: str) -> NewSource:
+    """Facts as a source with two slots each: from subject to object, and back."""
+    slots = _LazySlots(lambda: _fact_slots(facts))
+    return NewSource(facts.name, digest, slots, namespace, "facts", facts.origin)
+
+
+class _LazySlots(Sequence[NewSlot]):
+    """Slots made at the first look at them: the store has none at those of unchanged sources."""
+
+    def __init__(self, make: Callable[[], list[NewSlot]]) -> None:
+        self._make = make
+
+    @cached_property
+    def _slots(self) -> list[NewSlot]:
+        return self._make()
+
+    @overload
+    def __getitem__(self, index: int) -> NewSlot: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[NewSlot]: ...
+    def __getitem__(self, index: int | slice) -> NewSlot | list[NewSlot]:
+        return self._slots[index]
+
+    def __iter__(self) -> Iterator[NewSlot]:
+        return iter(self._slots)
+
+    def __len__(self) -> int:
+        return len(self._slots)
+
+
+def windows(text: str, max_characters: int) -> list[tuple[int, int]]:
+    """Character spans that cover every word of a text, each at most ``max_characters`` long.
+
+    Windows hold whole sentences and are as long as allowed. A sentence that is longer by itself
+    is cut between words, and a word that is longer by itself is cut anywhere.
+    """
+    joined: list[tuple[int, int]] = []
+    for sentence in sentences(text):
+        for start, end in _pieces(text, *sentence, max_characters):
+            if joined and end - joined[-1][0] <= max_characters:
+                joined[-1] = (joined[-1][0], end)
+            else:
+                joined.append((start, end))
+    return joined
+
+
+def _pieces(text: str, start: int, end: int, max_characters: int) -> Iterator[tuple[int, int]]:
+    while end - start > max_characters:
+        spaces = list(_SPACE.finditer(text, start + 1, start + max_characters + 1))
+        cut = spaces[-1].start() if spaces else start + max_characters
+        yield start, cut
+        rest = trim_span(text, cut, end)
+        if rest is None:
+            return
+        start = rest[0]
+    yield start, end
+
+
+def _document_slots(
+    document: ParsedDocument, max_window: int, extractor: Extractor | None
+) -> list[NewSlot]:
     slots: list[NewSlot] = []
     for section in document.sections:
         symbols = tuple(dict.fromkeys((*title_symbols(section.title), *section.symbols)))
-        whole = document.text[section.start : section.end]
-        for place, (start, end) in enumerate(windows(whole, longest)):
-            text = whole[start:end]
-            about = symbols if place else tuple(dict.fromkeys((*symbols, *_aliases(text, symbols))))
+        section_text = document.text[section.start : section.end]
+        for number, (start, end) in enumerate(windows(section_text, max_window)):
+            text = section_text[start:end]
+            aliases = () if number else _aliases(text, symbols)
+            key_symbols = tuple(dict.fromkeys((*symbols, *aliases)))
+            found = mentions(text) if extractor is None else _symbols(extractor.extract(text))
+            value_symbols = tuple(name for name in found if name not in key_symbols)
             slots.append(
                 NewSlot(
                     kind="passage",
@@ -37,36 +134,33 @@ def document_source(
                     start=section.start + start,
                     end=section.start + end,
                     key_text=f"{section.title}\n{text}" if section.title else text,
-                    key_symbols=about,
-                    value_symbols=tuple(name for name in extract(text) if name not in about),
+                    key_symbols=key_symbols,
+                    value_symbols=value_symbols,
                 )
             )
-    return NewSource(
-        document.name, digest, slots, namespace, "document", document.origin, document.title,
-        document.metadata,
-    )  # fmt: skip
+    return slots
 
 
 def _aliases(text: str, symbols: Sequence[str]) -> list[str]:
-    """Names by which a text says what it is about.
+    """Names by which the first window of a section says what it is about.
 
-    Beside a title they count where one shares a word with it ("Ann Mary Rank" and "Ann Rank"): else
+    With a title they count only if one shares a word with it ("Ann Mary Rank" and "Ann Rank"): else
     the text starts with something else. Then only names of several words count: "Rank" is any Rank.
     """
     names = opening_names(text)
     if not symbols:
         return list(names)
-    titled = {word for name in symbols for word in name.split() if len(word) >= _TELLING_LETTERS}
-    if titled.isdisjoint(word for name in names for word in name.split()):
+    words = {word for name in symbols for word in name.split() if len(word) >= _MIN_SHARED_LETTERS}
+    if words.isdisjoint(word for name in names for word in name.split()):
         return []
     return [name for name in names if " " in name]
 
 
-def facts_source(facts: ParsedFacts, digest: bytes, namespace: str) -> NewSource:
-    """Facts as a source with two slots each: from subject to object, and back."""
+def _fact_slots(facts: ParsedFacts) -> list[NewSlot]:
     slots: list[NewSlot] = []
     for fact, text, start, end in facts.facts:
-        relation = relation_words(fact.relation)
+        # The name of a relation as words: "starred_actors" as "starred actors".
+        relation = normalise(fact.relation) or fact.relation
         for kind, key, value, key_text in (
             ("fact", fact.subject, fact.object, relation),
             ("reverse", fact.object, fact.subject, f"{relation} of"),
@@ -85,9 +179,4 @@ def facts_source(facts: ParsedFacts, digest: bytes, namespace: str) -> NewSource
                     value=value,
                 )
             )
-    return NewSource(facts.name, digest, slots, namespace, "facts", facts.origin)
-
-
-def relation_words(relation: str) -> str:
-    """A relation's name as words: ``starred_actors`` and ``starred.actors`` as "starred actors"."""
-    return normalise(relation) or relation
+    return slots

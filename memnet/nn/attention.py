@@ -19,56 +19,30 @@ class MultiplicativeScore(nn.Module):
     """
 
     def __init__(self, query_width: int, key_width: int) -> None:
-        """Make the matrix.
-
-        Args:
-            query_width: width of a query.
-            key_width: width of a key.
-        """
         super().__init__()
         self.query = nn.Linear(query_width, key_width, bias=False)
 
     def forward(self, query: Tensor, keys: Tensor) -> Tensor:
-        """Score every key for every query.
-
-        Args:
-            query: [..., Q, query width] float.
-            keys: [..., K, key width] float.
-
-        Returns:
-            [..., Q, K] float.
-        """
+        """[..., Q, query width] and [..., K, key width] float -> scores [..., Q, K] float."""
         return dot_product_score(self.query(query), keys)
 
 
 class AdditiveScore(nn.Module):
-    """A network with one hidden layer on each pair of query and key: v^T tanh(W1 h + W2 s).
+    """A network with one hidden layer of width I on each query and key: v^T tanh(W1 h + W2 s).
 
     Source: Bahdanau et al. 2015, section A.1.2.
     """
 
     def __init__(self, query_width: int, key_width: int, inner: int) -> None:
-        """Make the network.
-
-        Args:
-            query_width: width of a query.
-            key_width: width of a key.
-            inner: I, width of the hidden layer.
-        """
         super().__init__()
         self.query = nn.Linear(query_width, inner, bias=False)
         self.key = nn.Linear(key_width, inner, bias=False)
         self.output = nn.Linear(inner, 1, bias=False)
 
     def forward(self, query: Tensor, keys: Tensor) -> Tensor:
-        """Score every key for every query, by way of [..., Q, K, I] hidden values.
+        """[..., Q, query width] and [..., K, key width] float -> scores [..., Q, K] float.
 
-        Args:
-            query: [..., Q, query width] float.
-            keys: [..., K, key width] float.
-
-        Returns:
-            [..., Q, K] float.
+        The hidden layer takes memory for [..., Q, K, I] values.
         """
         hidden = self.query(query).unsqueeze(-2) + self.key(keys).unsqueeze(-3)
         scores: Tensor = self.output(hidden.tanh()).squeeze(-1)
@@ -80,14 +54,14 @@ def attend_selected(
 ) -> Attended:
     """Read the candidates of each query, by scaled dot product.
 
-    The candidates may come from anywhere and pass no gradient; query, keys and values get theirs.
+    Gradients flow to query, keys and values, and not to the choice of candidates.
 
     Args:
         query: [B, Q, D] float.
         keys: [N, D] float, the memory that all questions share.
         values: [N, V] float.
-        ids: [B, Q, C] int64, candidates of each query as rows of ``keys``; one named again counts
-            where it stands first.
+        ids: [B, Q, C] int64, candidates of each query as rows of ``keys``; of duplicates only the
+            first counts.
         mask: [B, Q, C] bool; True where an id is real. Other ids may be any number.
 
     Returns:
@@ -98,7 +72,7 @@ def attend_selected(
     """
     real = _first_of_each(ids, mask)
     rows = ids.masked_fill(~real, 0)
-    if not len(keys):  # then no id is real, but rows have to be there to be passed over
+    if not len(keys):  # no id is real, but masked ids still index row 0
         keys, values = keys.new_zeros(1, keys.shape[1]), values.new_zeros(1, values.shape[1])
     scores = scaled_dot_product_score(query.unsqueeze(-2), keys[rows])
     read, weights = attend(scores, values[rows], real.unsqueeze(-2))
@@ -106,11 +80,11 @@ def attend_selected(
 
 
 def kept_mass(scores: Tensor, ids: Tensor, mask: Tensor) -> Tensor:
-    """The share of full attention that falls on the candidates: what sparse attention keeps.
+    """The share of full attention that falls on the candidates of sparse attention.
 
     Args:
         scores: [..., N] float, of every slot.
-        ids: [..., C] int64, candidates as places in ``scores``; one named again counts once.
+        ids: [..., C] int64, candidates as indices of ``scores``; duplicates count once.
         mask: [..., C] bool; True where an id is real. Other ids may be any number.
 
     Returns:
@@ -125,7 +99,7 @@ def kept_mass(scores: Tensor, ids: Tensor, mask: Tensor) -> Tensor:
 
 
 def _first_of_each(ids: Tensor, mask: Tensor) -> Tensor:
-    """Where each real id stands first, of [..., C] int64 and bool: [..., C] bool."""
-    ordered, places = ids.masked_fill(~mask, -1).sort(dim=-1, stable=True)
-    new = torch.diff(ordered, prepend=ordered[..., :1] - 1) != 0
-    return mask & torch.zeros_like(mask).scatter(-1, places, new)
+    """[..., C] bool: True for the first occurrence of each real id of ``ids`` [..., C] int64."""
+    ordered, order = ids.masked_fill(~mask, -1).sort(dim=-1, stable=True)
+    is_new = torch.diff(ordered, prepend=ordered[..., :1] - 1) != 0
+    return mask & torch.zeros_like(mask).scatter(-1, order, is_new)

@@ -20,21 +20,21 @@ class Interface(NamedTuple):
     read_strengths: Tensor
     """[B, R] float, at least 1: how sharply."""
     write_key: Tensor
-    """[B, W] float: what the slot to write to is like."""
+    """[B, W] float: content of the slot to write to."""
     write_strength: Tensor
     """[B] float, at least 1."""
     erase: Tensor
-    """[B, W] float, 0..1: how much of each place of the slot goes."""
+    """[B, W] float, 0..1: how much of each element of the slot is erased."""
     write: Tensor
     """[B, W] float: what is added."""
     free_gates: Tensor
-    """[B, R] float, 0..1: whether the slot that a head read last is free again."""
+    """[B, R] float, 0..1: whether to free the slots that a head read last."""
     allocation_gate: Tensor
-    """[B] float, 0..1: write to a free slot (1) or to one like the key (0)."""
+    """[B] float, 0..1: write to a free slot (1) or to one similar to the key (0)."""
     write_gate: Tensor
     """[B] float, 0..1: whether to write at all."""
     read_modes: Tensor
-    """[B, R, 3] float, rows sum to one: go back, look for the key, go forward."""
+    """[B, R, 3] float, rows sum to one: backward, by content, forward."""
 
 
 class MemoryState(NamedTuple):
@@ -49,9 +49,9 @@ class MemoryState(NamedTuple):
     links: Tensor
     """[B, N, N] float: how much the first slot was written right after the second."""
     read_weights: Tensor
-    """[B, R, N] float: where each head read."""
+    """[B, R, N] float, of the last step."""
     write_weights: Tensor
-    """[B, N] float: where was written."""
+    """[B, N] float, of the last step."""
 
 
 def interface_width(width: int, heads: int) -> int:
@@ -88,17 +88,15 @@ def parse_interface(numbers: Tensor, width: int, heads: int) -> Interface:
 class DifferentiableMemory(nn.Module):
     """The memory of the Differentiable Neural Computer: state in, state and reads out.
 
+    Args:
+        slots: N.
+        width: W, width of a slot.
+        heads: R, number of read heads.
+
     Source: Graves et al. 2016, Methods.
     """
 
     def __init__(self, slots: int, width: int, heads: int) -> None:
-        """Set the sizes.
-
-        Args:
-            slots: N.
-            width: W, width of a slot.
-            heads: R, number of read heads.
-        """
         super().__init__()
         self.slots = slots
         self.width = width
@@ -141,7 +139,7 @@ class DifferentiableMemory(nn.Module):
 
 
 def next_usage(state: MemoryState, free_gates: Tensor) -> Tensor:
-    """Usage [B, N] float: up where was written last, down where heads read and free.
+    """Usage [B, N] float: raised where the last step wrote, lowered where heads read and free.
 
     Args:
         state: as the last step left it.
@@ -155,7 +153,7 @@ def next_usage(state: MemoryState, free_gates: Tensor) -> Tensor:
 
 
 def allocation(usage: Tensor) -> Tensor:
-    """Weights of the slots to write to next, the least used first.
+    """Allocation weights of the slots to write to next, the least used first.
 
     Args:
         usage: [B, N] float, 0..1.
@@ -165,13 +163,13 @@ def allocation(usage: Tensor) -> Tensor:
 
     Source: Graves et al. 2016, Methods, "Dynamic memory allocation" (allocation weighting).
     """
-    ordered, places = usage.sort(dim=-1, stable=True)
-    taken = torch.cat([torch.ones_like(ordered[:, :1]), ordered[:, :-1].cumprod(dim=-1)], dim=-1)
-    return torch.zeros_like(usage).scatter(-1, places, (1 - ordered) * taken)
+    ordered, order = usage.sort(dim=-1, stable=True)
+    in_use = torch.cat([torch.ones_like(ordered[:, :1]), ordered[:, :-1].cumprod(dim=-1)], dim=-1)
+    return torch.zeros_like(usage).scatter(-1, order, (1 - ordered) * in_use)
 
 
 def next_links(links: Tensor, precedence: Tensor, write_weights: Tensor) -> Tensor:
-    """Links [B, N, N] float after a write: from what was written before to what is written now.
+    """Temporal links [B, N, N] float after a write: row i, column j if i was written after j.
 
     Args:
         links: [B, N, N] float, before.
@@ -181,17 +179,17 @@ def next_links(links: Tensor, precedence: Tensor, write_weights: Tensor) -> Tens
     Source: Graves et al. 2016, Methods, "Temporal memory linkage".
     """
     later, earlier = write_weights.unsqueeze(-1), write_weights.unsqueeze(-2)
-    kept = (1 - later - earlier) * links + later * precedence.unsqueeze(-2)
-    return kept * (1 - torch.eye(links.shape[-1], dtype=links.dtype, device=links.device))
+    links = (1 - later - earlier) * links + later * precedence.unsqueeze(-2)
+    return links * (1 - torch.eye(links.shape[-1], dtype=links.dtype, device=links.device))
 
 
 def _by_content(memory: Tensor, keys: Tensor, strengths: Tensor) -> Tensor:
-    """Of [B, N, W], [B, R, W] and [B, R]: weights [B, R, N] of the slots most like each key."""
+    """Content weights [B, R, N] of memory [B, N, W], keys [B, R, W] and strengths [B, R]."""
     return masked_softmax(strengths.unsqueeze(-1) * cosine_score(keys, memory))
 
 
 def _write_weights(memory: Tensor, usage: Tensor, interface: Interface) -> Tensor:
-    """[B, N]: a free slot or one like the key, by the allocation gate."""
+    """[B, N]: a free slot or one similar to the key, by the allocation gate."""
     similar = _by_content(
         memory, interface.write_key.unsqueeze(1), interface.write_strength.unsqueeze(1)
     ).squeeze(1)
@@ -221,7 +219,7 @@ def _one_plus(numbers: Tensor) -> Tensor:
 
 
 class ComputerState(NamedTuple):
-    """Everything that passes from one step to the next."""
+    """The computer between two steps."""
 
     hidden: Tensor
     """[B, hidden] float: the controller's output."""
@@ -230,11 +228,16 @@ class ComputerState(NamedTuple):
     reads: Tensor
     """[B, R, W] float: what the heads read last."""
     memory: MemoryState
-    """The memory."""
 
 
 class DifferentiableNeuralComputer(nn.Module):
     """An LSTM that writes to and reads from a differentiable memory at every step.
+
+    Args:
+        inputs: I, width of an input.
+        outputs: O, width of an output.
+        hidden: width of the LSTM.
+        slots, width, heads: of the ``DifferentiableMemory``.
 
     Source: Graves et al. 2016, Methods, "Controller network".
     """
@@ -242,16 +245,6 @@ class DifferentiableNeuralComputer(nn.Module):
     def __init__(
         self, inputs: int, outputs: int, hidden: int, slots: int, width: int, heads: int
     ) -> None:
-        """Make the controller and its memory.
-
-        Args:
-            inputs: I, width of an input.
-            outputs: O, width of an output.
-            hidden: width of the LSTM.
-            slots: N, slots of the memory.
-            width: W, width of a slot.
-            heads: R, number of read heads.
-        """
         super().__init__()
         self.memory = DifferentiableMemory(slots, width, heads)
         self.controller = nn.LSTMCell(inputs + heads * width, hidden)
@@ -289,7 +282,7 @@ class DifferentiableNeuralComputer(nn.Module):
         hidden, cell = self.controller(
             torch.cat([step, state.reads.flatten(1)], dim=-1), (state.hidden, state.cell)
         )
-        asked = parse_interface(self.interface(hidden), self.memory.width, self.memory.heads)
-        memory, reads = self.memory(state.memory, asked)
+        interface = parse_interface(self.interface(hidden), self.memory.width, self.memory.heads)
+        memory, reads = self.memory(state.memory, interface)
         output = self.output(torch.cat([hidden, reads.flatten(1)], dim=-1))
         return output, ComputerState(hidden, cell, reads, memory)

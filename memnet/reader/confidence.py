@@ -1,14 +1,15 @@
-"""Confidence: how often an answer like this one is right."""
+"""Confidence: the calibrated probability that an answer is right."""
 
 import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-_FLOOR = 1e-6
+_EPSILON = 1e-6
+_MAX_LOGIT = 30.0
 
 
 class Signals(NamedTuple):
-    """What is known about an answer before one knows whether it is right."""
+    """What the confidence in an answer is calculated from."""
 
     answer: float
     """Probability of the answer, by the reader."""
@@ -18,35 +19,34 @@ class Signals(NamedTuple):
     """That the passages hold an answer, by the reader."""
     similarity: float
     """Highest cosine of question and key among the passages."""
-    said: float
-    """Share of the question's words, by their first letters, that the sentence of the answer and
-    its title hold; of yes and no, the passages that they were judged by."""
+    overlap: float
+    """Share of the question's stems in the answer's sentence and title; of yes and no, in the
+    passages that they were judged by."""
     unknown: bool
     """Whether a name or a number of the question stands in nothing that was read: the question
-    then takes for granted what the evidence does not say."""
-    place: int
-    """Rank of the passage that the answer stands in, from 0."""
+    then presupposes what the evidence does not say."""
+    rank: int
+    """Of the passage that the answer stands in, from 0."""
 
     def features(self) -> tuple[float, ...]:
-        """The numbers that a ``Calibration`` weighs."""
+        """The input of a ``Calibration``: ``FEATURES`` numbers."""
         return (
             1.0,
             _logit(self.answer),
             _logit(self.second),
             _logit(self.answerable),
             self.similarity,
-            self.said,
+            self.overlap,
             float(self.unknown),
-            math.log1p(self.place),
+            math.log1p(self.rank),
         )
 
 
 FEATURES = 8
-"""Numbers that ``Signals.features`` gives."""
 
 
 class Calibration:
-    """Turns signals into the probability that an answer is right.
+    """Logistic regression from signals to the probability that an answer is right.
 
     Source: Platt 1999 (logistic calibration), with more than one signal as in Kamath et al. 2020.
     """
@@ -58,9 +58,10 @@ class Calibration:
     def confidence(self, signals: Signals) -> float:
         """The probability, 0..1."""
         pairs = zip(self.weights, signals.features(), strict=True)
-        return 1 / (1 + math.exp(-max(-30.0, min(30.0, sum(a * b for a, b in pairs)))))
+        logit = sum(weight * feature for weight, feature in pairs)
+        return 1 / (1 + math.exp(-max(-_MAX_LOGIT, min(_MAX_LOGIT, logit))))
 
 
 def _logit(probability: float) -> float:
-    kept = min(max(probability, _FLOOR), 1 - _FLOOR)
-    return math.log(kept / (1 - kept))
+    clipped = min(max(probability, _EPSILON), 1 - _EPSILON)
+    return math.log(clipped / (1 - clipped))

@@ -1,14 +1,19 @@
-"""The span reader's network: where in some passages the answer starts and ends, if it does."""
+"""The span reader's network in torch: where in some passages the answer starts and ends."""
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from memnet.encoders.bert import BertNetwork
-from memnet.reader.span_scores import HEADS, NEVER, ReadArrays, SpanScores
+from memnet.checkpoints.torch_modules import arrays_of, tensors_of
+from memnet.encoders.bert import BertNetwork, WithoutInitialisation, bert_tensors
+from memnet.encoders.weights import checked_folder
+from memnet.reader.checkpoint import EMBEDDINGS, load_weights, save_weights
+from memnet.reader.spans import HEADS, MASKED_LOGIT, ScorePacks, SpanScores
 
 _WIDTH = 384
 
@@ -32,50 +37,43 @@ class SpanNetwork(nn.Module):
     """
 
     def __init__(self, dropout: float = 0.0) -> None:
-        """Make the network with untrained weights.
-
-        Args:
-            dropout: share of the hidden values left out in training (Srivastava et al. 2014).
-        """
+        """Make the network with untrained weights; ``dropout`` is the rate in training."""
         super().__init__()
         self.encoder = BertNetwork(dropout)
         self.pointers = nn.Linear(_WIDTH, HEADS["pointers"])
         self.kinds = nn.Linear(_WIDTH, HEADS["kinds"])
 
     def forward(
-        self, token_ids: Tensor, segments: Tensor, allowed: Tensor, mask: Tensor | None = None
+        self, token_ids: Tensor, segments: Tensor, answer_mask: Tensor, mask: Tensor | None = None
     ) -> SpanTensors:
-        """Read.
+        """Score all tokens.
 
         Args:
-            token_ids: [B, T] int64: a mark, the question, a mark, passages each with a mark.
-            segments: [B, T] int64: 0 up to the second mark, 1 after it.
-            allowed: [B, T] bool: tokens that an answer may hold.
+            token_ids: [B, T] int64: [CLS], the question, [SEP], passages each with a [SEP].
+            segments: [B, T] int64: 0 up to the first [SEP], 1 after it.
+            answer_mask: [B, T] bool: tokens that an answer may start or end at.
             mask: [B, T] bool, False for padding; None where there is none.
         """
         tokens = self.encoder.tokens(token_ids, segments, mask)
-        pointed = self.pointers(tokens).float().masked_fill(~allowed.unsqueeze(2), NEVER)
-        start, end = torch.log_softmax(pointed, dim=1).unbind(2)
+        pointers = self.pointers(tokens).float()
+        pointers = pointers.masked_fill(~answer_mask.unsqueeze(2), MASKED_LOGIT)
+        start, end = torch.log_softmax(pointers, dim=1).unbind(2)
         kind = torch.log_softmax(self.kinds(tokens[:, 0]).float(), dim=-1)
         return SpanTensors(start, end, kind)
 
 
-def on_arrays(network: SpanNetwork) -> ReadArrays:
-    """A network for reading only, from and to NumPy, without gradients.
+def score_packs(network: SpanNetwork) -> ScorePacks:
+    """A network in evaluation mode, on any device, as a function of NumPy arrays."""
 
-    Args:
-        network: in evaluation mode, on any device.
-    """
-
-    def read(
-        token_ids: NDArray[np.int64], segments: NDArray[np.int64], allowed: NDArray[np.bool_]
+    def score(
+        token_ids: NDArray[np.int64], segments: NDArray[np.int64], answer_mask: NDArray[np.bool_]
     ) -> SpanScores:
         device = network.encoder.words.weight.device
-        inputs = (torch.from_numpy(part).to(device) for part in (token_ids, segments, allowed))
+        inputs = (torch.from_numpy(one).to(device) for one in (token_ids, segments, answer_mask))
         with torch.inference_mode():
-            return SpanScores(*(part.cpu().numpy() for part in network(*inputs)))
+            return SpanScores(*(scores.cpu().numpy() for scores in network(*inputs)))
 
-    return read
+    return score
 
 
 def span_loss(scores: SpanTensors, spans: list[list[tuple[int, int]]], kinds: Tensor) -> Tensor:
@@ -95,6 +93,36 @@ def span_loss(scores: SpanTensors, spans: list[list[tuple[int, int]]], kinds: Te
     for row, right in enumerate(spans):
         if right:
             first, last = torch.tensor(right).unbind(1)
-            both = scores.start[row, first] + scores.end[row, last]
-            loss = loss - torch.logsumexp(both, 0)
+            loss = loss - torch.logsumexp(scores.start[row, first] + scores.end[row, last], 0)
     return loss / len(spans)
+
+
+def new_span_network(dropout: float) -> SpanNetwork:
+    """An untrained reader: the encoder's pretrained layers with new pointers."""
+    network = SpanNetwork(dropout)
+    network.encoder.load_state_dict(_encoder_tensors())
+    return network
+
+
+def save_span_network(folder: Path, network: SpanNetwork, notes: Mapping[str, Any]) -> None:
+    """Save a trained network; arguments and errors as for ``save_weights``."""
+    save_weights(folder, arrays_of(network.state_dict()), notes)
+
+
+def load_span_network(folder: Path, dropout: float = 0.0) -> SpanNetwork:
+    """A saved network.
+
+    Raises:
+        ModelError: the folder holds no whole reader, or one of another encoder.
+        EncoderError: the encoder's package is missing or damaged.
+    """
+    tensors = _encoder_tensors()
+    embeddings = {name: tensors[name.removeprefix("encoder.")] for name in EMBEDDINGS}
+    with WithoutInitialisation():
+        network = SpanNetwork(dropout)
+    network.load_state_dict({**tensors_of(load_weights(folder)), **embeddings}, assign=True)
+    return network
+
+
+def _encoder_tensors() -> dict[str, Tensor]:
+    return bert_tensors(checked_folder() / "model.safetensors")

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from memnet.encoders.onnx_model import Precision, calibrated, onnx_session, random_tokens
 from memnet.encoders.weights import checked_folder, internal_name
-from memnet.reader.span_scores import NEVER, SpanScores
+from memnet.reader.spans import HEADS, MASKED_LOGIT, SpanScores
 
 _POSITIONS = 512
 _FLOAT_LAYERS = 4
@@ -17,11 +17,11 @@ to the pointers: of 200 packs the best span is that of the float32 network in 18
 with three and 199 with four, at 1.0, 1.5 and 1.7 times the time (2.0 in float32)."""
 _BATCHES = ((2, 384), (4, 128), (4, 64))
 """Packs and tokens of the batches that ranges are observed on."""
-_QUESTION, _PASSAGE, _SEP = 16, 120, 102
+_QUESTION_TOKENS, _PASSAGE_TOKENS, _SEP = 16, 120, 102
 
 
 class OnnxSpanNetwork:
-    """``SpanNetwork`` for reading only. Thread-safe; each call runs on the thread that makes it."""
+    """``SpanNetwork`` for inference. Thread-safe; each call runs on the thread that makes it."""
 
     def __init__(self, model: bytes) -> None:
         """Load a model that ``span_model`` built.
@@ -35,19 +35,21 @@ class OnnxSpanNetwork:
         self,
         token_ids: NDArray[np.int64],
         segments: NDArray[np.int64],
-        allowed: NDArray[np.bool_],
+        answer_mask: NDArray[np.bool_],
     ) -> SpanScores:
-        """Read, as ``SpanNetwork.forward`` does without a mask; arguments are [B, T]."""
-        given = {"ids": token_ids, "segments": segments}
-        pointers, kinds = self._session.run(["pointers", "kinds"], given)
-        pointed = _log_softmax(np.where(allowed[:, :, None], pointers, np.float32(NEVER)), 1)
-        return SpanScores(pointed[:, :, 0], pointed[:, :, 1], _log_softmax(kinds, 1))
+        """Score tokens, as ``SpanNetwork.forward`` does without padding; arguments are [B, T]."""
+        pointers, kinds = self._session.run(
+            ["pointers", "kinds"], {"ids": token_ids, "segments": segments}
+        )
+        masked = np.where(answer_mask[:, :, None], pointers, np.float32(MASKED_LOGIT))
+        scores = _log_softmax(masked, 1)
+        return SpanScores(scores[:, :, 0], scores[:, :, 1], _log_softmax(kinds, 1))
 
 
 def _log_softmax(logits: NDArray[np.float32], axis: int) -> NDArray[np.float32]:
-    lower: NDArray[np.float32] = logits - logits.max(axis=axis, keepdims=True)
-    total: NDArray[np.float32] = np.exp(lower).sum(axis=axis, keepdims=True)
-    return lower - np.log(total)
+    shifted: NDArray[np.float32] = logits - logits.max(axis=axis, keepdims=True)
+    total: NDArray[np.float32] = np.exp(shifted).sum(axis=axis, keepdims=True)
+    return shifted - np.log(total)
 
 
 def span_model(weights: Mapping[str, NDArray[Any]], precision: Precision) -> bytes:
@@ -70,12 +72,12 @@ def span_model(weights: Mapping[str, NDArray[Any]], precision: Precision) -> byt
     from memnet.encoders.onnx_graph import BertGraph
 
     published = load_file(checked_folder() / "model.safetensors")
-    own = {
+    bert = {
         name: weights.get(f"encoder.{internal_name(name)}", published[name]) for name in published
     }
 
     def build(**settings: Any) -> bytes:
-        graph = BertGraph(own, float_layers=_FLOAT_LAYERS, **settings)
+        graph = BertGraph(bert, float_layers=_FLOAT_LAYERS, **settings)
         tokens = graph.tokens(_POSITIONS, "segments")
         first = graph.add("Gather", tokens, graph.constant("first", np.int64(0)), axis=1)
         for name, states in (("pointers", tokens), ("kinds", first)):
@@ -84,18 +86,18 @@ def span_model(weights: Mapping[str, NDArray[Any]], precision: Precision) -> byt
             graph.add("Add", graph.add("MatMul", states, weight), bias, result=name)
         return graph.serialised(
             {"ids": ["B", "T"], "segments": ["B", "T"]},
-            {"pointers": ["B", "T", 2], "kinds": ["B", 4]},
+            {"pointers": ["B", "T", HEADS["pointers"]], "kinds": ["B", HEADS["kinds"]]},
         )
 
     return calibrated(build, precision, _random_packs())
 
 
 def _random_packs() -> Iterator[dict[str, NDArray[np.int64]]]:
-    """Packs of random words: a question, then passages, each with its mark."""
-    random = np.random.default_rng(0)
+    """Packs of random tokens: a question, then passages."""
+    rng = np.random.default_rng(0)
     for packs, tokens in _BATCHES:
-        ids = random_tokens(random, packs, tokens)
-        ids[:, _QUESTION::_PASSAGE] = _SEP
+        ids = random_tokens(rng, packs, tokens)
+        ids[:, _QUESTION_TOKENS::_PASSAGE_TOKENS] = _SEP
         segments = np.zeros_like(ids)
-        segments[:, _QUESTION + 1 :] = 1
+        segments[:, _QUESTION_TOKENS + 1 :] = 1
         yield {"ids": ids, "segments": segments}

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from memnet.reader.packing import Passage
-from memnet.reader.spans import Reader, Span
+from memnet.reader.spans import Passage, Reader, Span
 from memnet.storage import Slot
 from memnet.text.names import normalise, title_symbols, without_brackets
 from memnet.types import Candidate, Evidence
@@ -58,6 +57,7 @@ def evidence_of(slot: Slot, score: float, hop: int) -> Evidence:
         text=slot.text,
         score=score,
         hop=hop,
+        metadata=dict(slot.metadata),
     )
 
 

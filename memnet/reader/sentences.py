@@ -5,7 +5,14 @@ from collections.abc import Sequence
 
 from memnet.config import AnswerConfig
 from memnet.reader.passages import RankedSlot
-from memnet.text.names import longest, mentions, normalise, stems, title_symbols, without_names
+from memnet.text.names import (
+    maximal_names,
+    mentions,
+    normalise,
+    stems,
+    title_symbols,
+    without_names,
+)
 from memnet.text.sentences import sentences
 from memnet.types import Candidate
 
@@ -61,7 +68,7 @@ def read_sentences(
 def _named(asked: str, passages: Sequence[RankedSlot]) -> list[str]:
     """Names of what the passages are about that the question holds."""
     names = {name for item in passages for name in title_symbols(item.slot.title)}
-    return longest(name for name in names if f" {name} " in asked)
+    return maximal_names(name for name in names if f" {name} " in asked)
 
 
 def _brings_news(sentence: str, asked: str, about: Sequence[str]) -> bool:

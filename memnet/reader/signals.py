@@ -40,9 +40,9 @@ def signals_of(
         second=candidates[1].score if len(candidates) > 1 else 0.0,
         answerable=reading.answerable,
         similarity=max((item.similarity for item in passages), default=0.0),
-        said=_share(question, _saying(best, judged_by)),
+        overlap=_share(question, _saying(best, judged_by)),
         unknown=_unknown(question, (*passages, *further, *judged_by)),
-        place=0 if best is None else places.get(best.evidence, len(passages)),
+        rank=0 if best is None else places.get(best.evidence, len(passages)),
     )
 
 

@@ -1,39 +1,58 @@
-"""The extractive reader: short answers that stand word for word in the evidence."""
+"""The extractive reader: short answers that stand word for word in the passages.
+
+A question and as many passages as fit are one *pack* of tokens; a network scores each token as the
+start and the end of the answer. B = packs, T = tokens of question and passages.
+"""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple, Protocol
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from memnet.device import one_thread_each
-from memnet.reader.packing import Pack, Packer, Passage
-from memnet.reader.span_scores import NO, NO_ANSWER, SPAN, YES, ReadArrays, SpanScores
 
-_LONGEST_SPAN = 20
-"""Tokens of an answer."""
-_MOST_SPANS = 20
-"""Of each pack are looked at."""
+NO_ANSWER, SPAN, YES, NO = range(4)
+"""Kinds of answers."""
+HEADS = {"pointers": 2, "kinds": 4}
+"""Outputs of each linear layer above the encoder: start and end of the span, and the kinds."""
+MASKED_LOGIT = -1e4
+"""Of a token outside the passages: finite, so that a pack without any other gives no NaN."""
+_CLS, _SEP = "[CLS]", "[SEP]"
+_MAX_QUESTION_TOKENS = 64
+_MIN_PASSAGE_TOKENS = 24
+"""A longer title than leaves so many tokens for its passage is cut off."""
+_MAX_SPAN_TOKENS = 20
+_MAX_SPANS = 20
+"""Of each pack."""
+
+
+class Passage(NamedTuple):
+    """What is read."""
+
+    title: str
+    text: str
 
 
 class Span(NamedTuple):
     """A possible answer."""
 
     passage: int
-    """Which of the passages it stands in."""
+    """Index of the passage that it stands in."""
     start: int
     """Its first character there."""
     end: int
     """The character after its last."""
     probability: float
-    """That the answer is here: how sure the reader is, which is not how often it is right."""
+    """By the reader, not calibrated: not how often such an answer is right."""
 
 
 class Reading(NamedTuple):
-    """What reading some passages gave."""
+    """What a reader made of a question and its passages."""
 
     spans: tuple[Span, ...]
     """Likeliest first."""
@@ -45,38 +64,153 @@ class Reading(NamedTuple):
 
 
 class Reader(Protocol):
-    """What reads passages for a question."""
+    """What reads short answers in passages; any object with this method can be used as one.
+
+    It may be called from several threads at once.
+    """
 
     def read(self, question: str, passages: Sequence[Passage]) -> Reading:
-        """Point at answers in passages, best passages first."""
+        """Point at answers.
+
+        Args:
+            question: in plain language.
+            passages: best first; there may be none.
+
+        Returns:
+            Spans by passage index and character offsets in ``Passage.text``, with probabilities
+            0..1; a reader that knows no yes, no or "no answer" gives 0, 0 and 1 for these.
+        """
         ...
 
 
-class ExtractiveReader:
-    """Reads passages for a question and points at answers."""
+class SpanScores(NamedTuple):
+    """Scores of the packs of a batch, float32."""
 
-    def __init__(self, network: ReadArrays, packer: Packer, threads: int = 1) -> None:
+    start: NDArray[np.float32]
+    """[B, T]: log-probability that the answer starts at a token, if it is a span."""
+    end: NDArray[np.float32]
+    """[B, T]: the same for its last token."""
+    kind: NDArray[np.float32]
+    """[B, 4]: log-probability of no answer, a span, yes and no."""
+
+
+ScorePacks: TypeAlias = Callable[
+    [NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]], SpanScores
+]
+"""A trained network: takes token ids, segments and mask of answer tokens, each [B, T]."""
+
+
+@dataclass(frozen=True)
+class Pack:
+    """A question and passages, as the network takes them."""
+
+    token_ids: list[int]
+    """[T]"""
+    passages_start: int
+    """First token of the passages."""
+    offsets: list[tuple[int, int, int] | None]
+    """[T] index of a token's passage, its first character there and the one after its last; None
+    where no answer may be: in the question, in titles, at separators."""
+
+    def inputs(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
+        """Token ids, segments and mask of answer tokens of one pack, each [1, T]."""
+        token_ids = np.array([self.token_ids], np.int64)
+        segments = np.zeros_like(token_ids)
+        segments[0, self.passages_start :] = 1
+        return token_ids, segments, np.array([[one is not None for one in self.offsets]])
+
+
+class _Piece(NamedTuple):
+    """A part of a passage that fits into a pack, after its title."""
+
+    title: list[int]
+    tokens: list[int]
+    offsets: list[tuple[int, int, int]]
+
+    def __len__(self) -> int:
+        return len(self.title) + len(self.tokens) + 1
+
+
+class Packer:
+    """Makes packs.
+
+    Source: Devlin et al. 2019, section 3 (two texts in one sequence).
+    """
+
+    def __init__(self, tokenizer: Any, max_tokens: int) -> None:
+        """Take a tokenizer.
+
+        Args:
+            tokenizer: of the ``tokenizers`` library; neither pads nor truncates.
+            max_tokens: of a pack.
+        """
+        self._tokenizer = tokenizer
+        self._max_tokens = max_tokens
+        self._cls = tokenizer.token_to_id(_CLS)
+        self._sep = tokenizer.token_to_id(_SEP)
+
+    def packs(self, question: str, passages: Sequence[Passage]) -> list[Pack]:
+        """All tokens of some passages in as few packs as their order allows.
+
+        A passage is only cut where it is longer than a pack.
+        """
+        tokens = self._tokens(question)[0][:_MAX_QUESTION_TOKENS]
+        head = [self._cls, *tokens, self._sep]
+        room = self._max_tokens - len(head)
+        groups: list[list[_Piece]] = []
+        used = room
+        for piece in self._pieces(passages, room):
+            if used + len(piece) > room:
+                groups.append([])
+                used = 0
+            groups[-1].append(piece)
+            used += len(piece)
+        return [self._pack(head, group) for group in groups]
+
+    def _pieces(self, passages: Sequence[Passage], room: int) -> Iterator[_Piece]:
+        for index, passage in enumerate(passages):
+            title = self._tokens(f"{passage.title}.")[0] if passage.title else []
+            title = title[: room - _MIN_PASSAGE_TOKENS]
+            tokens, offsets = self._tokens(passage.text)
+            step = room - len(title) - 1
+            for start in range(0, len(tokens), step):
+                yield _Piece(
+                    title,
+                    tokens[start : start + step],
+                    [(index, first, end) for first, end in offsets[start : start + step]],
+                )
+
+    def _pack(self, head: list[int], pieces: list[_Piece]) -> Pack:
+        tokens = list(head)
+        offsets: list[tuple[int, int, int] | None] = [None] * len(head)
+        for piece in pieces:
+            tokens += [*piece.title, *piece.tokens, self._sep]
+            offsets += [*([None] * len(piece.title)), *piece.offsets, None]
+        return Pack(tokens, len(head), offsets)
+
+    def _tokens(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
+        encoded = self._tokenizer.encode(text, add_special_tokens=False)
+        return encoded.ids, encoded.offsets
+
+
+class ExtractiveReader:
+    """Reads packs of passages with a trained network; a ``Reader``."""
+
+    def __init__(self, network: ScorePacks, packer: Packer, threads: int = 1) -> None:
         """Join a trained network and what makes its input.
 
         Args:
-            network: an ``EightBitSpanNetwork``, or a ``SpanNetwork`` by ``on_arrays``.
+            network: an ``OnnxSpanNetwork``, or a ``SpanNetwork`` by ``score_packs``.
             packer: of its tokens.
-            threads: processor cores to use: packs are read side by side, a single one on all.
+            threads: processor cores for several packs, one core each; a single pack may use all
+                cores of torch.
         """
         self._network = network
         self._packer = packer
         self._threads = threads
 
     def read(self, question: str, passages: Sequence[Passage]) -> Reading:
-        """Read passages, several at a time.
-
-        Args:
-            question: in plain language.
-            passages: best first.
-
-        Returns:
-            The likeliest spans of all packs; a pack that holds no answer gives its spans little.
-        """
+        """The likeliest spans of all packs; a pack without an answer gives its spans little."""
         packs = self._packer.packs(question, passages)
         spans: list[Span] = []
         kinds: list[list[float]] = []
@@ -92,22 +226,19 @@ class ExtractiveReader:
 
     def _scores(self, packs: Sequence[Pack]) -> list[SpanScores]:
         if self._threads > 1 and len(packs) == 1:
-            return [self._of_pack(packs[0])]
+            return [self._network(*packs[0].inputs())]
         with one_thread_each, ThreadPoolExecutor(self._threads) as pool:
-            return list(pool.map(self._of_pack, packs))
-
-    def _of_pack(self, pack: Pack) -> SpanScores:
-        return self._network(*pack.inputs())
+            return list(pool.map(lambda pack: self._network(*pack.inputs()), packs))
 
 
 def _spans(pack: Pack, scores: SpanScores, weight: float) -> list[Span]:
     """The likeliest spans of a pack that stay within one passage."""
-    inside = np.array([place is not None for place in pack.places])
+    mask = np.array([one is not None for one in pack.offsets])
     spans: list[Span] = []
     for start, end, score in best_spans(
-        scores.start[0], scores.end[0], inside, _LONGEST_SPAN, _MOST_SPANS
+        scores.start[0], scores.end[0], mask, _MAX_SPAN_TOKENS, _MAX_SPANS
     ):
-        first, last = pack.places[start], pack.places[end]
+        first, last = pack.offsets[start], pack.offsets[end]
         if first is not None and last is not None and first[0] == last[0]:
             spans.append(Span(first[0], first[1], last[2], weight * math.exp(score)))
     return spans
@@ -116,29 +247,30 @@ def _spans(pack: Pack, scores: SpanScores, weight: float) -> list[Span]:
 def best_spans(
     start: NDArray[np.float32],
     end: NDArray[np.float32],
-    inside: NDArray[np.bool_],
-    longest: int,
-    most: int,
+    mask: NDArray[np.bool_],
+    max_tokens: int,
+    max_spans: int,
 ) -> list[tuple[int, int, float]]:
-    """The spans of T tokens with the largest sum of the scores of their ends.
+    """The spans with the largest sum of the scores of their ends.
 
     Args:
         start: [T] float32, scores of tokens as the first.
         end: [T] float32, as the last.
-        inside: [T] bool, tokens where a span may start or end.
-        longest: tokens of a span.
-        most: spans to give.
+        mask: [T] bool, tokens where a span may start or end.
+        max_tokens: of a span.
+        max_spans: to return.
 
     Returns:
         First token, last token and score, the best first; of equals the one that starts first.
         There are T at most.
     """
-    count = min(most, len(start))
-    first = np.where(inside, start, -np.inf)
-    last = np.pad(np.where(inside, end, -np.inf), (0, longest - 1), constant_values=-np.inf)
-    both = (first[:, None] + sliding_window_view(last, longest)).ravel()
-    least = np.partition(both, -count)[-count]
-    likely = np.flatnonzero((both >= least) & (both > -np.inf))
-    best = likely[np.argsort(-both[likely], kind="stable")[:count]]
-    starts, further = np.divmod(best, longest)
-    return list(zip(starts.tolist(), (starts + further).tolist(), both[best].tolist(), strict=True))
+    count = min(max_spans, len(start))
+    first = np.where(mask, start, -np.inf)
+    last = np.pad(np.where(mask, end, -np.inf), (0, max_tokens - 1), constant_values=-np.inf)
+    sums = (first[:, None] + sliding_window_view(last, max_tokens)).ravel()
+    threshold = np.partition(sums, -count)[-count]
+    likely = np.flatnonzero((sums >= threshold) & (sums > -np.inf))
+    best = likely[np.argsort(-sums[likely], kind="stable")[:count]]
+    starts, lengths = np.divmod(best, max_tokens)
+    ends = starts + lengths
+    return list(zip(starts.tolist(), ends.tolist(), sums[best].tolist(), strict=True))

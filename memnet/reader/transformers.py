@@ -10,17 +10,16 @@ import torch
 from memnet.device import one_thread_each
 from memnet.encoders.hub import is_missing_folder
 from memnet.errors import DependencyError, ModelError, first_line
-from memnet.reader.packing import Passage
-from memnet.reader.spans import Reading, Span, best_spans
+from memnet.reader.spans import Passage, Reading, Span, best_spans
 
-_LONGEST, _STRIDE = 384, 128
+_WINDOW_TOKENS, _STRIDE = 384, 128
 """Tokens of a window, and those that two windows of a passage share."""
-_LONGEST_SPAN = 30
+_MAX_SPAN_TOKENS = 30
+_MAX_SPANS = 20
 _EXPECTED = (
     "expected 'spans', 'sentences', a folder that 'memnet train reader' made, or the name or "
     "folder of an extractive model"
 )
-_MOST_SPANS = 20
 
 
 class NamedReader:
@@ -62,32 +61,31 @@ class NamedReader:
             ) from error
 
     def read(self, question: str, passages: Sequence[Passage]) -> Reading:
-        """Read passages; arguments and result as ``ExtractiveReader.read``."""
-        found: list[tuple[Span, float]] = []
-        nothing = float("inf")
-        for number, passage in enumerate(passages):
-            if not passage.text.strip():
-                continue
-            spans, null = self._of_passage(question, number, passage.text)
-            found += spans
-            nothing = min(nothing, null)
-        if not found:
+        """Read passages; arguments and result as for ``Reader.read``."""
+        scored: list[tuple[Span, float]] = []
+        no_answer = float("inf")
+        for index, passage in enumerate(passages):
+            if passage.text.strip():
+                of_passage, null = self._scored_spans(question, index, passage.text)
+                scored += of_passage
+                no_answer = min(no_answer, null)
+        if not scored:
             return Reading((), 0.0, 0.0, 0.0)
-        scores = torch.tensor([nothing, *(score for _, score in found)])
-        shares = torch.softmax(scores, dim=0).tolist()
-        likely = [
-            span._replace(probability=share)
-            for (span, _), share in zip(found, shares[1:], strict=True)
+        logits = torch.tensor([no_answer, *(score for _, score in scored)])
+        probabilities = torch.softmax(logits, dim=0).tolist()
+        spans = [
+            span._replace(probability=probability)
+            for (span, _), probability in zip(scored, probabilities[1:], strict=True)
         ]
-        likely.sort(key=lambda span: -span.probability)
-        return Reading(tuple(likely), 0.0, 0.0, 1 - shares[0])
+        spans.sort(key=lambda span: -span.probability)
+        return Reading(tuple(spans), 0.0, 0.0, 1 - probabilities[0])
 
-    def _of_passage(
-        self, question: str, number: int, text: str
+    def _scored_spans(
+        self, question: str, index: int, text: str
     ) -> tuple[list[tuple[Span, float]], float]:
-        """Spans with their scores, and the score of no answer."""
+        """Spans of a passage with their scores, and the score of no answer."""
         windows = self._tokenizer(
-            question, text, truncation="only_second", max_length=_LONGEST, stride=_STRIDE,
+            question, text, truncation="only_second", max_length=_WINDOW_TOKENS, stride=_STRIDE,
             return_overflowing_tokens=True, return_offsets_mapping=True, return_tensors="pt",
             padding=True,
         )  # fmt: skip
@@ -95,17 +93,17 @@ class NamedReader:
         windows.pop("overflow_to_sample_mapping")
         with one_thread_each, torch.inference_mode():
             output = self._model(**windows.to(self._model.device))
-        found: list[tuple[Span, float]] = []
-        nothing = float("inf")
-        for row, places in enumerate(offsets):
-            inside = np.array([one == 1 for one in windows.sequence_ids(row)])
+        spans: list[tuple[Span, float]] = []
+        no_answer = float("inf")
+        for row, window in enumerate(offsets):
+            mask = np.array([sequence == 1 for sequence in windows.sequence_ids(row)])
             start, end = (
                 logits[row].float().cpu().numpy()
                 for logits in (output.start_logits, output.end_logits)
             )
-            nothing = min(nothing, float(start[0] + end[0]))
-            found += [
-                (Span(number, places[first][0], places[last][1], 0.0), score)
-                for first, last, score in best_spans(start, end, inside, _LONGEST_SPAN, _MOST_SPANS)
+            no_answer = min(no_answer, float(start[0] + end[0]))
+            spans += [
+                (Span(index, window[first][0], window[last][1], 0.0), score)
+                for first, last, score in best_spans(start, end, mask, _MAX_SPAN_TOKENS, _MAX_SPANS)
             ]
-        return found, nothing
+        return spans, no_answer

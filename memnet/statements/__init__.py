@@ -1,1 +1,1 @@
-"""Statements that are told: parsed, compared with earlier ones and written."""
+"""Statements: sentences parsed, compared with earlier ones and written."""

@@ -1,4 +1,4 @@
-"""The write controller: what becomes of something told, from attention over what is stored."""
+"""The write controller: what to do with a statement, by attention over earlier ones."""
 
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
@@ -15,69 +15,68 @@ Action = Literal["add", "merge", "supersede", "end", "erase"]
 
 @dataclass(frozen=True)
 class EarlierStatements:
-    """What was told about the subject of a new statement. K = statements, D = width of a vector."""
+    """Earlier statements about the subject of a new one. K = statements, D = width of a vector."""
 
     relations: NDArray[np.float32]
     """[K, D] float32: relation vectors."""
     permitted: NDArray[np.bool_]
     """[K] bool: True where the statement may be affected."""
     exclusive: NDArray[np.bool_]
-    """[K] bool: True where it and the new one speak of what may hold one value at a time."""
+    """[K] bool: True where both are about an aspect that has one value at a time."""
     same_verb: NDArray[np.bool_]
-    """[K] bool: True where a rule about verbs says that they speak of the same."""
+    """[K] bool: True where a rule about verbs says that both are about the same aspect."""
     same_value: NDArray[np.bool_]
     """[K] bool: True where it has the new one's value."""
     same_words: NDArray[np.bool_]
-    """[K] bool: True where it says the same, word for word."""
+    """[K] bool: True where it is the same, word for word."""
     same_aspects: NDArray[np.bool_]
-    """[K] bool: True where it speaks of all that the new one does, and of nothing else."""
+    """[K] bool: True where both are about the same aspects."""
     opposite: NDArray[np.bool_]
-    """[K] bool: True where one of the two denies what it says and the other does not."""
+    """[K] bool: True where one of the two is negated and the other is not."""
 
 
 class Choice(NamedTuple):
-    """What to do with something told."""
+    """What to do with a statement."""
 
     action: Action
     affected: tuple[tuple[int, float], ...]
-    """Place, 0..K-1, and attention weight of each statement it affects; most attended first."""
+    """Index, 0..K-1, and attention weight of each statement it affects; most attended first."""
     reason: str
 
 
 class WriteController:
-    """Attends to what was told about the subject of a new statement, by relation.
+    """Attends to earlier statements about the subject of a new one, by relation.
 
-    An empty slot with a fixed score stands among the statements: one that gets less attention than
-    the empty slot has another relation. So "none of them" is an outcome of the attention, and the
-    weights say how clear it was.
+    An empty slot with a fixed score is attended to as well: a statement that gets less attention
+    than it has another relation. So "none of them" is an outcome of the attention.
 
     Source: addressing of a write by content, Graves et al. 2016, Methods, "Content-based
     addressing"; the empty slot, and the rules on what it leaves, are this project's own.
     """
 
     def __init__(self, config: TellConfig) -> None:
-        """Take the weights from the configuration."""
+        """Take the weights from the settings."""
         self._config = config
 
     def attention(
-        self, relation: NDArray[np.float32], before: EarlierStatements
+        self, relation: NDArray[np.float32], earlier: EarlierStatements
     ) -> NDArray[np.float32]:
         """Attention weights [K + 1] float32 of the statements and, last, of the empty slot.
 
         Args:
             relation: [D] float32, the new statement's relation vector.
-            before: what was told about its subject.
+            earlier: statements about its subject.
         """
-        likeness = cosines(relation, before.relations)
-        scores = likeness + self._config.same_verb_weight * before.same_verb
-        with np.errstate(all="ignore"):  # a temperature of next to nothing gives no numbers
+        similarity = cosines(relation, earlier.relations)
+        scores = similarity + self._config.same_verb_weight * earlier.same_verb
+        with np.errstate(all="ignore"):  # a temperature close to 0 overflows
             scores = np.append(scores, self._config.same_relation_floor) / self._config.temperature
-            return softmax(scores.astype(np.float32), np.append(before.permitted, True))
+            return softmax(scores.astype(np.float32), np.append(earlier.permitted, True))
 
     def choose(
         self,
         relation: NDArray[np.float32],
-        before: EarlierStatements,
+        earlier: EarlierStatements,
         act: Literal["tell", "end", "forget"],
         negative: bool,
     ) -> Choice:
@@ -85,39 +84,38 @@ class WriteController:
 
         Args:
             relation: [D] float32, its relation vector.
-            before: what was told about its subject.
-            act: whether it is told, said to hold no longer, or to be forgotten.
-            negative: whether it denies what it says.
+            earlier: statements about its subject.
+            act: whether it holds, holds no longer, or is to be forgotten.
+            negative: whether its predicate is negated.
         """
-        weights = self.attention(relation, before)
-        excluded = before.exclusive & (weights[:-1] > weights[-1])
-        alike = before.permitted & (before.same_words | (excluded & before.same_value))
-        repeated, denied = alike & ~before.opposite, alike & before.opposite
-        replaced = excluded & ~before.same_value & ~before.opposite & (not negative)
+        weights = self.attention(relation, earlier)
+        excluded = earlier.exclusive & (weights[:-1] > weights[-1])
+        same = earlier.permitted & (earlier.same_words | (excluded & earlier.same_value))
+        repeated, contradicted = same & ~earlier.opposite, same & earlier.opposite
+        replaced = excluded & ~earlier.same_value & ~earlier.opposite & (not negative)
         if act == "forget":
             return _choice("erase", repeated, weights, "It was to be forgotten.")
-        if act == "end" and denied.any():
-            return _choice("end", denied, weights, "It holds no longer; it stays as history.")
-        if denied.any():
+        if act == "end" and contradicted.any():
+            return _choice("end", contradicted, weights, "It holds no longer; it stays as history.")
+        if contradicted.any():
             reason = "It contradicts what was told before."
-            return _choice("supersede", denied | replaced | repeated, weights, reason)
+            return _choice("supersede", contradicted | replaced | repeated, weights, reason)
         if replaced.any():
             reason = "The same subject and relation have a new value."
             return _choice("supersede", replaced | repeated, weights, reason)
-        if (repeated & before.same_words).any():
-            return _choice("merge", repeated & before.same_words, weights, "It was told before.")
-        if (repeated & before.same_aspects).any():
+        if (repeated & earlier.same_words).any():
+            return _choice("merge", repeated & earlier.same_words, weights, "It was told before.")
+        if (repeated & earlier.same_aspects).any():
             reason = "Its subject, relation and value were told before in other words."
-            return _choice("merge", repeated & before.same_aspects, weights, reason)
-        known = "Nothing told about its subject excludes it."
-        return Choice(
-            "add", (), known if len(alike) else "Nothing was told about its subject before."
-        )
+            return _choice("merge", repeated & earlier.same_aspects, weights, reason)
+        if len(same):
+            return Choice("add", (), "Nothing told about its subject excludes it.")
+        return Choice("add", (), "Nothing was told about its subject before.")
 
 
 def _choice(
     action: Action, affected: NDArray[np.bool_], weights: NDArray[np.float32], reason: str
 ) -> Choice:
-    places = np.flatnonzero(affected).tolist()
-    ranked = sorted(((place, float(weights[place])) for place in places), key=lambda one: -one[1])
+    indices = np.flatnonzero(affected).tolist()
+    ranked = sorted(((i, float(weights[i])) for i in indices), key=lambda one: -one[1])
     return Choice(action, tuple(ranked[:1] if action == "merge" else ranked), reason)

@@ -1,14 +1,14 @@
-"""What people tell, as statements: who it is about, what it says, and whether it takes back.
+"""Sentences as statements, by rules for English: subject, predicate, value and negation.
 
-By rules alone, without a language model. A sentence that they can't take apart is a statement about
-itself: it is remembered, and nothing but its own repetition ever meets it.
+A sentence that the rules can't parse is a statement about itself: it is stored, and only its own
+repetition is compared with it.
 """
 
 import re
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from memnet.statements.relations import (
     Relation,
@@ -17,12 +17,12 @@ from memnet.statements.relations import (
     starts_relation,
 )
 from memnet.storage import NewSlot
-from memnet.text.names import longest, mentions, normalise
+from memnet.text.names import maximal_names, mentions, normalise
 from memnet.text.sentences import sentences
 
-_END = " \t\r\n.!;,\"'”"
+_SENTENCE_ENDS = " \t\r\n.!;,\"'”"
 _FORGET = re.compile(r"(?:please )?forget that\s+", re.IGNORECASE)
-_LEAD = re.compile(
+_LEAD_IN = re.compile(
     r"(?:then|and|but|so|please|yesterday|(?:please )?remember(?: that)?|note that)\b[,:]?\s+",
     re.IGNORECASE,
 )
@@ -48,7 +48,7 @@ _NEGATIONS = (
     (re.compile(r"(?:(is|are|am)|does|do|did|has|have) not\s+(.+)", re.IGNORECASE), False),
     (re.compile(r"()never\s+(.+)", re.IGNORECASE), False),
 )
-"""What stands before a denied predicate, and whether it says that it was true before."""
+"""How a predicate is negated, and whether that says that it was true before."""
 _ANY_MORE = re.compile(r"(?<!\s)\s++any(?: ?more| longer)$", re.IGNORECASE)
 _PRONOUN = re.compile(r"(?:he|she|it|they)$", re.IGNORECASE)
 _POSSESSIVE = re.compile(r"(?:his|her|its|their)\b", re.IGNORECASE)
@@ -62,70 +62,64 @@ _NO_SUBJECT = frozenset(
     says said thinks thought believes believed hopes hoped wants wanted
     """.split()
 )
-_LONGEST_SUBJECT = 8
-"""Words."""
-_ENDINGS = re.compile(r"(?<=\w\w)(?:s|es|ing|e)$")
+_MAX_SUBJECT_WORDS = 8
+_SUFFIXES = re.compile(r"(?<=\w\w)(?:s|es|ing|e)$")
 
 
 @dataclass(frozen=True)
 class ParsedStatement:
-    """One sentence that was told."""
+    """One sentence, parsed."""
 
     text: str
-    """``told text[start:end]``, exactly."""
+    """``source_text[start:end]``, exactly."""
     start: int
     end: int
     subject: str
-    """As written, a pronoun replaced by what it stands for; empty where none was found."""
+    """As written, with pronouns resolved; empty where none was found."""
     about: str
     """The subject, normalised; without one, all of the sentence."""
     relation: Relation
     words: tuple[str, ...]
-    """Stems of subject and predicate: equal for statements that say the same, word for word."""
+    """Stems of the predicate, or of all without a subject: equal if the same word for word."""
     negative: bool
-    """Whether the predicate is denied."""
+    """Whether the predicate is negated."""
     act: Literal["tell", "end", "forget"]
-    """To remember, to say that it holds no longer, or to have it forgotten."""
-
-
-class _Told(NamedTuple):
-    subject: str
-    predicate: str
+    """Whether it holds, holds no longer, or is to be forgotten."""
 
 
 def parse_statements(text: str) -> list[ParsedStatement]:
-    """The sentences of a text as statements; "she" and the like take the subject before them."""
-    found: list[ParsedStatement] = []
+    """Parse the sentences of a text; a pronoun stands for the subject before it."""
+    parsed: list[ParsedStatement] = []
     topic = ""
     for start, end in sentences(text):
-        found.append(parse_sentence(text[start:end], start, topic))
-        if found[-1].subject and not found[-1].subject.startswith(f"{topic}'s "):
-            topic = found[-1].subject
-    return found
+        parsed.append(parse_sentence(text[start:end], start, topic))
+        if parsed[-1].subject and not parsed[-1].subject.startswith(f"{topic}'s "):
+            topic = parsed[-1].subject
+    return parsed
 
 
 @lru_cache(maxsize=10_000)
 def parse_sentence(
     sentence: str, start: int = 0, topic: str = "", subject: str = ""
 ) -> ParsedStatement:
-    """One sentence as a statement. Kept for a while: each write reads what was told before anew.
+    """Parse one sentence. Cached: each ``tell`` parses the earlier statements about its subject.
 
     Args:
         sentence: as written.
-        start: where it starts in the told text.
+        start: its first character in its text.
         topic: what "she" and the like stand for; empty where nothing came before.
-        subject: what it is about, where that is known from before.
+        subject: of a stored statement; empty to find it.
     """
-    body = _FILLERS.sub("", _without_contractions(sentence.strip(_END)))
+    body = _FILLERS.sub("", _without_contractions(sentence.strip(_SENTENCE_ENDS)))
     forget = _FORGET.match(body)
-    start_of_rest = 0
-    while lead := (_FORGET.match(body, start_of_rest) or _LEAD.match(body, start_of_rest)):
-        start_of_rest = lead.end()
-    body = body[start_of_rest:]
-    body = _LEADING_TIME.sub(r"\2 \1", body)
-    told = _split(body) if not sentence.rstrip().endswith("?") else _Told("", body)
-    predicate, negative, over = _without_negation(told.predicate)
-    subject = subject or _resolved(told.subject, topic)
+    offset = 0
+    while lead_in := (_FORGET.match(body, offset) or _LEAD_IN.match(body, offset)):
+        offset = lead_in.end()
+    body = _LEADING_TIME.sub(r"\2 \1", body[offset:])
+    is_question = sentence.rstrip().endswith("?")
+    written_subject, predicate = ("", body) if is_question else _split(body)
+    predicate, negative, over = _without_negation(predicate)
+    subject = subject or _resolved(written_subject, topic)
     relation = relation_of(predicate, subject) if subject else Relation(f"X {predicate}")
     about = subject_symbol(subject) or normalise(body)
     return ParsedStatement(
@@ -148,17 +142,17 @@ def subject_symbol(subject: str) -> str:
 
 def statement_slot(parsed: ParsedStatement) -> NewSlot:
     """The slot of a statement; the time from which it is valid is yet to be set."""
-    key_symbols = dict.fromkeys((parsed.about, *longest(mentions(_names_in(parsed.subject)))))
+    key_symbols = dict.fromkeys((parsed.about, *maximal_names(mentions(_names_in(parsed.subject)))))
     mentioned = dict.fromkeys((*mentions(parsed.text), parsed.relation.value))
+    subject_is_named = parsed.subject in parsed.text
+    key_text = parsed.text if subject_is_named else f"{parsed.subject}\n{parsed.text}"
     return NewSlot(
         kind="passage",
         title=parsed.subject,
         text=parsed.text,
         start=parsed.start,
         end=parsed.end,
-        key_text=parsed.text
-        if parsed.subject in parsed.text
-        else f"{parsed.subject}\n{parsed.text}",
+        key_text=key_text,
         key_symbols=tuple(key_symbols),
         value_symbols=tuple(name for name in mentioned if name and name not in key_symbols),
         relation=parsed.relation.words,
@@ -171,21 +165,21 @@ def _without_contractions(text: str) -> str:
     return " ".join(text.split())
 
 
-def _split(body: str) -> _Told:
+def _split(body: str) -> tuple[str, str]:
     """Subject and predicate; the subject is empty where none is found."""
-    for space in islice(re.finditer(" ", body), _LONGEST_SUBJECT):
+    for space in islice(re.finditer(" ", body), _MAX_SUBJECT_WORDS):
         subject, position = body[: space.start()], space.end()
-        known = starts_relation(body, position) or any(
+        is_predicate = starts_relation(body, position) or any(
             negation.match(body, position) for negation, _ in _NEGATIONS
         )
-        if known and _may_be_subject(subject):
-            return _Told(subject, body[position:])
+        if is_predicate and _may_be_subject(subject):
+            return subject, body[position:]
     words = body.split(" ")
-    for count in range(min(len(words) - 1, _LONGEST_SUBJECT), 0, -1):
+    for count in range(min(len(words) - 1, _MAX_SUBJECT_WORDS), 0, -1):
         subject = " ".join(words[:count])
         if is_name(subject) and _may_be_subject(subject):
-            return _Told(subject, " ".join(words[count:]))
-    return _Told("", body)
+            return subject, " ".join(words[count:])
+    return "", body
 
 
 def _may_be_subject(text: str) -> bool:
@@ -196,7 +190,7 @@ def _may_be_subject(text: str) -> bool:
 
 
 def _resolved(subject: str, topic: str) -> str:
-    """A subject with what its pronoun stands for; empty where that is not known."""
+    """A subject with its pronoun resolved; empty where the topic is not known."""
     if _PRONOUN.match(subject):
         return topic
     if possessive := _POSSESSIVE.match(subject):
@@ -205,12 +199,12 @@ def _resolved(subject: str, topic: str) -> str:
 
 
 def _without_negation(predicate: str) -> tuple[str, bool, bool]:
-    """A predicate as it would be said, whether it is denied, and whether it was true before."""
+    """A predicate without negation, whether it was negated, and whether it was true before."""
     for negation, over in _NEGATIONS:
         if match := negation.fullmatch(predicate):
             positive = " ".join(part for part in match.groups() if part)
-            shorter = _ANY_MORE.sub("", positive)
-            return shorter, True, over or shorter != positive
+            without_any_more = _ANY_MORE.sub("", positive)
+            return without_any_more, True, over or without_any_more != positive
     return predicate, False, False
 
 
@@ -220,4 +214,4 @@ def _names_in(subject: str) -> str:
 
 def _stems(text: str) -> tuple[str, ...]:
     words = (word for word in normalise(text).split() if word not in ("the", "a", "an"))
-    return tuple(_ENDINGS.sub("", _ENDINGS.sub("", word)) for word in words)
+    return tuple(_SUFFIXES.sub("", _SUFFIXES.sub("", word)) for word in words)

@@ -1,8 +1,8 @@
-"""Relations of told statements: which verbs speak of something that holds one value at a time.
+"""Relations of statements, by rules for English: which verbs have one value at a time.
 
 Someone is in one place and weighs so much: a new value ends the old one. Someone likes many things:
-a new value ends nothing. The rules are few and lean to the safe side: what none of them knows may
-hold many values, and a statement of it is only ever added.
+a new value ends nothing. The rules are few and lean to the safe side: a statement that none of them
+covers is only ever added.
 """
 
 import re
@@ -11,32 +11,32 @@ from typing import NamedTuple
 from memnet.text.names import normalise
 
 OPEN_ASPECTS = frozenset({"state", "amount"})
-"""Aspects of anything: only similar words make them the same. To be ill excludes being well, and
-says nothing of being tall."""
+"""Aspects that any word may belong to: only similar words make them the same. To be ill excludes
+being well, and says nothing about being tall."""
 
 
 class Relation(NamedTuple):
-    """What a predicate says, apart from its subject."""
+    """What a predicate says about its subject."""
 
     words: str
-    """To be encoded: "X moved to Y", without the names and numbers that are its value."""
+    """What the relation vector encodes: "X moved to Y", names and numbers left out."""
     aspects: frozenset[str] = frozenset()
-    """What it holds one value of at a time; empty where it may hold many."""
+    """What it gives the one value of; empty where there may be many values at a time."""
     value: str = ""
-    """Normalised; empty where it may hold many values."""
+    """Normalised; empty where there may be many."""
     ends: bool = False
-    """Whether it says that the value holds no longer."""
+    """Whether it says that the value is valid no longer."""
 
     def same_value(self, other: "Relation") -> bool:
         """Whether the value is that of the other relation, or the start of a longer one."""
         return f"{other.value} ".startswith(f"{self.value} ")
 
     def shares_aspect(self, other: "Relation", *, named: bool = False) -> bool:
-        """Whether both speak of something that holds one value at a time.
+        """Whether both are about an aspect that has one value at a time.
 
         Args:
             other: the other relation.
-            named: whether it must be something that a rule names, rather than any state.
+            named: leave out open aspects, which any word may belong to.
         """
         shared = self.aspects & other.aspects
         return bool(shared - OPEN_ASPECTS if named else shared)
@@ -70,15 +70,15 @@ _ASPECTS = (
     ("closing", r"closes? at"),
     ("start", r"(?:starts?|begins?) at"),
 )
-"""What a verb speaks of. Two statements about one subject that share an aspect exclude each other,
-unless their values agree."""
+"""Aspects of a verb. Statements about one subject that share an aspect exclude each other, unless
+their values agree."""
 _ENDED = (
     ("home whereabouts", r"moved (?:out of|away from)|departed from"),
     ("home whereabouts work", r"left|quit"),
     ("work", r"resigned from|retired from"),
     ("spouse", r"divorced"),
 )
-"""Of which aspects a verb says that they have the value no longer."""
+"""Aspects whose value a verb ends."""
 
 
 def _verb(pattern: str) -> re.Pattern[str]:
@@ -109,13 +109,13 @@ _NO_PLACE = re.compile(
     r"stock|top|hold|construction|repair|pressure|risk|war|peace|pain|debt|a hurry)\b",
     re.IGNORECASE,
 )
-"""After "is in" and the like: a state rather than a place."""
+"""After "is in" and the like: states rather than places."""
+# Spaces match only from the start of their run, or a run of n would be read n times.
 _VALUE_END = re.compile(
     r"(?<!\s)(?:\s++(?:since|because|with|and|but|after|before|last|next|yesterday|today|tomorrow|"
     r"until|when|while|where|who|which)\b|\s*+\()|[,;:.!?](?=\s|$)",
     re.IGNORECASE,
 )
-"""Spaces count only from where their run starts, or a run of n would be read n times."""
 _ARTICLE = re.compile(r"^(?:the|a|an) ", re.IGNORECASE)
 _SHARED = re.compile(
     r"\b(?:sister|brother|mother|father|parent|daughter|son|child|friend|cousin|aunt|uncle|"
@@ -129,11 +129,11 @@ _ATTRIBUTE = re.compile(
     r"favou?rite|(?:number|colou?r|password|code|address|e-?mail|birthday|price|age|date|status)$",
     re.IGNORECASE,
 )
-"""Subjects that any word at all may be the value of."""
+"""Subjects whose value may be any word."""
 
 
 def starts_relation(text: str, position: int) -> bool:
-    """Whether a verb that these rules know starts at a position of a text."""
+    """Whether a known verb starts at a position of a text."""
     return any(
         verb.match(text, position) for verb in (*(verb for _, verb, _ in _VERBS), _STATE, _AMOUNT)
     )
@@ -161,7 +161,7 @@ def relation_of(predicate: str, subject: str) -> Relation:
 
 
 def _place_or_time(aspects: frozenset[str], verb: str, rest: str) -> frozenset[str]:
-    """What "is in" and the like speak of: a place, a day, an hour, or nothing of these."""
+    """Aspects of "is in" and the like: a place, a day, an hour, or none."""
     if not re.match(_BE, verb, re.IGNORECASE) or "whereabouts" not in aspects:
         return aspects
     if _NO_PLACE.match(rest):
@@ -179,14 +179,14 @@ def _state(complement: str, subject: str) -> Relation:
         words = _NUMBER.sub("N", complement)
     else:
         words = _masked(complement)
-    many = _ADJECTIVE_OF.match(complement) or _SHARED.search(f"{complement} {subject}")
-    if many or not complement.strip():
+    may_be_many = _ADJECTIVE_OF.match(complement) or _SHARED.search(f"{complement} {subject}")
+    if may_be_many or not complement.strip():
         return Relation(f"X is {words}")
     return Relation(f"X is {words}", frozenset({"state"}), _value(complement))
 
 
 def is_name(subject: str) -> bool:
-    """Whether a subject is a plain name, and not a description that holds one."""
+    """Whether a subject is a plain name, and not a description that contains one."""
     return subject in ("I", "we", "We", "you", "You") or bool(
         _NAME.fullmatch(subject) and not re.search(r"['’]s\b", subject)
     )

@@ -17,9 +17,10 @@ from memnet.statements.parsing import (
     parse_sentence,
     parse_statements,
     statement_slot,
+    subject_symbol,
 )
 from memnet.storage import Encode, MemoryStore, NewSlot, NewSource, Slot
-from memnet.types import Action, Decision
+from memnet.types import Action, Decision, Statement
 
 
 def tell(
@@ -44,6 +45,21 @@ def tell(
         for sentence, slot in zip(parsed, slots, strict=True):
             telling.tell(sentence, slot)
     return tuple(telling.decisions)
+
+
+def history(store: MemoryStore, name: str, namespace: str | None) -> tuple[Statement, ...]:
+    """The statements about a subject, oldest first; ``namespace`` None looks in all."""
+    return tuple(
+        Statement(
+            id=slot.id,
+            source=slot.source,
+            text=slot.text,
+            valid_from=slot.valid_from,
+            valid_until=slot.valid_until,
+        )
+        for slot in store.statements.about(subject_symbol(name), namespace)
+        if slot.valid_from is not None
+    )
 
 
 class _Telling:

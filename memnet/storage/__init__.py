@@ -1,6 +1,7 @@
 """Storage: slots on disk, searched by vector, by words and by symbol. No torch in here."""
 
 from memnet.storage.bundle.restore import import_bundle, stored_fingerprint
+from memnet.storage.folder import DATABASE
 from memnet.storage.scope import EVERYWHERE, Scope
 from memnet.storage.store import MemoryStore
 from memnet.storage.values import (
@@ -17,6 +18,7 @@ from memnet.storage.values import (
 )
 
 __all__ = [
+    "DATABASE",
     "EVERYWHERE",
     "Encode",
     "Hits",

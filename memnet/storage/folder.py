@@ -12,6 +12,7 @@ from filelock import FileLock, Timeout
 from memnet.errors import StoreBusyError, StoreError
 
 DATABASE = "memory.sqlite3"
+"""The file that every store has."""
 _LOCK = "writer.lock"
 
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from memnet.config import StoreConfig
 from memnet.storage.tables import revisions, text
+from memnet.storage.tables.checked import damaged
 from memnet.storage.tables.database import Connection
 from memnet.storage.values import Revision
 
@@ -141,10 +142,11 @@ class Bm25Index:
 
 def _postings(rows: Sequence[tuple[int, float]]) -> _Postings:
     count = len(rows)
-    return _Postings(
-        np.fromiter((row[0] for row in rows), np.int64, count),
-        np.fromiter((row[1] for row in rows), np.float64, count),
-    )
+    scores = np.fromiter((row[1] for row in rows), np.float64, count)
+    # Lengths of texts that are damaged can make them anything.
+    if not ((scores > 0) & np.isfinite(scores)).all():
+        raise damaged("a text search")
+    return _Postings(np.fromiter((row[0] for row in rows), np.int64, count), scores)
 
 
 def _cost(entry: _Entry) -> int:

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +34,8 @@ from memnet.storage.values import (
     Symbols,
 )
 from memnet.storage.vectors.cache import INDEX_FILE, INDEX_LOCK, IndexCache
-from memnet.storage.vectors.parts import ToDevice
+from memnet.storage.vectors.index import IndexInfo
+from memnet.storage.vectors.search import ToDevice
 
 
 @dataclass(frozen=True, slots=True)
@@ -336,13 +336,9 @@ class MemoryStore:
         """Bytes that the store takes on disk."""
         return size_in_bytes(self.path)
 
-    def index_description(self) -> str:
-        """Kind and size of the vector index, for people."""
-        return self._process.index.description
-
-    def index_details(self) -> dict[str, Any]:
-        """Kind of the vector index, how much of it is saved, and the recall it was built with."""
-        return self._process.index.details()
+    def index_info(self) -> IndexInfo:
+        """What the vector index is made of."""
+        return self._process.index.info()
 
     def verify(self) -> list[str]:
         """What is wrong with the store, a line each; empty when rows and caches agree."""

@@ -161,6 +161,7 @@ class StoreCounts(NamedTuple):
     generation: int
     superseded: int
     """Slots that are valid no longer; ``slots`` counts them too."""
+    sources: int
 
 
 class SourceState(NamedTuple):

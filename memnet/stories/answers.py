@@ -1,18 +1,79 @@
-"""Answers about a story: what is stored, read in its order by a trained model."""
+"""Answers about stories: of a model, and of a store whose passages are read as one story."""
 
+import math
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from memnet.config import StoryConfig
+from memnet.device import one_thread_each
 from memnet.storage import MemoryStore, Scope, Slot
-from memnet.stories.inference import StoryAnswer, ask_story
-from memnet.stories.model import StoryModel
+from memnet.stories.model import StoryModel, StoryWords, collate, tokenize
 from memnet.text.sentences import sentences
 from memnet.types import Alignment, Answer, Candidate, Evidence, Hop, SlotWeight
+
+
+@dataclass(frozen=True)
+class StoryAnswer:
+    """What a story model answers to a question. N = sentences of its story."""
+
+    words: tuple[str, ...]
+    probability: float
+    """Of these words, by the model; not calibrated."""
+    attention: NDArray[np.float32]
+    """[H, N]: what each hop attended to."""
+    halting: NDArray[np.float32]
+    """[H]: how probable it was that the answer needed this many hops."""
+    alignments: NDArray[np.float32]
+    """[L, N]: the sentences that each word was read from."""
+    unknown: tuple[str, ...]
+    """Words of the question that are unseen in training."""
+
+
+@torch.no_grad()
+def answer_stories(
+    model: StoryModel, stories: Sequence[StoryWords], hops: int | None = None
+) -> list[list[StoryAnswer]]:
+    """Answer the questions of some stories, all in one batch.
+
+    Args:
+        model: in evaluation mode, on any device.
+        stories: their answers are not looked at.
+        hops: at most; None for the model's own maximum.
+
+    Returns:
+        For each story the answers to its questions.
+    """
+    with one_thread_each:
+        batch = collate([model.encode(story) for story in stories])
+        decoded, trace = model(batch.to(model.device), hops=hops)
+    best = decoded.logits.log_softmax(dim=-1).max(dim=-1)
+    log_probabilities, ids = best.values.tolist(), best.indices.tolist()
+    attention = trace.weights.transpose(1, 2).cpu().numpy()
+    halting = trace.halting.transpose(1, 2).cpu().numpy()
+    alignments = decoded.alignments.cpu().numpy()
+    answers: list[list[StoryAnswer]] = []
+    for row, story in enumerate(stories):
+        count = len(story.sentences)
+        answers.append([])
+        for column, question in enumerate(story.questions):
+            words = model.vocabulary.decode(ids[row][column])
+            answers[-1].append(
+                StoryAnswer(
+                    words=tuple(words),
+                    probability=math.exp(sum(log_probabilities[row][column][: len(words) + 1])),
+                    attention=attention[row, column, :, :count],
+                    halting=halting[row, column],
+                    alignments=alignments[row, column, : len(words), :count],
+                    unknown=tuple(model.vocabulary.unknown(question)),
+                )
+            )
+    return answers
 
 
 class _Sentence(NamedTuple):
@@ -22,34 +83,39 @@ class _Sentence(NamedTuple):
     text: str
 
 
+@dataclass(frozen=True)
 class StoryAnswers:
     """Answers from the passages of a store, read in their order as one story.
 
-    A question with a word that the model never saw in training is not answered: its words are all
-    that the model knows.
+    Abstains where the question has a word unseen in training: the model knows no others.
     """
 
-    def __init__(
-        self, store: MemoryStore, model: StoryModel, name: str, config: StoryConfig
-    ) -> None:
-        """Join a memory and a model in evaluation mode, known by ``name``."""
-        self._store = store
-        self._model = model
-        self._name = name
-        self._config = config
+    store: MemoryStore
+    model: StoryModel
+    """In evaluation mode."""
+    name: str
+    """Of the model."""
+    config: StoryConfig
 
     def ask(self, question: str, hops: int | None, top_k: int, scope: Scope) -> Answer:
         """Answer a question; arguments as for ``Engine.ask``."""
         started = time.perf_counter()
-        longest = self._config.longest
-        with self._store.reading():
-            slots = self._store.last_passages(longest, scope)
-        story = [sentence for slot in slots for sentence in _sentences(slot)][-longest:]
-        answer = ask_story(self._model, [sentence.text for sentence in story], question, hops)
+        limit = self.config.longest
+        with self.store.reading():
+            slots = self.store.last_passages(limit, scope)
+        story = [
+            _Sentence(slot, start, slot.text[start:end])
+            for slot in slots
+            for start, end in sentences(slot.text)
+        ][-limit:]
+        words = [tokenize(sentence.text) for sentence in story]
+        asked = StoryWords(words, [tokenize(question)], [len(story)])
+        answer = answer_stories(self.model, [asked], hops)[0][0]
         text = ",".join(answer.words)
         abstained = not story or bool(answer.unknown) or not text
         return Answer(
             question=question,
+            kind="none" if abstained else "story",
             answer=None if abstained else text,
             confidence=None,
             abstained=abstained,
@@ -61,20 +127,16 @@ class StoryAnswers:
             ),
             alignments=tuple(
                 Alignment(word=word, weights=_weights(story, weights, top_k))
-                for word, weights in zip(answer.words, answer.alignments, strict=False)
+                for word, weights in zip(answer.words, answer.alignments, strict=True)
             ),
             unknown_words=answer.unknown,
-            model=self._name,
+            model=self.name,
             elapsed_ms=(time.perf_counter() - started) * 1000,
         )
 
 
-def _sentences(slot: Slot) -> list[_Sentence]:
-    return [_Sentence(slot, start, slot.text[start:end]) for start, end in sentences(slot.text)]
-
-
 def _evidence(story: Sequence[_Sentence], answer: StoryAnswer, top_k: int) -> tuple[Evidence, ...]:
-    """The sentences that some hop attended to most; a hop counts as it was needed."""
+    """The sentences that some hop attended to most; a hop counts by how probably it was needed."""
     if not story:
         return ()
     needed = np.cumsum(answer.halting[::-1])[::-1]
@@ -82,30 +144,31 @@ def _evidence(story: Sequence[_Sentence], answer: StoryAnswer, top_k: int) -> tu
     best = weighted.max(axis=0)
     return tuple(
         Evidence(
-            id=story[place].slot.id,
+            id=story[index].slot.id,
             kind="passage",
-            source=story[place].slot.source,
-            title=story[place].slot.title,
-            start=story[place].slot.start + story[place].start,
-            end=story[place].slot.start + story[place].start + len(story[place].text),
-            text=story[place].text,
-            score=float(best[place]),
-            hop=int(weighted[:, place].argmax()) + 1,
+            source=story[index].slot.source,
+            title=story[index].slot.title,
+            start=story[index].slot.start + story[index].start,
+            end=story[index].slot.start + story[index].start + len(story[index].text),
+            text=story[index].text,
+            score=float(best[index]),
+            hop=int(weighted[:, index].argmax()) + 1,
+            metadata=dict(story[index].slot.metadata),
         )
-        for place in np.argsort(-best, kind="stable")[:top_k].tolist()
+        for index in np.argsort(-best, kind="stable")[:top_k].tolist()
     )
 
 
 def _weights(
-    story: Sequence[_Sentence], weights: NDArray[np.float32], most: int
+    story: Sequence[_Sentence], weights: NDArray[np.float32], top_k: int
 ) -> tuple[SlotWeight, ...]:
     """The sentences that were attended to most, best first."""
     return tuple(
         SlotWeight(
-            id=story[place].slot.id,
-            source=story[place].slot.source,
-            weight=float(weights[place]),
-            title=story[place].text,
+            id=story[index].slot.id,
+            source=story[index].slot.source,
+            weight=float(weights[index]),
+            title=story[index].text,
         )
-        for place in np.argsort(-weights, kind="stable")[:most].tolist()
+        for index in np.argsort(-weights, kind="stable")[:top_k].tolist()
     )

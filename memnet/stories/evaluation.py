@@ -11,12 +11,12 @@ from memnet.config import LimitConfig
 from memnet.errors import InputError
 from memnet.evaluation.metrics import f1
 from memnet.files import open_file, read_text
-from memnet.ingest.babi import Story, looks_like_stories, opens_like_a_story, parse_stories
-from memnet.stories.inference import answer_stories
-from memnet.stories.model import StoryModel, asked_story
+from memnet.ingest.babi import Story, looks_like_stories, may_open_stories, parse_stories
+from memnet.stories.answers import answer_stories
+from memnet.stories.model import StoryModel, tokenize_story
 from memnet.types import Evaluation
 
-_LONGEST = LimitConfig().document
+_MAX_BYTES = LimitConfig().document
 
 
 def read_story_questions(path: str | os.PathLike[str]) -> list[Story] | None:
@@ -27,9 +27,9 @@ def read_story_questions(path: str | os.PathLike[str]) -> list[Story] | None:
     """
     try:
         with open_file(path) as file:
-            if not opens_like_a_story(file.readline(_LONGEST).decode(errors="replace")):
+            if not may_open_stories(file.readline(_MAX_BYTES).decode(errors="replace")):
                 return None
-        text = read_text(Path(path), _LONGEST)
+        text = read_text(Path(path), _MAX_BYTES)
     except (OSError, ValueError, InputError) as error:
         raise InputError(f"the question file {path} can't be read: {error}") from error
     if not looks_like_stories(text):
@@ -52,26 +52,26 @@ def evaluate_stories(
     Args:
         model: in evaluation mode.
         stories: with at least one question that has an answer.
-        hops: most hops; None for the model's own number.
+        hops: at most; None for the model's own maximum.
         on_answer: called after each story.
 
     Returns:
         hits@1 and EM: the share of questions all of whose words are right, in their order. The
         latency is that of a story with all its questions. Recall is None: stories have no sources.
     """
-    exact: list[float] = []
+    exact: list[bool] = []
     overlap: list[float] = []
     elapsed: list[float] = []
     for story in stories:
         if not story.questions:
             continue
         started = time.perf_counter()
-        answers = answer_stories(model, [asked_story(story)], hops)[0]
+        words = tokenize_story(story)
+        (answers,) = answer_stories(model, [words], hops)
         elapsed.append((time.perf_counter() - started) * 1000)
-        for question, answer in zip(story.questions, answers, strict=True):
-            if question.answers:
-                right = [part.casefold() for part in question.answers]
-                exact.append(float(right == list(answer.words)))
+        for right, answer in zip(words.answers, answers, strict=True):
+            if right:
+                exact.append(tuple(right) == answer.words)
                 overlap.append(f1(" ".join(answer.words), [" ".join(right)]))
         on_answer()
     mean = float(np.mean(exact))

@@ -1,19 +1,133 @@
-"""The story model: sentences in their order, hops over them, and an answer word by word."""
+"""The story model: words as ids, the network that answers, and its checkpoints."""
 
-from collections.abc import Sequence
-from typing import NamedTuple
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import torch
-from pydantic import Field
+from numpy.typing import NDArray
+from pydantic import BaseModel, Field, ValidationError
 from torch import Tensor, nn
+from torch.nn.utils.rnn import pad_sequence
 
+from memnet.checkpoints import MODEL, load_checkpoint, save_checkpoint
+from memnet.checkpoints.torch_modules import arrays_of, invalid_description, load_module
 from memnet.config import Settings
+from memnet.errors import ModelError
 from memnet.ingest.babi import Story
-from memnet.stories.controller import StoryState, reach
-from memnet.stories.decoder import Decoded, SequenceDecoder
-from memnet.stories.encoder import SentenceEncoder
-from memnet.stories.hops import StoryHops, StoryTrace
-from memnet.stories.vocabulary import END, PADDING, Vocabulary, split_words
+from memnet.stories.layers import (
+    PADDING,
+    Decoded,
+    SentenceEncoder,
+    SequenceDecoder,
+    StoryHops,
+    StoryState,
+    StoryTrace,
+    causal_mask,
+)
+
+KIND = "story"
+"""Kind of the model, as its description gives it."""
+UNKNOWN, END = 1, 2
+"""Ids of a word unseen in training, and of the end of an answer."""
+_SPECIAL = ("<padding>", "<unknown>", "<end>")
+_WORD = re.compile(r"\w+(?:['’-]\w+)*")
+
+
+def tokenize(text: str) -> list[str]:
+    """The words of a text in their order, case-folded, without punctuation."""
+    return _WORD.findall(text.casefold())
+
+
+class StoryWords(NamedTuple):
+    """Words of a story and of its questions."""
+
+    sentences: Sequence[Sequence[str]]
+    questions: Sequence[Sequence[str]]
+    after: Sequence[int]
+    """For each question the number of sentences before it."""
+    answers: Sequence[Sequence[str]] = ()
+    """One for each question, in training."""
+
+
+def tokenize_story(story: Story) -> StoryWords:
+    """A story and its questions as words; each part of an answer is one word of it."""
+    return StoryWords(
+        [tokenize(sentence) for sentence in story.sentences],
+        [tokenize(question.text) for question in story.questions],
+        [question.after for question in story.questions],
+        [[part.casefold() for part in question.answers] for question in story.questions],
+    )
+
+
+class StoryIds(NamedTuple):
+    """B stories as token ids, T a sentence and L an answer; a single story has no axis B."""
+
+    sentences: Tensor
+    """[B, N, T] int64, padded with ``PADDING``."""
+    questions: Tensor
+    """[B, Q, T] int64; all ``PADDING`` where a story has fewer questions."""
+    after: Tensor
+    """[B, Q] int64: how many sentences come before each question."""
+    answers: Tensor
+    """[B, Q, L] int64, closed by ``END``; Q = 0 where the answers are not known."""
+
+    def to(self, device: torch.device) -> "StoryIds":
+        """The same on a device."""
+        return StoryIds(*(tensor.to(device) for tensor in self))
+
+
+def collate(stories: Sequence[StoryIds]) -> StoryIds:
+    """Single stories as a batch, padded to the most sentences and to the longest sentence."""
+    sentences, questions, after, answers = (
+        pad_sequence(list(parts), batch_first=True, padding_value=PADDING)
+        for parts in zip(*stories, strict=True)
+    )
+    used = torch.cat([sentences, questions], dim=1).ne(PADDING).any(dim=0).any(dim=0)
+    length = max(1, int(used.sum()))
+    return StoryIds(sentences[..., :length], questions[..., :length], after, answers)
+
+
+class Vocabulary:
+    """Words with their ids."""
+
+    def __init__(self, words: Sequence[str]) -> None:
+        """Number ``words`` in their order, after the special ones."""
+        self.words = tuple(words)
+        self._all = (*_SPECIAL, *self.words)
+        self._ids = {word: number for number, word in enumerate(self._all)}
+
+    @classmethod
+    def from_stories(cls, stories: Iterable[StoryWords]) -> "Vocabulary":
+        """The vocabulary of some stories, their questions and answers, in alphabetical order."""
+        return cls(sorted(set[str]().union(*map(story_words, stories))))
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def encode(self, words: Iterable[str]) -> list[int]:
+        """The id of each word; ``UNKNOWN`` for those that are not in the vocabulary."""
+        return [self._ids.get(word, UNKNOWN) for word in words]
+
+    def decode(self, ids: Iterable[int]) -> list[str]:
+        """The words of an answer up to its end."""
+        words: list[str] = []
+        for number in ids:
+            if number in (END, PADDING):
+                break
+            words.append(self._all[number])
+        return words
+
+    def unknown(self, words: Iterable[str]) -> list[str]:
+        """Words that are not in the vocabulary, each once, in their order."""
+        return list(dict.fromkeys(word for word in words if word not in self._ids))
+
+
+def story_words(story: StoryWords) -> set[str]:
+    """All words of a story, its questions and answers."""
+    texts = (*story.sentences, *story.questions, *story.answers)
+    return {word for text in texts for word in text}
 
 
 class StoryModelConfig(Settings):
@@ -23,7 +137,7 @@ class StoryModelConfig(Settings):
     heads: int = Field(default=8, ge=1, le=64)
     inner: int = Field(default=256, ge=1, le=16384)
     hops: int = Field(default=6, ge=1, le=100)
-    """Most reads of the story."""
+    """Reads of the story, at most."""
     blocks: int = Field(default=3, ge=1, le=100)
     """Hops with weights of their own, which take turns."""
     queries: int = Field(default=8, ge=1, le=1024)
@@ -34,40 +148,6 @@ class StoryModelConfig(Settings):
     """Words, and the end."""
     dropout: float = Field(default=0.05, ge=0, lt=1)
     """Of the encoded sentences, while training."""
-
-
-class StoryBatch(NamedTuple):
-    """Stories with their questions, as numbers. T = longest sentence, L = longest answer."""
-
-    sentences: Tensor
-    """[B, N, T] int64."""
-    questions: Tensor
-    """[B, Q, T] int64; all ``PADDING`` where a story has fewer questions."""
-    after: Tensor
-    """[B, Q] int64: how many sentences come before each question."""
-    answers: Tensor
-    """[B, Q, L] int64, with ``END``; all ``PADDING`` where the answer is not known."""
-
-    def to(self, device: torch.device) -> "StoryBatch":
-        """The same on a device."""
-        return StoryBatch(*(tensor.to(device) for tensor in self))
-
-
-class AskedStory(NamedTuple):
-    """Words of a story and of what is asked about it."""
-
-    sentences: Sequence[Sequence[str]]
-    questions: Sequence[Sequence[str]]
-    after: Sequence[int]
-    answers: Sequence[Sequence[str]] = ()
-    """One for each question, in training."""
-
-
-class StoryOutput(NamedTuple):
-    """What the model makes of a batch."""
-
-    trace: StoryTrace
-    decoded: Decoded
 
 
 class StoryModel(nn.Module):
@@ -86,91 +166,118 @@ class StoryModel(nn.Module):
         self.encoder = SentenceEncoder(
             len(vocabulary), width, config.queries, config.longest_sentence
         )
+        # Token types: sentence, question.
         self.kinds = nn.Parameter(torch.randn(2, width) * 0.02)
         self.dropout = nn.Dropout(config.dropout)
         self.hops = StoryHops(width, config.heads, config.inner, config.hops, config.blocks)
         self.decoder = SequenceDecoder(len(vocabulary), width)
 
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+        return self.kinds.device
+
     def forward(
         self,
-        batch: StoryBatch,
-        teach: bool = False,
+        batch: StoryIds,
+        teacher_forcing: bool = False,
         hops: int | None = None,
-        halting: bool = True,
-    ) -> StoryOutput:
+        may_halt: bool = True,
+    ) -> tuple[Decoded, StoryTrace]:
         """Answer all questions of a batch.
 
         Args:
             batch: stories and questions.
-            teach: give the decoder the right words of ``batch.answers`` as it goes.
-            hops: most hops; None for the model's own number.
-            halting: whether questions may halt before the last hop.
+            teacher_forcing: give the decoder the words of ``batch.answers`` as it goes, and write
+                as many; else as many as the configuration says.
+            hops: at most; None for the model's own maximum.
+            may_halt: whether questions may halt before the last hop.
         """
-        asked = torch.cat([batch.sentences, batch.questions], dim=1)
-        encoded = self.encoder(asked.flatten(0, 1)).view(*asked.shape[:2], -1)
+        texts = torch.cat([batch.sentences, batch.questions], dim=1)
+        encoded = self.encoder(texts.flatten(0, 1)).view(*texts.shape[:2], -1)
         count = batch.sentences.shape[1]
         state = StoryState(
             self.dropout(encoded[:, :count] + self.kinds[0]),
             self.dropout(encoded[:, count:] + self.kinds[1]),
         )
-        within = reach(batch.sentences[:, :, 0] != PADDING, batch.after)
-        trace = self.hops(state, within, hops, halting)
+        causal = causal_mask(batch.sentences[:, :, 0] != PADDING, batch.after)
+        trace = self.hops(state, causal, hops, may_halt)
         decoded = self.decoder(
             trace.questions,
             trace.slots,
-            within.mask[:, count:],
+            causal.mask[:, count:],
             self.encoder.words,
-            batch.answers.shape[2],
-            batch.answers if teach else None,
+            batch.answers.shape[2] if teacher_forcing else self.config.longest_answer,
+            batch.answers if teacher_forcing else None,
         )
-        return StoryOutput(trace, decoded)
+        return decoded, trace
 
-    def numbers(self, story: AskedStory) -> StoryBatch:
-        """A story as a batch of one; what is too long for the model is cut."""
-        longest = self.config.longest_sentence
-        return StoryBatch(
-            self._numbers(story.sentences, longest),
-            self._numbers(story.questions, longest),
-            torch.tensor([list(story.after)], dtype=torch.int64),
-            self._numbers(story.answers, self.config.longest_answer, END),
+    def encode(self, story: StoryWords) -> StoryIds:
+        """A single story as token ids; what is too long for the model is cut."""
+        length = self.config.longest_sentence
+        return StoryIds(
+            self._ids(story.sentences, length),
+            self._ids(story.questions, length),
+            torch.tensor(list(story.after), dtype=torch.int64),
+            self._ids(story.answers, self.config.longest_answer, END),
         )
 
-    def _numbers(self, texts: Sequence[Sequence[str]], longest: int, *end: int) -> Tensor:
-        """Lists of words as [1, len(texts), longest] int64, each closed by ``end``."""
-        lines = [[*self.vocabulary.numbers(words[: longest - len(end)]), *end] for words in texts]
-        padded = [[*line, *[PADDING] * (longest - len(line))] for line in lines]
-        return torch.tensor(padded, dtype=torch.int64).view(1, len(texts), longest)
+    def _ids(self, texts: Sequence[Sequence[str]], length: int, *end: int) -> Tensor:
+        """Lists of words as [len(texts), length] int64, each closed by ``end``."""
+        lines = [[*self.vocabulary.encode(words[: length - len(end)]), *end] for words in texts]
+        padded = [[*line, *[PADDING] * (length - len(line))] for line in lines]
+        return torch.tensor(padded, dtype=torch.int64).view(len(texts), length)
 
 
-def asked_story(story: Story) -> AskedStory:
-    """A story and its questions as words; each part of an answer is one word of it."""
-    return AskedStory(
-        [split_words(sentence) for sentence in story.sentences],
-        [split_words(question.text) for question in story.questions],
-        [question.after for question in story.questions],
-        [[part.casefold() for part in question.answers] for question in story.questions],
-    )
+class _Description(BaseModel):
+    config: StoryModelConfig
+    vocabulary: tuple[str, ...]
 
 
-def joined(batches: Sequence[StoryBatch]) -> StoryBatch:
-    """Batches as one, padded to the most sentences and questions, and no longer than their words.
+def save_story_model(folder: Path, model: StoryModel, notes: Mapping[str, Any]) -> None:
+    """Save a story model with JSON values about how it was trained.
 
-    Answers keep their width, since a model writes as many words as they are wide.
+    Raises:
+        ModelError: the folder can't be written.
     """
-    sentences, questions, after, answers = (
-        _stacked([batch[part] for batch in batches]) for part in range(4)
-    )
-    words = torch.cat([sentences, questions], dim=1).ne(PADDING).any(dim=0).any(dim=0)
-    longest = max(1, int(words.sum()))
-    return StoryBatch(sentences[..., :longest], questions[..., :longest], after, answers)
+    description = {
+        "kind": KIND,
+        "config": model.config.model_dump(),
+        "vocabulary": list(model.vocabulary.words),
+        "trained": dict(notes),
+    }
+    save_checkpoint(folder, MODEL, arrays_of(model.state_dict()), description)
 
 
-def _stacked(tensors: Sequence[Tensor]) -> Tensor:
-    """[B_i, R_i, ...] tensors as one, with rows of ``PADDING`` to the most rows."""
-    rows = max(tensor.shape[1] for tensor in tensors)
-    return torch.cat(
-        [
-            nn.functional.pad(tensor, (*[0, 0] * (tensor.dim() - 2), 0, rows - tensor.shape[1]))
-            for tensor in tensors
-        ]
-    )
+def load_story_model(folder: Path) -> StoryModel:
+    """A story model as it was saved, for inference.
+
+    Raises:
+        ModelError: the folder holds no whole story model.
+    """
+    arrays, description = load_checkpoint(folder, MODEL)
+    if description.get("kind") != KIND:
+        raise ModelError(
+            f"{folder} holds a model of kind {description.get('kind')!r}, expected one for "
+            "stories; give a model that 'memnet train babi' made"
+        )
+    return story_model_of(folder, arrays, description)
+
+
+def story_model_of(
+    folder: Path, arrays: Mapping[str, NDArray[Any]], description: Mapping[str, Any]
+) -> StoryModel:
+    """The story model of the checkpoint in a folder.
+
+    Raises:
+        ModelError: the description is not one of a story model, or does not fit the arrays.
+    """
+    try:
+        checked = _Description.model_validate(description)
+    except ValidationError as error:
+        raise invalid_description(folder, error) from error
+
+    def make() -> StoryModel:
+        return StoryModel(Vocabulary(checked.vocabulary), checked.config)
+
+    return load_module(make, arrays, folder)

@@ -1,1 +1,1 @@
-"""What is known of language: names, sentences, stop words."""
+"""What is known of language: names, sentences, English words."""

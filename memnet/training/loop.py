@@ -11,8 +11,8 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from memnet.checkpoints.files import delete_checkpoint, load_checkpoint, save_checkpoint
-from memnet.checkpoints.modules import arrays_of, fill
+from memnet.checkpoints import delete_checkpoint, load_checkpoint, save_checkpoint
+from memnet.checkpoints.torch_modules import arrays_of, load_state
 from memnet.config import Settings
 from memnet.errors import ModelError
 from memnet.training.progress import OnProgress, TrainingProgress, no_progress
@@ -245,7 +245,7 @@ class Training:
             for name, tensor in tensors.items()
             if name.startswith("module/")
         }
-        fill(self._module, weights, self._folder)
+        load_state(self._module, weights, self._folder)
         for name, parameter in self._module.named_parameters():
             if f"{name}/step" in tensors:  # a parameter that had no gradient yet has no moments
                 self._optimizer.state[parameter] = {

@@ -73,7 +73,8 @@ def babi(
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     from memnet.device import find_device
     from memnet.stories.model import StoryModelConfig
-    from memnet.stories.training import read_story_data, train_stories
+    from memnet.stories.training import train_stories
+    from memnet.stories.training_data import read_story_data
     from memnet.training.loop import TrainingConfig
 
     config = TrainingConfig(seed=seed)

@@ -8,9 +8,8 @@ from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from memnet.evaluation.questions import read_json_lines
-from memnet.reader.packing import Pack, Packer, Passage
-from memnet.reader.span_scores import NO, NO_ANSWER, SPAN, YES
+from memnet.files import read_json_lines
+from memnet.reader.spans import NO, NO_ANSWER, SPAN, YES, Pack, Packer, Passage
 from memnet.reader.training.changed_questions import changed_question
 
 _WITHOUT_ANSWER = 0.12
@@ -156,12 +155,12 @@ def _spans(pack: Pack, places: Sequence[Sequence[tuple[int, int]]]) -> list[tupl
 def _span(pack: Pack, passage: int, start: int, end: int) -> tuple[int, int] | None:
     tokens = [
         token
-        for token, place in enumerate(pack.places)
+        for token, place in enumerate(pack.offsets)
         if place is not None and place[0] == passage and place[1] < end and place[2] > start
     ]
     if not tokens:
         return None
-    first, last = pack.places[tokens[0]], pack.places[tokens[-1]]
+    first, last = pack.offsets[tokens[0]], pack.offsets[tokens[-1]]
     whole = first is not None and last is not None and first[1] <= start and last[2] >= end
     return (tokens[0], tokens[-1]) if whole else None
 

@@ -13,10 +13,15 @@ from torch import Tensor
 from memnet.encoders.weights import checked_folder, load_tokenizer
 from memnet.errors import InputError
 from memnet.evaluation.metrics import area_under_roc, f1
-from memnet.reader.network import SpanNetwork, on_arrays, span_loss
-from memnet.reader.packing import Packer, Passage
-from memnet.reader.spans import ExtractiveReader, Reading
-from memnet.reader.torch_reader import encoder_network, load_span_network, save_reader
+from memnet.reader.network import (
+    SpanNetwork,
+    load_span_network,
+    new_span_network,
+    save_span_network,
+    score_packs,
+    span_loss,
+)
+from memnet.reader.spans import ExtractiveReader, Packer, Passage, Reading
 from memnet.reader.training.examples import (
     PackedExample,
     ReaderExample,
@@ -92,7 +97,9 @@ def train_reader(
             whole reader.
     """
     with seeded(seed):
-        network = encoder_network(_DROPOUT) if start is None else load_span_network(start, _DROPOUT)
+        network = (
+            new_span_network(_DROPOUT) if start is None else load_span_network(start, _DROPOUT)
+        )
     for embedding in (network.encoder.words, network.encoder.positions):
         embedding.requires_grad_(False)
     task = _Reading(network, data, seed, bfloat16, device, on_progress)
@@ -113,7 +120,7 @@ def train_reader(
     }
 
     def keep(report: EpochReport) -> None:
-        save_reader(out, network, {**notes, "dev": 1 - report.error, "epoch": report.epoch})
+        save_span_network(out, network, {**notes, "dev": 1 - report.error, "epoch": report.epoch})
 
     with using_threads(threads):
         error = Training(network, task, config, out, keep, notes).run(on_epoch, on_progress)
@@ -122,7 +129,9 @@ def train_reader(
             mixed = mean(task.valid_errors())
             if mixed < error:
                 error = mixed
-                save_reader(out, network, {**notes, "dev": 1 - error, "mean_with_start": True})
+                save_span_network(
+                    out, network, {**notes, "dev": 1 - error, "mean_with_start": True}
+                )
     return 1 - error
 
 
@@ -191,7 +200,7 @@ class _Reading:
 
         Where some have none, also one minus how well the reader tells these from the others.
         """
-        reader = ExtractiveReader(on_arrays(self._network), self._packer)
+        reader = ExtractiveReader(score_packs(self._network), self._packer)
         dev = self._data.dev
         read = [
             reader.read(one.question, _passages(one))

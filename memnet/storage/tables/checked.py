@@ -20,6 +20,8 @@ SLOT_COLUMNS = """slot.id, slot.kind, source.name, source.namespace, slot.title,
 _SLOT_TYPES = (int, str, str, str, str, str, int, int, str, str)
 _MAX_TIME = 1e11
 """Seconds since the epoch: some 3,000 years."""
+_MAX_NESTING = 100
+"""Ingest lets metadata be half as deep; pydantic writes 255 levels as JSON."""
 _MAX_COUNT = 2**62
 """No number that memnet counts up comes near, and the numbers after it fit into 64 bits."""
 _MAX_SYMBOL = 2**40
@@ -74,9 +76,14 @@ def checked_metadata(value: object) -> dict[str, Any]:
         metadata = json.loads(value) if isinstance(value, str) else None
     except (ValueError, RecursionError) as error:
         raise damaged("the metadata of a source") from error
-    if not isinstance(metadata, dict):
+    if not isinstance(metadata, dict) or _nesting(metadata) > _MAX_NESTING:
         raise damaged("the metadata of a source")
     return metadata
+
+
+def _nesting(value: Any) -> int:
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return max(map(_nesting, parts), default=0) + 1
 
 
 def checked_vectors(blobs: Sequence[Any], dimension: int) -> NDArray[np.float32]:

@@ -172,7 +172,8 @@ def counts(connection: Connection) -> StoreCounts:
             (SELECT count(*) FROM slot WHERE kind = 'fact'),
             (SELECT count(*) FROM symbol WHERE id IN (SELECT symbol FROM slot_key)),
             (SELECT value FROM property WHERE name = 'generation'),
-            (SELECT count(*) FROM slot WHERE valid_until IS NOT NULL)"""
+            (SELECT count(*) FROM slot WHERE valid_until IS NOT NULL),
+            (SELECT count(*) FROM source)"""
     )
     return StoreCounts(*map(checked_integer, row))
 

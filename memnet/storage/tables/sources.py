@@ -2,15 +2,28 @@
 
 import json
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memnet.storage.tables import slots
-from memnet.storage.tables.checked import IN_LIST, checked_rows, json_list
+from memnet.storage.tables.checked import (
+    IN_LIST,
+    checked_metadata,
+    checked_rows,
+    damaged,
+    json_list,
+)
 from memnet.storage.tables.database import Connection
 from memnet.storage.values import Encode, NewSource, PutCounts, SourceState
+from memnet.types import Source, SourceKind
+
+_KINDS: dict[str, SourceKind] = {"document": "document", "facts": "facts", "told": "statement"}
+_PAGE = 1000
+"""Sources that are read together."""
+_MAX_CHARACTERS = 2**28
+"""Of a source: a row of a foreign store could ask for any amount of memory."""
 
 
 class Sources:
@@ -19,6 +32,27 @@ class Sources:
     def __init__(self, connection: Callable[[], Connection]) -> None:
         """Read nothing yet; ``connection`` gives the calling thread's own."""
         self._connection = connection
+
+    def all(self, namespace: str | None = None) -> Iterator[Source]:
+        """All sources in the order in which they first came; None for those of all namespaces.
+
+        They are read page by page: those that come or go meanwhile may be among them or not.
+        """
+        after = 0
+        while page := _page(self._connection(), after, _PAGE, namespace):
+            yield from (source for _, source in page)
+            after = page[-1][0]
+
+    def get(self, name: str, namespace: str = "") -> tuple[Source, str] | None:
+        """A source with its text, as far as its slots hold it; None if it is not stored.
+
+        Where the slots leave a gap, as at the headings of Markdown, the text has as many line
+        breaks, so that ``text[slot.start:slot.end] == slot.text``.
+        """
+        connection = self._connection()
+        with connection.snapshot():
+            page = _page(connection, 0, 1, namespace, name)
+            return (page[0][1], _text(connection, page[0][0])) if page else None
 
     def states(self, names: Iterable[str], namespace: str = "") -> dict[str, SourceState]:
         """Digest and origin of those of the named sources that are stored."""
@@ -167,3 +201,53 @@ def delete(connection: Connection, names: Iterable[str], namespace: str | None) 
     slots.delete(connection, doomed)
     connection.execute(f"DELETE FROM source WHERE id {IN_LIST}", ids)
     return len(doomed)
+
+
+def _page(
+    connection: Connection, after: int, limit: int, namespace: str | None, name: str | None = None
+) -> list[tuple[int, Source]]:
+    """Up to ``limit`` sources with row ids above ``after``, in the order of these."""
+    chosen = {"namespace": namespace, "name": name}
+    conditions = {column: value for column, value in chosen.items() if value is not None}
+    rows = connection.rows(
+        "SELECT id, name, namespace, kind, title, origin, metadata, "
+        "(SELECT count(*) FROM slot WHERE slot.source = source.id) FROM source WHERE id > ? "
+        f"{''.join(f'AND {column} = ? ' for column in conditions)} ORDER BY id LIMIT ?",
+        after,
+        *conditions.values(),
+        limit,
+    )
+    checked_rows(rows, "a source", int, str, str, str, str, str, str, int)
+    return [(row[0], _source(*row[1:])) for row in rows]
+
+
+def _source(
+    name: str, namespace: str, kind: str, title: str, origin: str, metadata: str, slots: int
+) -> Source:
+    if kind not in _KINDS:
+        raise damaged(f"a source of kind {kind!r}")
+    return Source(
+        id=name,
+        kind=_KINDS[kind],
+        title=title,
+        namespace=namespace,
+        slots=slots,
+        metadata=checked_metadata(metadata),
+        origin=origin or None,
+    )
+
+
+def _text(connection: Connection, source_id: int) -> str:
+    """The text of a source, as far as its slots hold it; line breaks where they do not."""
+    rows = connection.rows(
+        "SELECT start, text FROM slot WHERE source = ? AND kind <> 'reverse' ORDER BY start",
+        source_id,
+    )
+    parts: list[str] = []
+    end = 0
+    for start, text in checked_rows(rows, "a slot", int, str):
+        if not 0 <= start <= _MAX_CHARACTERS:
+            raise damaged(f"a text of source {source_id}")
+        parts += ["\n" * (start - end), text[max(0, end - start) :]]
+        end = max(end, start + len(text))
+    return "".join(parts)

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from filelock import FileLock, Timeout
@@ -18,17 +18,18 @@ from numpy.typing import NDArray
 from memnet.config import StoreConfig
 from memnet.errors import StoreError
 from memnet.storage.values import Changes, Hits, Keys, Revision
-from memnet.storage.vectors.build import IndexStamp
-from memnet.storage.vectors.file import DamagedIndexError
-from memnet.storage.vectors.index import IndexView, VectorIndex, kept_as_wanted, saved_stamp
-from memnet.storage.vectors.parts import ToDevice
+from memnet.storage.vectors.build import uses_pq
+from memnet.storage.vectors.file import DamagedIndexError, IndexHeader, read_header
+from memnet.storage.vectors.index import IndexInfo, VectorIndex
+from memnet.storage.vectors.search import ToDevice
 
 INDEX_FILE = "vectors.faiss"
 INDEX_LOCK = "index.lock"
 
 _log = logging.getLogger("memnet")
 _BATCH = 10_000
-"""Vectors that are read from the rows at once."""
+"""Vectors that are read from the rows at once: 15 MB."""
+_NOT_SAVED = "%s; until it is, readers make up for it from the rows"
 
 
 class VectorRows(Protocol):
@@ -102,7 +103,8 @@ class IndexCache:
         self._guard = threading.RLock()
         self._index: VectorIndex | None = None
         self._revision: Revision | None = None
-        self._stamp: IndexStamp | None = None
+        """The commit of the index; None while it holds nothing of the rows yet."""
+        self._loaded_header: IndexHeader | None = None
         """Of the file when it was last loaded."""
         self._writer: threading.Thread | None = None
 
@@ -111,32 +113,21 @@ class IndexCache:
         if self._writer is not None:
             self._writer.join()
         with self._guard:
-            self._index = None
+            self._index, self._revision = None, None
 
-    @property
-    def description(self) -> str:
-        """Kind and size of the index, for people."""
-        with self._rows().snapshot(), self._guard:
-            index = self._current()
-            return f"{index.description}, {len(index)} vectors"
-
-    def details(self) -> dict[str, Any]:
-        """Kind of the index, how much of it is saved, and the recall it was built with."""
-        with self._guard:
-            return self._current().details()
+    def info(self) -> IndexInfo:
+        """What the index is made of, and how much of it is saved."""
+        return self._current().info()
 
     def search(
         self, query: NDArray[np.float32], limit: int, within: NDArray[np.int64] | None = None
     ) -> Hits:
-        """As ``IndexView.search``, of the commit that the calling thread reads."""
-        with self._guard:
-            view = self._current().view
+        """As ``VectorIndex.search``, of the commit that the calling thread reads."""
         try:
-            return view.search(query, limit, within)
+            return self._current().search(query, limit, within)
         except DamagedIndexError:
-            with self._guard:
-                self._discard()
-                return self._current().search(query, limit, within)
+            self._discard()
+            return self._current().search(query, limit, within)
 
     def vectors(self, ids: NDArray[np.int64]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
         """Vectors of slots, as far as the index of the commit that is read has them in memory.
@@ -153,20 +144,19 @@ class IndexCache:
             index = self._index if current else None
         with suppress(DamagedIndexError):
             if index is not None:
-                return index.view.vectors(ids)
+                return index.vectors(ids)
         return np.zeros((len(ids), self._dimension), np.float32), np.zeros(len(ids), np.bool_)
 
     def problems(self) -> list[str]:
         """What is wrong with the file; changes that it lacks are no problem."""
-        rows, loaded = self._rows(), self._load()
-        if loaded is None:
+        rows, index = self._rows(), self._load()
+        if index is None or index.file is None:
             return ["vector index: the file is missing or damaged"]
-        index, stamp = loaded
         try:
-            index.check()
+            index.file.check_all()
         except DamagedIndexError as error:
             return [f"vector index: the file is damaged: {error}"]
-        revision = rows.revision_of(stamp.commit_id)
+        revision = rows.revision_of(index.file.header.commit_id)
         if revision is None:
             return ["vector index: the file was not made from these rows"]
         changes = rows.changes_since(revision)
@@ -177,9 +167,8 @@ class IndexCache:
 
     def rebuild(self) -> None:
         """Make the index and its file from the rows; the caller is the store's one writer."""
-        with self._guard:
-            self._discard()
-        self._write_current()
+        self._discard()
+        self._write_current(lock_seconds=-1)
 
     def save_if_stale(self) -> None:
         """Save the index if its file lacks much, or is of another kind than the settings name.
@@ -188,43 +177,49 @@ class IndexCache:
         can't be written is a warning.
         """
         try:
-            as_wanted = kept_as_wanted(self._path, self._config.index)
-            if as_wanted and not self._is_stale():
+            if self._is_of_wanted_kind() and not self._is_stale():
                 return
-            with self._guard:
-                size = len(self._current())
-            if size > self._config.index.max_flat:
+            if len(self._current()) > self._config.index.max_flat:
                 self._write_in_background()
-            else:
-                self._write_current()
-        except (StoreError, MemoryError) as error:
-            _log.warning("%s; until it is, readers make up for it from the rows", error)
+                return
+        except StoreError as error:
+            _log.warning(_NOT_SAVED, error)
+            return
+        self._write_or_warn()
 
     def _current(self) -> VectorIndex:
-        """The index, brought up to date with the rows; the caller holds the guard."""
+        """The index of the commit that the calling thread reads."""
         rows = self._rows()
-        with rows.snapshot():
+        with self._guard, rows.snapshot():
             revision = rows.revision()
-            if self._index is not None and self._revision == revision:
-                return self._index
             index, of = self._index, self._revision
-            loaded = index is None or of is None
-            # Dropped while it is updated: on failure, or inside an open transaction, other threads
-            # must not see it.
-            self._index = None
+            if index is not None and of == revision:
+                return index
+            first = of is None
             if index is None:
                 index, of = self._load_known()
-            changes = self._changes(index, of)
-            index.remove(changes.removed)
-            for start in range(0, len(changes.added), _BATCH):
-                keys = rows.keys(changes.added[start : start + _BATCH].tolist(), self._dimension)
-                index.add(keys.ids, keys.vectors)
+            index = self._catch_up(index, of)
             if rows.changing:
+                # Other threads must not see what is not committed.
                 return index
             self._index, self._revision = index, revision
-            if loaded and (of is None or self._is_stale()):
+            if first and (of is None or self._is_stale()):
                 self._offer(index, revision)
             return index
+
+    def _catch_up(self, index: VectorIndex, revision: Revision | None) -> VectorIndex:
+        """The index of the commit that is read, made from that of another one."""
+        changes = self._changes(index, revision)
+        ids = np.empty(len(changes.added), np.int64)
+        vectors = np.empty((len(ids), self._dimension), np.float32)
+        count = 0
+        for start in range(0, len(ids), _BATCH):
+            batch = changes.added[start : start + _BATCH].tolist()
+            keys = self._rows().keys(batch, self._dimension)
+            end = count + len(keys.ids)
+            ids[count:end], vectors[count:end] = keys.ids, keys.vectors
+            count = end
+        return index.remove(changes.removed).add(ids[:count], vectors[:count])
 
     def _changes(self, index: VectorIndex, revision: Revision | None) -> Changes:
         """What an index of an earlier commit lacks, and what it holds too much.
@@ -238,98 +233,114 @@ class IndexCache:
         wanted, indexed = rows.dense_ids(), index.ids()
         return Changes(np.setdiff1d(wanted, indexed), np.setdiff1d(indexed, wanted))
 
-    def _load(self) -> tuple[VectorIndex, IndexStamp] | None:
+    def _load(self) -> VectorIndex | None:
         return VectorIndex.load(
             self._path, self._fingerprint, self._dimension, self._config.index, self._to_device
         )
 
     def _load_known(self) -> tuple[VectorIndex, Revision | None]:
         """The index of the file and its commit, or an empty one where it isn't of these rows."""
-        self._stamp = saved_stamp(self._path)
-        loaded = self._load()
-        revision = None if loaded is None else self._rows().revision_of(loaded[1].commit_id)
-        if loaded is None or revision is None:
-            return self._empty(), None
-        return loaded[0], revision
+        self._loaded_header = read_header(self._path)
+        index = self._load()
+        if index is not None and index.file is not None:
+            revision = self._rows().revision_of(index.file.header.commit_id)
+            if revision is not None:
+                return index, revision
+        return self._empty(), None
 
     def _empty(self) -> VectorIndex:
-        return VectorIndex(self._dimension, self._config.index, self._to_device)
+        return VectorIndex.empty(self._dimension, self._config.index)
 
     def _discard(self) -> None:
         """Make the index from the rows when it is next used; its file is not to be trusted."""
-        self._index, self._revision = self._empty(), None
+        with self._guard:
+            self._index, self._revision = self._empty(), None
 
     def _is_stale(self) -> bool:
         """Whether the file lacks so many changes that it is worth writing again."""
-        stamp, rows = saved_stamp(self._path), self._rows()
-        revision = None if stamp is None else rows.revision_of(stamp.commit_id)
-        if stamp is None or revision is None:
+        header, rows = read_header(self._path), self._rows()
+        revision = None if header is None else rows.revision_of(header.commit_id)
+        if header is None or revision is None:
             return True
         changes = rows.changes_since(revision)
         missing = len(changes.added) + len(changes.removed)
-        return missing > 0 and missing >= self._config.unsaved_share * stamp.slots
+        return missing > 0 and missing >= self._config.unsaved_share * header.count
+
+    def _is_of_wanted_kind(self) -> bool:
+        """Whether the file is of the kind that the settings name, if they name one."""
+        config = self._config.index
+        if config.kind == "auto":
+            return True
+        header = read_header(self._path)
+        return header is not None and bool(header.code_size) == uses_pq(header.count, config)
 
     def _offer(self, index: VectorIndex, revision: Revision) -> None:
         """Save what a reader made, unless someone writes, or did since it loaded the file."""
         # A damaged file shows again in the search that follows, which makes the index anew.
-        with suppress(StoreError, DamagedIndexError), self._try_writing() as writing:
+        with suppress(StoreError, DamagedIndexError, Timeout), self._try_writing() as writing:
             if not writing:
                 return
             if len(index) > self._config.index.max_flat:
                 self._write_in_background()
-            elif saved_stamp(self._path) == self._stamp:
-                self._write(index, revision, index.view)
+            elif read_header(self._path) == self._loaded_header:
+                self._write(index, revision)
 
     def _write_in_background(self) -> None:
         """Write the file in a thread of its own, unless one is at it already."""
         with self._guard:
             if self._writer is None or not self._writer.is_alive():
-                self._writer = threading.Thread(target=self._write_alone)
+                self._writer = threading.Thread(target=self._write_or_warn)
                 self._writer.start()
 
-    def _write_alone(self) -> None:
-        """Write the file, unless another process is at it; runs in a thread of its own."""
+    def _write_or_warn(self) -> None:
+        """Write the file, unless another thread or process is at it."""
         try:
-            with FileLock(self._folder / INDEX_LOCK, mode=0o600).acquire(timeout=0):
-                self._write_current()
+            self._write_current()
         except Timeout:
             pass
         except (StoreError, MemoryError) as error:
-            _log.warning("%s; until it is, readers make up for it from the rows", error)
+            _log.warning(_NOT_SAVED, error)
 
-    def _write_current(self) -> None:
-        """Write the file, and drop the record of changes that only older files needed."""
-        try:
-            revision = self._write_view()
-        except DamagedIndexError:
-            with self._guard:
-                self._discard()
-            revision = self._write_view()
-        rows = self._rows()
-        with rows.transaction(advance=False):
-            rows.forget_revisions(revision)
-
-    def _write_view(self) -> Revision:
-        """Write the index as it is now; returns the commit that it is of.
+    def _write_current(self, lock_seconds: float = 0) -> None:
+        """Write the file, and drop the record of changes that only older files needed.
 
         Raises:
-            DamagedIndexError: the file that the index came from is not what was written.
+            Timeout: another thread or process is at it for longer than ``lock_seconds``; -1 waits.
             StoreError: the file can't be written.
         """
         rows = self._rows()
-        with self._guard, rows.snapshot():
-            index = self._current()
-            revision, view = rows.revision(), index.view
-        self._write(index, revision, view)
-        return revision
-
-    def _write(self, index: VectorIndex, revision: Revision, view: IndexView) -> None:
-        stamp = IndexStamp(revision.commit_id, self._fingerprint, self._dimension, view.size)
         try:
-            index.save(self._path, stamp, view)
+            with rows.snapshot():
+                index, revision = self._current(), rows.revision()
+            self._write(index, revision, lock_seconds)
+        except DamagedIndexError:
+            self._discard()
+            with rows.snapshot():
+                index, revision = self._current(), rows.revision()
+            self._write(index, revision, lock_seconds)
+        with rows.transaction(advance=False):
+            rows.forget_revisions(revision)
+
+    def _write(self, index: VectorIndex, revision: Revision, lock_seconds: float = 0) -> None:
+        """Write the index of a commit, and go on from the file.
+
+        Raises:
+            DamagedIndexError: the file that the index came from is not what was written.
+            StoreError, Timeout: as ``_write_current``.
+        """
+        try:
+            with FileLock(self._folder / INDEX_LOCK, mode=0o600).acquire(timeout=lock_seconds):
+                index.save(self._path, revision.commit_id, self._fingerprint)
+                saved = self._load()
             self._on_saved()
+        except Timeout:
+            raise
         except OSError as error:
             raise StoreError(
                 f"the vector index could not be saved ({error}); the rows are safe: "
                 "check free space and permissions"
             ) from error
+        if saved is not None:
+            with self._guard:
+                # Commits that came meanwhile are read from the rows again.
+                self._index, self._revision = saved, revision

@@ -1,271 +1,247 @@
-"""The file of the vector index: plain arrays, mapped rather than read, each checked before use.
+"""The file of the vector index: plain little-endian arrays, mapped rather than read.
 
-Sections of raw numbers, a checksum for each block of them, and a description at the end. There is
-nothing in it that a reader follows, so no content can lead one outside its arrays.
+    ids [N] int64 | vectors [N, D] float32 | pq only: codebook [16 D] float32, codes [N, W] uint8
+    CRC-32 of each 64 KiB of these, uint32 | header as JSON
+    length of the header, CRC-32 of checksums and header, both uint64 | magic
+
+Arrays begin at multiples of 64 bytes. All sizes follow from the header and have to add up to the
+size of the file: no offset in it could lead a reader outside, and a torn file is refused.
 """
 
-import json
 import math
 import mmap
 import os
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-_MAGIC = b"memnetv1"
+_MAGIC = b"memnetv2"
+_TRAILER = 16 + len(_MAGIC)
+_MAX_HEADER = 1 << 20
 _BLOCK = 1 << 16
-"""Bytes under one checksum. A query that reads 200 rows the first time checks 13 MB: 5 ms."""
+"""Bytes under one checksum. A query that reranks 200 vectors checks 13 MB the first time: 5 ms."""
 _ALIGNMENT = 64
-_LONGEST_DESCRIPTION = 1 << 20
 _WINDOWS = os.name == "nt"
-Check = Callable[[NDArray[np.int64] | None], None]
-"""Checks rows at some places, or all, before they are used."""
-_TYPES = {"int64": "<i8", "float32": "<f4", "uint8": "u1", "uint32": "<u4"}
 
 
 class DamagedIndexError(Exception):
-    """The file does not hold what was written; the index has to be made anew from the rows."""
+    """The file does not hold what was written; the index has to be rebuilt from the rows."""
+
+
+class IndexHeader(BaseModel):
+    """What an index file holds, and what it was made from."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+
+    commit_id: int = Field(ge=-(2**63), lt=2**63)
+    """Of the rows that it was made from."""
+    fingerprint: str
+    """Of the encoder."""
+    dimension: int = Field(ge=1)
+    """D, width of the vectors."""
+    count: int = Field(ge=0)
+    """N, number of vectors."""
+    code_size: int = Field(default=0, ge=0)
+    """W, bytes of a product-quantisation code; 0 for a flat index."""
+    rerank: int = Field(default=0, ge=0)
+    """Least number of candidates to rerank; 0 for a flat index."""
+    recall: float = Field(default=1.0, ge=0, le=1)
+    """Recall@10, measured when the file was built."""
 
 
 class _Section(NamedTuple):
-    offset: int
-    kind: str
+    dtype: str
     shape: tuple[int, ...]
-    checks: int
-    """Offset of the checksums, a uint32 for each block; 0 for checksums themselves."""
+    offset: int
 
     @property
-    def size(self) -> int:
-        # Of integers without a limit: a shape from a file must not overflow to a small size.
-        return np.dtype(_TYPES[self.kind]).itemsize * math.prod(self.shape)
+    def row_size(self) -> int:
+        return np.dtype(self.dtype).itemsize * math.prod(self.shape[1:])
 
-
-class IndexWriter:
-    """Writes one file; ``writing`` gives one."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        # Private until it is known who may read it: its folder may be open to others.
-        self._file = open(path, "w+b", opener=_private)  # noqa: SIM115
-        self._sections: dict[str, _Section] = {}
-
-    def add(
-        self, name: str, kind: str, shape: tuple[int, ...], blocks: Iterable[NDArray[Any]]
-    ) -> NDArray[Any]:
-        """Write a section; returns it, mapped from the file.
-
-        Args:
-            name: of the section.
-            kind: type of its numbers.
-            shape: of the whole.
-            blocks: consecutive parts of it.
-        """
-        offset = self._write(kind, blocks)
-        section = _Section(offset, kind, shape, 0)
-        if self._file.tell() != offset + section.size:
-            raise ValueError(f"section {name} is not {shape} {kind}")
-        self._file.flush()
-        written = _mapped(self._file, offset, section.size)
-        checks = self._write("uint32", [_checksums(written)])
-        self._sections[name] = section._replace(checks=checks)
-        return _array(written, section)
-
-    def finish(self, said: Mapping[str, Any]) -> None:
-        """Write the description; the file is whole then."""
-        text = json.dumps({"said": said, "sections": self._sections}).encode()
-        self._file.write(text)
-        self._file.write(np.array([len(text), zlib.crc32(text)], "<u8").tobytes() + _MAGIC)
-        self._file.flush()
-        os.fsync(self._file.fileno())
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
-
-    def _write(self, kind: str, blocks: Iterable[NDArray[Any]]) -> int:
-        self._file.write(bytes(-self._file.tell() % _ALIGNMENT))
-        offset = self._file.tell()
-        for block in blocks:
-            self._file.write(np.ascontiguousarray(block, _TYPES[kind]).tobytes())
-        return offset
-
-
-@contextmanager
-def writing(path: Path) -> Iterator[IndexWriter]:
-    """A file that takes the place of the one at ``path`` when it is whole, and else leaves it."""
-    for abandoned in path.parent.glob(f"{path.name}.*.part"):
-        with suppress(OSError, ValueError):
-            if not _runs(int(abandoned.name.split(".")[-2])):
-                abandoned.unlink()
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.part")
-    writer = IndexWriter(temporary)
-    try:
-        yield writer
-        writer.close()
-        temporary.replace(path)
-    finally:
-        writer.close()
-        temporary.unlink(missing_ok=True)
+    @property
+    def end(self) -> int:
+        # Python integers: a shape from a header must not overflow to a small size.
+        return self.offset + self.shape[0] * self.row_size
 
 
 class IndexFile:
-    """A file that ``writing`` wrote, mapped. Its numbers are checked where ``check`` is asked."""
+    """A whole index file, mapped. Its arrays are verified by ``check``, each block once."""
 
     def __init__(self, path: Path) -> None:
-        """Map the file and read its description.
+        """Map the file and read its header.
 
         Raises:
             OSError: there is no file, or it can't be read.
-            DamagedIndexError: it is not whole.
+            DamagedIndexError: it is torn, of another format, or its header is damaged.
         """
         with path.open("rb") as file:
-            size = os.fstat(file.fileno()).st_size
-            self.said, self._sections = _description(file, size)
-            self._bytes = _mapped(file, 0, size)
-        self._checked = {
-            name: np.zeros(_blocks(section.size), np.bool_)
-            for name, section in self._sections.items()
-        }
-
-    def __contains__(self, name: str) -> bool:
-        return name in self._sections
+            self.header, self._checksums = _read_end(file)
+            self._sections, size = _layout(self.header)
+            self._data = _map(file, size)
+        self._checked = np.zeros(len(self._checksums), np.bool_)
 
     def array(self, name: str) -> NDArray[Any]:
-        """A section as it stands in the file, unchecked.
-
-        Raises:
-            DamagedIndexError: there is no such section.
-        """
-        try:
-            section = self._sections[name]
-        except KeyError as error:
-            raise DamagedIndexError(f"no section {name}") from error
-        return _array(self._bytes[section.offset :], section)
-
-    def checked(self, name: str) -> NDArray[Any]:
-        """A section, checked as a whole.
-
-        Raises:
-            DamagedIndexError: it is not what was written.
-        """
-        array = self.array(name)
-        self.check(name)
-        return array
+        """The section ``ids``, ``vectors``, ``codebook`` or ``codes``, unverified."""
+        return _array(self._data, self._sections[name])
 
     def check(self, name: str, rows: NDArray[np.int64] | None = None) -> None:
-        """Check some rows of a section, or all, against their checksums; each block but once.
-
-        Args:
-            name: of the section.
-            rows: places along its first axis, [K] int64; None for all.
+        """Verify rows of a section along its first axis, [K] int64, or all of it.
 
         Raises:
             DamagedIndexError: they are not what was written.
         """
-        section, done = self._sections[name], self._checked[name]
+        section = self._sections[name]
         if rows is None:
-            wanted = np.flatnonzero(~done)
+            blocks = np.arange(section.offset // _BLOCK, -(-section.end // _BLOCK))
         else:
-            width = section.size // max(1, section.shape[0])
-            first, last = rows * width // _BLOCK, (rows * width + width - 1) // _BLOCK
-            if done[first].all() and done[last].all():
-                return
-            wanted = np.unique(np.concatenate([first, last]))
-            wanted = wanted[~done[wanted]]
-        if not len(wanted):
+            starts = section.offset + rows * section.row_size
+            first, last = starts // _BLOCK, (starts + section.row_size - 1) // _BLOCK
+            spanned = np.arange(section.row_size // _BLOCK + 2)
+            blocks = np.minimum(first[:, None] + spanned, last[:, None])
+        unchecked = blocks[~self._checked[blocks]]
+        if not len(unchecked):
             return
-        data = self._bytes[section.offset : section.offset + section.size]
-        count = _blocks(section.size)
-        said = np.frombuffer(self._bytes, "<u4", count, section.checks)
-        for block in wanted.tolist():
-            if zlib.crc32(data[block * _BLOCK : (block + 1) * _BLOCK]) != said[block]:
-                raise DamagedIndexError(f"block {block} of {name} is not what was written")
-        done[wanted] = True
+        for block in np.unique(unchecked).tolist():
+            data = self._data[block * _BLOCK : (block + 1) * _BLOCK]
+            if zlib.crc32(data) != self._checksums[block]:
+                raise DamagedIndexError(f"block {block}, in {name}, is not what was written")
+        self._checked[unchecked] = True
+
+    def check_all(self) -> None:
+        """Verify all sections; errors as ``check``."""
+        for name in self._sections:
+            self.check(name)
 
 
-def _description(file: Any, size: int) -> tuple[dict[str, Any], dict[str, _Section]]:
-    """What the end of a file says of it, once it is clear that it is the end of a whole file."""
-    trailer = 16 + len(_MAGIC)
-    file.seek(max(0, size - trailer))
-    end = file.read(trailer)
-    if len(end) < trailer or end[16:] != _MAGIC:
-        raise DamagedIndexError("the end is missing")
-    length, checksum = (int(number) for number in np.frombuffer(end[:16], "<u8"))
-    if length > min(_LONGEST_DESCRIPTION, size - trailer):
-        raise DamagedIndexError("the description is longer than the file")
-    file.seek(size - trailer - length)
-    text = file.read(length)
-    if zlib.crc32(text) != checksum:
-        raise DamagedIndexError("the description is not what was written")
+class IndexWriter:
+    """Writes the sections of one file in the order of the format; ``replacing`` makes one."""
+
+    def __init__(self, file: IO[bytes], header: IndexHeader) -> None:
+        self._file = file
+        self._sections, self._size = _layout(header)
+
+    def write(self, name: str, blocks: Iterable[NDArray[Any]]) -> NDArray[Any]:
+        """Write a section, given in consecutive blocks; returns it, mapped.
+
+        Raises:
+            ValueError: the blocks have more or fewer rows than the header says.
+        """
+        section = self._sections[name]
+        self._file.write(bytes(section.offset - self._file.tell()))
+        for block in blocks:
+            self._file.write(np.ascontiguousarray(block, section.dtype).data)
+        if self._file.tell() != section.end:
+            raise ValueError(f"section {name} is not {section.shape} {section.dtype}")
+        self._file.flush()
+        return _array(_map(self._file, section.end), section)
+
+    def finish(self, header: IndexHeader) -> None:
+        """Write checksums and header, with what was measured meanwhile; the file is whole then."""
+        self._file.seek(0)
+        sizes = (min(_BLOCK, self._size - start) for start in range(0, self._size, _BLOCK))
+        checksums = [zlib.crc32(self._file.read(size)) for size in sizes]
+        text = header.model_dump_json().encode()
+        end = np.array(checksums, "<u4").tobytes() + text
+        self._file.seek(self._size)
+        self._file.write(end + np.array([len(text), zlib.crc32(end)], "<u8").tobytes() + _MAGIC)
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
+
+@contextmanager
+def replacing(path: Path, header: IndexHeader) -> Iterator[IndexWriter]:
+    """Write a file that replaces the one at ``path`` when the block ends, and not if it fails.
+
+    Only one may be written at a time: what others began was abandoned, as by a process killed.
+    """
+    for abandoned in path.parent.glob(f"{path.name}.*part"):
+        abandoned.unlink(missing_ok=True)
+    temporary = path.with_name(f"{path.name}.part")
     try:
-        found = json.loads(text)
-        said = dict(found["said"])
-        sections = {
-            name: _Section(int(offset), str(kind), tuple(map(int, shape)), int(checks))
-            for name, (offset, kind, shape, checks) in found["sections"].items()
-        }
-        ends = [
-            max(one.offset + one.size, one.checks + 4 * _blocks(one.size))
-            for one in sections.values()
-            if min(one.offset, one.checks, *one.shape) >= 0
-        ]
-    except (
-        ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError,
-    ) as error:  # fmt: skip
-        raise DamagedIndexError("the description is not understood") from error
-    if len(ends) < len(sections) or max(ends, default=0) > size:
-        raise DamagedIndexError("sections lie outside the file")
-    return said, sections
+        # Private until it is known who may read it: its folder may be open to others.
+        with open(temporary, "w+b", opener=_open_private) as file:
+            yield IndexWriter(file, header)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
-def _mapped(file: Any, offset: int, size: int) -> memoryview:
-    """Bytes of a file, without reading them where that can be helped."""
+def read_header(path: Path) -> IndexHeader | None:
+    """The header of the index file at ``path``; None where there is no whole file."""
+    try:
+        with path.open("rb") as file:
+            return _read_end(file)[0]
+    except (OSError, DamagedIndexError):
+        return None
+
+
+def _read_end(file: IO[bytes]) -> tuple[IndexHeader, NDArray[np.uint32]]:
+    """Header and checksums at the end of a file, verified."""
+    size = os.fstat(file.fileno()).st_size
+    file.seek(max(0, size - _TRAILER))
+    trailer = file.read()
+    if len(trailer) < _TRAILER or not trailer.endswith(_MAGIC):
+        raise DamagedIndexError("the end is missing, or of another format")
+    length, checksum = (int(number) for number in np.frombuffer(trailer[:16], "<u8"))
+    if length > min(_MAX_HEADER, size - _TRAILER):
+        raise DamagedIndexError("the header is longer than the file")
+    file.seek(size - _TRAILER - length)
+    text = file.read(length)
+    try:
+        header = IndexHeader.model_validate_json(text)
+    except ValidationError as error:
+        raise DamagedIndexError("the header is not one of an index") from error
+    _, data_size = _layout(header)
+    count = -(-data_size // _BLOCK)
+    if size != data_size + 4 * count + length + _TRAILER:
+        raise DamagedIndexError("the file is of another size than its header says")
+    file.seek(data_size)
+    checksums = file.read(4 * count)
+    if zlib.crc32(checksums + text) != checksum:
+        raise DamagedIndexError("the header is not what was written")
+    return header, np.frombuffer(checksums, "<u4")
+
+
+def _layout(header: IndexHeader) -> tuple[dict[str, _Section], int]:
+    """The sections of a file by name, and where they end."""
+    arrays: dict[str, tuple[str, tuple[int, ...]]] = {
+        "ids": ("<i8", (header.count,)),
+        "vectors": ("<f4", (header.count, header.dimension)),
+    }
+    if header.code_size:
+        arrays["codebook"] = ("<f4", (16 * header.dimension,))
+        arrays["codes"] = ("u1", (header.count, header.code_size))
+    sections, end = {}, 0
+    for name, (dtype, shape) in arrays.items():
+        sections[name] = _Section(dtype, shape, end + -end % _ALIGNMENT)
+        end = sections[name].end
+    return sections, end
+
+
+def _map(file: IO[bytes], size: int) -> memoryview:
+    """The first bytes of a file, without reading them where possible."""
     if not size:
         return memoryview(b"")
-    if _WINDOWS:
-        # Nobody may replace or remove a file there while a process maps it.
-        end = file.tell()
-        file.seek(offset)
-        data = memoryview(file.read(size))
-        file.seek(end)
-        return data
-    start = offset - offset % mmap.ALLOCATIONGRANULARITY
-    whole = mmap.mmap(file.fileno(), offset + size - start, access=mmap.ACCESS_READ, offset=start)
-    return memoryview(whole)[offset - start :]
+    if not _WINDOWS:
+        return memoryview(mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ))
+    # There a file can't be replaced or removed while a process maps it.
+    position = file.tell()
+    file.seek(0)
+    data = memoryview(file.read(size))
+    file.seek(position)
+    return data
 
 
 def _array(data: memoryview, section: _Section) -> NDArray[Any]:
-    kind: DTypeLike = _TYPES[section.kind]
-    return np.frombuffer(data, kind, math.prod(section.shape)).reshape(section.shape)
+    count = math.prod(section.shape)
+    return np.frombuffer(data, section.dtype, count, section.offset).reshape(section.shape)
 
 
-def _checksums(data: memoryview) -> NDArray[np.uint32]:
-    starts = range(0, len(data), _BLOCK)
-    return np.array([zlib.crc32(data[start : start + _BLOCK]) for start in starts], np.uint32)
-
-
-def _blocks(size: int) -> int:
-    return -(-size // _BLOCK)
-
-
-def _private(path: str, flags: int) -> int:
+def _open_private(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
-
-
-def _runs(process: int) -> bool:
-    """Whether a process may still be writing a file that it began."""
-    if _WINDOWS:
-        # ``os.kill`` would end it there, and a file that it has open can't be removed anyway.
-        return False
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True

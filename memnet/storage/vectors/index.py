@@ -1,45 +1,197 @@
-"""The vector index: a rebuildable cache of the key vectors, as they were saved and as they changed.
+"""The vector index of one commit: vectors of a file, vectors added since, and tombstones."""
 
-What was saved stays mapped from its file; what came since lies in memory and is compared with
-every query; what went since is passed over. Saving writes one new file of all and goes on from it.
-"""
-
-import threading
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memnet.config import IndexConfig
 from memnet.storage.values import Hits
-from memnet.storage.vectors.build import IndexStamp, of_wanted_kind, saved_part, write_part
-from memnet.storage.vectors.file import DamagedIndexError, IndexFile
-from memnet.storage.vectors.parts import Part, ToDevice, best, import_faiss
+from memnet.storage.vectors.build import write_index
+from memnet.storage.vectors.file import DamagedIndexError, IndexFile, IndexHeader
+from memnet.storage.vectors.search import (
+    ExactSearch,
+    Nearest,
+    OnDeviceSearch,
+    PQSearch,
+    Searcher,
+    ToDevice,
+    best,
+    empty_pq,
+    fast_scan_index,
+    import_faiss,
+)
 
 _BLOCK = 16_384
-"""Rows that are copied together: 25 MB."""
+"""Vectors that are copied to a file together: 25 MB."""
+_MIN_SEGMENT = 256
+"""A segment of fewer vectors is merged with the next: copying them takes 0.05 ms."""
 
 
-class IndexView(NamedTuple):
-    """What an index holds at some time; nothing in it ever changes."""
+class Segment:
+    """Vectors with rising ids, some of them deleted; it never changes."""
 
-    saved: Part
-    saved_alive: NDArray[np.bool_]
-    fresh: Part
-    fresh_alive: NDArray[np.bool_]
+    def __init__(
+        self,
+        ids: NDArray[np.int64],
+        exact: ExactSearch,
+        searcher: Searcher | None = None,
+        live: NDArray[np.bool_] | None = None,
+    ) -> None:
+        """Join ids [N] int64, rising, and vectors; ``live`` [N] bool is False for a tombstone.
+
+        ``exact`` reads the vectors, and searches them where there is no other ``searcher``.
+        """
+        self.ids = ids
+        self.exact = exact
+        self.searcher = searcher or exact
+        self.live = np.ones(len(ids), np.bool_) if live is None else live
+        self._count = int(np.count_nonzero(self.live))
+
+    def __len__(self) -> int:
+        return self._count
+
+    def remove(self, ids: NDArray[np.int64]) -> "Segment":
+        """The segment with tombstones for these ids, as far as it has them."""
+        rows, found = self.find(ids)
+        if not found.any():
+            return self
+        live = self.live.copy()
+        live[rows[found]] = False
+        return Segment(self.ids, self.exact, self.searcher, live)
+
+    def find(self, ids: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """Rows [K] int64 of ids [K] int64, and which of them are there and live, [K] bool."""
+        if not len(self.ids):
+            return np.zeros(len(ids), np.int64), np.zeros(len(ids), np.bool_)
+        rows = np.minimum(np.searchsorted(self.ids, ids), len(self.ids) - 1)
+        return rows, (self.ids[rows] == ids) & self.live[rows]
+
+    def search(
+        self, query: NDArray[np.float32], limit: int, within: NDArray[np.int64] | None
+    ) -> Nearest:
+        """Ids [K] int64 and scores [K] float32 of the nearest; arguments as ``VectorIndex``."""
+        allowed = None if self._count == len(self.ids) else self.live
+        if within is not None:
+            rows, found = self.find(within)
+            allowed = np.zeros(len(self.ids), np.bool_)
+            allowed[rows[found]] = True
+        rows, scores = self.searcher.nearest(query, limit, allowed)
+        return self.ids[rows], scores
+
+
+class IndexInfo(NamedTuple):
+    """What an index is made of."""
+
+    kind: Literal["flat", "pq"]
+    description: str
+    """Kind, size and quality, for people."""
+    recall: float
+    """Recall@10, measured when the file was built; 1 for a flat index."""
+    rerank: int
+    """Least number of candidates that are reranked; 0 for a flat index."""
+
+
+@dataclass(frozen=True, eq=False)
+class VectorIndex:
+    """Inner-product search over vectors with int64 ids.
+
+    It never changes, so that threads may search it while others replace it.
+    """
+
+    dimension: int
+    """D, width of the vectors."""
     config: IndexConfig
+    saved: Segment
+    """The vectors of ``file``."""
+    fresh: tuple[Segment, ...] = ()
+    """Vectors that were added since, in memory, and compared with every query."""
+    file: IndexFile | None = None
 
-    @property
-    def parts(self) -> list[tuple[Part, NDArray[np.bool_]]]:
-        """What was saved and what came since, each with those of it [N] bool that still count."""
-        return [(self.saved, self.saved_alive), (self.fresh, self.fresh_alive)]
+    @classmethod
+    def empty(cls, dimension: int, config: IndexConfig | None = None) -> "VectorIndex":
+        """An index without vectors.
 
-    @property
-    def size(self) -> int:
-        """How many vectors there are."""
-        return sum(int(np.count_nonzero(alive)) for _, alive in self.parts)
+        Raises:
+            DependencyError: FAISS is not installed.
+        """
+        import_faiss()
+        nothing = ExactSearch(np.empty((0, dimension), np.float32))
+        return cls(dimension, config or IndexConfig(), Segment(np.empty(0, np.int64), nothing))
+
+    @classmethod
+    def load(
+        cls,
+        path: Path,
+        fingerprint: str,
+        dimension: int,
+        config: IndexConfig | None = None,
+        to_device: ToDevice | None = None,
+    ) -> "VectorIndex | None":
+        """Open an index file; None where it is missing, torn, foreign or of another encoder.
+
+        Vectors and codes are verified when they are first used, and copied to a device then.
+
+        Raises:
+            DependencyError: FAISS is not installed.
+        """
+        import_faiss()
+        config = config or IndexConfig()
+        try:
+            file = IndexFile(path)
+            if (file.header.fingerprint, file.header.dimension) != (fingerprint, dimension):
+                return None
+            return cls(dimension, config, _saved_segment(file, config, to_device), (), file)
+        except (OSError, DamagedIndexError):
+            return None
+
+    def __len__(self) -> int:
+        return sum(map(len, self._segments))
+
+    def info(self) -> IndexInfo:
+        """What the index is made of."""
+        searcher = self.saved.searcher
+        on_device = isinstance(searcher, OnDeviceSearch) and searcher.on_device
+        kind: Literal["flat", "pq"] = "flat"
+        description, recall, rerank = "flat inner product (exact)", 1.0, 0
+        if on_device:
+            description += ", on the device"
+        elif self.file is not None and self.file.header.code_size and self.config.kind != "flat":
+            kind, recall, rerank = "pq", self.file.header.recall, self.file.header.rerank
+            description = (
+                f"product quantisation, {rerank} or more candidates reranked exactly "
+                f"(recall@10 {recall:.3f} when built)"
+            )
+        return IndexInfo(kind, f"{description}, {len(self)} vectors", recall, rerank)
+
+    def ids(self) -> NDArray[np.int64]:
+        """The ids in the index, in no particular order: [N] int64."""
+        return np.concatenate([segment.ids[segment.live] for segment in self._segments])
+
+    def add(self, ids: NDArray[np.int64], vectors: NDArray[np.float32]) -> "VectorIndex":
+        """The index with vectors [N, D] float32 under ids [N] int64 that it does not hold."""
+        if not len(ids):
+            return self
+        fresh = list(self.fresh)
+        # Segments at least halve in size: few to search, and each vector is copied a few times.
+        while fresh and len(fresh[-1]) < max(2 * len(ids), _MIN_SEGMENT):
+            last = fresh.pop()
+            ids = np.concatenate([last.ids[last.live], ids])
+            vectors = np.concatenate([last.exact.vectors[last.live], vectors])
+        if np.any(ids[1:] <= ids[:-1]):
+            order = np.argsort(ids)
+            ids, vectors = ids[order], vectors[order]
+        return replace(self, fresh=(*fresh, Segment(ids, ExactSearch(vectors))))
+
+    def remove(self, ids: NDArray[np.int64]) -> "VectorIndex":
+        """The index without the vectors of these ids; ids that it does not hold are ignored."""
+        if not len(ids):
+            return self
+        fresh = tuple(segment.remove(ids) for segment in self.fresh)
+        return replace(self, saved=self.saved.remove(ids), fresh=fresh)
 
     def search(
         self, query: NDArray[np.float32], limit: int, within: NDArray[np.int64] | None = None
@@ -55,278 +207,99 @@ class IndexView(NamedTuple):
             Hits of width K; scores are inner products.
 
         Raises:
-            DamagedIndexError: the file is not what was written; make the index from the rows.
+            DamagedIndexError: the file is not what was written; rebuild the index from the rows.
         """
         query = np.ascontiguousarray(query, np.float32)
-        found = []
-        for number, (part, alive) in enumerate(self.parts):
-            if within is not None:
-                alive = alive & (np.isin(part.ids, within) if number else _among(part.ids, within))
-            found.append(part.search(query, limit, None if alive.all() else alive, self.config))
-        ids, scores = best(found, limit)
-        hits = Hits(np.zeros(limit, np.int64), np.zeros(limit, np.float32), np.zeros(limit, bool))
-        hits.ids[: len(ids)], hits.scores[: len(ids)], hits.mask[: len(ids)] = ids, scores, True
+        found = [segment.search(query, limit, within) for segment in self._segments]
+        ids = np.concatenate([part[0] for part in found])
+        scores = np.concatenate([part[1] for part in found])
+        order = best(scores, limit)
+        mask = np.arange(limit) < len(order)
+        hits = Hits(np.zeros(limit, np.int64), np.zeros(limit, np.float32), mask)
+        hits.ids[mask], hits.scores[mask] = ids[order], scores[order]
         return hits
 
     def vectors(self, ids: NDArray[np.int64]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
-        """Vectors by their ids, as far as they are found at once.
+        """Vectors by their ids.
 
         Args:
             ids: [K] int64.
 
         Returns:
-            [K, D] float32, and [K] bool which of them are there: nearly all that the index holds.
+            [K, D] float32, and [K] bool which of them the index holds.
 
         Raises:
             DamagedIndexError: the file is not what was written; the rows have the vectors too.
         """
-        vectors = np.zeros((len(ids), self.saved.rows.shape[1]), np.float32)
-        found = np.zeros(len(ids), np.bool_)
-        for part, alive in self.parts:
-            if len(part):
-                # What came since the file may be out of order, and is then not always found.
-                places = np.minimum(np.searchsorted(part.ids, ids), len(part) - 1)
-                here = (part.ids[places] == ids) & alive[places]
-                vectors[here] = part.read(places[here])
-                found |= here
-        return vectors, found
+        vectors = np.zeros((len(ids), self.dimension), np.float32)
+        known = np.zeros(len(ids), np.bool_)
+        for segment in self._segments:
+            rows, found = segment.find(ids)
+            vectors[found] = segment.exact.read(rows[found])
+            known |= found
+        return vectors, known
 
+    def save(self, path: Path, commit_id: int, fingerprint: str) -> None:
+        """Write all vectors to one file, which appears whole or not at all.
 
-class VectorIndex:
-    """Inner-product search over vectors with int64 ids.
-
-    Searching needs no lock, while another thread changes or saves the index as well.
-    """
-
-    def __init__(
-        self, dimension: int, config: IndexConfig | None = None, to_device: ToDevice | None = None
-    ) -> None:
-        """Make an empty index.
-
-        Args:
-            dimension: D, width of its vectors.
-            config: settings; None for the defaults.
-            to_device: copies the saved vectors to a GPU, to be compared there; None for the CPU.
-
-        Raises:
-            DependencyError: FAISS is not installed.
-        """
-        import_faiss()
-        self._config = config or IndexConfig()
-        self._dimension = dimension
-        self._to_device = to_device
-        self._guard = threading.Lock()
-        self._saving = threading.Lock()
-        self._said: dict[str, Any] = {}
-        self._used = 0
-        self._view: IndexView
-        self._start_from(_empty(dimension))
-
-    def __len__(self) -> int:
-        return self._view.size
-
-    @property
-    def description(self) -> str:
-        """Kind of the index and how well it finds, for people."""
-        if self._view.saved.exact:
-            where = ", on the device" if self._view.saved.elsewhere else ""
-            return f"flat inner product (exact){where}"
-        return (
-            f"four-bit codes, the best {self._view.saved.rerank} or more compared exactly "
-            f"(recall@10 {self._said['recall']:.3f} when built)"
-        )
-
-    def details(self) -> dict[str, Any]:
-        """What the index is made of, and the recall that was measured when it was built."""
-        view = self._view
-        return {
-            "kind": "flat" if view.saved.exact else "pq",
-            "vectors": len(self),
-            "fresh": int(np.count_nonzero(view.fresh_alive)),
-            "removed": len(view.saved) - int(np.count_nonzero(view.saved_alive)),
-            "recall": 1.0 if view.saved.exact else self._said["recall"],
-        }
-
-    def ids(self) -> NDArray[np.int64]:
-        """The ids in the index, in no particular order: [N] int64."""
-        return np.concatenate([part.ids[alive] for part, alive in self._view.parts])
-
-    def add(self, ids: NDArray[np.int64], vectors: NDArray[np.float32]) -> None:
-        """Add vectors [N, D] float32 under ids [N] int64 that the index does not hold."""
-        if not len(ids):
-            return
-        with self._guard:
-            end = self._used + len(ids)
-            if end > len(self._fresh_ids):
-                self._make_room(len(ids))
-                end = self._used + len(ids)
-            self._fresh_ids[self._used : end] = ids
-            self._fresh_rows[self._used : end] = vectors
-            self._used = end
-            self._view = self._view._replace(
-                fresh=Part(self._fresh_ids[:end], self._fresh_rows[:end]),
-                fresh_alive=np.concatenate([self._view.fresh_alive, np.ones(len(ids), np.bool_)]),
-            )
-
-    def remove(self, ids: NDArray[np.int64]) -> None:
-        """Remove the vectors with these ids; ids that are not there are passed over."""
-        if not len(ids):
-            return
-        with self._guard:
-            view = self._view
-            self._view = view._replace(
-                saved_alive=view.saved_alive & ~_among(view.saved.ids, ids),
-                fresh_alive=view.fresh_alive & ~np.isin(view.fresh.ids, ids),
-            )
-
-    @property
-    def view(self) -> IndexView:
-        """What the index holds now, to be searched however it changes."""
-        return self._view
-
-    def search(
-        self, query: NDArray[np.float32], limit: int, within: NDArray[np.int64] | None = None
-    ) -> Hits:
-        """As ``IndexView.search``, of what the index holds now."""
-        return self._view.search(query, limit, within)
-
-    def save(self, path: Path, stamp: IndexStamp, view: IndexView | None = None) -> None:
-        """Write all vectors to one file, which appears whole or not at all, and go on from it.
-
-        Takes seconds for a million vectors; the index may be searched and changed meanwhile.
+        Takes seconds for a million vectors.
 
         Args:
             path: of the file.
-            stamp: what it will say of itself.
-            view: of this index, what to write; None for what it holds now.
+            commit_id: of the rows that the index was made from.
+            fingerprint: of the encoder.
 
         Raises:
             OSError: it can't be written.
             DamagedIndexError: the file that the index came from is not what was written.
         """
-        with self._saving:
-            view = view or self._view
-            said = write_part(path, stamp, _blocks(view), self._config)
-            file = IndexFile(path)
-            saved = saved_part(file, self._dimension, self._config, self._to_device)
-            with self._guard:
-                now, written = self._view, view.fresh.ids[view.fresh_alive]
-                held = now.fresh.ids[now.fresh_alive]
-                gone = view.saved.ids[view.saved_alive & ~now.saved_alive]
-                since = np.flatnonzero(now.fresh_alive & ~np.isin(now.fresh.ids, written))
-                gone = np.concatenate([gone, np.setdiff1d(written, held)])
-                self._said = said
-                self._start_from(saved, now.fresh.ids[since], now.fresh.rows[since], gone)
-
-    @classmethod
-    def load(
-        cls,
-        path: Path,
-        fingerprint: str,
-        dimension: int,
-        config: IndexConfig | None = None,
-        to_device: ToDevice | None = None,
-    ) -> "tuple[VectorIndex, IndexStamp] | None":
-        """Open a saved index; returns it with what its file says of itself.
-
-        Returns None for a file that is missing, torn, foreign or of another encoder. Vectors are
-        checked when they are first used.
-        """
-        index = cls(dimension, config, to_device)
-        try:
-            file = IndexFile(path)
-            stamp = IndexStamp.of(file.said)
-            if stamp.fingerprint != fingerprint or stamp.dimension != dimension:
-                return None
-            index._start_from(saved_part(file, dimension, index._config, to_device))
-            index._said = file.said
-        except (OSError, DamagedIndexError):
-            return None
-        return index, stamp
-
-    def check(self) -> None:
-        """Check all of the file that the index came from.
-
-        Raises:
-            DamagedIndexError: it is not what was written.
-        """
-        self._view.saved.check_all()
-
-    def _start_from(
-        self,
-        saved: Part,
-        ids: NDArray[np.int64] | None = None,
-        rows: NDArray[np.float32] | None = None,
-        gone: NDArray[np.int64] | None = None,
-    ) -> None:
-        """ToDevice what was saved, but what is gone since, and besides these vectors."""
-        self._fresh_ids = np.empty(0, np.int64) if ids is None else ids
-        self._fresh_rows = np.empty((0, self._dimension), np.float32) if rows is None else rows
-        self._used = len(self._fresh_ids)
-        self._view = IndexView(
-            saved,
-            np.ones(len(saved), np.bool_) if gone is None else ~_among(saved.ids, gone),
-            Part(self._fresh_ids, self._fresh_rows),
-            np.ones(self._used, np.bool_),
-            self._config,
+        ids = self.ids()
+        order = np.argsort(ids)
+        header = IndexHeader(
+            commit_id=commit_id, fingerprint=fingerprint, dimension=self.dimension, count=len(ids)
         )
+        write_index(path, header, ids[order], self._blocks(order), self.config)
 
-    def _make_room(self, count: int) -> None:
-        """Move the fresh vectors to arrays with room for ``count`` more, without removed ones."""
-        view = self._view
-        alive = np.flatnonzero(view.fresh_alive)
-        room = max(64, 2 * len(alive), len(alive) + count)
-        ids, rows = np.empty(room, np.int64), np.empty((room, self._dimension), np.float32)
-        ids[: len(alive)], rows[: len(alive)] = view.fresh.ids[alive], view.fresh.rows[alive]
-        self._fresh_ids, self._fresh_rows, self._used = ids, rows, len(alive)
-        self._view = view._replace(
-            fresh=Part(ids[: len(alive)], rows[: len(alive)]),
-            fresh_alive=np.ones(len(alive), np.bool_),
-        )
+    @property
+    def _segments(self) -> tuple[Segment, ...]:
+        return (self.saved, *self.fresh)
 
-
-def saved_stamp(path: Path) -> IndexStamp | None:
-    """What the index file at ``path`` says of itself, unchecked; None where there is none."""
-    try:
-        return IndexStamp.of(IndexFile(path).said)
-    except (OSError, DamagedIndexError):
-        return None
+    def _blocks(self, order: NDArray[np.int64]) -> Iterator[NDArray[np.float32]]:
+        """All vectors in an order of ``ids()``, [N] int64, block by block."""
+        rows = np.concatenate([np.flatnonzero(segment.live) for segment in self._segments])
+        owner = np.repeat(np.arange(len(self._segments)), [len(one) for one in self._segments])
+        for start in range(0, len(order), _BLOCK):
+            places = order[start : start + _BLOCK]
+            block = np.empty((len(places), self.dimension), np.float32)
+            for number, segment in enumerate(self._segments):
+                mine = owner[places] == number
+                block[mine] = segment.exact.read(rows[places[mine]])
+            yield block
 
 
-def kept_as_wanted(path: Path, config: IndexConfig) -> bool:
-    """Whether the index file at ``path`` is of the kind that the settings name, if they name one.
+def _saved_segment(file: IndexFile, config: IndexConfig, to_device: ToDevice | None) -> Segment:
+    """The vectors of a file, ready to be searched in the way that the settings name.
 
-    One that is missing or damaged is not.
+    Raises:
+        DamagedIndexError: the ids are damaged, or codes and vectors don't belong together.
     """
-    try:
-        return config.kind == "auto" or of_wanted_kind(IndexFile(path), config)
-    except (OSError, DamagedIndexError):
-        return False
+    header, ids = file.header, file.array("ids")
+    file.check("ids")
+    if np.any(ids[1:] <= ids[:-1]):
+        raise DamagedIndexError("ids are out of order")
+    if header.code_size not in (0, empty_pq(header.dimension).code_size):
+        raise DamagedIndexError(f"codes of {header.code_size} bytes don't belong to its vectors")
 
+    def codes() -> Any:
+        file.check("codebook")
+        file.check("codes")
+        return fast_scan_index(file.array("codebook"), file.array("codes"))
 
-def _empty(dimension: int) -> Part:
-    return Part(np.empty(0, np.int64), np.empty((0, dimension), np.float32))
-
-
-def _among(ordered: NDArray[np.int64], ids: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Which of the ids in rising order [N] are among others [M]: [N] bool."""
-    found = np.zeros(len(ordered), np.bool_)
-    if len(ordered):
-        places = np.minimum(np.searchsorted(ordered, ids), len(ordered) - 1)
-        found[places[ordered[places] == ids]] = True
-    return found
-
-
-def _blocks(view: IndexView) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float32]]]:
-    """All vectors with their ids, by rising id."""
-    ids = np.concatenate([part.ids for part, _ in view.parts])
-    alive = np.concatenate([alive for _, alive in view.parts])
-    places = np.flatnonzero(alive)
-    places = places[np.argsort(ids[places], kind="stable")]
-    for start in range(0, len(places), _BLOCK):
-        block = places[start : start + _BLOCK]
-        rows = np.empty((len(block), view.saved.rows.shape[1]), np.float32)
-        old = block < len(view.saved)
-        rows[old] = view.saved.read(block[old])
-        rows[~old] = view.fresh.read(block[~old] - len(view.saved))
-        yield ids[block], rows
+    exact = ExactSearch(file.array("vectors"), lambda rows: file.check("vectors", rows))
+    searcher: Searcher = exact
+    if header.code_size and config.kind != "flat":
+        searcher = PQSearch(exact, codes, header.rerank, config)
+    max_on_device = {"flat": len(ids), "pq": -1, "auto": config.max_flat_on_device}[config.kind]
+    if to_device is not None and len(ids) <= max_on_device:
+        searcher = OnDeviceSearch(exact, to_device, searcher)
+    return Segment(ids, exact, searcher)

@@ -8,14 +8,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from memnet.checkpoints.files import MODEL, check_kinds, check_weights
+from memnet.checkpoints import MODEL, check_shapes, check_weights
 from memnet.errors import ModelError
 
 _Module = TypeVar("_Module", bound=nn.Module)
 
 
 def arrays_of(tensors: Mapping[str, Tensor]) -> dict[str, NDArray[Any]]:
-    """Tensors of any device as arrays, to be kept as a checkpoint."""
+    """Tensors of any device as arrays of a checkpoint."""
     return {name: tensor.detach().cpu().numpy() for name, tensor in tensors.items()}
 
 
@@ -24,33 +24,30 @@ def tensors_of(arrays: Mapping[str, NDArray[Any]]) -> dict[str, Tensor]:
     return {name: torch.tensor(array) for name, array in arrays.items()}
 
 
-def fill(module: nn.Module, arrays: Mapping[str, NDArray[Any]], source: Path) -> None:
-    """Give a module its tensors.
+def load_state(module: nn.Module, arrays: Mapping[str, NDArray[Any]], source: Path) -> None:
+    """Load a module's weights.
 
     Args:
-        module: to fill.
+        module: to load them into.
         arrays: by name.
         source: where they come from, for errors.
 
     Raises:
-        ModelError: as ``check_fit``, or a tensor holds what is no weight.
+        ModelError: a tensor is missing, has another shape or dtype, is not of this module, or
+            holds numbers that are no weights.
     """
-    check_fit(module, arrays, source)
+    _check_module(module, arrays, source)
     check_weights(arrays, source)
     module.load_state_dict(tensors_of(arrays))
 
 
-def check_fit(module: nn.Module, arrays: Mapping[str, NDArray[Any]], source: Path) -> None:
-    """Check that arrays are the tensors of a module, which may be one without memory of its own.
-
-    Raises:
-        ModelError: a tensor is missing, has another shape or type, or is not of this module.
-    """
+def _check_module(module: nn.Module, arrays: Mapping[str, NDArray[Any]], source: Path) -> None:
+    """Check that arrays are the tensors of a module, which may be on the meta device."""
     expected = {
         name: (tuple(tensor.shape), torch.empty(0, dtype=tensor.dtype, device="cpu").numpy().dtype)
         for name, tensor in module.state_dict().items()
     }
-    check_kinds(arrays, expected, source)
+    check_shapes(arrays, expected, source)
 
 
 def load_module(
@@ -61,25 +58,25 @@ def load_module(
     Shapes are checked on the meta device first, so that a hostile description can't allocate.
 
     Args:
-        make: makes the module; its weights are initialised without a change to the global seed.
+        make: makes the module; the global random state is restored after it.
         arrays: by name.
         source: where they come from, for errors.
 
     Raises:
-        ModelError: as for ``fill``, or ``make`` fails: the description is not one of such a module.
+        ModelError: as for ``load_state``, or ``make`` fails on the description.
     """
     try:
         with torch.random.fork_rng(devices=[]):
             with torch.device("meta"):
-                check_fit(make(), arrays, source)
+                _check_module(make(), arrays, source)
             module = make()
     except (KeyError, TypeError, ValueError, RuntimeError) as error:
-        raise undescribed(source, error) from error
-    fill(module, arrays, source)
+        raise invalid_description(source, error) from error
+    load_state(module, arrays, source)
     return module.eval()
 
 
-def undescribed(folder: Path, error: Exception) -> ModelError:
+def invalid_description(folder: Path, error: Exception) -> ModelError:
     """The error of a checkpoint whose description is not one of a model."""
     return ModelError(
         f"{folder / MODEL}.json does not describe a model ({' '.join(repr(error).split())}); "

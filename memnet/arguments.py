@@ -1,0 +1,139 @@
+"""Checks of what goes into an ``Engine`` and what comes out of its answerer."""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, BinaryIO, cast
+
+from pydantic import ValidationError
+
+from memnet.config import Config, LimitConfig
+from memnet.errors import InputError, ModelError
+from memnet.ingest.inputs import Input, check_text, check_type
+from memnet.storage import MemoryStore, Scope
+from memnet.types import Document, Fact
+
+
+def check_namespace(namespace: str | None, limits: LimitConfig) -> None:
+    """Check the name of a namespace; None stands for all.
+
+    Raises:
+        InputError: it is no text, or too long.
+    """
+    if namespace is not None:
+        check_text(namespace, "the namespace", limits.name)
+
+
+def check_question(
+    question: str,
+    hops: int | None,
+    top_k: int | None,
+    namespace: str | None,
+    where: Mapping[str, Any] | None,
+    config: Config,
+) -> tuple[int, Scope]:
+    """Check the arguments of ``Engine.ask``.
+
+    Returns:
+        The number of pieces of evidence to return, and where to look.
+
+    Raises:
+        InputError: one of them can't be used.
+    """
+    limits = config.limit
+    check_text(question, "the question", limits.question)
+    if not question.strip():
+        raise InputError("the question is empty; ask something in plain words")
+    check_namespace(namespace, limits)
+    top_k = config.hop.evidence if top_k is None else top_k
+    if not (_is_count(top_k, limits.evidence) and (hops is None or _is_count(hops, limits.hops))):
+        raise InputError(
+            f"hops is {hops!r} and top_k is {top_k!r}; they must be at least 1, and at most "
+            f"{limits.hops} and {limits.evidence:,}"
+        )
+    return top_k, Scope(namespace, where)
+
+
+def _is_count(value: object, limit: int) -> bool:
+    return isinstance(value, int) and 1 <= value <= limit
+
+
+def flatten_inputs(inputs: Sequence[Input | Iterable[Input]]) -> Iterator[Input]:
+    """Inputs of an ingest one by one, whether given by themselves or in lists.
+
+    Raises:
+        InputError: one is of another type; at once where it is given by itself.
+    """
+    for given in inputs:
+        _check_input(given, Iterable)
+
+    def each() -> Iterator[Input]:
+        for given in inputs:
+            if isinstance(given, (str, os.PathLike, Document, Fact)):
+                yield given
+            elif hasattr(given, "readline"):
+                yield cast(BinaryIO, given)
+            else:
+                for one in given:
+                    _check_input(one)
+                    yield one  # pyright: ignore[reportReturnType]
+
+    return each()
+
+
+def _check_input(given: object, *other_types: type) -> None:
+    single = isinstance(given, (str, os.PathLike, Document, Fact)) or hasattr(given, "readline")
+    if not single and not isinstance(given, other_types):
+        raise InputError(
+            f"an input is of type {type(given).__name__}; expected paths, open binary files, "
+            "Document and Fact values, or lists of them"
+        )
+
+
+def find_sources(
+    store: MemoryStore, source_ids: Sequence[str], namespace: str, limits: LimitConfig
+) -> list[str | None]:
+    """For each source id, or path relative to the current folder, the stored id; None without one.
+
+    Raises:
+        InputError: an argument is no text, or too long.
+    """
+    check_text(namespace, "the namespace", limits.name)
+    for given in source_ids:
+        check_type(given, "a source id")
+    paths = [os.path.abspath(given) for given in source_ids]
+    known = store.sources.namespaces([*source_ids, *paths])
+    return [
+        next((name for name in names if namespace in known.get(name, ())), None)
+        for names in zip(source_ids, paths, strict=True)
+    ]
+
+
+def unknown_source(store: MemoryStore, source_id: str, namespace: str) -> InputError:
+    """The error of a source that is to be forgotten and is not in the namespace."""
+    path = os.path.abspath(source_id)
+    known = store.sources.namespaces([source_id, path])
+    others = ", ".join(map(repr, known.get(source_id) or known.get(path) or []))
+    searched = f" in namespace {namespace!r}" if namespace else ""
+    if others:
+        return InputError(
+            f"no source {source_id!r} is stored{searched or ' in the default namespace'}, so "
+            f"nothing was forgotten; it is in namespace {others}: name that one"
+        )
+    return InputError(
+        f"no source {source_id!r} is stored{searched}, so nothing was forgotten; "
+        "'memnet sources' lists the ids of all"
+    )
+
+
+@contextmanager
+def damaged_model_errors() -> Iterator[None]:
+    """Turn numbers that no result may hold, such as NaN, into an error of the model."""
+    try:
+        yield
+    except ValidationError as error:
+        field = ".".join(map(str, error.errors()[0]["loc"]))
+        raise ModelError(
+            f"the model gives an answer that can't be right ({field}: "
+            f"{error.errors()[0]['msg']}); train it again"
+        ) from error

@@ -1,0 +1,66 @@
+"""All facts of a store in arrays, for training."""
+
+from collections.abc import Iterable
+from typing import Self
+
+import torch
+from torch import Tensor
+
+from memnet.facts.hops import Facts, Outgoing, RelationKeys, expand_ranges
+from memnet.storage import MemoryStore
+
+
+class ArrayGraph:
+    """A graph of facts in arrays; entities and relations count from 0."""
+
+    def __init__(self, symbols: Tensor, facts: Tensor, keys: RelationKeys) -> None:
+        """Index the facts.
+
+        Args:
+            symbols: [N] int64, rising: the symbol of each entity in the store.
+            facts: [M, 3] int64 entity, relation, entity; sorted, distinct.
+            keys: of all relations.
+        """
+        self.symbols = symbols
+        self._object = facts[:, 2].contiguous()
+        pairs, self._count = torch.unique_consecutive(facts[:, :2], dim=0, return_counts=True)
+        self._first = torch.cumsum(self._count, 0) - self._count
+        self._relation = pairs[:, 1].contiguous()
+        self._relations = len(keys.numbers)
+        self._pair = pairs[:, 0] * self._relations + pairs[:, 1]
+        bounds = torch.arange(len(symbols) + 1) * self._relations
+        self._bounds = torch.searchsorted(self._pair, bounds)
+        self._keys = keys
+
+    @classmethod
+    def of_store(cls, store: MemoryStore) -> tuple[Self, tuple[str, ...]]:
+        """The facts of a store, and the names of the relations numbered 1, 2, ... in their keys."""
+        links = torch.from_numpy(store.facts.all())
+        symbols, entities = torch.unique(links[:, [0, 2]], return_inverse=True)
+        relation_ids, relations = torch.unique(links[:, 1], return_inverse=True)
+        # Sorted as the links are, for ids are numbered in their order.
+        facts = torch.stack([entities[:, 0], relations, entities[:, 1]], dim=1)
+        names, vectors = store.facts.relation_keys(relation_ids.tolist())
+        keys = RelationKeys(torch.from_numpy(vectors), torch.arange(1, len(names) + 1))
+        return cls(symbols, facts, keys), tuple(names)
+
+    def entities(self, symbols: Iterable[int]) -> list[int]:
+        """The entities of symbols of the store; symbols without facts are left out."""
+        wanted = torch.tensor(list(symbols), dtype=torch.int64)
+        index = torch.searchsorted(self.symbols, wanted).clamp(max=len(self.symbols) - 1)
+        found: list[int] = index[self.symbols[index] == wanted].tolist()
+        return found
+
+    def outgoing(self, entities: Tensor) -> Outgoing:
+        """As the protocol says."""
+        entity, pair = expand_ranges(self._bounds[entities], self._bounds[entities + 1])
+        relations, relation = torch.unique(self._relation[pair], return_inverse=True)
+        keys = RelationKeys(*(part[relations] for part in self._keys))
+        return Outgoing(entity, relation, self._count[pair], relations, keys)
+
+    def facts(self, entities: Tensor, relations: Tensor) -> Facts:
+        """As the protocol says."""
+        pair = torch.searchsorted(self._pair, entities * self._relations + relations)
+        first = self._first[pair]
+        group, index = expand_ranges(first, first + self._count[pair])
+        return Facts(group, self._object[index], torch.zeros_like(group))

@@ -1,0 +1,52 @@
+"""What a user may bring of his own: objects with these methods, given to ``Engine.open``.
+
+All of them may be called from several threads at once.
+"""
+
+from typing import Protocol, runtime_checkable
+
+from memnet.encoders import Encoder, TokenEncoder, TokenStates
+from memnet.ingest.slots import Extractor
+from memnet.reader.spans import Passage, Reader, Reading, Span
+from memnet.storage import Scope
+from memnet.types import Answer, Evidence
+
+__all__ = [
+    "Answerer",
+    "Encoder",
+    "Extractor",
+    "Passage",
+    "Reader",
+    "Reading",
+    "Scope",
+    "Searcher",
+    "Span",
+    "TokenEncoder",
+    "TokenStates",
+]
+
+
+class Answerer(Protocol):
+    """What answers questions about a memory."""
+
+    def ask(self, question: str, hops: int | None, top_k: int, scope: Scope) -> Answer:
+        """Answer a question.
+
+        Args:
+            question: not blank.
+            hops: most reads of the memory; None for as many as the answerer likes.
+            top_k: most pieces of evidence.
+            scope: the sources to look in.
+        """
+        ...
+
+
+@runtime_checkable
+class Searcher(Protocol):
+    """An answerer that ``Engine.search`` can use as well."""
+
+    def search(
+        self, query: str, hops: int | None, top_k: int, scope: Scope
+    ) -> tuple[Evidence, ...]:
+        """Evidence for a query, best first; arguments as for ``Answerer.ask``."""
+        ...
