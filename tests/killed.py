@@ -8,6 +8,7 @@ no time, and starts often.
 import functools
 import hashlib
 import multiprocessing
+import os
 import random
 import re
 import shutil
@@ -334,9 +335,13 @@ def _copy_slowly(source: Path, target: Path, chance: random.Random) -> None:
                 time.sleep(chance.random() * pause)
 
 
+def _connect(store: MemoryStore) -> StoreConnection:
+    return StoreConnection(store.path / DATABASE, read_only=not os.access(store.path, os.W_OK))
+
+
 def _index_state(store: MemoryStore) -> str:
     header = read_header(store.path / "vectors.faiss")
-    with closing(StoreConnection(store.path / DATABASE)) as connection:
+    with closing(_connect(store)) as connection:
         revision = None if header is None else revisions.by_commit_id(connection, header.commit_id)
         if revision is None:
             return "not of these rows"
@@ -345,7 +350,7 @@ def _index_state(store: MemoryStore) -> str:
 
 def check(store: MemoryStore, possible: Sequence[Model], queries: int = 3) -> Model:
     """That a store holds exactly what one of the models does, and finds it; gives that model."""
-    with closing(StoreConnection(store.path / DATABASE)) as connection:
+    with closing(_connect(store)) as connection:
         last_slot = revisions.latest(connection).last_slot
     slots = store.fetch(range(1, last_slot + 1))
     symbols = store.symbols([slot.id for slot in slots])
