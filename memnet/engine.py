@@ -51,7 +51,8 @@ _log = logging.getLogger("memnet")
 class Engine(Learning):
     """A memory: a store with the encoder, the reader and the answerer that answer from it.
 
-    Use it as a context manager, or call ``close``. May be shared between threads.
+    Use it as a context manager, or call ``close``. May be shared between threads. Its parts are
+    ``store``, ``encoder``, ``reader``, ``answerer`` and ``config``.
 
     ``namespace`` keeps sources apart in one store: what is written goes into the default one, "",
     and questions look in all, None, unless one is named. Arguments that can't be used raise
