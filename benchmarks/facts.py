@@ -24,6 +24,7 @@ from benchmarks.environment import environment
 from memnet import Engine
 from memnet.evaluation import evaluate
 from memnet.evaluation.questions import Question, read_questions
+from memnet.training import train_facts
 
 _MILLION = 1_000_000
 _TIMED = 200
@@ -68,8 +69,12 @@ def _base(work: Path, facts: Path, folders: Sequence[Path], seed: int) -> dict[s
             engine.ingest(facts)
         result["facts"] = engine.info().facts
         with _timed(result, "train_seconds"):
-            report = engine.train_facts(
-                _questions(folders, "train"), _questions(folders, "dev"), work / "model", seed=seed
+            report = train_facts(
+                engine,
+                _questions(folders, "train"),
+                _questions(folders, "dev"),
+                work / "model",
+                seed=seed,
             )
         result["trained"] = report._asdict()
     with Engine.open(work / "store", answerer=work / "model") as engine:

@@ -18,6 +18,7 @@ from memnet import Engine
 from memnet.evaluation.questions import read_questions
 from memnet.reader.checkpoint import copy_reader
 from memnet.reader.loading import SPANS, LazyReader
+from memnet.training import calibrate
 
 
 def main() -> None:
@@ -45,7 +46,7 @@ def main() -> None:
     with Engine.open(options.work / "store", create=True, reader=str(plain)) as memory:
         memory.ingest(passages / "documents.jsonl", questions / "documents.jsonl")
         asked = read_questions(questions / "held_out.jsonl")
-        print(memory.train_confidence(asked, options.out))
+        print(calibrate(memory, asked, options.out))
 
 
 def _run(module: str, *arguments: object) -> None:

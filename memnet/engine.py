@@ -25,7 +25,6 @@ from memnet.errors import ModelError, StoreError
 from memnet.files import Problem
 from memnet.ingest.inputs import Input, check_text
 from memnet.ingest.pipeline import Ingest, Progress
-from memnet.learning import Learning
 from memnet.protocols import Answerer, Extractor, Reader, Searcher
 from memnet.reader.loading import SPANS
 from memnet.registry import TEXT, check_members, find_reader, load_answerer, load_encoder
@@ -48,7 +47,7 @@ Name = str | os.PathLike[str]
 _log = logging.getLogger("memnet")
 
 
-class Engine(Learning):
+class Engine:
     """A memory: a store with the encoder, the reader and the answerer that answer from it.
 
     Use it as a context manager, or call ``close``. May be shared between threads. Its parts are

@@ -28,6 +28,17 @@ def _only_slow_tests_train(request: pytest.FixtureRequest, monkeypatch: pytest.M
 
 
 @pytest.fixture
+def one_thread() -> Iterator[None]:
+    """Torch on one thread, as a user's own setting would be."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture
 def toy_engine(tmp_path: Path) -> Iterator[Engine]:
     """An empty memory with an encoder that needs no weights."""
     encoder = ToyEncoder()

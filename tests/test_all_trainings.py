@@ -2,7 +2,7 @@
 
 import json
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -14,33 +14,34 @@ from click.testing import CliRunner
 
 from memnet import Config, Document, Engine, Fact
 from memnet.cli.main import memnet as group
-from memnet.cli.train import progress as shown_progress
-from memnet.cli.train.progress import ProgressLines
+from memnet.cli.train import shared
+from memnet.cli.train.shared import ProgressLines
 from memnet.documents.answers import Judged
-from memnet.documents.training.confidence import calibrate
+from memnet.documents.training.calibration import fit_calibration
 from memnet.evaluation.questions import Question
-from memnet.facts.training import FactReport
 from memnet.reader.confidence import Signals
-from memnet.reader.training.examples import ReaderExample, ReaderPassage
-from memnet.reader.training.train import ReaderData, train_reader
 from memnet.stories.model import load_story_model
-from memnet.stories.training import train_stories
-from memnet.stories.training_data import read_story_data
-from memnet.training.loop import EpochReport, TrainingConfig
-from memnet.training.progress import TrainingProgress, counted
+from memnet.training import (
+    EpochReport,
+    FactReport,
+    ReaderExample,
+    ReaderPassage,
+    TrainingProgress,
+    read_story_data,
+    train_facts,
+    train_reader,
+    train_stories,
+    train_text,
+)
+from memnet.training.loop import TrainingConfig
+from memnet.training.progress import counted
 from memnet.types import Candidate
 from tests.test_training import CONFIG, moves
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 _THREADS = 3
 SHIPS = ("Petrel", "Gannet", "Whimbrel", "Teal", "Heron", "Curlew")
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture
@@ -96,16 +97,16 @@ def _calibrate(on_progress: Callable[[TrainingProgress], None]) -> object:
         return Judged((Candidate(text="a", score=1),), None, False, signals)
 
     questions = [Question(question=f"{n}?", answers=("ab"[n % 2],)) for n in range(20)]
-    return calibrate(questions, judge, on_progress)
+    return fit_calibration(questions, judge, on_progress)
 
 
 Train = Callable[[Engine, Path, Callable[[TrainingProgress], None]], object]
 _TRAININGS: dict[str, Train] = {
-    "facts": lambda engine, out, progress: engine.train_facts(
-        _built(), _built(), out / "m", epochs=2, on_progress=progress
+    "facts": lambda engine, out, progress: train_facts(
+        engine, _built(), _built(), out / "m", epochs=2, on_progress=progress
     ),
-    "text": lambda engine, out, progress: engine.train_text(
-        [_led()], out / "m", on_progress=progress
+    "text": lambda engine, out, progress: train_text(
+        engine, [_led()], out / "m", on_progress=progress
     ),
     "babi": lambda _, out, progress: train_stories(
         read_story_data(_story_files(out / "data")),
@@ -116,7 +117,8 @@ _TRAININGS: dict[str, Train] = {
         on_progress=progress,
     ),
     "reader": lambda _, out, progress: train_reader(
-        ReaderData(_examples(), _examples()),
+        _examples(),
+        _examples(),
         out / "m",
         passes=2,
         threads=_THREADS,
@@ -182,7 +184,7 @@ def test_facts_resumed_after_the_best_epoch_report_its_scores(
         raise KeyboardInterrupt
 
     def train(out: Path, on_epoch: Callable[[EpochReport], None]) -> FactReport:
-        return engine.train_facts(_built(), _built(), out, epochs=1, on_epoch=on_epoch)
+        return train_facts(engine, _built(), _built(), out, epochs=1, on_epoch=on_epoch)
 
     whole = train(tmp_path / "whole", lambda _: None)
     assert whole.hits_at_1 > 0
@@ -266,7 +268,7 @@ def _lines(path: Path, objects: list[Any]) -> Path:
 def test_every_command_shows_its_progress_in_a_log(
     preset: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shown_progress, "_EVERY", 0.0)
+    monkeypatch.setattr(shared, "_INTERVAL", 0.0)
     store = ["--store", str(tmp_path / "store")]
     facts = tmp_path / "facts.tsv"
     facts.write_text("".join(f"{ship}\tbuilt by\tAnn {ship}son\n" for ship in SHIPS))

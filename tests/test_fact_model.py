@@ -18,7 +18,7 @@ from memnet.evaluation import evaluate
 from memnet.evaluation.questions import Question, read_questions
 from memnet.facts.linking import LinkedQuestion, Mention
 from memnet.facts.model import FactModel, FactModelConfig
-from memnet.training.loop import EpochReport
+from memnet.training import EpochReport, train_facts
 from tests.test_cli import run
 
 FERRIES = Path(__file__).parents[1] / "examples" / "ferries"
@@ -30,7 +30,8 @@ def ferries(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("ferries")
     with Engine.open(folder / "store", create=True) as engine:
         engine.ingest(FERRIES / "facts.tsv")
-        report = engine.train_facts(
+        report = train_facts(
+            engine,
             read_questions(FERRIES / "train.jsonl"),
             read_questions(FERRIES / "dev.jsonl"),
             folder / "model",
@@ -156,12 +157,12 @@ def test_a_stopped_run_goes_on_to_the_same_model(ferries: Path, tmp_path: Path) 
             raise KeyboardInterrupt
 
     with Engine.open(ferries / "store") as engine:
-        engine.train_facts(train, dev, tmp_path / "whole", epochs=4)
+        train_facts(engine, train, dev, tmp_path / "whole", epochs=4)
         with pytest.raises(KeyboardInterrupt):
-            engine.train_facts(train, dev, tmp_path / "broken", epochs=4, on_epoch=stop)
+            train_facts(engine, train, dev, tmp_path / "broken", epochs=4, on_epoch=stop)
         with pytest.raises(ModelError, match="other data or settings"):
-            engine.train_facts(dev, train, tmp_path / "broken", epochs=4)
-        engine.train_facts(train, dev, tmp_path / "broken", epochs=4)
+            train_facts(engine, dev, train, tmp_path / "broken", epochs=4)
+        train_facts(engine, train, dev, tmp_path / "broken", epochs=4)
     whole, broken = (
         json.loads((tmp_path / name / "model.json").read_text()) for name in ("whole", "broken")
     )
@@ -180,15 +181,15 @@ def test_questions_that_teach_nothing_are_counted(ferries: Path, tmp_path: Path)
         Question(question="Who built the Grey Heron?", answers=("Harland",)),
     ]
     with Engine.open(ferries / "store") as engine:
-        report = engine.train_facts(train, good[:5], tmp_path / "model", epochs=1)
+        report = train_facts(engine, train, good[:5], tmp_path / "model", epochs=1)
         assert (report.questions, report.no_name, report.no_answer) == (32, 1, 1)
         with pytest.raises(InputError, match="none of the 2 training questions"):
-            engine.train_facts(train[-2:], good[:5], tmp_path / "other", epochs=1)
+            train_facts(engine, train[-2:], good[:5], tmp_path / "other", epochs=1)
 
 
 def test_a_store_without_facts(toy_engine: Engine, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="holds no facts"):
-        toy_engine.train_facts([], [], tmp_path / "model")
+        train_facts(toy_engine, [], [], tmp_path / "model")
 
 
 @pytest.mark.slow

@@ -15,10 +15,10 @@ from memnet.reader.loading import LazyReader
 from memnet.reader.network import new_span_network
 from memnet.reader.spans import Passage
 from memnet.reader.training.examples import ReaderExample
-from memnet.reader.training.train import ReaderData, train_reader
 from memnet.registry import model_folder
 from memnet.stories.evaluation import evaluate_stories, read_story_questions
 from memnet.stories.model import load_story_model
+from memnet.training import train_reader
 from tests.conftest import EXAMPLES
 from tests.test_vector_index import vectors
 
@@ -137,6 +137,5 @@ def test_a_reader_learns(tmp_path: Path) -> None:
         text = f"The boat lies at {place} today."
         given = {"question": "Where is the boat?", "answers": [place], "passages": [{"text": text}]}
         examples.append(ReaderExample.model_validate_json(json.dumps(given)))
-    data = ReaderData(examples, examples[:3])
-    assert 0 <= train_reader(data, tmp_path, passes=1, device=GPU) <= 1
+    assert 0 <= train_reader(examples, examples[:3], tmp_path, passes=1, device=GPU) <= 1
     assert LazyReader(tmp_path, GPU).load(384) is not None

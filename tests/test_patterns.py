@@ -20,9 +20,9 @@ from memnet.reader.decompose.comparison import asks_for_order, compare
 from memnet.reader.decompose.negation import clauses
 from memnet.reader.decompose.pairs import pair_of
 from memnet.reader.decompose.phrases import expanded_kin, phrase_of
-from memnet.reader.training.changed_questions import changed_question
+from memnet.reader.training.examples import unanswerable_question
 from memnet.statements.parsing import parse_sentence, parse_statements
-from memnet.statements.relations import is_name, relation_of
+from memnet.statements.relations import is_plain_name, relation_of
 from memnet.text.names import (
     capitalised_names,
     mentions,
@@ -184,7 +184,7 @@ _OF_DOCUMENTS: dict[str, Callable[[str], object]] = {
     "windows": lambda text: windows(text, 1000),
     "parse_text": lambda text: list(parse_text(text, "a", "")),
     "relation_of": lambda text: relation_of(f"is {text}", text),
-    "is_name": is_name,
+    "is_plain_name": is_plain_name,
     "parse_sentence": lambda text: parse_sentence.__wrapped__(text),
     "parse_statements": parse_statements,
     "normalised_answer": normalised_answer,
@@ -220,7 +220,9 @@ _OF_QUESTIONS: dict[str, Callable[[str], object]] = {
     "possible_names": possible_names,
     "capitalised_names": lambda text: capitalised_names(text, ["orre", "a"]),
     "link": lambda text: link(text, lambda names: [name for name in names if name == "orre"]),
-    "changed_question": lambda text: changed_question(text, "Orre or Aa", ["a"], Random(0)),
+    "unanswerable_question": lambda text: unanswerable_question(
+        text, "Orre or Aa", ["a"], Random(0)
+    ),
 }
 
 

@@ -13,7 +13,7 @@ import torch
 
 from memnet import Config, Document, Engine, MemoryStore
 from memnet.documents.answers import Judged
-from memnet.documents.training.confidence import calibrate
+from memnet.documents.training.calibration import fit_calibration
 from memnet.documents.training.templates import templated_examples
 from memnet.encoders.weights import checked_folder, load_tokenizer
 from memnet.errors import InputError, ModelError
@@ -34,17 +34,16 @@ from memnet.reader.network import (
 )
 from memnet.reader.spans import ExtractiveReader, Packer, Passage
 from memnet.reader.training import train as reader_training
-from memnet.reader.training.changed_questions import changed_question
 from memnet.reader.training.examples import (
     ReaderExample,
     ReaderPassage,
     packed_example,
     read_reader_examples,
+    retrieve_distractors,
+    unanswerable_question,
 )
-from memnet.reader.training.found_passages import among_found
-from memnet.reader.training.train import ReaderData, train_reader
-from memnet.training.loop import EpochReport
-from memnet.types import Candidate, Evidence
+from memnet.training import EpochReport, reader_examples, train_reader
+from memnet.types import Answer, Candidate, Evidence
 from tests.toy import ToyEncoder
 
 PEOPLE = {"Amsel": "Ada", "Brock": "Bo", "Cardew": "Cy"}
@@ -128,7 +127,8 @@ def test_some_questions_lose_their_answer(packer: Packer) -> None:
 def test_changed_questions_ask_for_what_is_not_said(question: str, expected: set[str]) -> None:
     text = "Amsel lies north of Brock, where Ada lit it first in 1912, and Cy in 1950."
     changed = {
-        changed_question(question, text, ["Ada", "Cy"], random.Random(seed)) for seed in range(40)
+        unanswerable_question(question, text, ["Ada", "Cy"], random.Random(seed))
+        for seed in range(40)
     }
     assert changed - {None} == expected
 
@@ -145,11 +145,31 @@ def test_examples_are_read_among_what_is_found() -> None:
     right, before = ReaderPassage(text="Ada lit it."), ReaderPassage(text="Before.")
     one = ReaderExample(question="Who?", answers=("Ada",), passages=(right,), others=(before,))
     word = one.model_copy(update={"answers": ("no",)})
-    [spans, words] = among_found([one, word], lambda _: evidence)
+    [spans, words] = retrieve_distractors(_Found(evidence), [one, word])
     assert [passage.text for passage in spans.others] == ["Cy slept.", "No light."]
     assert [passage.text for passage in words.others] == texts[1:]
-    [alone] = among_found([one], lambda _: [])
+    [alone] = retrieve_distractors(_Found([]), [one])
     assert alone.others == (before,)
+
+
+class _Found:
+    """A memory that finds the same evidence for every question."""
+
+    def __init__(self, evidence: list[Evidence]) -> None:
+        self._evidence = tuple(evidence)
+
+    def ask(
+        self,
+        question: str,
+        *,
+        hops: int | None = None,
+        top_k: int | None = None,
+        namespace: str | None = None,
+    ) -> Answer:
+        return Answer(
+            question=question, answer=None, confidence=None, abstained=True, candidates=(),
+            evidence=self._evidence, hops=(), model="found", elapsed_ms=0.0,
+        )  # fmt: skip
 
 
 def test_an_answer_that_stands_nowhere_is_left_out(packer: Packer) -> None:
@@ -157,7 +177,7 @@ def test_an_answer_that_stands_nowhere_is_left_out(packer: Packer) -> None:
     example = ReaderExample(question="Who?", answers=("Ada",), passages=(passage,))
     assert packed_example(example, packer, random.Random(0)) is None
     with pytest.raises(InputError, match="no answer stands in the passages"):
-        train_reader(ReaderData([example], [example]), Path("never"))
+        train_reader([example], [example], Path("never"))
     assert not Path("never").exists()
 
 
@@ -182,8 +202,9 @@ def learned(tmp_path_factory: pytest.TempPathFactory) -> Learned:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(reader_training, "_BATCH_TOKENS", 60)
         patch.setattr(reader_training, "_WARM_UP", 20)
-        data = ReaderData(examples, examples)
-        best = train_reader(data, folder, passes=10, on_epoch=reports.append, threads=1, seed=SEED)
+        best = train_reader(
+            examples, examples, folder, passes=10, on_epoch=reports.append, threads=1, seed=SEED
+        )
     return Learned(folder, best, reports)
 
 
@@ -228,7 +249,6 @@ def test_it_learns_to_point_at_answers(learned: Learned) -> None:
 def test_the_mean_with_the_start_is_kept_where_it_is_better(
     learned: Learned, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    data = ReaderData(_examples(), _examples())
     untrained, good = tmp_path / "untrained", learned.folder
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(SEED)
@@ -242,7 +262,7 @@ def test_the_mean_with_the_start_is_kept_where_it_is_better(
     def trained(start: Path, mean: dict[str, torch.Tensor], out: Path) -> tuple[float, bool]:
         """The score of one pass from ``start``, and whether the mean was kept."""
         monkeypatch.setattr(reader_training, "_mean_weights", lambda *_: mean)
-        score = train_reader(data, out, start=start, passes=1, threads=1)
+        score = train_reader(_examples(), _examples(), out, start=start, passes=1, threads=1)
         notes = json.loads((out / "reader.json").read_text())["trained"]
         assert notes["dev"] == score
         return score, "mean_with_start" in notes
@@ -263,23 +283,28 @@ def _plain(example: ReaderExample) -> tuple[str, str]:
 
 @pytest.mark.slow
 def test_a_stopped_run_goes_on_to_the_same_reader(tmp_path: Path) -> None:
-    data = ReaderData(_examples()[:4], _examples()[:2], _examples()[4:6])
+    examples = _examples()
 
     def stop(report: EpochReport) -> None:
         if report.epoch == 2:
             raise KeyboardInterrupt
 
-    train_reader(data, tmp_path / "whole", passes=3, threads=1)
+    def train(name: str, on_epoch: Callable[[EpochReport], None], count: int = 4) -> None:
+        train_reader(
+            examples[:count], examples[:2], tmp_path / name,
+            generated=examples[4:6], passes=3, on_epoch=on_epoch, threads=1,
+        )  # fmt: skip
+
+    train("whole", lambda _: None)
     with pytest.raises(KeyboardInterrupt):
-        train_reader(data, tmp_path / "parts", passes=3, on_epoch=stop, threads=1)
-    train_reader(data, tmp_path / "parts", passes=3, threads=1)
+        train("parts", stop)
+    train("parts", lambda _: None)
     whole, parts = (load_span_network(tmp_path / name).state_dict() for name in ("whole", "parts"))
     assert all(torch.equal(tensor, parts[name]) for name, tensor in whole.items())
-    other = ReaderData(_examples()[:5], _examples()[:2])
     with pytest.raises(KeyboardInterrupt):
-        train_reader(data, tmp_path / "again", passes=3, on_epoch=stop, threads=1)
+        train("again", stop)
     with pytest.raises(ModelError, match="unfinished run on other data"):
-        train_reader(other, tmp_path / "again", passes=3, threads=1)
+        train("again", lambda _: None, count=5)
 
 
 @pytest.mark.parametrize(
@@ -320,9 +345,9 @@ def test_cloze_questions_have_their_answer_in_their_passage(tmp_path: Path) -> N
             )
             for place, name in PEOPLE.items()
         )
-        examples = engine.reader_examples(5, seed=2)
+        examples = reader_examples(engine, 5, seed=2)
         assert len(examples) == 5
-        assert examples == engine.reader_examples(5, seed=2) != engine.reader_examples(5, seed=3)
+        assert examples == reader_examples(engine, 5, seed=2) != reader_examples(engine, 5, seed=3)
     for example in examples:
         [answer], [passage] = example.answers, example.passages
         assert answer in passage.text
@@ -381,6 +406,14 @@ def test_templated_questions_follow_what_is_said() -> None:
     assert all(kinds.values()), kinds
 
 
+def test_a_place_of_birth_may_follow_a_date() -> None:
+    text = "Ada Orre was born on 2 May 1901 in Kestle and died on 3 June, 1950 in Marrack."
+    with _memory({"Ada Orre": text}) as store:
+        examples = templated_examples(store, 6, seed=0)
+    answers = {example.answers[0] for example in examples}
+    assert {"Kestle", "Marrack"} <= answers
+
+
 @contextmanager
 def _memory(texts: dict[str, str]) -> Iterator[MemoryStore]:
     """A store of one passage for each title."""
@@ -412,7 +445,7 @@ def test_confidence_becomes_the_share_that_is_right() -> None:
         Question(question=asked, answers=(asked.split()[0] if chance.random() < p * p else "no",))
         for asked, p in shares.items()
     ]
-    calibration, report = calibrate(questions, _judge(shares))
+    calibration, report = fit_calibration(questions, _judge(shares))
     assert report.questions == 3000
     assert report.right == pytest.approx(1 / 3, abs=0.03)
     assert report.calibration_error < 0.04
@@ -426,9 +459,9 @@ def test_confidence_needs_right_and_wrong_answers() -> None:
     shares = {f"a{number} ?": 0.5 for number in range(20)}
     questions = [Question(question=asked, answers=("nobody",)) for asked in shares]
     with pytest.raises(InputError, match="0 of 20 questions"):
-        calibrate(questions, _judge(shares))
+        fit_calibration(questions, _judge(shares))
     with pytest.raises(InputError, match="0 of 0 questions"):
-        calibrate(questions, lambda _: Judged())
+        fit_calibration(questions, lambda _: Judged())
 
 
 def test_area_and_calibration_error_against_loops() -> None:

@@ -9,11 +9,11 @@ from memnet import Document, Engine, Fact
 from memnet.cli.main import memnet as group
 from memnet.config import HopConfig
 from memnet.documents.controller import TextController
-from memnet.documents.training.pseudo_questions import pseudo_questions
-from memnet.documents.training.train import train_text
+from memnet.documents.training.generate import two_hop_questions
 from memnet.errors import InputError
 from memnet.evaluation.questions import Question
 from memnet.registry import load_model
+from memnet.training import train_text
 from tests.toy import ToyEncoder
 
 PLACES = """
@@ -53,16 +53,12 @@ def _questions() -> list[Question]:
     ]
 
 
-def _train(engine: Engine, groups: list[list[Question]], out: Path, seed: int = 0) -> object:
-    return train_text(engine.store, engine.encoder.encode, groups, out, engine.config.hop, seed)
-
-
 @pytest.mark.slow
 def test_a_controller_learns_to_follow_names_that_are_no_titles(
     toy_engine: Engine, tmp_path: Path
 ) -> None:
     toy_engine.ingest(_documents())
-    report = toy_engine.train_text([_questions()], tmp_path / "model")
+    report = train_text(toy_engine, [_questions()], tmp_path / "model")
     assert (report.questions, report.unusable) == (len(PLACES), 0)
     assert report.recall_untrained < 0.75
     assert report.recall_trained > 0.9
@@ -87,7 +83,7 @@ def test_documents_with_few_links_or_none_give_a_whole_model(
         Document(id="b", title="Gannet Isle", text="It is new."),
     )
     asked = Question(question="what is Petrel Isle", gold=("a",))
-    toy_engine.train_text([[asked]], tmp_path / "model")
+    train_text(toy_engine, [[asked]], tmp_path / "model")
     model = load_model(tmp_path / "model", HopConfig())
     assert isinstance(model, TextController)
     assert all(np.isfinite(array).all() for array in model.arrays().values())
@@ -98,7 +94,7 @@ def test_the_same_seed_gives_the_same_model(toy_engine: Engine, tmp_path: Path) 
     toy_engine.ingest(_documents())
     models = []
     for name, seed in (("a", 1), ("b", 1), ("c", 2)):
-        toy_engine.train_text([_questions()], tmp_path / name, seed=seed)
+        train_text(toy_engine, [_questions()], tmp_path / name, seed=seed)
         model = load_model(tmp_path / name, HopConfig())
         assert isinstance(model, TextController)
         models.append(
@@ -113,7 +109,7 @@ def test_where_there_are_facts_the_best_passage_keeps_its_score(
     toy_engine: Engine, tmp_path: Path
 ) -> None:
     toy_engine.ingest(_documents())
-    toy_engine.train_text([_questions()], tmp_path / "model")
+    train_text(toy_engine, [_questions()], tmp_path / "model")
     toy_engine.ingest(Fact(subject="Orre Letters", relation="printed in", object="Kestle"))
     best = []
     for model in ("untrained", tmp_path / "model"):
@@ -126,8 +122,8 @@ def test_where_there_are_facts_the_best_passage_keeps_its_score(
 
 def test_questions_are_made_from_links_and_hide_the_name(toy_engine: Engine) -> None:
     toy_engine.ingest(_documents())
-    made = pseudo_questions(toy_engine.store, 30, seed=4)
-    assert made == pseudo_questions(toy_engine.store, 30, seed=4)
+    made = two_hop_questions(toy_engine.store, 30, seed=4)
+    assert made == two_hop_questions(toy_engine.store, 30, seed=4)
     assert len(made) == 30
     for asked in made:
         paper, hall = sorted(asked.gold, reverse=True)
@@ -136,13 +132,13 @@ def test_questions_are_made_from_links_and_hide_the_name(toy_engine: Engine) -> 
         assert f"{number}x" not in asked.question
         assert "given out by" in asked.question
         assert "first to lead" in asked.question
-    assert len(pseudo_questions(toy_engine.store, 1000, seed=4)) == len(_documents())
+    assert len(two_hop_questions(toy_engine.store, 1000, seed=4)) == len(_documents())
 
 
 @pytest.mark.slow
 def test_without_questions_the_documents_teach(toy_engine: Engine, tmp_path: Path) -> None:
     toy_engine.ingest(_documents())
-    report = toy_engine.train_text([], tmp_path / "model")
+    report = train_text(toy_engine, [], tmp_path / "model")
     assert report.questions == len(_documents())
     assert report.recall_trained > 0.9
 
@@ -154,15 +150,15 @@ def test_questions_that_teach_nothing_are_counted_or_refused(
     toy_engine.ingest(_documents())
     strange = [Question(question="where is it", gold=("elsewhere",)), Question(question="what")]
     with pytest.raises(InputError, match="there is nothing to learn from"):
-        toy_engine.train_text([strange], tmp_path / "model")
+        train_text(toy_engine, [strange], tmp_path / "model")
     assert not (tmp_path / "model").exists()
-    report = toy_engine.train_text([_questions()[:6], strange], tmp_path / "model")
+    report = train_text(toy_engine, [_questions()[:6], strange], tmp_path / "model")
     assert (report.questions, report.unusable) == (6, 2)
 
 
 def test_an_empty_memory_teaches_nothing(toy_engine: Engine, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no two documents share a name"):
-        toy_engine.train_text([], tmp_path / "model")
+        train_text(toy_engine, [], tmp_path / "model")
 
 
 @pytest.mark.slow

@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,6 +17,8 @@ from memnet.stories.model import StoryIds, StoryModelConfig, load_story_model
 from memnet.stories.training import support_loss, train_stories
 from memnet.stories.training_data import StoryExample, read_story_data
 from memnet.training.loop import EpochReport, TrainingConfig
+
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 CONFIG = StoryModelConfig(width=24, heads=2, inner=32, hops=2, blocks=2, queries=4)
 
@@ -55,14 +56,6 @@ def data(tmp_path: Path) -> Path:
 def few(tmp_path: Path) -> Path:
     """Stories for what is the same however many there are."""
     return _written(tmp_path / "few", 150)
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.mark.slow

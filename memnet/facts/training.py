@@ -2,6 +2,7 @@
 
 import hashlib
 import math
+import os
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,9 +29,9 @@ from memnet.facts.model import (
 )
 from memnet.storage import MemoryStore
 from memnet.text.names import symbol
-from memnet.training.loop import EpochReport, Training, TrainingConfig
+from memnet.training import TrainableMemory
+from memnet.training.loop import EpochReport, Training, TrainingConfig, seeded, using_threads
 from memnet.training.progress import OnProgress, counted, no_progress
-from memnet.training.torch_state import seeded, using_threads
 
 _BATCH_SIZE = 64
 _ENCODE_BATCH = 4096
@@ -87,39 +88,40 @@ class FactReport(NamedTuple):
 
 
 def train_facts(
-    store: MemoryStore,
-    encoder: Encoder,
-    data: FactData,
-    out: Path,
+    memory: TrainableMemory,
+    train: Sequence[Question],
+    dev: Sequence[Question],
+    out: str | os.PathLike[str],
+    *,
     seed: int = 0,
     epochs: int | None = None,
     on_epoch: Callable[[EpochReport], None] = lambda _: None,
-    threads: int | None = None,
     on_progress: OnProgress = no_progress,
 ) -> FactReport:
-    """Train a controller to hop over the facts of a store, and keep the best in ``out``.
+    """Train a controller to hop over the facts of a memory, and save the best in ``out``.
 
     Only questions and answers are learned from; which facts lead from the one to the other, the
     controller has to find.
 
     Args:
-        store: with the facts.
-        encoder: the one that the store was made with.
-        data: questions with answers, to train on and to choose the best weights by.
-        out: folder of the model, and of the run's state until it ends.
+        memory: with the facts.
+        train: questions with their answers.
+        dev: others, to choose the best weights by.
+        out: folder of the model, to be given to ``Engine.open``; a run that was stopped is
+            resumed from it.
         seed: of all that is random.
         epochs: passes over the questions; None chooses by how many there are.
         on_epoch: called after each epoch.
-        threads: processor cores to use; None for torch's own number.
         on_progress: called after each question that is made ready, and after each batch.
 
     Raises:
         InputError: the store holds no facts, or no question can be learned from.
         ModelError: ``out`` can't be written, or holds another unfinished run.
     """
+    store, data, folder = memory.store, FactData(train, dev), Path(out)
     if not store.counts().facts:
         raise InputError("the store holds no facts; ingest a fact table first")
-    task = FactTask(store, encoder, data, seed, on_progress)
+    task = FactTask(store, memory.encoder, data, seed, on_progress)
     config = TrainingConfig(epochs=epochs or task.epochs(), warm_up=_WARM_UP, seed=seed)
     digest = _digest(data, task.model.relations)
     identity = {"preset": "facts", "data": digest, "torch": torch.__version__}
@@ -127,10 +129,10 @@ def train_facts(
     def save(report: EpochReport) -> None:
         task.best = task.latest
         notes = {**identity, "training": config.model_dump(), "epoch": report.epoch}
-        save_fact_model(out, task.model, task.rule, {**notes, **task.best._asdict()})
+        save_fact_model(folder, task.model, task.rule, {**notes, **task.best._asdict()})
 
-    with using_threads(threads):
-        Training(task.model, task, config, out, save, identity).run(on_epoch, on_progress)
+    with using_threads(memory.config.threads or None):
+        Training(task.model, task, config, folder, save, identity).run(on_epoch, on_progress)
     return task.best
 
 

@@ -32,9 +32,8 @@ from memnet.stories.training_data import (
     in_batches,
     read_name_groups,
 )
-from memnet.training.loop import EpochReport, Training, TrainingConfig
+from memnet.training.loop import EpochReport, Training, TrainingConfig, seeded, using_threads
 from memnet.training.progress import OnProgress, no_progress
-from memnet.training.torch_state import seeded, using_threads
 
 _HALTING_FROM = 0.6
 """Of the run: before it every question makes all hops. Learned from the start, halting after the

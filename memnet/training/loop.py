@@ -1,8 +1,9 @@
-"""The training loop: epochs, learning rate, early stopping, and going on after a kill."""
+"""The training loop: epochs, learning rate, early stopping, and resuming after a kill."""
 
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sized
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -16,10 +17,11 @@ from memnet.checkpoints.torch_modules import arrays_of, load_state
 from memnet.config import Settings
 from memnet.errors import ModelError
 from memnet.training.progress import OnProgress, TrainingProgress, no_progress
-from memnet.training.torch_state import seeded
 
 _STATE = "training"
-"""Name of the checkpoint that a run goes on from; it is deleted when the run ends."""
+"""Name of the checkpoint that a run resumes from; it is deleted when the run ends."""
+_MOMENTS = ("exp_avg", "exp_avg_sq", "step")
+"""State of AdamW for each parameter."""
 
 Batch = TypeVar("Batch", bound=Sized)
 
@@ -28,15 +30,15 @@ class TrainingConfig(Settings):
     """How to train."""
 
     epochs: int = Field(default=100, ge=1)
-    """Passes over the examples; the learning rate falls to nothing over them."""
+    """Passes over the examples; the learning rate decays to zero over them (cosine)."""
     patience: int = Field(default=15, ge=1)
     """Epochs without a lower valid error after which training stops."""
     learning_rate: float = Field(default=1e-3, gt=0)
     warm_up: int = Field(default=300, ge=1)
-    """Updates over which the learning rate rises."""
+    """Updates over which the learning rate rises linearly."""
     weight_decay: float = Field(default=0.01, ge=0)
     gradient_norm: float = Field(default=1.0, gt=0)
-    """Longer gradients are shortened to this."""
+    """Gradients are clipped to this norm."""
     seed: int = Field(default=0, ge=0)
 
 
@@ -52,28 +54,28 @@ class Task(Protocol[Batch]):
         ...
 
     def valid_errors(self) -> dict[str, float]:
-        """The share of wrong answers on each part of the valid split, 0..1."""
+        """The error rate on each part of the valid split, 0..1."""
         ...
 
     def state(self) -> dict[str, Any]:
-        """What an epoch leaves for the next, beside the weights, as JSON values."""
+        """State besides the weights that the next epoch needs, as JSON values."""
         ...
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on from such a state."""
+        """Resume from such a state."""
         ...
 
 
 @dataclass(frozen=True)
 class EpochReport:
-    """How an epoch went."""
+    """Scores of an epoch."""
 
     epoch: int
     """Counted from 1."""
     loss: float
     """Mean over its batches."""
     errors: Mapping[str, float]
-    """Share of wrong answers on each part of the valid split, 0..1."""
+    """Error rate on each part of the valid split, 0..1."""
     best: float
     """Lowest mean valid error so far."""
     seconds: float
@@ -85,15 +87,15 @@ class EpochReport:
 
 
 def mean(errors: Mapping[str, float]) -> float:
-    """The mean error over parts."""
+    """The mean of named numbers."""
     return sum(errors.values()) / len(errors)
 
 
 class Training:
     """One run: trains a module on a task and keeps the weights with the lowest valid error.
 
-    An epoch's randomness comes from the seed and the epoch's number alone, so that a run that was
-    killed goes on to the same result as one that was not.
+    An epoch's randomness depends on the seed and the epoch's number alone, so that a resumed run
+    reaches the same result as one that was not stopped.
     """
 
     def __init__(
@@ -102,25 +104,25 @@ class Training:
         task: Task[Any],
         config: TrainingConfig,
         folder: Path,
-        keep: Callable[[EpochReport], None],
+        save_best: Callable[[EpochReport], None],
         identity: Mapping[str, Any],
     ) -> None:
         """Set up a run.
 
         Args:
-            module: is trained in place.
+            module: trained in place.
             task: what to learn.
-            config: how.
-            folder: where the state of the run is kept.
-            keep: called when an epoch had the lowest valid error yet, to save the model.
+            config: hyperparameters.
+            folder: of the run's state.
+            save_best: called when an epoch had the lowest valid error so far, to save the model.
             identity: JSON values that tell this run from others (data, settings, versions): only
-                a run of the same identity is gone on with.
+                a run of the same identity is resumed.
         """
         self._module = module
         self._task = task
         self._config = config
         self._folder = folder
-        self._keep = keep
+        self._save_best = save_best
         self._identity = {**identity, "training": config.model_dump()}
         self._optimizer = torch.optim.AdamW(
             module.parameters(),
@@ -137,7 +139,7 @@ class Training:
         on_epoch: Callable[[EpochReport], None] = lambda _: None,
         on_progress: OnProgress = no_progress,
     ) -> float:
-        """Train to the end, going on from where a run of the same identity was stopped.
+        """Train to the end, resuming a run of the same identity that was stopped.
 
         Args:
             on_epoch: called after each epoch.
@@ -161,14 +163,14 @@ class Training:
         while self._epoch < self._config.epochs:
             if self._epoch - self._best_epoch >= self._config.patience:
                 break
-            # Dropout draws from torch's global generator; it is the caller's again afterwards.
+            # Dropout draws from torch's global generator.
             with seeded(self._config.seed * 1_000_003 + self._epoch):
-                report = self._one_epoch(advance)
+                report = self._train_epoch(advance)
             on_epoch(report)
         delete_checkpoint(self._folder, _STATE)
         return self._best
 
-    def _one_epoch(self, advance: Callable[[Sized, float, float], None]) -> EpochReport:
+    def _train_epoch(self, advance: Callable[[Sized, float, float], None]) -> EpochReport:
         started = time.perf_counter()
         self._module.train()
         total, batches = 0.0, list(self._task.batches(self._epoch))
@@ -189,12 +191,12 @@ class Training:
             time.perf_counter() - started,
         )
         if better:
-            self._keep(report)
+            self._save_best(report)
         self._save()
         return report
 
     def _progress(self, number: int, batches: int) -> float:
-        """The share of the run that is done after so many batches of this epoch, 0..1."""
+        """Share of the run that is done after ``number`` of this epoch's batches, 0..1."""
         return (self._epoch + number / batches) / self._config.epochs
 
     def _update(self, batch: Any, progress: float) -> float:
@@ -214,7 +216,7 @@ class Training:
             f"{name}/{moment}": state[moment]
             for name, parameter in self._module.named_parameters()
             if (state := self._optimizer.state.get(parameter))
-            for moment in ("exp_avg", "exp_avg_sq", "step")
+            for moment in _MOMENTS
         }
         weights = {f"module/{name}": tensor for name, tensor in self._module.state_dict().items()}
         save_checkpoint(
@@ -250,8 +252,33 @@ class Training:
             if f"{name}/step" in tensors:  # a parameter that had no gradient yet has no moments
                 self._optimizer.state[parameter] = {
                     moment: torch.tensor(tensors[f"{name}/{moment}"], device=parameter.device)
-                    for moment in ("exp_avg", "exp_avg_sq", "step")
+                    for moment in _MOMENTS
                 }
         self._epoch, self._updates = description["epoch"], description["updates"]
         self._best, self._best_epoch = description["best"], description["best_epoch"]
         self._task.restore(description["task"])
+
+
+@contextmanager
+def seeded(seed: int) -> Iterator[None]:
+    """While inside, torch's global generators start from a seed; after it they are as before.
+
+    Dropout and the initial weights of a module draw from the global generators and no others.
+    """
+    initialised: bool = torch.cuda.is_initialized()  # type: ignore[no-untyped-call]
+    devices = range(torch.cuda.device_count()) if initialised else ()
+    with torch.random.fork_rng(devices=devices):
+        torch.manual_seed(seed)
+        yield
+
+
+@contextmanager
+def using_threads(number: int | None) -> Iterator[None]:
+    """While inside, torch uses ``number`` processor cores; None leaves its setting."""
+    before = torch.get_num_threads()
+    if number is not None:
+        torch.set_num_threads(number)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

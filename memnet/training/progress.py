@@ -1,4 +1,4 @@
-"""How far a training has come, for whoever waits for it."""
+"""Progress of a training, for whoever waits for it."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, TypeAlias, TypeVar
@@ -7,12 +7,12 @@ Item = TypeVar("Item")
 
 
 class TrainingProgress(NamedTuple):
-    """How far a stage of a training has come."""
+    """Progress of one stage of a training."""
 
     stage: str
     """What is being done, such as "training"."""
     examples: int
-    """Dealt with since the stage began, or since a stopped run was gone on with."""
+    """Processed since the stage began, or since a stopped run was resumed."""
     share: float
     """Of the whole stage that is done, 0..1."""
     loss: float | None = None

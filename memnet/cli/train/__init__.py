@@ -3,8 +3,7 @@
 import click
 
 from memnet.cli.train.documents import confidence, reader, text
-from memnet.cli.train.facts import facts
-from memnet.cli.train.stories import babi
+from memnet.cli.train.facts_stories import babi, facts
 
 
 @click.group()

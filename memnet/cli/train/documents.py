@@ -16,13 +16,11 @@ from memnet.cli.options import (
     reader_option,
     store_option,
 )
-from memnet.cli.train.options import dev_option, out_option, seed_option, train_option
-from memnet.cli.train.progress import ProgressLines
+from memnet.cli.train.shared import ProgressLines, dev_option, out_option, seed_option, train_option
 from memnet.training.progress import counted
 
 if TYPE_CHECKING:
-    from memnet.reader.training.examples import ReaderExample
-    from memnet.training.loop import EpochReport
+    from memnet.training import EpochReport
 
 
 @click.command()
@@ -59,10 +57,12 @@ def text(
       memnet ask "Who raised the Orre Light?" --model my-model
     """
     from memnet.evaluation.questions import read_questions
+    from memnet.training import train_text
 
     groups = [read_questions(file) for file in train_files]
     with open_engine(store, model="untrained", device=device) as engine:
-        report = engine.train_text(
+        report = train_text(
+            engine,
             groups,
             out,
             seed=seed,
@@ -147,21 +147,30 @@ def reader(
     """
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     from memnet.device import find_device
-    from memnet.reader.training.examples import read_reader_examples
-    from memnet.reader.training.train import ReaderData, train_reader
+    from memnet.training import (
+        read_reader_examples,
+        reader_examples,
+        retrieve_distractors,
+        train_reader,
+    )
 
-    learned, chosen_by = (
+    train, dev = (
         [example for file in files for example in read_reader_examples(file)]
         for files in (train_files, dev_files)
     )
+    generated = []
     lines = ProgressLines()
+    if found:
+        with open_engine(store, reader="sentences") as engine:
+            train = list(retrieve_distractors(engine, counted(train, "searching", lines)))
+    if made:
+        with open_engine(store, model="untrained") as engine:
+            generated = reader_examples(engine, made, seed=seed, on_progress=lines)
     best = train_reader(
-        ReaderData(
-            _among(store, learned, lines) if found else learned,
-            chosen_by,
-            _made(store, made, seed, lines),
-        ),
+        train,
+        dev,
         out,
+        generated=generated,
         start=start,
         seed=seed,
         passes=passes,
@@ -175,20 +184,6 @@ def reader(
         click.echo(json.dumps({"dev": best, "reader": str(out)}))
     else:
         click.echo(f"Best score on dev examples {100 * best:.1f} %; the reader is in {out}.")
-
-
-def _made(store: Path | None, most: int, seed: int, lines: ProgressLines) -> "list[ReaderExample]":
-    if not most:
-        return []
-    with open_engine(store, model="untrained") as engine:
-        return engine.reader_examples(most, seed=seed, on_progress=lines)
-
-
-def _among(
-    store: Path | None, examples: "list[ReaderExample]", lines: ProgressLines
-) -> "list[ReaderExample]":
-    with open_engine(store, reader="sentences") as engine:
-        return list(engine.among_found(counted(examples, "searching", lines)))
 
 
 def _show(report: "EpochReport") -> None:
@@ -227,10 +222,11 @@ def confidence(
       memnet ask "Who raised the Orre Light?" --reader my-reader
     """
     from memnet.evaluation.questions import read_questions
+    from memnet.training import calibrate
 
     questions = [question for file in train_files for question in read_questions(file)]
     with open_engine(store, model=model, reader=reader, device=device) as engine:
-        report = engine.train_confidence(questions, out, on_progress=ProgressLines())
+        report = calibrate(engine, questions, out, on_progress=ProgressLines())
     if as_json:
         click.echo(json.dumps({**report._asdict(), "reader": str(out)}))
         return

@@ -1,48 +1,51 @@
-"""Templated questions, which sentences of common forms answer."""
+"""Templated questions: sentences of common English forms answer them (``templates.toml``)."""
 
 import random
+import re
+import tomllib
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, zip_longest
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from memnet.documents.training.sentence_forms import PEOPLE, Statement, stated
 from memnet.evaluation.questions import Question
 from memnet.reader.decompose.phrases import KIN
-from memnet.reader.training.examples import WORDS, ReaderExample, ReaderPassage
+from memnet.reader.training.examples import YES_NO, ReaderExample, ReaderPassage
 from memnet.storage import MemoryStore, Slot
-from memnet.text.names import symbol
+from memnet.text.names import symbol, without_brackets
 
-_OTHERS = 4
-"""Passages that don't help, beside each question."""
-_NATIONS = (
-    "Are {} and {} from the same country?",
-    "Are {} and {} of the same nationality?",
-    "Do {} and {} have the same nationality?",
-    "Were {} and {} from the same country?",
-)
-_PLACES = (
-    "Are {} and {} located in the same country?",
-    "Are both {} and {} located in the same country?",
-)
-_KINDS = (
-    "Are both {} and {} {}s?",
-    "Were {} and {} both {}s?",
-    "Are {} and {} both a type of {}?",
-    "Are {} and {} both described as a {}?",
-)
-_DIRECTORS = (
-    "Do both films {} and {} have directors from the same country?",
-    "Do director of film {} and director of film {} share the same nationality?",
-    "Are the directors of films {} and {} both from the same country?",
-)
-_DATED = {
-    "born": ("Who was born first", "Who is older"),
-    "released": ("Which film came out first",),
-}
-_COMMON = 20
+_INTRODUCTION = 260
+"""Characters in which a passage tells what its subject is and where it is from."""
+_DISTRACTORS = 4
+"""Passages without the answer in each example."""
+_MIN_SHARING = 20
 """Subjects that share a country, so that it is one and not a town."""
-_KIN = {relations: word for word, relations in KIN.items()}
+_FETCHED = 1000
+"""Slots that are fetched at once."""
+
+
+class Form(NamedTuple):
+    """A form of sentence ("..., directed by Ann Orre")."""
+
+    relation: str
+    pattern: re.Pattern[str]
+    questions: tuple[str, ...]
+    roles: tuple[str, ...]
+    """What the answer is to the subject, to ask on about it; none where no one asks so."""
+
+
+class Statement(NamedTuple):
+    """What a passage says about its subject."""
+
+    slot: Slot
+    form: Form
+    answer: str
+
+    @property
+    def subject(self) -> str:
+        """The title, without brackets."""
+        return without_brackets(self.slot.title)
 
 
 class _Asked(NamedTuple):
@@ -54,159 +57,192 @@ class _Asked(NamedTuple):
 
 
 class _Compared(NamedTuple):
-    """Something that a question compares."""
+    """A subject with the value that a question compares, such as its country."""
 
     subject: str
     value: str
-    """Its country, say."""
     slots: tuple[Slot, ...]
-    """What says so."""
+    """The evidence of the value."""
 
 
-def templated_questions(store: MemoryStore, most: int, seed: int) -> list[list[Question]]:
+_TEMPLATES: Mapping[str, Any] = tomllib.loads(
+    Path(__file__).with_name("templates.toml").read_text(encoding="utf-8")
+)
+_PEOPLE = frozenset(_TEMPLATES["people"])
+_IN_INTRODUCTIONS = _PEOPLE | {"kind", "country"}
+_KIN = {relations: word for word, relations in KIN.items()}
+
+
+def _form(entry: Mapping[str, Any]) -> Form:
+    pattern = entry["pattern"].replace("{NAME}", _TEMPLATES["name"])
+    pattern = pattern.replace("{DATE}", _TEMPLATES["date"])
+    role = entry.get("role")
+    roles = (f"the {role} of {{}}", f"{{}}'s {role}") if role else ()
+    return Form(entry["relation"], re.compile(pattern), tuple(entry.get("questions", ())), roles)
+
+
+_FORMS = tuple(map(_form, _TEMPLATES["form"]))
+
+
+def templated_questions(store: MemoryStore, max_each: int, seed: int) -> list[list[Question]]:
     """Questions with their sources: about one passage each, and about one that another leads to.
 
     Args:
-        store: the memory.
-        most: questions of each kind to make.
+        store: with the passages.
+        max_each: questions of each of the two.
         seed: of the choice.
 
     Returns:
         Two lists; empty where no sentence has one of the forms.
     """
-    chance = random.Random(seed)
-    said = stated(store)
+    rng = random.Random(seed)
+    statements = extract_statements(store)
     return [
         [
             Question(question=one.question, gold=tuple(slot.source for slot in one.slots))
-            for one in islice(kind, most)
+            for one in islice(asked, max_each)
         ]
-        for kind in (_alone(said, chance), _led(said, chance))
+        for asked in (_single_hop(statements, rng), _two_hop(statements, rng))
     ]
 
 
-def templated_examples(store: MemoryStore, most: int, seed: int) -> list[ReaderExample]:
+def templated_examples(store: MemoryStore, max_examples: int, seed: int) -> list[ReaderExample]:
     """Questions for a reader, with what they ask about.
 
-    A third are about one passage. The others need several: whether two subjects are alike, or which
-    is earlier (a third), and what is said in one of someone whom another names.
+    A third are about one passage, a third compare two subjects, and the others need two hops.
 
     Args:
-        store: the memory.
-        most: questions to make.
+        store: with the passages.
+        max_examples: to make.
         seed: of the choice.
     """
-    chance = random.Random(seed)
-    said = stated(store)
-    kinds = [
-        (_alone(said, chance), most // 3),
-        (_alike(said, chance), most // 3),
-        (_led(said, chance), most),
-    ]
+    rng = random.Random(seed)
+    statements = extract_statements(store)
     made: list[_Asked] = []
-    for kind, share in kinds:
-        made += islice(kind, min(share, most - len(made)))
-    return [_example(one, said, chance) for one in made]
+    for asked, share in (
+        (_single_hop(statements, rng), max_examples // 3),
+        (_comparisons(statements, rng), max_examples // 3),
+        (_two_hop(statements, rng), max_examples),
+    ):
+        made += islice(asked, min(share, max_examples - len(made)))
+    return [_example(one, statements, rng) for one in made]
 
 
-def _alone(said: Sequence[Statement], chance: random.Random) -> Iterator[_Asked]:
-    for one in chance.sample(said, len(said)):
+def extract_statements(store: MemoryStore) -> list[Statement]:
+    """What the titled passages of a memory say about their subjects, where it has a form."""
+    ids = store.passage_ids().tolist()
+    return [
+        Statement(slot, form, answer)
+        for start in range(0, len(ids), _FETCHED)
+        for slot in store.fetch(ids[start : start + _FETCHED])
+        if slot.title
+        for form in _FORMS
+        if (answer := _answer(form, slot))
+    ]
+
+
+def _answer(form: Form, slot: Slot) -> str | None:
+    """What a passage says in a form, if it does and its title does not."""
+    text = slot.text[:_INTRODUCTION] if form.relation in _IN_INTRODUCTIONS else slot.text
+    match = form.pattern.search(text)
+    answer = match["answer"] if match else ""
+    return answer if len(answer) > 2 and answer not in slot.title else None
+
+
+def _single_hop(statements: Sequence[Statement], rng: random.Random) -> Iterator[_Asked]:
+    for one in rng.sample(statements, len(statements)):
         if one.form.questions:
-            question = chance.choice(one.form.questions).format(one.subject)
+            question = rng.choice(one.form.questions).format(one.subject)
             yield _Asked(question, one.answer, (one.slot,))
 
 
-def _led(said: Sequence[Statement], chance: random.Random) -> Iterator[_Asked]:
-    """What is said of the one who is something to a subject."""
+def _two_hop(statements: Sequence[Statement], rng: random.Random) -> Iterator[_Asked]:
+    """Questions about someone by what they are to the subject of another passage."""
     about: dict[str, list[Statement]] = defaultdict(list)
-    for one in said:
-        if one.form.relation in PEOPLE:
+    for one in statements:
+        if one.form.relation in _PEOPLE:
             about[symbol(one.subject)].append(one)
-    for one in chance.sample(said, len(said)):
+    for one in rng.sample(statements, len(statements)):
         for further in about.get(symbol(one.answer), []) if one.form.roles else []:
-            yield _Asked(_asked_on(one, further, chance), further.answer, (one.slot, further.slot))
+            question = _two_hop_question(one, further, rng)
+            yield _Asked(question, further.answer, (one.slot, further.slot))
 
 
-def _asked_on(one: Statement, further: Statement, chance: random.Random) -> str:
+def _two_hop_question(one: Statement, further: Statement, rng: random.Random) -> str:
     kin = _KIN.get((one.form.relation, further.form.relation))
     if kin:
-        return chance.choice((f"Who is {{}}'s {kin}?", f"Who is the {kin} of {{}}?")).format(
+        return rng.choice((f"Who is {{}}'s {kin}?", f"Who is the {kin} of {{}}?")).format(
             one.subject
         )
-    role = chance.choice(one.form.roles).format(one.subject)
-    return chance.choice(further.form.questions).format(role)
+    role = rng.choice(one.form.roles).format(one.subject)
+    return rng.choice(further.form.questions).format(role)
 
 
-def _alike(said: Sequence[Statement], chance: random.Random) -> Iterator[_Asked]:
-    """Whether two have something in common, they or who directed them, and which is earlier."""
+def _comparisons(statements: Sequence[Statement], rng: random.Random) -> Iterator[_Asked]:
+    """Whether two subjects or their directors have something in common, and which is earlier."""
     by: dict[str, list[Statement]] = defaultdict(list)
-    for one in said:
+    for one in statements:
         by[one.form.relation].append(one)
-    alone = {
-        name: [_Compared(one.subject, one.answer, (one.slot,)) for one in by[name]] for name in by
+    compared = {
+        relation: [_Compared(one.subject, one.answer, (one.slot,)) for one in group]
+        for relation, group in by.items()
     }
-    nations = {symbol(one.subject): one for one in by["nationality"]}
-    directed = [
+    nationalities = {symbol(one.subject): one for one in by["nationality"]}
+    compared["director"] = [
         _Compared(film.subject, person.answer, (film.slot, person.slot))
         for film in by["director"]
-        if (person := nations.get(symbol(film.answer)))
+        if (person := nationalities.get(symbol(film.answer)))
     ]
     kinds = [
-        _same(alone.get("nationality", []), _NATIONS, chance),
-        _same(directed, _DIRECTORS, chance),
-        _same(alone.get("kind", []), _KINDS, chance),
-        _same(alone.get("country", []), _PLACES, chance, least=_COMMON),
-        *(_earlier(by[relation], forms, chance) for relation, forms in _DATED.items()),
-    ]
+        _same(compared.get(relation, []), forms, rng, _MIN_SHARING if relation == "country" else 1)
+        for relation, forms in _TEMPLATES["same"].items()
+    ] + [_earlier(by[relation], forms, rng) for relation, forms in _TEMPLATES["earlier"].items()]
     yield from (one for turn in zip_longest(*kinds) for one in turn if one is not None)
 
 
 def _same(
-    compared: Sequence[_Compared],
-    forms: Sequence[str],
-    chance: random.Random,
-    least: int = 1,
+    compared: Sequence[_Compared], forms: Sequence[str], rng: random.Random, min_sharing: int
 ) -> Iterator[_Asked]:
     """Questions whether two have the same value, as many with yes as with no.
 
     Args:
         compared: to choose from.
         forms: of questions about two subjects, and perhaps the value.
-        chance: of the choice.
-        least: values that fewer have are left out.
+        rng: of the choice.
+        min_sharing: values of fewer subjects are left out.
     """
     groups: dict[str, list[_Compared]] = defaultdict(list)
     for one in compared:
         groups[one.value].append(one)
-    usable = [group for group in groups.values() if len(group) >= least]
-    common = [group for group in usable if len(group) > 1]
-    while common and len(usable) > 1:
-        alike = chance.random() < 1 / 2
-        if alike:
-            pair = chance.sample(chance.choice(common), 2)
+    usable = [group for group in groups.values() if len(group) >= min_sharing]
+    shared = [group for group in usable if len(group) > 1]
+    while shared and len(usable) > 1:
+        same = rng.random() < 1 / 2
+        if same:
+            pair = rng.sample(rng.choice(shared), 2)
         else:
-            pair = [chance.choice(group) for group in chance.sample(usable, 2)]
-        question = chance.choice(forms).format(*(one.subject for one in pair), pair[0].value)
+            pair = [rng.choice(group) for group in rng.sample(usable, 2)]
+        question = rng.choice(forms).format(*(one.subject for one in pair), pair[0].value)
         slots = tuple(slot for one in pair for slot in one.slots)
-        yield _Asked(question, WORDS[not alike], slots)
+        yield _Asked(question, YES_NO[not same], slots)
 
 
 def _earlier(
-    dated: Sequence[Statement], forms: Sequence[str], chance: random.Random
+    dated: Sequence[Statement], forms: Sequence[str], rng: random.Random
 ) -> Iterator[_Asked]:
     """Questions which of two is earlier."""
     while len({one.answer[-4:] for one in dated}) > 1:
-        earlier, later = sorted(chance.sample(dated, 2), key=lambda one: int(one.answer[-4:]))
+        earlier, later = sorted(rng.sample(dated, 2), key=lambda one: int(one.answer[-4:]))
         if earlier.answer[-4:] != later.answer[-4:] and earlier.subject in earlier.slot.text:
             subjects = [earlier.subject, later.subject]
-            chance.shuffle(subjects)
-            question = f"{chance.choice(forms)}, {' or '.join(subjects)}?"
+            rng.shuffle(subjects)
+            question = f"{rng.choice(forms)}, {' or '.join(subjects)}?"
             yield _Asked(question, earlier.subject, (earlier.slot, later.slot))
 
 
-def _example(asked: _Asked, said: Sequence[Statement], chance: random.Random) -> ReaderExample:
-    """The question among passages of the same forms that don't hold its answer."""
-    others = [one.slot for one in chance.sample(said, min(_OTHERS, len(said)))]
+def _example(asked: _Asked, statements: Sequence[Statement], rng: random.Random) -> ReaderExample:
+    """The question with passages of the same forms that don't hold its answer."""
+    others = [one.slot for one in rng.sample(statements, min(_DISTRACTORS, len(statements)))]
     return ReaderExample(
         question=asked.question,
         answers=(asked.answer,),
@@ -214,7 +250,7 @@ def _example(asked: _Asked, said: Sequence[Statement], chance: random.Random) ->
         others=tuple(
             _passage(slot)
             for slot in others
-            if asked.answer in WORDS or asked.answer not in slot.text
+            if asked.answer in YES_NO or asked.answer not in slot.text
         ),
     )
 

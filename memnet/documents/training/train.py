@@ -1,5 +1,6 @@
 """The text preset: learns what addressing is worth and which links to follow."""
 
+import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,37 +17,37 @@ from memnet.documents.controller import TextController
 from memnet.documents.hops import HopLoop
 from memnet.documents.learner import HopScorer, LinkTensors, TextLearner
 from memnet.documents.state import Candidates, Links
-from memnet.documents.training.pseudo_questions import pseudo_questions
+from memnet.documents.training.generate import two_hop_questions
 from memnet.documents.training.templates import templated_questions
 from memnet.errors import InputError
 from memnet.evaluation.metrics import recall
 from memnet.evaluation.questions import Question
-from memnet.storage import Encode, MemoryStore
+from memnet.training import TrainableMemory
+from memnet.training.loop import seeded
 from memnet.training.progress import OnProgress, TrainingProgress, counted, no_progress
-from memnet.training.torch_state import seeded
 
 _HOPS = 2
-_LIKELY, _OTHERS = 120, 80
+_HARD_NEGATIVES, _RANDOM_NEGATIVES = 120, 80
 """Wrong candidates of a question that are learned from: the likeliest, and some of the others."""
 _UPDATES = 120
 _LEARNING_RATE = 2e-2
 _WEIGHT_DECAY = 0.1
-_PSEUDO_QUESTIONS = 300
-"""Of each kind made from the documents, where there are no others."""
+_GENERATED_QUESTIONS = 300
+"""Of each kind made from the documents, where no others are given."""
 _HELD_OUT = 5
-"""Every so many questions one is held out while the report's recall is measured."""
+"""One question in five is held out while the report's recall is measured."""
 _RECALL_AT = 5
 
 
 class TextReport(NamedTuple):
-    """What came of a training."""
+    """Scores of a training."""
 
     questions: int
     """That were learned from."""
     unusable: int
     """Others, which give no source id of the store as "gold"."""
     recall_untrained: float
-    """Share of the right sources among the first 5 on questions held out, 0..1, before training."""
+    """Recall@5 on questions held out, 0..1, before training."""
     recall_trained: float
     """The same after training on the other questions."""
 
@@ -62,25 +63,22 @@ class _Example(NamedTuple):
 
 
 def train_text(
-    store: MemoryStore,
-    encode: Encode,
+    memory: TrainableMemory,
     groups: Sequence[Sequence[Question]],
-    out: Path,
-    config: HopConfig,
+    out: str | os.PathLike[str],
+    *,
     seed: int = 0,
     on_stage: Callable[[str], None] = lambda _: None,
     on_progress: OnProgress = no_progress,
 ) -> TextReport:
-    """Train a controller on questions about the documents of a store, and keep it in ``out``.
+    """Train a controller on questions about the documents of a memory, and save it in ``out``.
 
     Args:
-        store: with the documents.
-        encode: of the store's keys.
+        memory: with the documents; training starts from the numbers of its ``config.hop``.
         groups: questions with the source ids of the documents that hold their answers. Each group
             counts as much as any other, however many questions it has. Without any, questions are
             made from the documents.
-        out: folder of the model.
-        config: the numbers to start from.
+        out: folder of the model, to be given to ``Engine.open``.
         seed: of all that is random.
         on_stage: called with what is being done.
         on_progress: called after each question and each update.
@@ -89,11 +87,12 @@ def train_text(
         InputError: no question can be learned from.
         ModelError: ``out`` can't be written.
     """
+    store = memory.store
     if not groups:
         on_stage("making questions from the documents")
         groups = [
-            pseudo_questions(store, _PSEUDO_QUESTIONS, seed),
-            *templated_questions(store, _PSEUDO_QUESTIONS, seed),
+            two_hop_questions(store, _GENERATED_QUESTIONS, seed),
+            *templated_questions(store, _GENERATED_QUESTIONS, seed),
         ]
     known = store.namespaces(
         {name for group in groups for asked in group for name in asked.gold}
@@ -106,61 +105,59 @@ def train_text(
             'expected {"question": str, "gold": [source id]}; or, without questions, no two '
             "documents share a name"
         )
-    learner = _Learner(store, encode, config, seed, on_stage, on_progress)
+    trainer = _Trainer(memory, seed, on_stage, on_progress)
     held_out = weighted[::_HELD_OUT]
-    rest = [item for place, item in enumerate(weighted) if place % _HELD_OUT]
-    untrained = learner.recall(TextController(config), held_out)
-    trained = learner.recall(learner.learn(rest or weighted), held_out)
-    controller = learner.learn(weighted)
+    rest = [item for index, item in enumerate(weighted) if index % _HELD_OUT]
+    untrained = trainer.recall(TextController(memory.config.hop), held_out)
+    trained = trainer.recall(trainer.fit(rest or weighted), held_out)
+    controller = trainer.fit(weighted)
     report = TextReport(len(weighted), sum(map(len, groups)) - len(weighted), untrained, trained)
-    save_text_model(out, controller, {"seed": seed, **report._asdict()})
+    save_text_model(Path(out), controller, {"seed": seed, **report._asdict()})
     return report
 
 
-class _Learner:
+class _Trainer:
     """Trains controllers on the candidates that a store gives."""
 
     def __init__(
         self,
-        store: MemoryStore,
-        encode: Encode,
-        config: HopConfig,
+        memory: TrainableMemory,
         seed: int,
         on_stage: Callable[[str], None],
         on_progress: OnProgress,
     ) -> None:
-        self._store = store
-        self._encode = encode
-        self._config = config
+        self._store = memory.store
+        self._encode = memory.encoder.encode
+        self._config = memory.config.hop
         self._seed = seed
         self._on_stage = on_stage
         self._on_progress = on_progress
 
-    def learn(self, questions: Sequence[tuple[Question, float]]) -> TextController:
-        """A controller trained hop by hop: the links of a hop depend on what the one before saw."""
+    def fit(self, questions: Sequence[tuple[Question, float]]) -> TextController:
+        """A controller trained hop by hop: the links of a hop depend on the hop before it."""
         with one_thread_each, seeded(self._seed):
             learner = TextLearner(self._config)
             for hop in range(_HOPS):
                 self._on_stage(f"hop {hop + 1} of {len(questions)} questions")
                 controller = learner.controller()
-                chosen = [
+                sampled = [
                     _sample(controller, example, hop, self._seed)
                     for example in self._examples(controller, questions, hop)
                 ]
                 scorer = learner.later if hop else learner.first
-                _fit(scorer, chosen, self._config, self._on_progress)
+                _fit(scorer, sampled, self._config, self._on_progress)
         return learner.controller()
 
     def recall(
         self, controller: TextController, questions: Sequence[tuple[Question, float]]
     ) -> float:
-        """Mean share of the right sources among the first few."""
+        """Mean recall@5 of the right sources."""
         loop = HopLoop(self._store, self._encode, controller, self._config)
-        shares: list[float] = []
+        recalls: list[float] = []
         for asked, _ in counted(questions, "questions held out", self._on_progress):
             slots = self._store.fetch(loop.run(asked.question, _HOPS).last.ids)
-            shares.append(recall([slot.source for slot in slots], asked.gold, _RECALL_AT))
-        return sum(shares) / len(shares)
+            recalls.append(recall([slot.source for slot in slots], asked.gold, _RECALL_AT))
+        return sum(recalls) / len(recalls)
 
     def _examples(
         self, controller: TextController, questions: Sequence[tuple[Question, float]], hop: int
@@ -180,26 +177,30 @@ def _sample(controller: TextController, example: _Example, hop: int, seed: int) 
     scores = controller.score(candidates, hop).parts.total()
     order = np.argsort(np.where(candidates.is_fact, np.inf, -scores), kind="stable").tolist()
     passages = order[: len(order) - int(candidates.is_fact.sum())]
-    rest = np.random.default_rng(seed).permutation(passages[_LIKELY:])[:_OTHERS].tolist()
+    rest = (
+        np.random.default_rng(seed)
+        .permutation(passages[_HARD_NEGATIVES:])[:_RANDOM_NEGATIVES]
+        .tolist()
+    )
     right = np.nonzero(example.right)[0].tolist()
-    kept = np.array(sorted({*passages[:_LIKELY], *rest, *right}), np.int64)
-    return example._replace(candidates=_chosen(candidates, kept), right=example.right[kept])
+    sample = np.array(sorted({*passages[:_HARD_NEGATIVES], *rest, *right}), np.int64)
+    return example._replace(candidates=_subset(candidates, sample), right=example.right[sample])
 
 
-def _chosen(candidates: Candidates, kept: NDArray[np.int64]) -> Candidates:
+def _subset(candidates: Candidates, sample: NDArray[np.int64]) -> Candidates:
     """Some of the candidates, with the links to them; without their vectors."""
-    place = np.full(len(candidates.ids), -1)
-    place[kept] = np.arange(len(kept))
+    index = np.full(len(candidates.ids), -1)
+    index[sample] = np.arange(len(sample))
     links = candidates.links
-    linked = place[links.candidate] >= 0
+    linked = index[links.candidate] >= 0
     return Candidates(
-        ids=tuple(candidates.ids[slot] for slot in kept.tolist()),
+        ids=tuple(candidates.ids[slot] for slot in sample.tolist()),
         values=candidates.values[:0],
-        features=candidates.features[kept],
+        features=candidates.features[sample],
         named=(),
-        is_fact=candidates.is_fact[kept],
+        is_fact=candidates.is_fact[sample],
         links=Links(
-            place[links.candidate[linked]], links.sender[linked], links.kind[linked],
+            index[links.candidate[linked]], links.sender[linked], links.kind[linked],
             links.features[linked], (),
         ),
     )  # fmt: skip
@@ -238,16 +239,17 @@ def _fit(
         highest = _highest(logits.detach(), question, len(examples))
         weights = torch.exp(logits - highest[question])
         sums = torch.zeros(len(examples)).index_add(0, question, weights)
-        logs = logits - highest[question] - sums.log()[question]
-        loss = -(logs * right * weight[question]).sum()
+        log_weights = logits - highest[question] - sums.log()[question]
+        loss = -(log_weights * right * weight[question]).sum()
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
         schedule.step()
-        done = TrainingProgress(
-            "training", update * len(examples), update / _UPDATES, float(loss.detach())
+        on_progress(
+            TrainingProgress(
+                "training", update * len(examples), update / _UPDATES, float(loss.detach())
+            )
         )
-        on_progress(done)
 
 
 def _joined(arrays: Sequence[NDArray[Any]]) -> Tensor:

@@ -3,30 +3,46 @@
 import os
 import random
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from memnet.evaluation import Askable
 from memnet.files import read_json_lines
 from memnet.reader.spans import NO, NO_ANSWER, SPAN, YES, Pack, Packer, Passage
-from memnet.reader.training.changed_questions import changed_question
+from memnet.text.names import normalise
+from memnet.types import Evidence
 
-_WITHOUT_ANSWER = 0.12
-"""Share of the questions with several passages that lose those that hold the answer."""
-_MOST_OTHERS = 4
-_ALONE = 0.35
-"""Share of the questions with one passage that are read without another."""
-_MISSED = 0.08
-"""Share of the questions with one passage of which only others are read."""
-_CHANGED = 0.08
-"""Share of the questions with one passage that are changed so that it does not answer them."""
-_MIXED = 0.4
-"""Share of the other passages that stand anywhere rather than last."""
-
-
-WORDS = ("yes", "no")
+YES_NO = ("yes", "no")
 """Answers that stand in no passage."""
+NAME = re.compile(r"\b[A-Z][\w'’.-]+(?: [A-Z][\w'’.-]+)*|\b[12]\d{3}\b|\b\d[\d,.]*\d\b")
+"""What is taken for a name or a number in a passage."""
+_ANTONYMS = (
+    ("first", "last"), ("largest", "smallest"), ("most", "least"),
+    ("highest", "lowest"), ("longest", "shortest"), ("biggest", "smallest"), ("north", "south"),
+    ("northern", "southern"), ("east", "west"), ("eastern", "western"), ("before", "after"),
+    ("more", "fewer"), ("larger", "smaller"), ("higher", "lower"), ("increase", "decrease"),
+    ("increased", "decreased"), ("won", "lost"), ("win", "lose"), ("begin", "end"),
+    ("started", "ended"), ("male", "female"), ("father", "mother"), ("son", "daughter"),
+    ("oldest", "youngest"), ("major", "minor"), ("maximum", "minimum"), ("early", "late"),
+    ("rich", "poor"), ("best", "worst"), ("created", "destroyed"), ("joined", "left"),
+)  # fmt: skip
+_ANTONYM = {one: other for pair in _ANTONYMS for one, other in (pair, pair[::-1])}
+_QUESTION_WORDS = frozenset("who whom whose what when where which why how in on at".split())
+_WORD = re.compile(r"\w+")
+# Shares of the questions that are changed while training.
+_WITHOUT_ANSWER = 0.12
+"""Of those with several passages: lose the passages with the answer."""
+_ONLY_DISTRACTORS = 0.08
+"""Of those with one passage: only others are read."""
+_UNANSWERABLE = 0.08
+"""Of those with one passage: the question is changed so that it is not answered."""
+_NO_DISTRACTORS = 0.35
+"""Of those with one passage: read without another."""
+_SHUFFLED = 0.4
+"""Of the distractors: stand anywhere rather than last."""
+_MAX_DISTRACTORS = 4
 
 
 class ReaderPassage(BaseModel):
@@ -48,7 +64,7 @@ class ReaderExample(BaseModel):
     """Right answers as they stand in the passages, or "yes" or "no"; none: they hold no answer."""
     passages: tuple[ReaderPassage, ...] = Field(min_length=1)
     others: tuple[ReaderPassage, ...] = ()
-    """Passages that don't help, some of which are read as well."""
+    """Distractors: passages without the answer, some of which are read as well."""
 
 
 class PackedExample(NamedTuple):
@@ -70,119 +86,197 @@ def read_reader_examples(path: str | os.PathLike[str]) -> list[ReaderExample]:
     return read_json_lines(path, ReaderExample, "example", expected)
 
 
+def retrieve_distractors(
+    memory: Askable, examples: Iterable[ReaderExample]
+) -> Iterator[ReaderExample]:
+    """Examples with what a memory finds for their questions as distractors.
+
+    What holds an answer or is one of the right passages is left out. An example for which nothing
+    else is found keeps the distractors it came with.
+
+    Source: Karpukhin et al. 2020, section 3.2 (retrieved negative passages).
+
+    Args:
+        memory: to ask; with the reader "sentences" it reads nothing.
+        examples: questions with the passages that hold their answers.
+    """
+    for example in examples:
+        right = {" ".join(one.text.split()) for one in example.passages}
+        distractors = tuple(
+            ReaderPassage(title=found.title, text=found.text)
+            for found in memory.ask(example.question).evidence
+            if " ".join(found.text.split()) not in right and not _answers(found, example.answers)
+        )
+        yield example.model_copy(update={"others": distractors or example.others})
+
+
+def _answers(found: Evidence, answers: Sequence[str]) -> bool:
+    text = f" {normalise(found.text)} "
+    return any(f" {normalise(one)} " in text for one in answers if one.casefold() not in YES_NO)
+
+
 def packed_example(
-    example: ReaderExample, packer: Packer, chance: random.Random
+    example: ReaderExample, packer: Packer, rng: random.Random
 ) -> PackedExample | None:
-    """Pack an example with some of its other passages, in an order of chance.
+    """Pack an example with some of its distractors, in a random order.
 
     Returns:
         None where no right answer stands in its passages.
     """
-    example = _without_answer(example, chance)
-    word = example.answers[0].casefold() if example.answers else ""
-    kind = {"": NO_ANSWER, "yes": YES, "no": NO}.get(word, SPAN)
+    example = _sometimes_unanswerable(example, rng)
+    answer = example.answers[0].casefold() if example.answers else ""
+    kind = {"": NO_ANSWER, "yes": YES, "no": NO}.get(answer, SPAN)
     right = list(example.passages)
-    chance.shuffle(right)
-    passages = _mixed(right, _others(example, chance), chance)
+    rng.shuffle(right)
+    passages = _mixed(right, _distractors(example, rng), rng)
     packs = packer.packs(example.question, passages)
     if kind != SPAN:
         return PackedExample(packs[0], [], kind) if packs else None
-    holding = {one.text for one in right}
-    texts = [_places(one.text, example.answers) if one.text in holding else [] for one in passages]
-    found = [PackedExample(pack, spans, kind) for pack in packs if (spans := _spans(pack, texts))]
-    return chance.choice(found) if found else None
+    texts = {one.text for one in right}
+    places = [
+        _find_answers(one.text, example.answers) if one.text in texts else [] for one in passages
+    ]
+    with_answer = [
+        PackedExample(pack, spans, kind) for pack in packs if (spans := _token_spans(pack, places))
+    ]
+    return rng.choice(with_answer) if with_answer else None
 
 
-def _without_answer(example: ReaderExample, chance: random.Random) -> ReaderExample:
-    """The example or, as chance will have it, what it becomes when its answer is not to be read."""
-    if not example.answers or example.answers[0].casefold() in WORDS:
+def _sometimes_unanswerable(example: ReaderExample, rng: random.Random) -> ReaderExample:
+    """The example or, by chance, one whose passages hold no answer."""
+    if not example.answers or example.answers[0].casefold() in YES_NO:
         return example
-    left, question, drawn = example.passages, example.question, chance.random()
-    if len(left) > 1 and drawn < _WITHOUT_ANSWER:
-        left = tuple(one for one in left if not _places(one.text, example.answers))
-    elif len(left) == 1 and drawn < _MISSED:
-        left = example.others[:_MOST_OTHERS]
-    elif len(left) == 1 and drawn < _MISSED + _CHANGED:
-        changed = changed_question(question, left[0].text, example.answers, chance)
+    passages, question, drawn = example.passages, example.question, rng.random()
+    if len(passages) > 1 and drawn < _WITHOUT_ANSWER:
+        passages = tuple(one for one in passages if not _find_answers(one.text, example.answers))
+    elif len(passages) == 1 and drawn < _ONLY_DISTRACTORS:
+        passages = example.others[:_MAX_DISTRACTORS]
+    elif len(passages) == 1 and drawn < _ONLY_DISTRACTORS + _UNANSWERABLE:
+        changed = unanswerable_question(question, passages[0].text, example.answers, rng)
         question = changed or question
-    unchanged = left == example.passages and question == example.question
-    if unchanged or not left:
+    unchanged = passages == example.passages and question == example.question
+    if unchanged or not passages:
         return example
-    return example.model_copy(update={"question": question, "answers": (), "passages": left})
+    return example.model_copy(update={"question": question, "answers": (), "passages": passages})
 
 
-def _others(example: ReaderExample, chance: random.Random) -> list[ReaderPassage]:
-    if len(example.passages) == 1 and chance.random() < _ALONE:
+def unanswerable_question(
+    question: str, text: str, answers: Sequence[str], rng: random.Random
+) -> str | None:
+    """A question that a passage does not answer, though it shares its words.
+
+    A name or number that the passage shares with the question becomes another one of the passage,
+    or a word its antonym.
+
+    Source: Rajpurkar et al. 2018, table 1 (kinds of questions that have no answer).
+
+    Args:
+        question: that the passage answers.
+        text: of the passage.
+        answers: right ones, which the new question does not contain.
+        rng: of the choice.
+
+    Returns:
+        None where nothing can be changed.
+    """
+    changes = [*_other_names(question, text, answers), *_antonyms(question)]
+    return rng.choice(changes) if changes else None
+
+
+def _other_names(question: str, text: str, answers: Sequence[str]) -> list[str]:
+    names = {match.group().rstrip(".") for match in NAME.finditer(text)}
+    taken = " ".join([question, *answers]).casefold()
+    others = sorted(name for name in names if name.casefold() not in taken)
+    return [
+        question.replace(name, other, 1)
+        for name in sorted(names)
+        if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", question)
+        and name.casefold() not in _QUESTION_WORDS
+        for other in others
+        if _shape(name) == _shape(other) and name not in other
+    ]
+
+
+def _shape(name: str) -> tuple[bool, int]:
+    """Whether it is a number, and its length; of a name the number of words, at most two."""
+    number = name[0].isdigit()
+    return number, len(name) if number else min(len(name.split()), 2)
+
+
+def _antonyms(question: str) -> list[str]:
+    if " or " in question:  # The opposite of a choice has an answer, too.
+        return []
+    return [
+        f"{question[: word.start()]}{_ANTONYM[word.group()]}{question[word.end() :]}"
+        for word in _WORD.finditer(question)
+        if word.group() in _ANTONYM
+    ]
+
+
+def _distractors(example: ReaderExample, rng: random.Random) -> list[ReaderPassage]:
+    if len(example.passages) == 1 and rng.random() < _NO_DISTRACTORS:
         return []
     others = [one for one in example.others if one not in example.passages]
-    return chance.sample(others, min(chance.randint(1, _MOST_OTHERS), len(others)))
+    return rng.sample(others, min(rng.randint(1, _MAX_DISTRACTORS), len(others)))
 
 
 def _mixed(
-    right: Sequence[ReaderPassage], others: Sequence[ReaderPassage], chance: random.Random
+    right: Sequence[ReaderPassage], distractors: Sequence[ReaderPassage], rng: random.Random
 ) -> list[Passage]:
     mixed = list(right)
-    for other in others:
-        anywhere = chance.random() < _MIXED
-        mixed.insert(chance.randint(0, len(mixed)) if anywhere else len(mixed), other)
+    for one in distractors:
+        shuffled = rng.random() < _SHUFFLED
+        mixed.insert(rng.randint(0, len(mixed)) if shuffled else len(mixed), one)
     return [Passage(one.title, one.text) for one in mixed]
 
 
-def _places(text: str, answers: Sequence[str]) -> list[tuple[int, int]]:
-    """Where answers stand as whole words; in any case only where none stands as it is written."""
+def _find_answers(text: str, answers: Sequence[str]) -> list[tuple[int, int]]:
+    """Spans of answers as whole words; case is ignored only where none stands as written."""
     for flags in (re.NOFLAG, re.IGNORECASE):
-        found = {
+        spans = {
             match.span()
             for answer in answers
             if answer.strip()
             for match in re.finditer(rf"(?<!\w){re.escape(answer.strip())}(?!\w)", text, flags)
         }
-        if found:
-            return sorted(found)
+        if spans:
+            return sorted(spans)
     return []
 
 
-def _spans(pack: Pack, places: Sequence[Sequence[tuple[int, int]]]) -> list[tuple[int, int]]:
-    """First and last token of each place that a pack holds whole."""
-    return [
-        span
-        for passage, found in enumerate(places)
-        for start, end in found
-        if (span := _span(pack, passage, start, end)) is not None
-    ]
+def _token_spans(pack: Pack, places: Sequence[Sequence[tuple[int, int]]]) -> list[tuple[int, int]]:
+    """First and last token of each character span, by passage, that a pack holds whole."""
+    spans: list[tuple[int, int]] = []
+    for passage, found in enumerate(places):
+        for start, end in found:
+            tokens = [
+                (token, one)
+                for token, one in enumerate(pack.offsets)
+                if one is not None and one[0] == passage and one[1] < end and one[2] > start
+            ]
+            if tokens and tokens[0][1][1] <= start and tokens[-1][1][2] >= end:
+                spans.append((tokens[0][0], tokens[-1][0]))
+    return spans
 
 
-def _span(pack: Pack, passage: int, start: int, end: int) -> tuple[int, int] | None:
-    tokens = [
-        token
-        for token, place in enumerate(pack.offsets)
-        if place is not None and place[0] == passage and place[1] < end and place[2] > start
-    ]
-    if not tokens:
-        return None
-    first, last = pack.offsets[tokens[0]], pack.offsets[tokens[-1]]
-    whole = first is not None and last is not None and first[1] <= start and last[2] >= end
-    return (tokens[0], tokens[-1]) if whole else None
-
-
-def batches_of(
-    examples: Sequence[PackedExample], tokens: int, chance: random.Random
-) -> Iterator[list[PackedExample]]:
-    """Batches of examples of about the same length, in an order of chance.
+def batches_by_length(
+    examples: Sequence[PackedExample], max_tokens: int, rng: random.Random
+) -> list[list[PackedExample]]:
+    """Batches of examples of about the same length, in a random order.
 
     Args:
-        examples: to be shared out.
-        tokens: most of a batch, padding included.
-        chance: of the order.
+        examples: to be batched.
+        max_tokens: of a batch, padding included.
+        rng: of the order.
     """
-    ordered = sorted(examples, key=lambda one: len(one.pack.token_ids) + 8 * chance.random())
+    ordered = sorted(examples, key=lambda one: len(one.pack.token_ids) + 8 * rng.random())
     batches: list[list[PackedExample]] = []
     batch: list[PackedExample] = []
     for example in ordered:
-        if batch and len(example.pack.token_ids) * (len(batch) + 1) > tokens:
+        if batch and len(example.pack.token_ids) * (len(batch) + 1) > max_tokens:
             batches.append(batch)
             batch = []
         batch.append(example)
     batches.append(batch)
-    chance.shuffle(batches)
-    yield from (one for one in batches if one)
+    rng.shuffle(batches)
+    return [batch for batch in batches if batch]

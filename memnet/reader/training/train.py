@@ -1,6 +1,7 @@
 """The reader preset: learns to point at short answers in passages."""
 
 import hashlib
+import os
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -25,40 +26,45 @@ from memnet.reader.spans import ExtractiveReader, Packer, Passage, Reading
 from memnet.reader.training.examples import (
     PackedExample,
     ReaderExample,
-    batches_of,
+    batches_by_length,
     packed_example,
 )
-from memnet.training.loop import EpochReport, Training, TrainingConfig, mean
+from memnet.training.loop import (
+    EpochReport,
+    Training,
+    TrainingConfig,
+    mean,
+    seeded,
+    using_threads,
+)
 from memnet.training.progress import OnProgress, counted, no_progress
-from memnet.training.torch_state import seeded, using_threads
 
-_TOKENS = 384
-"""Most that are read together."""
+_MAX_TOKENS = 384
+"""Of a pack."""
 _BATCH_TOKENS = 3072
 _DROPOUT = 0.1
-_PART = 2500
-"""Examples between two looks at the dev questions, where a run that was stopped goes on."""
+_EPOCH_EXAMPLES = 2500
+"""Of an epoch of the loop, after which the dev examples are read and the state is saved: a pass
+over all examples takes hours."""
 _LEARNING_RATE = 1.5e-4
 _LEARNING_RATE_FROM_READER = 5e-5
-"""Of a reader that goes on from another: more makes it forget what that one knew."""
+"""Of a reader that starts from another: more makes it forget what that one had learned."""
 _WARM_UP = 160
 _PASSES = 3
 
 
-class ReaderData(NamedTuple):
-    """What is learned from."""
-
+class _Data(NamedTuple):
     train: Sequence[ReaderExample]
     dev: Sequence[ReaderExample]
-    """Others, to choose the best weights by."""
-    made: Sequence[ReaderExample] = ()
-    """Made from the documents themselves; seen in the first pass only."""
+    generated: Sequence[ReaderExample]
 
 
 def train_reader(
-    data: ReaderData,
-    out: Path,
+    train: Sequence[ReaderExample],
+    dev: Sequence[ReaderExample],
+    out: str | os.PathLike[str],
     *,
+    generated: Sequence[ReaderExample] = (),
     start: Path | None = None,
     seed: int = 0,
     passes: int | None = None,
@@ -68,70 +74,76 @@ def train_reader(
     device: str = "cpu",
     on_progress: OnProgress = no_progress,
 ) -> float:
-    """Train a reader and keep it in ``out``; a run that was stopped goes on from there.
+    """Train a reader and save it in ``out``; a run that was stopped is resumed.
 
-    Where the run started from another reader, the mean of the weights of both is kept instead if it
-    does better on the dev examples: it forgets less of what the other had learned.
+    Where the run started from another reader, the mean of the weights of both is saved instead if
+    it does better on the dev examples: it forgets less of what the other had learned.
 
     Source: Wortsman et al. 2022, "Robust fine-tuning of zero-shot models", section 3.
 
     Args:
-        data: examples.
+        train: examples to learn from.
+        dev: others, to choose the best weights by.
         out: folder of the reader, to be given to ``Engine.open``.
-        start: folder of a reader to start from; None for one that has not learned to read.
+        generated: examples made from the documents themselves; read in the first pass only.
+        start: folder of a reader to start from; None for an untrained one.
         seed: of all that is random.
         passes: over the examples; None for 3.
         bfloat16: multiply in 16 bits, faster where the processor has instructions for it.
-        on_epoch: called after each part of a pass.
+        on_epoch: called after each 2,500 examples.
         threads: processor cores to use; None leaves torch's setting.
         device: of torch, that is there.
         on_progress: called after each batch and each dev example.
 
     Returns:
-        What the kept reader reached on the dev examples, 0..1: the mean F1 of those that have an
-        answer and, where some have none, of that and of how well it tells these apart (AUROC).
+        The score of the saved reader on the dev examples, 0..1: the mean F1 of those that have an
+        answer and, where some have none, the mean of that and of the AUROC of telling them apart.
 
     Raises:
         InputError: no example can be learned from.
         ModelError: ``out`` can't be written, or holds another unfinished run; ``start`` holds no
             whole reader.
     """
+    folder, data = Path(out), _Data(train, dev, generated)
     with seeded(seed):
         network = (
             new_span_network(_DROPOUT) if start is None else load_span_network(start, _DROPOUT)
         )
     for embedding in (network.encoder.words, network.encoder.positions):
         embedding.requires_grad_(False)
-    task = _Reading(network, data, seed, bfloat16, device, on_progress)
+    task = _ReaderTask(network, data, seed, bfloat16, device, on_progress)
+    epochs = task.epochs(passes or _PASSES)
     config = TrainingConfig(
-        epochs=task.parts(passes or _PASSES),
-        patience=task.parts(passes or _PASSES),
+        epochs=epochs,
+        patience=epochs,
         learning_rate=_LEARNING_RATE if start is None else _LEARNING_RATE_FROM_READER,
         warm_up=_WARM_UP,
         seed=seed,
     )
-    notes = {
+    identity = {
         "seed": seed,
         "data": _digest(data),
         "start": None if start is None else start.name,
-        "examples": [len(data.train), len(data.made)],
+        "examples": [len(train), len(generated)],
         "bfloat16": bfloat16,
         "torch": torch.__version__,
     }
 
-    def keep(report: EpochReport) -> None:
-        save_span_network(out, network, {**notes, "dev": 1 - report.error, "epoch": report.epoch})
+    def save(error: float, **notes: Any) -> None:
+        save_span_network(folder, network, {**identity, "dev": 1 - error, **notes})
+
+    def save_best(report: EpochReport) -> None:
+        save(report.error, epoch=report.epoch)
 
     with using_threads(threads):
-        error = Training(network, task, config, out, keep, notes).run(on_epoch, on_progress)
+        training = Training(network, task, config, folder, save_best, identity)
+        error = training.run(on_epoch, on_progress)
         if start is not None:
-            network.load_state_dict(_mean_weights(start, out))
-            mixed = mean(task.valid_errors())
-            if mixed < error:
-                error = mixed
-                save_span_network(
-                    out, network, {**notes, "dev": 1 - error, "mean_with_start": True}
-                )
+            network.load_state_dict(_mean_weights(start, folder))
+            mean_error = mean(task.valid_errors())
+            if mean_error < error:
+                error = mean_error
+                save(error, mean_with_start=True)
     return 1 - error
 
 
@@ -144,13 +156,16 @@ def _mean_weights(one: Path, other: Path) -> dict[str, Tensor]:
     }
 
 
-class _Reading:
-    """Reading passages, as a task for the training loop."""
+class _ReaderTask:
+    """Reading passages, as a task for the training loop.
+
+    A *pass* over all examples is cut into epochs of the loop.
+    """
 
     def __init__(
         self,
         network: SpanNetwork,
-        data: ReaderData,
+        data: _Data,
         seed: int,
         bfloat16: bool,
         device: str,
@@ -162,15 +177,15 @@ class _Reading:
         self._seed = seed
         self._bfloat16 = bfloat16
         self._on_progress = on_progress
-        self._packer = Packer(load_tokenizer(checked_folder()), _TOKENS)
+        self._packer = Packer(load_tokenizer(checked_folder()), _MAX_TOKENS)
         if not any(self._packed(data.train, random.Random(seed))):
             raise InputError(
                 "there is nothing to learn from: no answer stands in the passages of its "
                 "question; expected answers as they are written there, or none"
             )
 
-    def parts(self, passes: int) -> int:
-        """Parts of so many passes."""
+    def epochs(self, passes: int) -> int:
+        """Epochs of the loop in a number of passes."""
         return sum(len(self._starts(number)) for number in range(passes))
 
     def batches(self, epoch: int) -> Iterator[list[PackedExample]]:
@@ -179,69 +194,62 @@ class _Reading:
         while epoch >= len(self._starts(number)):
             epoch -= len(self._starts(number))
             number += 1
-        chance = random.Random(self._seed * 1_000_003 + number)
-        examples = self._examples(number)
-        chance.shuffle(examples)
+        examples = [*self._data.train, *(() if number else self._data.generated)]
+        random.Random(self._seed * 1_000_003 + number).shuffle(examples)
         start = self._starts(number)[epoch]
-        chance = random.Random((self._seed * 1_000_003 + number) * 1_009 + epoch)
-        packed = list(self._packed(examples[start : start + _PART], chance))
-        yield from batches_of(packed, _BATCH_TOKENS, chance)
+        rng = random.Random((self._seed * 1_000_003 + number) * 1_009 + epoch)
+        packed = list(self._packed(examples[start : start + _EPOCH_EXAMPLES], rng))
+        yield from batches_by_length(packed, _BATCH_TOKENS, rng)
 
     def loss(self, batch: list[PackedExample], _progress: float) -> Tensor:
-        """Mean negative log-likelihood of what is right."""
-        token_ids, segments, allowed, mask = (part.to(self._device) for part in _padded(batch))
-        with torch.autocast(token_ids.device.type, dtype=torch.bfloat16, enabled=self._bfloat16):
-            scores = self._network(token_ids, segments, allowed, mask)
+        """Mean negative log-likelihood of the right answers."""
+        inputs = [part.to(self._device) for part in _padded(batch)]
+        with torch.autocast(inputs[0].device.type, dtype=torch.bfloat16, enabled=self._bfloat16):
+            scores = self._network(*inputs)
         kinds = torch.tensor([example.kind for example in batch], device=self._device)
         return span_loss(scores, [example.spans for example in batch], kinds)
 
     def valid_errors(self) -> dict[str, float]:
-        """One minus the mean F1 of the dev questions that have an answer.
+        """One minus the mean F1 of the dev examples that have an answer.
 
-        Where some have none, also one minus how well the reader tells these from the others.
+        Where some have none, also one minus the AUROC of telling these from the others.
         """
         reader = ExtractiveReader(score_packs(self._network), self._packer)
         dev = self._data.dev
-        read = [
-            reader.read(one.question, _passages(one))
+        readings = [
+            reader.read(one.question, [Passage(other.title, other.text) for other in one.passages])
             for one in counted(dev, "reading dev examples", self._on_progress)
         ]
-        lost = [
+        losses = [
             1 - f1(_answer(reading, one), one.answers)
-            for one, reading in zip(dev, read, strict=True)
+            for one, reading in zip(dev, readings, strict=True)
             if one.answers
         ]
-        told = area_under_roc(
-            [reading.answerable for reading in read], [bool(one.answers) for one in dev]
+        auroc = area_under_roc(
+            [reading.answerable for reading in readings], [bool(one.answers) for one in dev]
         )
-        errors = {"f1": sum(lost) / max(1, len(lost))}
-        return errors if told is None else {**errors, "answerable": 1 - told}
+        errors = {"f1": sum(losses) / max(1, len(losses))}
+        return errors if auroc is None else {**errors, "answerable": 1 - auroc}
 
     def state(self) -> dict[str, Any]:
-        """Nothing is left for the next part."""
+        """None: the order of the examples depends on the epoch alone."""
         return {}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Nothing to go on from."""
-
-    def _examples(self, number: int) -> list[ReaderExample]:
-        return [*self._data.train, *(self._data.made if number == 0 else ())]
+        """Nothing to restore."""
 
     def _starts(self, number: int) -> range:
-        """First examples of the parts of a pass."""
-        return range(0, len(self._data.train) + (0 if number else len(self._data.made)), _PART)
+        """First examples of the epochs of a pass."""
+        examples = len(self._data.train) + (0 if number else len(self._data.generated))
+        return range(0, examples, _EPOCH_EXAMPLES)
 
     def _packed(
-        self, examples: Sequence[ReaderExample], chance: random.Random
+        self, examples: Sequence[ReaderExample], rng: random.Random
     ) -> Iterator[PackedExample]:
         for example in examples:
-            packed = packed_example(example, self._packer, chance)
+            packed = packed_example(example, self._packer, rng)
             if packed is not None:
                 yield packed
-
-
-def _passages(example: ReaderExample) -> list[Passage]:
-    return [Passage(one.title, one.text) for one in example.passages]
 
 
 def _answer(reading: Reading, example: ReaderExample) -> str:
@@ -253,30 +261,21 @@ def _answer(reading: Reading, example: ReaderExample) -> str:
     return example.passages[best.passage].text[best.start : best.end]
 
 
-def _padded(batch: Sequence[PackedExample]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Token ids, segments, allowed tokens and mask of a batch, each [B, T]."""
-    longest = max(len(example.pack.token_ids) for example in batch)
-    token_ids = np.zeros((len(batch), longest), np.int64)
-    segments = np.zeros_like(token_ids)
-    allowed = np.zeros_like(token_ids, np.bool_)
-    mask = np.zeros_like(allowed)
+def _padded(batch: Sequence[PackedExample]) -> tuple[Tensor, ...]:
+    """Token ids and segments int64, answer mask and padding mask bool of a batch, each [B, T]."""
+    shape = len(batch), max(len(example.pack.token_ids) for example in batch)
+    token_ids, segments = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+    answer_mask, mask = np.zeros(shape, np.bool_), np.zeros(shape, np.bool_)
     for row, example in enumerate(batch):
-        size = len(example.pack.token_ids)
-        token_ids[row, :size], segments[row, :size], allowed[row, :size] = (
-            part[0] for part in example.pack.inputs()
-        )
-        mask[row, :size] = True
-    return (
-        torch.from_numpy(token_ids),
-        torch.from_numpy(segments),
-        torch.from_numpy(allowed),
-        torch.from_numpy(mask),
-    )
+        inside = row, slice(len(example.pack.token_ids))
+        token_ids[inside], segments[inside], answer_mask[inside] = example.pack.inputs()
+        mask[inside] = True
+    return tuple(map(torch.from_numpy, (token_ids, segments, answer_mask, mask)))
 
 
-def _digest(data: ReaderData) -> str:
+def _digest(data: _Data) -> str:
     digest = hashlib.sha256()
-    for part in data:
-        for example in part:
+    for examples in data:
+        for example in examples:
             digest.update(example.model_dump_json().encode())
     return digest.hexdigest()

@@ -1,14 +1,44 @@
-"""What a training shows while one waits for it."""
+"""What the presets of ``memnet train`` share: options, and lines of progress."""
 
 import time
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
 
 import click
 
 from memnet.training.progress import TrainingProgress
 
-_EVERY = 60.0
+_INTERVAL = 60.0
 """Seconds between two lines."""
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+out_option = click.option(
+    "--out", type=click.Path(path_type=Path), required=True, help="Folder of the model."
+)
+seed_option = click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+
+
+def train_option(what: str) -> Callable[[_Command], _Command]:
+    """``--train FILE``, once or more."""
+    return _files("--train", "train_files", what)
+
+
+def dev_option(what: str) -> Callable[[_Command], _Command]:
+    """``--dev FILE``, once or more."""
+    return _files("--dev", "dev_files", f"Other {what}, to choose the best weights by")
+
+
+def _files(name: str, variable: str, what: str) -> Callable[[_Command], _Command]:
+    return click.option(
+        name,
+        variable,
+        type=click.Path(path_type=Path),
+        required=True,
+        multiple=True,
+        help=f"{what}; may be given several times.",
+    )
 
 
 def _print(line: str) -> None:
@@ -16,7 +46,7 @@ def _print(line: str) -> None:
 
 
 class ProgressLines:
-    """A line a minute about how far a training has come, on a terminal and in a log alike."""
+    """Prints a line of progress a minute, on a terminal and in a log alike."""
 
     def __init__(
         self,
@@ -35,12 +65,12 @@ class ProgressLines:
         self._starts: dict[str, tuple[float, TrainingProgress]] = {}
 
     def __call__(self, progress: TrainingProgress) -> None:
-        """Take note of it, and show it if the last line is a minute old."""
+        """Show the progress if the last line is a minute old."""
         now = self._clock()
         began, first = self._starts.get(progress.stage, (now, progress))
         if progress.examples <= first.examples:  # the stage is new, or begins again
             began, first = self._starts[progress.stage] = (now, progress)
-        if now - self._shown >= _EVERY:
+        if now - self._shown >= _INTERVAL:
             self._shown = now
             self._show(_line(progress, first, now - began))
 
@@ -57,7 +87,7 @@ def _line(now: TrainingProgress, first: TrainingProgress, seconds: float) -> str
 
 
 def _duration(seconds: float) -> str:
-    """Seconds for people: "45 s", "3 min", "2 h 5 min"."""
+    """Seconds as text: "45 s", "3 min", "2 h 5 min"."""
     if seconds < 60:
         return f"{seconds:.0f} s"
     hours, minutes = divmod(round(seconds / 60), 60)

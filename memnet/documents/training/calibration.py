@@ -1,0 +1,152 @@
+"""The confidence preset: learns from questions with answers how often a reader is right."""
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+import torch
+from torch import nn
+
+from memnet.documents.answers import Judged, TextAnswers
+from memnet.errors import InputError
+from memnet.evaluation.metrics import area_under_roc, calibration_error, exact_match
+from memnet.evaluation.questions import Question
+from memnet.reader.checkpoint import copy_reader, save_calibration
+from memnet.reader.confidence import Calibration, Signals
+from memnet.reader.loading import LazyReader
+from memnet.training.progress import OnProgress, counted, no_progress
+
+_PENALTY = 1e-2
+"""On squared weights of standardised features."""
+_FOLDS = 5
+_STEPS = 100
+
+
+class CalibrationReport(NamedTuple):
+    """Scores of a calibration, cross-validated in five folds."""
+
+    questions: int
+    right: float
+    """Share of questions whose best candidate is right, 0..1."""
+    calibration_error: float
+    answerable_auroc: float | None
+    """None where all questions have an answer, or none has."""
+
+
+class _ReadingMemory(Protocol):
+    """The parts of an ``Engine`` that a calibration needs."""
+
+    @property
+    def answerer(self) -> object: ...
+
+    @property
+    def reader(self) -> LazyReader: ...
+
+
+class _Case(NamedTuple):
+    signals: Signals
+    right: bool
+    answerable: bool
+
+
+def calibrate(
+    memory: _ReadingMemory,
+    questions: Sequence[Question],
+    out: str | os.PathLike[str],
+    *,
+    on_progress: OnProgress = no_progress,
+) -> CalibrationReport:
+    """Learn how often a memory's reader is right about its documents.
+
+    Args:
+        memory: an ``Engine`` with the answerer "text" and a reader of spans.
+        questions: that the reader was not trained on, with their right answers; none for those
+            whose answer the memory does not hold.
+        out: folder of a copy of the reader, calibrated; to be given to ``Engine.open``.
+        on_progress: called after each question.
+
+    Raises:
+        InputError: there is nothing to learn from, or the memory has no reader of spans.
+        ModelError: ``out`` can't be written.
+    """
+    folder = memory.reader.folder
+    if folder is None or not isinstance(memory.answerer, TextAnswers):
+        raise InputError(
+            "only answers that a reader of spans gives can be calibrated; open the memory "
+            "with the model 'text' and such a reader"
+        )
+    calibration, report = fit_calibration(questions, memory.answerer.judged, on_progress)
+    copy_reader(folder, Path(out))
+    save_calibration(Path(out), calibration, report._asdict())
+    return report
+
+
+def fit_calibration(
+    questions: Sequence[Question],
+    judge: Callable[[str], Judged],
+    on_progress: OnProgress = no_progress,
+) -> tuple[Calibration, CalibrationReport]:
+    """Fit a calibration to the answers to some questions.
+
+    Args:
+        questions: with their right answers.
+        judge: answers a question, with the signals.
+        on_progress: called after each question.
+
+    Raises:
+        InputError: fewer than ten questions are answered by the reader, or all are answered right
+            or all wrong.
+    """
+    cases = [
+        _Case(judged.signals, _right(judged, question), bool(question.answers))
+        for question in counted(questions, "answering questions", on_progress)
+        if (judged := judge(question.question)).signals is not None
+    ]
+    rights = [case.right for case in cases]
+    if len(cases) < 2 * _FOLDS or all(rights) or not any(rights):
+        raise InputError(
+            f"there is nothing to learn from: {sum(rights)} of {len(cases)} questions that the "
+            "reader answered are answered right; expected ten or more, some right and some wrong"
+        )
+    confidences = [0.0] * len(cases)
+    for fold in range(_FOLDS):
+        calibration = _fit([case for index, case in enumerate(cases) if index % _FOLDS != fold])
+        for index in range(fold, len(cases), _FOLDS):
+            confidences[index] = calibration.confidence(cases[index].signals)
+    report = CalibrationReport(
+        questions=len(cases),
+        right=sum(rights) / len(cases),
+        calibration_error=calibration_error(confidences, [float(right) for right in rights]) or 0.0,
+        answerable_auroc=area_under_roc(confidences, [case.answerable for case in cases]),
+    )
+    return _fit(cases), report
+
+
+def _right(judged: Judged, question: Question) -> bool:
+    return bool(judged.candidates and exact_match(judged.candidates[0].text, question.answers))
+
+
+def _fit(cases: Sequence[_Case]) -> Calibration:
+    """Logistic regression on standardised features, by L-BFGS."""
+    features = torch.tensor([case.signals.features() for case in cases], dtype=torch.float64)
+    right = torch.tensor([float(case.right) for case in cases], dtype=torch.float64)
+    std = features.std(dim=0).clamp(min=1e-6)
+    std[0] = 1.0
+    mean = features.mean(dim=0)
+    mean[0] = 0.0
+    weights = torch.zeros(features.shape[1], dtype=torch.float64, requires_grad=True)
+    scaled = (features - mean) / std
+    optimizer = torch.optim.LBFGS([weights], max_iter=_STEPS, line_search_fn="strong_wolfe")
+
+    def loss() -> torch.Tensor:
+        optimizer.zero_grad()
+        error = nn.functional.binary_cross_entropy_with_logits(scaled @ weights, right)
+        error = error + _PENALTY * (weights[1:] ** 2).sum()
+        error.backward()  # type: ignore[no-untyped-call]
+        return error
+
+    optimizer.step(loss)  # type: ignore[no-untyped-call]
+    unscaled = weights.detach() / std
+    unscaled[0] = weights.detach()[0] - (mean / std * weights.detach()).sum()
+    return Calibration(unscaled.tolist())
