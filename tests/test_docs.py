@@ -1,12 +1,14 @@
 """Documents: pages regenerate, paths lead somewhere, and the README's example runs."""
 
 import re
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from docs import api, commands
+from memnet import Document, Engine
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]
@@ -49,3 +51,23 @@ def test_the_readme_is_short_and_its_example_runs(
     assert second == "['Ann moved to Paris']"
     assert third.startswith("<memnet.Engine 'memory': 3 sources, 3 slots> ")
     assert third.endswith(" False")
+
+
+def test_the_store_format_names_every_table_column_and_file(toy_engine: Engine) -> None:
+    page = (ROOT / "docs" / "store-format.md").read_text(encoding="utf-8")
+    toy_engine.ingest(Document(id="a", text="A text."))
+    folder = Path(toy_engine.info().path)
+    for file in folder.iterdir():
+        assert f"`{file.name.removeprefix('memory.sqlite3')}`" in page or file.name in page
+    connection = sqlite3.connect(folder / "memory.sqlite3")
+    tables = connection.execute(
+        "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' "
+        "AND name NOT LIKE 'slot_text_%'"
+    ).fetchall()
+    for (table,) in tables:
+        (row,) = [line for line in page.splitlines() if line.startswith(f"| `{table}` |")]
+        for column in connection.execute(f"PRAGMA table_info({table})"):
+            assert f"`{column[1]}`" in row, (table, column[1])
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    assert f"is the schema version, {version}." in page
+    connection.close()
