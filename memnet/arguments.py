@@ -102,7 +102,7 @@ def find_sources(
     for given in source_ids:
         check_type(given, "a source id")
     paths = [os.path.abspath(given) for given in source_ids]
-    known = store.namespaces([*source_ids, *paths])
+    known = store.sources.namespaces([*source_ids, *paths])
     return [
         next((name for name in names if namespace in known.get(name, ())), None)
         for names in zip(source_ids, paths, strict=True)
@@ -128,7 +128,7 @@ def existing_sources(
 
 def _unknown_source(store: MemoryStore, source_id: str, namespace: str) -> InputError:
     path = os.path.abspath(source_id)
-    known = store.namespaces([source_id, path])
+    known = store.sources.namespaces([source_id, path])
     others = ", ".join(map(repr, known.get(source_id) or known.get(path) or []))
     searched = f" in namespace {namespace!r}" if namespace else ""
     if others:

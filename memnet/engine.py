@@ -318,7 +318,7 @@ class Engine:
     def sources(self, namespace: str | None = None) -> Iterator[Source]:
         """What is stored, in the order in which it first came."""
         check_namespace(namespace, self.config.limit)
-        return self.store.sources(namespace)
+        return self.store.sources.all(namespace)
 
     def get(self, source_id: str, namespace: str = "") -> Document | None:
         """A stored source as a document that can be ingested again; None if it is not stored.
@@ -329,7 +329,7 @@ class Engine:
         """
         with self.store.reading():
             (name,) = find_sources(self.store, [source_id], namespace, self.config.limit)
-            found = None if name is None else self.store.source(name, namespace)
+            found = None if name is None else self.store.sources.get(name, namespace)
         if found is None:
             return None
         source, text = found

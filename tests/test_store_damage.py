@@ -20,8 +20,8 @@ from filelock import FileLock
 from memnet.config import IndexConfig, StoreConfig
 from memnet.errors import DependencyError, StoreError
 from memnet.storage import MemoryStore, NewSource, import_bundle
-from memnet.storage.bundle import export as bundle
-from memnet.storage.tables.records import Records
+from memnet.storage.bundle import archive, export, restore
+from memnet.storage.tables.database import Connection
 from memnet.storage.vectors.file import IndexFile, read_header
 from memnet.storage.vectors.index import VectorIndex
 from memnet.storage.vectors.search import import_faiss
@@ -44,7 +44,7 @@ def path(tmp_path: Path) -> Path:
             digest = number.to_bytes(16)
             store.append(NewSource(f"told/{number}", digest, [slot], kind="told"), encode)
         with store.changing():
-            store.end([slot.id for slot in store.statements("ann")][:1], 5.0)
+            store.statements.end([slot.id for slot in store.statements.about("ann")][:1], 5.0)
     return tmp_path / "store"
 
 
@@ -116,10 +116,10 @@ def test_a_page_that_cannot_be_read_ends_an_export_without_a_file(
 
 
 def test_a_read_of_closed_rows_says_so(path: Path) -> None:
-    records = Records(path / "memory.sqlite3")
-    records.close()
+    connection = Connection(path / "memory.sqlite3")
+    connection.close()
     with pytest.raises(StoreError, match="was closed while it was read; open it again"):
-        records.property("encoder")
+        connection.property("encoder")
 
 
 def test_a_process_without_free_descriptors_is_told(path: Path) -> None:
@@ -307,7 +307,8 @@ def test_without_faiss_the_error_says_how_to_install_it(monkeypatch: pytest.Monk
 def test_a_bundle_of_many_slots_comes_in_batches(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bundle, "_ROWS", 2)
+    for module in (archive, export, restore):
+        monkeypatch.setattr(module, "BATCH", 2)
     with closing(open_store(path)) as store:
         store.put([source(text, passage(text)) for text in _TEXTS[:5]], encode)
         store.export(tmp_path / "out.zip")

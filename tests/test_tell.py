@@ -212,7 +212,7 @@ def test_sentences_of_one_text_know_of_each_other(toy_engine: Engine) -> None:
     report = toy_engine.tell(text)
     assert _actions(report) == ["add", "add", "supersede", "add"]
     assert {decision.source for decision in report.decisions} == {"told/1"}
-    told = toy_engine.store.statements("ann")
+    told = toy_engine.store.statements.about("ann")
     assert all(text[slot.start : slot.end] == slot.text for slot in told)
     assert [slot.title for slot in told] == ["Ann", "Ann", "Ann", "Ann's boat"]
     assert told[0].valid_from == told[0].valid_until
@@ -306,7 +306,7 @@ def test_what_is_valid_no_longer_goes_before_what_is_used_less(tmp_path: Path) -
 
 
 def _usage(engine: Engine) -> dict[int, float]:
-    return {used.id: used.usage for used in engine.store._records.usage()}
+    return {used.id: used.usage for used in engine.store.statements.usage()}
 
 
 def test_asking_raises_usage_without_waiting_for_a_writer(tmp_path: Path) -> None:
@@ -331,8 +331,8 @@ def test_asking_raises_usage_without_waiting_for_a_writer(tmp_path: Path) -> Non
 def test_usage_halves_with_time(toy_engine: Engine) -> None:
     _tell(toy_engine, "Ann moved to Paris.")
     store = toy_engine.store
-    told = store.statements("ann")[0]
-    store.add_usage({told.id: 0.5}, (told.valid_from or 0.0) + 20.0, 10.0)
+    told = store.statements.about("ann")[0]
+    store.statements.add_usage({told.id: 0.5}, (told.valid_from or 0.0) + 20.0, 10.0)
     assert _usage(toy_engine)[told.id] == pytest.approx(0.75)
 
 
@@ -568,7 +568,7 @@ def test_usage_that_can_not_be_stored_is_kept(
         raise failing
 
     with monkeypatch.context() as patch:
-        patch.setattr(toy_engine.store, "add_usage", fail)
+        patch.setattr(toy_engine.store.statements, "add_usage", fail)
         with pytest.raises(type(failing)):
             usage.save()
     usage.save()

@@ -148,7 +148,7 @@ class FactTask:
         self._store = store
         self._graph, relations = ArrayGraph.of_store(store)
         linked = [
-            link(question.question, store.fact_subjects)
+            link(question.question, store.facts.subjects)
             for question in counted(data.train, "linking questions", on_progress)
         ]
         with seeded(seed):
@@ -157,7 +157,7 @@ class FactTask:
             )
         train = [self._example(*pair) for pair in zip(data.train, linked, strict=True)]
         self._dev = [
-            self._example(question, link(question.question, store.fact_subjects))
+            self._example(question, link(question.question, store.facts.subjects))
             for question in data.dev
         ]
         self._train = [example for example in train if example.chains and example.answers]
@@ -248,8 +248,8 @@ class FactTask:
 
     def _example(self, question: Question, linked: LinkedQuestion) -> _Example:
         names = {name for mention in linked.mentions for name in mention.names}
-        answers = self._store.fact_subjects({symbol(answer) for answer in question.answers})
-        symbols = self._store.fact_subjects(names)
+        answers = self._store.facts.subjects({symbol(answer) for answer in question.answers})
+        symbols = self._store.facts.subjects(names)
         entities = dict(zip(symbols, self._graph.entities(symbols.values()), strict=True))
         chains = self.model.chains(linked, entities)
         return _Example(chains, sorted(self._graph.entities(answers.values())), question)

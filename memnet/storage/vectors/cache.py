@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from memnet.config import StoreConfig
 from memnet.errors import StoreError
-from memnet.storage.slots import Changes, Hits, Keys, Revision
+from memnet.storage.values import Changes, Hits, Keys, Revision
 from memnet.storage.vectors.build import uses_pq
 from memnet.storage.vectors.file import DamagedIndexError, IndexHeader, read_header
 from memnet.storage.vectors.index import IndexInfo, VectorIndex
