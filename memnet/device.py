@@ -4,11 +4,15 @@ A device is named as torch names it: "cpu", "cuda:0".
 """
 
 import logging
+import os
 import sys
 import threading
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
+from typing import ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +25,8 @@ _DRIVERS = ("/dev/nvidiactl", "/dev/nvmap", "/dev/kfd", "/dev/dxg")
 _BLOCK = 65_536
 """Vectors that are copied together: 100 MB."""
 _log = logging.getLogger("memnet")
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 def find_device(wanted: str) -> str:
@@ -168,3 +174,14 @@ def _torch() -> ModuleType | None:
 
 one_thread_each = OneThreadEach()
 """One for the process, as torch's setting is."""
+
+
+@lru_cache(maxsize=1)
+def _pool(_process: int) -> ThreadPoolExecutor:
+    """Threads of this process: a forked one has none of its parent's."""
+    return ThreadPoolExecutor(os.cpu_count())
+
+
+def in_background(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+    """Call a function that releases the GIL on another thread; it must not wait for another one."""
+    return _pool(os.getpid()).submit(function, *args, **kwargs)

@@ -9,8 +9,7 @@ from memnet.checkpoints import MODEL, SHIPPED, load_checkpoint
 from memnet.config import Config, HopConfig
 from memnet.device import find_device
 from memnet.documents.answers import TextAnswers
-from memnet.documents.checkpoint import KIND, text_model_of
-from memnet.documents.controller import TextController
+from memnet.documents.controller import KIND, TextController, text_model_of
 from memnet.encoders import Encoder, MiniLMEncoder
 from memnet.encoders.hub import SentenceTransformersEncoder, stored_encoder_name
 from memnet.errors import InputError, ModelError

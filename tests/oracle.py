@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from memnet.documents.candidates import LinkFeature
+
 Array = NDArray[np.float64]
 
 
@@ -267,7 +269,7 @@ def passage_score(controller: Any, candidates: Any, place: int, number: int) -> 
                 known = links.features[link].tolist()
                 gate = 1 / (1 + math.exp(-corrected(scorer.links.gate, known, [])))
                 power = max(0.0, float(scorer.links.sharpness.detach()))
-                strength = 2 * gate * float(links.strength[link]) ** power
+                strength = 2 * gate * known[LinkFeature.STRENGTH] ** power
                 kind = int(links.kind[link])
                 led[kind] = max(led[kind], strength)
                 everything += strength

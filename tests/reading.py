@@ -1,7 +1,12 @@
-"""A reader that knows its answers, and evidence for it."""
+"""A reader that knows its answers, evidence for it, and answers of several readings."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
 
+from memnet.documents.hops import answer_parts
+from memnet.reader.answers import Prediction, predict_spans
+from memnet.reader.decompose import Resolved
+from memnet.reader.decompose.english import EnglishDecomposer
 from memnet.reader.passages import RankedSlot
 from memnet.reader.spans import Passage, Reading, Span
 from memnet.storage import Slot
@@ -28,3 +33,48 @@ def ranked(passages: Mapping[str, str]) -> list[RankedSlot]:
         for number, (title, text) in enumerate(passages.items())
     ]
     return [RankedSlot(slot, 1.0, 0.5, 0.2, 1) for slot in slots]
+
+
+def nothing(_question: str) -> list[RankedSlot]:
+    """A memory that holds no other passages."""
+    return []
+
+
+class Memory:
+    """Hops over a memory that a function stands for."""
+
+    def __init__(self, look_up: Callable[[str], Sequence[RankedSlot]]) -> None:
+        self.look_up = look_up
+
+    def attend(
+        self, passages: Sequence[RankedSlot], _about: Sequence[RankedSlot], _name: str
+    ) -> tuple[RankedSlot, ...]:
+        return tuple(passages)
+
+
+def resolve(
+    question: str,
+    passages: Sequence[RankedSlot],
+    reader: object,
+    look_up: Callable[[str], Sequence[RankedSlot]] = nothing,
+) -> list[Resolved]:
+    """The question after each answer to a part of it."""
+    memory: Any = Memory(look_up)
+    return answer_parts(question, passages, cast(Any, reader), EnglishDecomposer(), memory)
+
+
+def predict(
+    question: str,
+    passages: Sequence[RankedSlot],
+    reader: Any,
+    look_up: Callable[[str], Sequence[RankedSlot]] = nothing,
+) -> Prediction:
+    """The answers that are read in passages and where their parts lead."""
+    resolved = resolve(question, passages, reader, look_up)
+    further = None
+    if resolved:
+        last = resolved[-1]
+        further = reader.read(last.question, [item.passage for item in last.passages])
+    compared = EnglishDecomposer().compare(question, passages, reader, look_up)
+    reading = reader.read(question, [item.passage for item in passages])
+    return predict_spans(question, passages, reading, resolved, further, compared)

@@ -16,9 +16,9 @@ from memnet import Config, Document, Engine, Fact
 from memnet.cli.main import memnet as group
 from memnet.cli.train import shared
 from memnet.cli.train.shared import ProgressLines
-from memnet.documents.answers import Judged
 from memnet.documents.training.calibration import fit_calibration
 from memnet.evaluation.questions import Question
+from memnet.reader.answers import Prediction
 from memnet.reader.confidence import Signals
 from memnet.stories.model import load_story_model
 from memnet.training import (
@@ -91,10 +91,10 @@ def _story_files(folder: Path) -> Path:
 
 
 def _calibrate(on_progress: Callable[[TrainingProgress], None]) -> object:
-    def judge(asked: str) -> Judged:
+    def judge(asked: str) -> Prediction:
         share = random.Random(asked).random()
         signals = Signals(share, 0.0, share, 0.5, 1.0, False, 0)
-        return Judged((Candidate(text="a", score=1),), None, False, signals)
+        return Prediction((Candidate(text="a", score=1),), signals=signals)
 
     questions = [Question(question=f"{n}?", answers=("ab"[n % 2],)) for n in range(20)]
     return fit_calibration(questions, judge, on_progress)

@@ -6,14 +6,13 @@ from typing import Any, cast
 
 import pytest
 
-from memnet.documents.evidence import bridged_hop, with_bridged
-from memnet.reader.answers import read_spans
-from memnet.reader.decompose.bridging import Bridged, bridge
+from memnet.documents.answers import rank_evidence
+from memnet.reader.decompose import Resolved
 from memnet.reader.decompose.comparison import compare
 from memnet.reader.decompose.phrases import expanded_kin, phrase_of
 from memnet.reader.passages import RankedSlot
 from memnet.reader.spans import Passage, Reading, Span
-from tests.reading import Answering, ranked
+from tests.reading import Answering, nothing, predict, ranked, resolve
 
 READ = {
     "When was Ann Orre born?": "4 May 1921",
@@ -39,11 +38,6 @@ PASSAGES = {
     "Eve": "Eve is a builder of whom no more is known.",
     "Di Falk": "Di Falk was born in 1900, and died in June 1980.",
 }
-
-
-def _nothing(_question: str) -> list[RankedSlot]:
-    """A memory that holds no other passages."""
-    return []
 
 
 @pytest.mark.parametrize(
@@ -100,23 +94,23 @@ def _nothing(_question: str) -> list[RankedSlot]:
     ],
 )
 def test_comparisons_are_answered_by_dates(question: str, answer: str | None) -> None:
-    found = compare(question, ranked(PASSAGES), cast(Any, Answering(dict(READ))), _nothing)
+    found = compare(question, ranked(PASSAGES), cast(Any, Answering(dict(READ))), nothing)
     assert (found.answer if found else None) == answer
     if found is not None:
-        assert found.place is not None
-        titled = list(PASSAGES)[found.place]
+        assert found.subject is not None
+        titled = list(PASSAGES)[found.subject]
         assert titled.startswith(found.answer)
 
 
 def test_a_year_alone_may_be_before_or_after_a_day_of_it() -> None:
     reader: Any = Answering(dict(READ))
     assert (
-        compare("Who was born first, Ann Orre or Bo Rank?", ranked(PASSAGES), reader, _nothing)
+        compare("Who was born first, Ann Orre or Bo Rank?", ranked(PASSAGES), reader, nothing)
         is None
     )
     reader.answers["When was Bo Rank born?"] = "May 1921"
     assert (
-        compare("Who was born first, Ann Orre or Bo Rank?", ranked(PASSAGES), reader, _nothing)
+        compare("Who was born first, Ann Orre or Bo Rank?", ranked(PASSAGES), reader, nothing)
         is None
     )
 
@@ -150,9 +144,10 @@ WIFE = {"Cy Dell (director)": "Cy Dell, born March 3, 1890, died in 1999, was ma
 )
 def test_roles_are_filled(question: str, rewritten: str | None, read: list[str]) -> None:
     passages = ranked(PASSAGES | WIFE)
-    found = bridge(question, passages, cast(Any, Answering(dict(READ))), _nothing)
-    assert (found.question if found else None) == rewritten
-    if found is not None:
+    steps = resolve(question, passages, Answering(dict(READ)))
+    assert (steps[-1].question if steps else None) == rewritten
+    if steps:
+        found = steps[-1]
         assert [item.slot.title for item in found.passages] == read
         assert found.probability == pytest.approx(0.9 ** (1 + ("wife" in question)))
 
@@ -190,7 +185,7 @@ def test_every_window_of_what_a_bridge_leads_to_is_read() -> None:
     asked = "Where did the director of Petrel die?"
     read = {"Who directed Petrel?": {"Cy Dell": 0.9}, "Where did Cy Dell die?": {"Holm": 0.8}}
     passages = [film, first, second]
-    [best, *_] = read_spans(asked, passages, 5, cast(Any, Reads(read)), _nothing).candidates
+    [best, *_] = predict(asked, passages, Reads(read)).candidates
     assert (best.text, best.evidence) == ("Holm", second.slot.id)
     assert best.score == pytest.approx(0.9 * 0.8)
 
@@ -208,9 +203,9 @@ def test_what_stands_in_for_a_phrase_is_a_name_and_not_the_answer() -> None:
         "Who directed Petrel?": {"a master": 0.6, "Cy Dell": 0.4},
         "Who is the wife of Cy Dell?": {"Cy Dell": 0.8, "Eve Orre": 0.2},
     }
-    answers = read_spans(asked, passages, 5, cast(Any, Reads(read)), _nothing)
-    assert answers.bridged is not None
-    assert (answers.bridged.name, answers.bridged.probability) == ("Cy Dell", 0.4)
+    answers = predict(asked, passages, Reads(read))
+    [part] = answers.resolved
+    assert (part.name, part.probability) == ("Cy Dell", 0.4)
     scores = {one.text: one.score for one in answers.candidates}
     # What is read right away counts as far as the bridge may be wrong; the name itself a tenth.
     assert scores["Eve Orre"] == pytest.approx(0.4 * 0.2)
@@ -225,14 +220,13 @@ def test_a_bridge_in_a_circle_ends() -> None:
         "Who is the sister of Ann Orre?": "Bo Rank",
         "Who is the sister of Bo Rank?": "Ann Orre",
     }
-    found = bridge(
+    steps = resolve(
         "the sister of the sister of the sister of the sister of Ann Orre",
         ranked(passages),
-        cast(Any, Answering(read)),
-        _nothing,
+        Answering(read),
     )
-    assert found is not None
-    assert found.question == "the sister of Bo Rank"
+    assert [step.name for step in steps] == ["Bo Rank", "Ann Orre", "Bo Rank"]
+    assert steps[-1].question == "the sister of Bo Rank"
 
 
 @pytest.mark.parametrize(
@@ -313,7 +307,7 @@ def test_a_bridge_leads_to_what_only_the_memory_holds() -> None:
     }
     passages = ranked({"Orre Head": "Orre Head is a rock in Holm."})
     question = "Who leads the country where Orre Head is located?"
-    answers = read_spans(question, passages, 5, cast(Any, Answering(read)), find)
+    answers = predict(question, passages, Answering(read), find)
     assert asked == ["Who leads Holm?"]
     best = answers.candidates[0]
     assert (best.text, best.start) == ("Eve", 100 + len("Holm is led by "))
@@ -329,7 +323,7 @@ def test_what_was_hardly_read_is_not_looked_for() -> None:
     read = {"What is the country where Orre Head is located?": "Holm"}
     passages = ranked({"Orre Head": "Orre Head is a rock in Holm."})
     question = "Who leads the country where Orre Head is located?"
-    assert bridge(question, passages, cast(Any, Unsure(read)), _never) is None
+    assert resolve(question, passages, Unsure(read), _never) == []
 
 
 def _never(question: str) -> list[RankedSlot]:
@@ -375,7 +369,7 @@ def test_countries_are_compared(question: str, answer: str | None) -> None:
         }
     )
     read = {asked: said.removeprefix("the ") for asked, said in COUNTRIES.items()}
-    found = compare(question, passages, cast(Any, Answering(read)), _nothing)
+    found = compare(question, passages, cast(Any, Answering(read)), nothing)
     assert (found.answer if found else None) == answer
 
 
@@ -425,7 +419,7 @@ SAID = {
 )
 def test_what_is_said_of_both_or_one(question: str, answer: str | None) -> None:
     reader: Any = Answering({})
-    found = compare(question, ranked(SAID), reader, _nothing)
+    found = compare(question, ranked(SAID), reader, nothing)
     assert (found.answer if found else None) == answer
 
 
@@ -433,8 +427,8 @@ def test_what_is_said_may_stand_in_any_window() -> None:
     [ann, bo, more] = ranked({"Ann": "Ann is a poet.", "Bo": "Bo is tall.", "Bo ": "A poet too."})
     question = "Are Ann and Bo both poets?"
     reader: Any = Answering({})
-    apart = compare(question, [ann, bo, more], reader, _nothing)
-    joined = compare(question, [ann, bo, _of_one_document(more, bo)], reader, _nothing)
+    apart = compare(question, [ann, bo, more], reader, nothing)
+    joined = compare(question, [ann, bo, _of_one_document(more, bo)], reader, nothing)
     assert apart is None
     assert joined is not None
     assert joined.answer == "yes"
@@ -444,7 +438,7 @@ def test_who_is_compared_may_be_found_in_the_memory() -> None:
     passages = ranked({name: text for name, text in PASSAGES.items() if name != "Ann Orre"})
     question = "Which film whose director was born later, Petrel or Gannet?"
     reader: Any = Answering(dict(READ))
-    assert compare(question, passages, reader, _nothing) is None
+    assert compare(question, passages, reader, nothing) is None
     found = compare(question, passages, reader, lambda _: ranked(PASSAGES)[:1])
     assert found is not None
     assert found.answer == "Gannet"
@@ -467,7 +461,7 @@ def test_yes_and_no_answer_what_asks_whether(question: str, whether: bool) -> No
             return Reading((Span(0, 0, 8, 0.3),), 0.6, 0.4, 0.9)
 
     passages = ranked({"a": "Ann Orre in 1921."})
-    found = read_spans(question, passages, 5, cast(Any, Both()), _nothing).candidates
+    found = predict(question, passages, Both()).candidates
     best = ["yes", "no", "Ann Orre"] if whether else ["Ann Orre", "yes", "no"]
     assert [one.text for one in found] == best
 
@@ -492,9 +486,7 @@ def test_a_comparison_counts_by_its_own_probability() -> None:
 
     asked = "Who was born first, Ann Orre or Cy Dell?"
     orders = {
-        (said, probability): read_spans(
-            asked, ranked(PASSAGES), 5, cast(Any, Sure(said, probability)), _nothing
-        ).candidates
+        (said, probability): predict(asked, ranked(PASSAGES), Sure(said, probability)).candidates
         for said, probability in (("Ann Orre", 0.99), ("Ann Orre", 0.5), ("Cy Dell", 0.5))
     }
     for found in orders.values():
@@ -509,32 +501,26 @@ def test_a_comparison_counts_by_its_own_probability() -> None:
 
 
 @pytest.mark.parametrize(
-    ("found", "order", "hop"),
+    ("found", "attention", "order", "hop"),
     [
-        ("Eve", ["Ann Orre", "Cy Dell (director)", "Bo Rank", "Eve", "Petrel (film)"], 1),
-        ("Cy Dell (director)", list(PASSAGES)[:5], 1),
-        ("Holm", ["Ann Orre", "Cy Dell (director)", "Bo Rank", "Holm", "Petrel (film)"], 3),
+        # 0.9 of its attention is less than the 0.2 of the others, more, and far more.
+        ("Holm", 0.1, [*PASSAGES, "Holm"], 3),
+        ("Holm", 0.3, ["Holm", *PASSAGES], 3),
+        ("Eve", 0.3, ["Eve", *(title for title in PASSAGES if title != "Eve")], 1),
+        ("Eve", 0.1, list(PASSAGES), 1),
     ],
 )
-def test_what_a_bridge_led_to_is_shown(found: str, order: list[str], hop: int) -> None:
+def test_evidence_ranks_by_the_most_attention_of_a_hop(
+    found: str, attention: float, order: list[str], hop: int
+) -> None:
     memory = ranked(PASSAGES | {"Holm": "Holm is led by Eve."})
     evidence = memory[:-1]
     [further] = [item for item in memory if item.slot.title == found]
-    bridged = Bridged("Who leads Holm?", (further,), 0.9, "Holm")
-    shown = with_bridged(evidence, bridged, 3)
-    assert [item.slot.title for item in shown][:5] == order
+    part = Resolved("?", found, (replace(further, attention=attention, hop=3),), None, 0.9)
+    shown = rank_evidence(evidence, [part], ())
+    assert [item.slot.title for item in shown] == order
     assert next(item.hop for item in shown if item.slot.title == found) == hop
-    assert sorted(item.slot.id for item in evidence) == sorted(
-        item.slot.id for item in shown if item.slot.title != "Holm"
-    )
-    [weight] = bridged_hop(bridged, 3).weights
-    assert (weight.id, weight.weight, weight.via) == (further.slot.id, 1.0, "Holm")
-    assert with_bridged(evidence, None, 3) == evidence
-
-
-def test_the_read_that_a_bridge_led_to_shows_the_most_attended_first() -> None:
-    about, *others = ranked(PASSAGES)
-    read = (replace(about, attention=0.1), replace(others[0], attention=0.3))
-    weights = bridged_hop(Bridged("Who leads Holm?", read, 0.9, "Holm"), 3).weights
-    assert [one.id for one in weights] == [others[0].slot.id, about.slot.id]
-    assert [one.weight for one in weights] == pytest.approx([0.75, 0.25])
+    assert rank_evidence(evidence, [], ()) == evidence
+    first = rank_evidence(evidence, [part], (further, evidence[2]))
+    assert [item.slot.title for item in first][:2] == [found, "Bo Rank"]
+    assert sorted(item.slot.id for item in first) == sorted(item.slot.id for item in shown)

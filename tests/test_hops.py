@@ -10,22 +10,15 @@ from numpy.typing import NDArray
 
 from memnet import Document, Engine
 from memnet.config import HopConfig
+from memnet.documents.candidates import Candidates, LinkFeature, LinkKind, Links, SlotFeature
 from memnet.documents.controller import TextController
-from memnet.documents.hops import HopLoop, HopTrace
+from memnet.documents.hops import HopRead, read_in_hops
 from memnet.documents.learner import LinkTensors, TextLearner
-from memnet.documents.links import linked_slots
-from memnet.documents.state import (
-    BACK,
-    KEY,
-    LINK_FEATURES,
-    SHARED,
-    SLOT_FEATURES,
-    Candidates,
-    Links,
-    QueryState,
-)
-from memnet.storage import EVERYWHERE
+from memnet.documents.links import Link, find_links
+from memnet.documents.question import Question
 from tests import oracle
+
+KEY, SHARED, BACK = LinkKind
 
 CHAIN = [
     Document(id="light", title="Orre Light", text="The tower on the cape was raised by Una Thale."),
@@ -38,27 +31,28 @@ CHAIN = [
 ]
 
 
-def _trace(engine: Engine, question: str, hops: int) -> HopTrace:
-    settings = engine.config.hop
-    controller = TextController(settings)
-    return HopLoop(engine.store, engine.encoder.encode, controller, settings).run(question, hops)
+def _read(engine: Engine, question: str, hops: int) -> list[HopRead]:
+    settings, store = engine.config.hop, engine.store
+    with store.reading():
+        asked = Question(question, store, engine.encoder.encode)
+        return read_in_hops(asked, TextController(settings), settings, hops)
 
 
-def _sources(engine: Engine, trace: HopTrace) -> list[str]:
-    return [slot.source for slot in engine.store.fetch(trace.last.ids)]
+def _sources(engine: Engine, read: HopRead) -> list[str]:
+    return [slot.source for slot in engine.store.fetch(read.ids)]
 
 
 def test_a_hop_follows_a_name_that_the_question_does_not_hold(toy_engine: Engine) -> None:
     toy_engine.ingest(CHAIN)
     question = "raised the tower on the cape"
-    one = _sources(toy_engine, _trace(toy_engine, question, 1))
+    one = _sources(toy_engine, _read(toy_engine, question, 1)[-1])
     assert one[0] == "light"
     assert one.index("una") > 1
-    two = _sources(toy_engine, _trace(toy_engine, question, 2))
+    two = _sources(toy_engine, _read(toy_engine, question, 2)[-1])
     assert two[:2] == ["light", "una"]
-    third = _trace(toy_engine, question, 3).last
-    (quay,) = toy_engine.store.search_symbolic(["kestle quay"], 1)["kestle quay"]
-    assert third.via[third.ids.index(quay)] == "kestle quay"
+    third = toy_engine.ask(question, hops=3, top_k=40).hops[2]
+    [quay] = [weight for weight in third.weights if weight.source == "quay"]
+    assert (quay.via, quay.via_source) == ("kestle quay", "una")
 
 
 def test_the_trace_says_what_led_where(toy_engine: Engine) -> None:
@@ -84,20 +78,19 @@ def test_a_named_subject_is_addressed_in_any_case(toy_engine: Engine) -> None:
 
 def test_hops_stop_when_nothing_new_comes_up(toy_engine: Engine) -> None:
     toy_engine.ingest(CHAIN[3:])
-    assert len(_trace(toy_engine, "subject 3", 9).steps) == 2
+    assert len(_read(toy_engine, "subject 3", 9)) == 2
     toy_engine.ingest(CHAIN[:3])
-    assert len(_trace(toy_engine, "the tower on the cape", 9).steps) <= 5
+    assert len(_read(toy_engine, "the tower on the cape", 9)) <= 5
 
 
-def test_weights_of_a_hop_are_a_softmax_and_the_read_is_its_sum(toy_engine: Engine) -> None:
+def test_weights_of_a_hop_are_a_softmax(toy_engine: Engine) -> None:
     toy_engine.ingest(CHAIN)
-    for step in _trace(toy_engine, "raised the tower", 2).steps:
-        scores = sum(part.astype(np.float64) for part in step.parts) / HopConfig().temperature
-        expected = oracle.softmax(np.asarray(scores), np.ones(len(step.ids), bool))
-        np.testing.assert_allclose(step.weights, expected, atol=1e-6)
-        values = toy_engine.store.keys(step.ids).vectors
-        np.testing.assert_allclose(step.read, expected @ values, atol=1e-5)
-        assert step.weights.tolist() == sorted(step.weights.tolist(), reverse=True)
+    for read in _read(toy_engine, "raised the tower", 2):
+        scores = sum(part.astype(np.float64) for part in read.scores[:4]) / HopConfig().temperature
+        expected = oracle.softmax(np.asarray(scores), np.ones(len(read.ids), bool))
+        np.testing.assert_allclose(read.weights, expected, atol=1e-6)
+        ranked = read.weights[read.order].tolist()
+        assert ranked == sorted(ranked, reverse=True)
 
 
 def test_an_empty_memory_has_nothing_to_say(toy_engine: Engine) -> None:
@@ -106,8 +99,10 @@ def test_an_empty_memory_has_nothing_to_say(toy_engine: Engine) -> None:
     assert answer.hops[0].weights == ()
 
 
-def _features(names: tuple[str, ...], *rows: dict[str, float]) -> NDArray[np.float32]:
-    return np.array([[row.get(name, 0.0) for name in names] for row in rows], np.float32)
+def _features(
+    columns: type[SlotFeature | LinkFeature], *rows: dict[str, float]
+) -> NDArray[np.float32]:
+    return np.array([[row.get(column.name, 0.0) for column in columns] for row in rows], np.float32)
 
 
 def _learner(seed: int) -> TextLearner:
@@ -125,12 +120,11 @@ def _candidates() -> Candidates:
     strengths = [1.0, 0.7, 0.9, 0.2, 0.8]
     return Candidates(
         ids=(1, 2, 3),
-        values=np.eye(3, dtype=np.float32),
         features=_features(
-            SLOT_FEATURES,
-            {"dense": 0.5, "lexical": 1.0, "named": 1.0, "covered": 0.6},
-            {"dense": 0.2, "before": -0.4},
-            {"dense": 0.4, "lexical": 0.5, "named": 1.0},
+            SlotFeature,
+            {"DENSE": 0.5, "LEXICAL": 1.0, "NAMED": 1.0, "COVERED": 0.6},
+            {"DENSE": 0.2, "PREVIOUS": -0.4},
+            {"DENSE": 0.4, "LEXICAL": 0.5, "NAMED": 1.0},
         ),
         named=("a", None, "c"),
         is_fact=np.array([False, False, True]),
@@ -138,7 +132,7 @@ def _candidates() -> Candidates:
             candidate=np.array([0, 1, 1, 1, 2]),
             sender=np.array([7, 8, 9, 8, 7]),
             kind=np.array([SHARED, KEY, BACK, KEY, KEY]),
-            features=_features(LINK_FEATURES, *({"strength": value} for value in strengths)),
+            features=_features(LinkFeature, *({"STRENGTH": value} for value in strengths)),
             names=("s", "k", "b", "weak", "f"),
         ),
     )
@@ -153,10 +147,10 @@ def test_before_training_scores_are_a_weighted_sum_of_the_ways_of_addressing() -
         0.4 * config.relation_weight
         + max(config.question_fact_weight, 0.8 * config.read_fact_weight),
     ]
-    assert controller.score(_candidates(), 0).parts.total().tolist() == pytest.approx(first)
+    assert controller.score(_candidates(), 0).total().tolist() == pytest.approx(first)
     later = controller.score(_candidates(), 1)
     first[1] += 0.7 * config.read_symbol_weight
-    assert later.parts.total().tolist() == pytest.approx(first)
+    assert later.total().tolist() == pytest.approx(first)
     assert later.link.tolist() == [0, 2, 4]
 
 
@@ -166,14 +160,14 @@ def test_scores_of_a_trained_controller_are_those_of_plain_loops() -> None:
     candidates = _candidates()
     for number in range(2):
         scores = controller.score(candidates, number)
-        known = TextController(config).score(candidates, number).parts.total().tolist()
+        known = TextController(config).score(candidates, number).total().tolist()
         expected = [oracle.passage_score(learner, candidates, place, number) for place in (0, 1)]
         moved = max(known[:2]) - max(expected)
-        assert scores.parts.total().tolist() == pytest.approx(
+        assert scores.total().tolist() == pytest.approx(
             [expected[0] + moved, expected[1] + moved, known[2]], abs=1e-5
         )
         alone = replace(candidates, is_fact=np.zeros(3, np.bool_))
-        total = controller.score(alone, number).parts.total().tolist()
+        total = controller.score(alone, number).total().tolist()
         assert total[:2] == pytest.approx(expected, abs=1e-5)
 
 
@@ -189,24 +183,23 @@ def test_a_controller_scores_as_its_learner_does(seed: int, kinds: list[int], sl
         candidate=drawn.integers(0, slots, len(kinds)),
         sender=drawn.integers(0, 99, len(kinds)),
         kind=np.array(kinds, np.int64),
-        features=drawn.random((len(kinds), len(LINK_FEATURES)), np.float32),
+        features=drawn.random((len(kinds), len(LinkFeature)), np.float32),
         names=("",) * len(kinds),
     )
-    features = 3 * drawn.standard_normal((slots, len(SLOT_FEATURES)), np.float32)
+    features = 3 * drawn.standard_normal((slots, len(SlotFeature)), np.float32)
     candidates = Candidates(
         ids=tuple(range(slots)),
-        values=np.zeros((slots, 1), np.float32),
         features=features,
         named=(None,) * slots,
         is_fact=np.zeros(slots, np.bool_),
         links=links,
     )
     learner = _learner(seed)
-    others = 2 * drawn.standard_normal((40, len(SLOT_FEATURES)), np.float32)
+    others = 2 * drawn.standard_normal((40, len(SlotFeature)), np.float32)
     learner.later.correction.fit_scale(torch.from_numpy(others))
     given_links = LinkTensors(*map(torch.from_numpy, (links.candidate, links.kind, links.features)))
     for hop, scorer in enumerate((learner.first, learner.later)):
-        found = learner.controller().score(candidates, hop).parts.total()
+        found = learner.controller().score(candidates, hop).total()
         with torch.no_grad():
             expected = scorer(torch.from_numpy(features), given_links)
         np.testing.assert_allclose(found, expected.numpy(), rtol=1e-4, atol=1e-4)
@@ -219,8 +212,8 @@ def test_a_learner_starts_as_the_untrained_controller_scores() -> None:
     }
     for hop in range(2):
         np.testing.assert_allclose(
-            learned.score(_candidates(), hop).parts.total(),
-            known.score(_candidates(), hop).parts.total(),
+            learned.score(_candidates(), hop).total(),
+            known.score(_candidates(), hop).total(),
             atol=1e-6,
         )
 
@@ -232,7 +225,6 @@ def test_the_order_of_candidates_and_links_does_not_matter() -> None:
     place = np.argsort(slots)
     other = Candidates(
         ids=tuple(one.ids[slot] for slot in slots),
-        values=one.values[slots],
         features=one.features[slots],
         named=tuple(one.named[slot] for slot in slots),
         is_fact=one.is_fact[slots],
@@ -245,18 +237,16 @@ def test_the_order_of_candidates_and_links_does_not_matter() -> None:
         ),
     )
     expected, found = controller.score(one, 1), controller.score(other, 1)
-    np.testing.assert_allclose(found.parts.total(), expected.parts.total()[slots], atol=1e-5)
+    np.testing.assert_allclose(found.total(), expected.total()[slots], atol=1e-5)
     names = [one.links.names[link] for link in expected.link[slots].tolist()]
     assert [other.links.names[link] for link in found.link.tolist()] == names
 
 
 def test_an_update_keeps_what_was_attended_to_and_how_much() -> None:
     controller = TextController(HopConfig(attended=2))
-    state = QueryState(np.zeros(3, np.float32), frozenset({"q"}), (), {})
-    after = controller.update(state, [4, 2, 9], np.array([1.5, 1.0, -2.0], np.float32))
+    after = controller.update([4, 2, 9], np.array([1.5, 1.0, -2.0], np.float32))
     assert after.attended == (4, 2)
-    assert after.before == {4: 0.0, 2: -0.5, 9: -3.5}
-    assert (after.named, state.attended) == (state.named, ())
+    assert after.logits == {4: 0.0, 2: -0.5, 9: -3.5}
 
 
 LINKED = [
@@ -267,17 +257,21 @@ LINKED = [
 ]  # fmt: skip
 
 
+def _links(engine: Engine, slot: int) -> list[Link]:
+    return find_links(engine.store.symbols([slot]), engine.store)
+
+
 def test_links_are_names_mentioned_shared_and_pointing_back(toy_engine: Engine) -> None:
     toy_engine.ingest(LINKED)
     store = toy_engine.store
     ids = {slot.source: slot.id for slot in store.fetch([1, 2, 3, 4])}
-    found = linked_slots(store, [ids["hall"]], EVERYWHERE).links
+    found = _links(toy_engine, ids["hall"])
     assert {(link.slot, link.kind, link.name) for link in found} == {
         (ids["pia"], KEY, "pia renn"),
         (ids["journal"], SHARED, "guild of salters"),
     }
     assert {(link.mentions, link.slots) for link in found} == {(1, 1), (2, 0)}
-    (back,) = linked_slots(store, [ids["pia"]], EVERYWHERE).links
+    (back,) = _links(toy_engine, ids["pia"])
     assert (back.slot, back.kind, back.name) == (ids["hall"], BACK, "pia renn")
 
 
@@ -286,17 +280,16 @@ def test_a_name_that_everything_mentions_links_nothing(toy_engine: Engine) -> No
         Document(id=str(n), title=f"T{n}", text=f"In Kestle stands house {n}.") for n in range(60)
     ]
     toy_engine.ingest(documents[:20])
-    assert len(linked_slots(toy_engine.store, [1], EVERYWHERE).links) == 19
+    assert len(_links(toy_engine, 1)) == 19
     toy_engine.ingest(documents)
-    assert linked_slots(toy_engine.store, [1], EVERYWHERE).links == []
+    assert _links(toy_engine, 1) == []
 
 
 def test_link_features_say_what_is_known(toy_engine: Engine) -> None:
     toy_engine.ingest(LINKED)
-    trace = _trace(toy_engine, "who first did lead the guild that gives out Herring Letters", 2)
-    candidates = trace.last.candidates
+    question = "who first did lead the guild that gives out Herring Letters"
+    candidates = _read(toy_engine, question, 2)[-1].candidates
     links = candidates.links
-    place = {name: column for column, name in enumerate(LINK_FEATURES)}
     sources = [slot.source for slot in toy_engine.store.fetch(candidates.ids)]
     (number,) = [
         number
@@ -305,20 +298,20 @@ def test_link_features_say_what_is_known(toy_engine: Engine) -> None:
         )
         if toy_engine.store.fetch([sender])[0].source == "journal" and sources[slot] == "hall"
     ]
-    known = {name: float(links.features[number, column]) for name, column in place.items()}
+    known = {column.name: float(links.features[number, column]) for column in LinkFeature}
     terms = {"first": 1, "lead": 1, "guild": 2, "gives": 0, "herring": 1, "letters": 1}
     weight = {
         term: 1 - math.log1p(count) / math.log1p(5000) for term, count in terms.items() if count
     }
     total = sum(weight.values())
-    assert known["shared"] == 1
-    assert known["mentions"] == pytest.approx(math.log1p(2))
-    assert known["words"] == pytest.approx(1)
-    assert known["asked"] == pytest.approx(1 / 3)
-    assert known["place"] == pytest.approx(4 / 7)
-    assert known["near"] == pytest.approx(weight["guild"] / total, abs=1e-6)
-    assert known["sender named"] == 1
+    assert known["SHARED"] == 1
+    assert known["MENTIONS"] == pytest.approx(math.log1p(2))
+    assert known["WORDS"] == pytest.approx(1)
+    assert known["ASKED"] == pytest.approx(1 / 3)
+    assert known["POSITION"] == pytest.approx(4 / 7)
+    assert known["NEAR"] == pytest.approx(weight["guild"] / total, abs=1e-6)
+    assert known["SENDER_NAMED"] == 1
     rest = total - weight["herring"] - weight["letters"]
     beyond = (weight["first"] + weight["lead"]) / rest
-    assert known["beyond"] == pytest.approx(beyond, abs=1e-6)
-    assert known["together"] == pytest.approx(1, abs=1e-6)
+    assert known["BEYOND"] == pytest.approx(beyond, abs=1e-6)
+    assert known["TOGETHER"] == pytest.approx(1, abs=1e-6)

@@ -16,7 +16,7 @@ from memnet.evaluation.metrics import normalised_answer
 from memnet.facts.linking import link
 from memnet.ingest.formats import parse_text
 from memnet.ingest.slots import windows
-from memnet.reader.decompose.comparison import asks_for_order, compare
+from memnet.reader.decompose.comparison import compare, is_comparison
 from memnet.reader.decompose.negation import clauses
 from memnet.reader.decompose.pairs import pair_of
 from memnet.reader.decompose.phrases import expanded_kin, phrase_of
@@ -216,7 +216,7 @@ _OF_QUESTIONS: dict[str, Callable[[str], object]] = {
         pair_of(f"Which {text}", _PASSAGES),
     ),
     "compare": _compare,
-    "asks_for_order": asks_for_order,
+    "is_comparison": is_comparison,
     "possible_names": possible_names,
     "capitalised_names": lambda text: capitalised_names(text, ["orre", "a"]),
     "link": lambda text: link(text, lambda names: [name for name in names if name == "orre"]),

@@ -1,7 +1,7 @@
 import json
 import math
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from memnet import Document, Engine
 from memnet.encoders.weights import checked_folder, load_tokenizer
 from memnet.errors import ModelError
-from memnet.reader.answers import read_spans
+from memnet.reader.answers import signals_of
 from memnet.reader.confidence import Signals
 from memnet.reader.loading import LazyReader, load_reader
 from memnet.reader.network import (
@@ -25,7 +25,6 @@ from memnet.reader.network import (
     score_packs,
     span_loss,
 )
-from memnet.reader.signals import signals_of
 from memnet.reader.spans import (
     SPAN,
     ExtractiveReader,
@@ -39,7 +38,7 @@ from memnet.reader.spans import (
 )
 from memnet.types import Candidate
 from tests import oracle
-from tests.reading import ranked
+from tests.reading import predict, ranked
 
 QUESTION = "Who raised the Orre Light?"
 TEXTS = st.text("abc déf. 12,\n漢", max_size=60)
@@ -270,7 +269,8 @@ def test_answers_that_say_the_same_count_together() -> None:
     passages = ranked(
         {"a": "Ann Orre, 4 May 1921", "b": "ann-orre is old.", "c": "Somebody knew him."}
     )
-    found = read_spans("Who?", passages, 5, cast(Any, Twice()), lambda _: [])
+    found = predict("Who?", passages, Twice())
+    assert found.signals is not None
     assert [(one.text, round(one.score, 6)) for one in found.candidates] == [
         ("Ann Orre", 0.6), ("4 May 1921", 0.4), ("Somebody", 0.2), ("no", 0.01), ("yes", 0.005),
     ]  # fmt: skip
@@ -292,8 +292,8 @@ def test_signals_say_what_the_evidence_shares_with_the_question() -> None:
             start = 100 + passages[evidence].slot.text.index(answer)
             end = start + len(answer)
         best = Candidate(text=answer, score=0.5, evidence=evidence, start=start, end=end)
-        judged_by = passages if evidence is None else passages[evidence : evidence + 1]
-        return signals_of(question, reading, [best], passages[:1], passages[1:], judged_by)
+        support = passages if evidence is None else passages[evidence : evidence + 1]
+        return signals_of(question, reading, [best], passages[:1], passages[1:], support)
 
     # Of "raised", "light", "Brock" and "1912" the sentence and its title hold "raised" and "Brock".
     first = signals("Who raised the light of Brock in 1912?", 0, "Ann Orre")

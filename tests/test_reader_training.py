@@ -12,7 +12,6 @@ import pytest
 import torch
 
 from memnet import Config, Document, Engine, MemoryStore
-from memnet.documents.answers import Judged
 from memnet.documents.training.calibration import fit_calibration
 from memnet.documents.training.templates import templated_examples
 from memnet.encoders.weights import checked_folder, load_tokenizer
@@ -24,6 +23,7 @@ from memnet.evaluation.metrics import (
     reliability,
 )
 from memnet.evaluation.questions import Question
+from memnet.reader.answers import Prediction
 from memnet.reader.checkpoint import load_calibration
 from memnet.reader.confidence import FEATURES, Signals
 from memnet.reader.network import (
@@ -431,9 +431,9 @@ def _signals(answer: float, answerable: float = 0.5) -> Signals:
     return Signals(answer, 0.1, answerable, 0.5, 0.5, False, 0)
 
 
-def _judge(shares: dict[str, float]) -> Callable[[str], Judged]:
-    return lambda asked: Judged(
-        (Candidate(text=asked.split()[0], score=1),), None, False, _signals(shares[asked])
+def _judge(shares: dict[str, float]) -> Callable[[str], Prediction]:
+    return lambda asked: Prediction(
+        (Candidate(text=asked.split()[0], score=1),), signals=_signals(shares[asked])
     )
 
 
@@ -461,7 +461,7 @@ def test_confidence_needs_right_and_wrong_answers() -> None:
     with pytest.raises(InputError, match="0 of 20 questions"):
         fit_calibration(questions, _judge(shares))
     with pytest.raises(InputError, match="0 of 0 questions"):
-        fit_calibration(questions, lambda _: Judged())
+        fit_calibration(questions, lambda _: Prediction())
 
 
 def test_area_and_calibration_error_against_loops() -> None:

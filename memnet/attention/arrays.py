@@ -1,6 +1,6 @@
-"""Attention of one query over arrays: what reads and writes of a store do, as nothing is learned.
+"""Attention of one query over NumPy arrays, for inference.
 
-The same as with tensors, without torch, whose import takes longer than an answer.
+Torch is not needed for it, whose import takes longer than an answer.
 """
 
 import numpy as np
@@ -8,15 +8,15 @@ from numpy.typing import NDArray
 
 
 def cosines(query: NDArray[np.float32], keys: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Cosines [K] float32 of a query [D] and keys [K, D], 0 with a vector of zeros.
+    """Cosines [K] float32 of a query [D] and keys [K, D], 0 for a vector of zeros.
 
     Source: Graves et al. 2014, equation 6.
     """
-    lengths = np.linalg.norm(keys, axis=1) * np.linalg.norm(query)
-    found: NDArray[np.float32] = np.divide(
-        keys @ query, lengths, out=np.zeros(len(keys), np.float32), where=lengths > 0
+    norms = np.linalg.norm(keys, axis=1) * np.linalg.norm(query)
+    result: NDArray[np.float32] = np.divide(
+        keys @ query, norms, out=np.zeros(len(keys), np.float32), where=norms > 0
     )
-    return found
+    return result
 
 
 def softmax(
@@ -33,28 +33,10 @@ def softmax(
 
     Source: Bahdanau et al. 2015, equation 6.
     """
-    seen = scores if mask is None else np.where(mask, scores, -np.inf)
-    highest = seen.max(initial=-np.inf)
+    masked = scores if mask is None else np.where(mask, scores, -np.inf)
+    highest = masked.max(initial=-np.inf)
     if highest == -np.inf:
         return np.zeros_like(scores)
-    exponentials = np.exp(seen - highest)
+    exponentials = np.exp(masked - highest)
     weights: NDArray[np.float32] = exponentials / exponentials.sum()
     return weights
-
-
-def attend_once(
-    scores: NDArray[np.float32], values: NDArray[np.float32]
-) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Read values with the softmax of their scores.
-
-    Args:
-        scores: [K] float32.
-        values: [K, V] float32.
-
-    Returns:
-        The read [V] float32, and its weights [K] float32; without a slot, zeros.
-
-    Source: Bahdanau et al. 2015, equations 5 and 6; Vaswani et al. 2017, equation 1.
-    """
-    weights = softmax(scores)
-    return weights @ values, weights

@@ -1,126 +1,62 @@
 """Addressing: the slots a query state might be about, by vector, by words and by symbol."""
 
-import os
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache, cached_property, lru_cache
-
 import numpy as np
 from numpy.typing import NDArray
 
 from memnet.config import HopConfig
-from memnet.documents.link_features import Senders, link_features
-from memnet.documents.links import SLOTS_A_SYMBOL, LinkedSlots, linked_slots
-from memnet.documents.question import QuestionTerms
-from memnet.documents.state import LINK_FEATURES, SLOT_FEATURES, Candidates, Links, QueryState
-from memnet.storage import Encode, Keys, MemoryStore, Scope
+from memnet.documents.candidates import Candidates, QueryState, SlotFeature
+from memnet.documents.links import find_links, links_with_features
+from memnet.documents.question import Question, relation_stems
+from memnet.storage import Keys
 from memnet.text.english import query_terms
-from memnet.text.names import capitalised_names, maximal_names, possible_names, stems, without_names
 
-_STEM_LETTERS = 4
-"""Words of relations and questions are compared by their first letters."""
-_UNSEEN = -1.0
-"""The feature "before" of what the last hop did not score, and its least value."""
+_MIN_PREVIOUS = -1.0
+"""Least value of the feature ``PREVIOUS``, and that of a slot that the last hop did not score."""
 
 
 class Addressing:
-    """Picks candidates for one question, remembering what hops of the same question share.
+    """Picks candidates for the hops of one question; what does not change is looked up once."""
 
-    The question may be encoded on another thread while this one looks its words up.
-    """
-
-    def __init__(
-        self,
-        store: MemoryStore,
-        encode: Encode,
-        question: str,
-        config: HopConfig,
-        scope: Scope,
-        beside: bool = False,
-    ) -> None:
-        """Encode the question and look up what it names and the words it holds.
-
-        Args:
-            store: the memory, of one commit.
-            encode: encodes the question.
-            question: as asked.
-            config: settings.
-            scope: which sources to look in.
-            beside: whether to do both at a time.
-        """
-        self._store = store
-        self._encode = encode
+    def __init__(self, question: Question, config: HopConfig) -> None:
+        """Search for the question by words and by vector."""
         self._question = question
         self._config = config
-        self._scope = scope
-        encoded = _threads(os.getpid()).submit(encode, [question]) if beside else None
-        names = possible_names(question)
-        self._known = store.search_symbolic(names, SLOTS_A_SYMBOL, scope)
-        """Slots about everything that some words of the question may name."""
-        self.named = maximal_names(self._known)
-        """Symbols that the question names, without those inside longer ones."""
-        self._terms = QuestionTerms(store, question, self.named)
-        self._lexical = self._found_by_words()
-        vectors = encode([question]) if encoded is None else encoded.result()
-        self.vector: NDArray[np.float32] = vectors[0]
-        """[D] float32: the encoded question."""
+        # By words first: the vector may still be computed on another thread.
+        self._lexical = _lexical(question, config.candidates)
+        hits = question.store.search_dense(question.vector, config.candidates, question.scope)
+        self._dense: list[int] = hits.ids[hits.mask].tolist()
+        by_name = question.slots_by_name
+        self._name_of = {slot: name for name in reversed(question.named) for slot in by_name[name]}
+        """For each slot that the question names, the longest name by which it does."""
+        self._name_words = {
+            slot: len(name.split())
+            for name in sorted(by_name, key=lambda name: len(name.split()))
+            for slot in by_name[name]
+        }
+        """For each slot the words of the longest name of it in the question, whole or not."""
 
     def candidates(self, state: QueryState) -> Candidates:
         """The slots that a query state reaches, each once."""
-        linked = linked_slots(self._store, state.attended, self._scope)
-        named = [slot for name in self.named for slot in self._known[name]]
-        proposed = dict.fromkeys(
-            [*self._dense, *self._lexical, *named, *state.attended]
-            + [link.slot for link in linked.links]
+        question, fetched = self._question, self._question.fetched
+        links = find_links(fetched.symbols(state.attended), question.store, question.scope)
+        named = [slot for name in question.named for slot in question.slots_by_name[name]]
+        ids = tuple(
+            dict.fromkeys(
+                [*self._dense, *self._lexical, *named, *state.attended]
+                + [link.slot for link in links]
+            )
         )
-        keys = self._store.existing_keys(list(proposed))
+        fetched.slots(state.attended)  # in one query; the texts of senders are features of links
+        keys = fetched.keys(ids)
         dense = self._similarity(keys)
-        held = self._terms.held(keys.ids)
+        occurs = question.terms.occurrences(keys.ids)
         return Candidates(
-            ids=tuple(keys.ids.tolist()),
-            values=keys.vectors,
-            features=self._features(keys, dense, held, state),
-            named=tuple(self._named_by.get(slot) for slot in keys.ids.tolist()),
+            ids=ids,
+            features=self._features(ids, dense, occurs, state),
+            named=tuple(map(self._name_of.get, ids)),
             is_fact=keys.is_fact,
-            links=self._links(linked, state, keys, dense, held),
+            links=links_with_features(links, state, question, ids, keys.vectors, dense, occurs),
         )
-
-    @cached_property
-    def _named_by(self) -> dict[int, str]:
-        """For each slot that the question names, the longest name by which it does."""
-        return {slot: name for name in reversed(self.named) for slot in self._known[name]}
-
-    @cached_property
-    def _longest_part(self) -> dict[int, int]:
-        """For each slot the words of the longest name of it in the question, whole or not."""
-        return {
-            slot: len(name.split())
-            for name in sorted(self._known, key=lambda name: len(name.split()))
-            for slot in self._known[name]
-        }
-
-    @cached_property
-    def _dense(self) -> list[int]:
-        hits = self._store.search_dense(self.vector, self._config.candidates, self._scope)
-        found: list[int] = hits.ids[hits.mask].tolist()
-        return found
-
-    def _found_by_words(self) -> dict[int, float]:
-        """BM25 of the slots that share words with the question, over the best of them.
-
-        Words that very many slots hold are passed over, unless there are no others.
-        """
-        words = " ".join(self._terms.words) or self._question
-        hits = self._store.search_lexical(query_terms(words), self._config.candidates, self._scope)
-        scores = hits.scores[hits.mask]
-        relative = scores / max(scores.max(initial=0.0), 1e-9)
-        return dict(zip(hits.ids[hits.mask].tolist(), relative.tolist(), strict=True))
-
-    @cached_property
-    def _relation_query(self) -> tuple[NDArray[np.float32], frozenset[str]]:
-        """Vector and stems of the question's words without its names."""
-        asked = without_names(self._question, capitalised_names(self._question, self.named))
-        return self._encode([" ".join(query_terms(asked))])[0], stems(asked, _STEM_LETTERS)
 
     def _similarity(self, keys: Keys) -> NDArray[np.float32]:
         """Cosine [K] of each key with the question.
@@ -128,11 +64,12 @@ class Addressing:
         For facts, of their relation and the question's words but the names, plus something for
         words that are shared: "who stars in" and "starred actors".
         """
-        similarity: NDArray[np.float32] = keys.vectors @ self.vector
+        similarity: NDArray[np.float32] = keys.vectors @ self._question.vector
         if not keys.is_fact.any():
             return similarity
-        vector, words = self._relation_query
-        shared = {name: _shared(stems(name, _STEM_LETTERS), words) for name in set(keys.relations)}
+        vector, asked = self._question.relation
+        stems = {name: relation_stems(name) for name in set(keys.relations)}
+        shared = {name: len(own & asked) / max(1, len(own)) for name, own in stems.items()}
         relation = keys.vectors @ vector + self._config.relation_words_weight * np.array(
             [shared[name] for name in keys.relations], np.float32
         )
@@ -140,65 +77,40 @@ class Addressing:
 
     def _features(
         self,
-        keys: Keys,
+        ids: tuple[int, ...],
         dense: NDArray[np.float32],
-        held: NDArray[np.float32],
+        occurs: NDArray[np.float32],
         state: QueryState,
     ) -> NDArray[np.float32]:
-        """[K, F] float32, as ``SLOT_FEATURES`` says."""
-        slots = keys.ids.tolist()
-        features = np.zeros((len(slots), len(SLOT_FEATURES)), np.float32)
-        features[:, 0] = dense
-        features[:, 1] = [self._lexical.get(slot, 0.0) for slot in slots]
-        for place, slot in enumerate(slots):
-            if slot in self._named_by:
-                name = self._named_by[slot]
-                features[place, 2:5] = 1.0, len(name.split()) / 3, 1 / len(self._known[name])
-        features[:, 5] = [self._longest_part.get(slot, 0) / 3 for slot in slots]
-        if state.before:
-            before = np.array([state.before.get(slot, -np.inf) for slot in slots])
-            features[:, 7] = np.maximum(_UNSEEN, before / 10)
-        features[:, 6] = np.einsum("kt,t->k", held, self._terms.weights)
+        """[K, F] float32, as ``SlotFeature`` says."""
+        features = np.zeros((len(ids), len(SlotFeature)), np.float32)
+        features[:, SlotFeature.DENSE] = dense
+        features[:, SlotFeature.LEXICAL] = [self._lexical.get(slot, 0.0) for slot in ids]
+        for index, slot in enumerate(ids):
+            name = self._name_of.get(slot)
+            if name is not None:
+                features[index, SlotFeature.NAMED] = 1.0
+                features[index, SlotFeature.NAMED_WORDS] = len(name.split()) / 3
+                features[index, SlotFeature.NAMED_SHARE] = 1 / len(
+                    self._question.slots_by_name[name]
+                )
+        features[:, SlotFeature.PART_OF_NAME] = [self._name_words.get(slot, 0) / 3 for slot in ids]
+        features[:, SlotFeature.COVERED] = np.einsum(
+            "kt,t->k", occurs, self._question.terms.weights
+        )
+        if state.logits:
+            logits = np.array([state.logits.get(slot, -np.inf) for slot in ids])
+            features[:, SlotFeature.PREVIOUS] = np.maximum(_MIN_PREVIOUS, logits / 10)
         return features
 
-    def _links(
-        self,
-        linked: LinkedSlots,
-        state: QueryState,
-        keys: Keys,
-        dense: NDArray[np.float32],
-        held: NDArray[np.float32],
-    ) -> Links:
-        places = {slot: place for place, slot in enumerate(keys.ids.tolist())}
-        links = linked.links
-        if not links:
-            return _no_links()
-        texts = {slot.id: slot.text for slot in self._store.fetch_existing(state.attended)}
-        senders = Senders(state, linked, texts, self._terms)
-        return Links(
-            candidate=_integers([places[link.slot] for link in links]),
-            sender=_integers([link.sender for link in links]),
-            kind=_integers([link.kind for link in links]),
-            features=link_features(links, senders, places, keys.vectors, dense, held, self._terms),
-            names=tuple(link.name for link in links),
-        )
 
+def _lexical(question: Question, limit: int) -> dict[int, float]:
+    """BM25 of the slots that share words with the question, over the best of them.
 
-@lru_cache(maxsize=1)
-def _threads(_process: int) -> ThreadPoolExecutor:
-    """Threads that encode questions, of this process: a forked one has none of its parent's."""
-    return ThreadPoolExecutor(os.cpu_count())
-
-
-@cache
-def _no_links() -> Links:
-    none = _integers([])
-    return Links(none, none, none, np.zeros((0, len(LINK_FEATURES)), np.float32), ())
-
-
-def _integers(values: Sequence[int]) -> NDArray[np.int64]:
-    return np.array(values, np.int64)
-
-
-def _shared(relation: frozenset[str], asked: frozenset[str]) -> float:
-    return len(relation & asked) / max(1, len(relation))
+    Words that very many slots hold are passed over, unless there are no others.
+    """
+    words = " ".join(question.terms.words) or question.text
+    hits = question.store.search_lexical(query_terms(words), limit, question.scope)
+    scores = hits.scores[hits.mask]
+    relative = scores / max(scores.max(initial=0.0), 1e-9)
+    return dict(zip(hits.ids[hits.mask].tolist(), relative.tolist(), strict=True))

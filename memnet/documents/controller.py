@@ -2,29 +2,31 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from memnet.checkpoints import MODEL, check_shapes, check_weights, save_checkpoint
 from memnet.config import HopConfig
-from memnet.documents.state import (
-    KEY,
-    LINK_FEATURES,
-    SLOT_FEATURES,
+from memnet.documents.candidates import (
     Candidates,
+    LinkFeature,
+    LinkKind,
     Links,
-    Parts,
     QueryState,
     Scores,
+    SlotFeature,
 )
 
-Numbers = NDArray[np.float32]
-KINDS = 3
-"""Of links."""
+FloatArray = NDArray[np.float32]
+
+KIND = "text"
+"""Kind of the model, as the description of its checkpoint gives it."""
 HIDDEN = 16
 """Width of a correction's hidden layer."""
-LEAST = 1e-6
+MIN_ATTENTION = 1e-6
 """Attention below which a gradient would be lost in rounding."""
 
 
@@ -36,8 +38,8 @@ class TextController:
     that mentions it. A ``TextLearner`` learns other weights for the first hop and for later ones, a
     gate for links, and a small correction that starts at zero.
 
-    The query vector never changes: adding what was read to it lowered recall on training questions,
-    and so did asking with the names that were read. What a hop learns, it learns as links.
+    A hop updates the query by symbols and attention, not by the vector that it could read: adding
+    that to the question's lowered recall (docs/decisions/003-untrained-controller.md).
 
     Source: the hop is that of Miller et al. 2016, section 3.1, with key hashing by symbol repeated
     after each read.
@@ -48,189 +50,180 @@ class TextController:
 
         Args:
             config: gives the starting weights.
-            arrays: what was learned, float32, with the names and shapes that ``arrays`` gives;
-                None for nothing.
+            arrays: learned weights, float32, with the names and shapes that ``arrays`` gives; None
+                for the starting ones.
         """
         self.config = config
         self._arrays = _untrained(config) if arrays is None else dict(arrays)
-        self._first = _HopScorer(_within(self._arrays, "first."))
-        self._later = _HopScorer(_within(self._arrays, "later."))
+        self._first = _HopScorer(_under("first.", self._arrays))
+        self._later = _HopScorer(_under("later.", self._arrays))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """All weights by name, float32."""
         return dict(self._arrays)
 
-    def start(self, vector: Numbers, names: Sequence[str]) -> QueryState:
-        """The state before the first hop.
-
-        Args:
-            vector: [D] float32, the encoded question.
-            names: symbols that the question names.
-        """
-        return QueryState(vector, frozenset(names), (), {})
-
     def score(self, candidates: Candidates, hop: int) -> Scores:
-        """Score candidates.
-
-        Args:
-            candidates: of one hop.
-            hop: its number, counted from 0.
-        """
+        """Score the candidates of a hop; hops are counted from 0."""
         scorer = self._later if hop else self._first
         scores = scorer.score(candidates.features, candidates.links)
-        if not candidates.is_fact.any():
-            return scores
-        return Scores(self._beside_facts(scores.parts, candidates), scores.link)
+        return self._with_facts(scores, candidates) if candidates.is_fact.any() else scores
 
-    def logits(self, parts: Parts) -> Numbers:
+    def logits(self, scores: Scores) -> FloatArray:
         """[K] float32: scores as logits of the attention."""
-        return parts.total() / np.float32(self.config.temperature)
+        return scores.total() / np.float32(self.config.temperature)
 
-    def update(self, state: QueryState, ids: Sequence[int], logits: Numbers) -> QueryState:
-        """The state after a read.
+    def update(self, ids: Sequence[int], logits: FloatArray) -> QueryState:
+        """The state after a hop.
 
         Args:
-            state: the state that was read with.
             ids: [K] the slots that were scored, best first.
             logits: [K] float32, in that order.
         """
         relative = (logits - logits[:1]).tolist()
-        before = dict(zip(ids, relative, strict=True))
-        return QueryState(state.vector, state.named, tuple(ids[: self.config.attended]), before)
+        attended = tuple(ids[: self.config.attended])
+        return QueryState(attended, dict(zip(ids, relative, strict=True)))
 
-    def _beside_facts(self, passages: Parts, candidates: Candidates) -> Parts:
-        """Parts [K] where facts are among the candidates.
+    def _with_facts(self, passages: Scores, candidates: Candidates) -> Scores:
+        """Scores where facts are among the candidates; ``passages`` holds those of passages.
 
-        Facts are scored by named numbers alone. So that passages compare with them, all passages
-        are moved alike, the best one to where named numbers see the best one.
+        Facts have no trained score. All passage scores are shifted by one constant, so that the
+        best passage gets its untrained score: that makes both comparable.
         """
-        config = self.config
-        facts = candidates.is_fact
-        dense, lexical, named = (candidates.feature(name) for name in ("dense", "lexical", "named"))
-        links = candidates.links
-        led, _ = _strongest(links.strength, links.candidate, links.kind == KEY, len(dense))
-        known = (
+        config, facts, links = self.config, candidates.is_fact, candidates.links
+        dense, lexical, named = (
+            candidates.features[:, column]
+            for column in (SlotFeature.DENSE, SlotFeature.LEXICAL, SlotFeature.NAMED)
+        )
+        strength = links.features[:, LinkFeature.STRENGTH]
+        linked, _ = _strongest(strength, links.candidate, links.kind == LinkKind.KEY, len(dense))
+        untrained = (
             config.dense_weight * dense
             + config.lexical_weight * lexical
             + config.question_symbol_weight * named
-            + config.read_symbol_weight * led
+            + config.read_symbol_weight * linked
         )
-        moved = _highest(known, ~facts) - _highest(passages.total(), ~facts)
-        fact = np.maximum(config.question_fact_weight * named, config.read_fact_weight * led)
-        nothing = np.float32(0)
-        return Parts(
+        shift = _highest(untrained, ~facts) - _highest(passages.total(), ~facts)
+        symbolic = np.maximum(config.question_fact_weight * named, config.read_fact_weight * linked)
+        zero = np.float32(0)
+        return Scores(
             np.where(facts, np.float32(config.relation_weight) * dense, passages.dense),
-            np.where(facts, nothing, passages.lexical),
-            np.where(facts, fact.astype(np.float32), passages.symbolic),
-            np.where(facts, nothing, passages.learned + np.float32(moved)),
+            np.where(facts, zero, passages.lexical),
+            np.where(facts, symbolic.astype(np.float32), passages.symbolic),
+            np.where(facts, zero, passages.learned + np.float32(shift)),
+            passages.link,
         )
 
 
 class _HopScorer:
     """The weights of one hop. K = candidates, E = links, F and G = features of each."""
 
-    def __init__(self, arrays: Mapping[str, Numbers]) -> None:
+    def __init__(self, arrays: Mapping[str, FloatArray]) -> None:
         self._weights = arrays["weights"]
-        self._correction = _Corrector(_within(arrays, "correction."))
-        links = _within(arrays, "links.")
+        self._correction = _Corrector(_under("correction.", arrays))
+        links = _under("links.", arrays)
         self._links = _LinkScorer(links) if links else None
 
-    def score(self, features: Numbers, links: Links) -> Scores:
+    def score(self, features: FloatArray, links: Links) -> Scores:
         """Score candidates of features [K, F] float32 with links to them."""
         weighted = features * self._weights
-        named = weighted[:, 2]
+        symbolic = weighted[:, SlotFeature.NAMED]
         if self._links is None:
-            led, best = features[:, :0], np.full(len(features), -1)
+            linked, best = features[:, :0], np.full(len(features), -1)
         else:
-            worth, led, best = self._links.follow(links, len(features))
-            named = named + worth
-        learned = self._correction(features, led) + weighted[:, 3:].sum(axis=1)
-        return Scores(Parts(weighted[:, 0], weighted[:, 1], named, learned), best)
+            worth, linked, best = self._links.follow(links, len(features))
+            symbolic = symbolic + worth
+        others = weighted[:, SlotFeature.NAMED + 1 :].sum(axis=1)
+        learned = self._correction(features, linked) + others
+        dense, lexical = weighted[:, SlotFeature.DENSE], weighted[:, SlotFeature.LEXICAL]
+        return Scores(dense, lexical, symbolic, learned, best)
 
 
 class _LinkScorer:
     """How far each link is to be followed, and what that is worth."""
 
-    def __init__(self, arrays: Mapping[str, Numbers]) -> None:
+    def __init__(self, arrays: Mapping[str, FloatArray]) -> None:
         self._weights = arrays["weights"]
         self._sharpness = max(0.0, float(arrays["sharpness"]))
-        self._gate = _Corrector(_within(arrays, "gate."))
+        self._gate = _Corrector(_under("gate.", arrays))
 
-    def follow(self, links: Links, slots: int) -> tuple[Numbers, Numbers, NDArray[np.int64]]:
-        """Follow links.
-
-        Args:
-            links: of one hop.
-            slots: K, how many candidates there are.
+    def follow(
+        self, links: Links, candidates: int
+    ) -> tuple[FloatArray, FloatArray, NDArray[np.int64]]:
+        """Follow the links of a hop to K candidates.
 
         Returns:
-            What the links to each candidate are worth [K]; the strongest of each kind and, as a
-            logarithm, the sum of all [K, 4]; and the strongest link to each [K], else -1.
+            What the links to each candidate are worth [K]; the strength of the strongest of each
+            kind and, as a logarithm, the sum of all [K, 4]; and the strongest link to each [K],
+            else -1.
         """
-        attention = np.maximum(links.strength, np.float32(LEAST)) ** np.float32(self._sharpness)
+        attention = np.maximum(
+            links.features[:, LinkFeature.STRENGTH], np.float32(MIN_ATTENTION)
+        ) ** np.float32(self._sharpness)
         strength = 2 * _sigmoid(self._gate(links.features)) * attention
         kinds = [
-            _strongest(strength, links.candidate, links.kind == kind, slots)
-            for kind in range(KINDS)
+            _strongest(strength, links.candidate, links.kind == kind, candidates)
+            for kind in LinkKind
         ]
-        led = np.stack([led for led, _ in kinds], axis=1)
-        places = np.stack([place for _, place in kinds], axis=1)
-        best = places[np.arange(slots), led.argmax(axis=1)]
-        number = np.bincount(links.candidate, strength, slots).astype(np.float32)
-        found = np.concatenate([led, np.log1p(number)[:, None]], axis=1)
-        return led @ self._weights, found, best
+        strongest = np.stack([values for values, _ in kinds], axis=1)
+        indices = np.stack([index for _, index in kinds], axis=1)
+        best = indices[np.arange(candidates), strongest.argmax(axis=1)]
+        total = np.bincount(links.candidate, strength, candidates).astype(np.float32)
+        linked = np.concatenate([strongest, np.log1p(total)[:, None]], axis=1)
+        return strongest @ self._weights, linked, best
 
 
 class _Corrector:
-    """Features [N, F] float32, brought to one scale, to a number [N]."""
+    """A small network: features [N, F] float32, brought to one scale, to a number [N]."""
 
-    def __init__(self, arrays: Mapping[str, Numbers]) -> None:
+    def __init__(self, arrays: Mapping[str, FloatArray]) -> None:
         self._arrays = arrays
 
-    def __call__(self, features: Numbers, *also: Numbers) -> Numbers:
+    def __call__(self, features: FloatArray, unscaled: FloatArray | None = None) -> FloatArray:
         """The number [N] of features [N, F] and of further columns [N, ...], taken as they are."""
-        own = self._arrays
-        inputs = np.concatenate(((features - own["shift"]) / own["scale"], *also), axis=1)
-        hidden = _gelu(inputs @ own["hidden.weight"].T + own["hidden.bias"])
-        numbers: Numbers = (hidden @ own["output.weight"].T + own["output.bias"])[:, 0]
-        return numbers
+        arrays = self._arrays
+        inputs: FloatArray = (features - arrays["shift"]) / arrays["scale"]
+        if unscaled is not None:
+            inputs = np.concatenate((inputs, unscaled), axis=1)
+        hidden = _gelu(inputs @ arrays["hidden.weight"].T + arrays["hidden.bias"])
+        output: FloatArray = (hidden @ arrays["output.weight"].T + arrays["output.bias"])[:, 0]
+        return output
 
 
-def _sigmoid(numbers: Numbers) -> Numbers:
-    result: Numbers = np.reciprocal(1 + np.exp(-numbers))
+def _sigmoid(values: FloatArray) -> FloatArray:
+    result: FloatArray = np.reciprocal(1 + np.exp(-values))
     return result
 
 
-def _gelu(numbers: Numbers) -> Numbers:
+def _gelu(values: FloatArray) -> FloatArray:
     """Each number times the share of the normal distribution that lies below it.
 
     Source: Hendrycks and Gimpel 2016; the distribution by Abramowitz and Stegun 1964, 7.1.26, which
     is right to 1.5e-7.
     """
-    half = np.abs(numbers) * np.float32(math.sqrt(1 / 2))
+    half = np.abs(values) * np.float32(math.sqrt(1 / 2))
     near = np.reciprocal(1 + np.float32(0.3275911) * half)
     tail = np.zeros_like(near)
     for factor in (1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592):
         tail = (tail + np.float32(factor)) * near
-    within = np.sign(numbers) * (1 - tail * np.exp(-half * half))
-    below: Numbers = ((1 + within) / 2).astype(np.float32)
-    return numbers * below
+    within = np.sign(values) * (1 - tail * np.exp(-half * half))
+    below: FloatArray = ((1 + within) / 2).astype(np.float32)
+    return values * below
 
 
 def _strongest(
-    strength: Numbers, candidate: NDArray[np.int64], chosen: NDArray[np.bool_], slots: int
-) -> tuple[Numbers, NDArray[np.int64]]:
-    """For each slot the largest strength [K] of the chosen links to it, and that link [K].
+    strength: FloatArray, candidate: NDArray[np.int64], chosen: NDArray[np.bool_], candidates: int
+) -> tuple[FloatArray, NDArray[np.int64]]:
+    """For each candidate the largest strength [K] of the chosen links to it, and that link [K].
 
     Without one they are 0 and -1.
     """
-    led, place = np.zeros(slots, np.float32), np.full(slots, -1)
+    values, index = np.zeros(candidates, np.float32), np.full(candidates, -1)
     (links,) = np.nonzero(chosen)
-    np.maximum.at(led, candidate[links], strength[links])
+    np.maximum.at(values, candidate[links], strength[links])
     # The best link of a slot is the one that reaches its maximum; of equal ones the last.
-    reached = links[strength[links] >= led[candidate[links]]]
-    place[candidate[reached]] = reached
-    return led, place
+    reached = links[strength[links] >= values[candidate[links]]]
+    index[candidate[reached]] = reached
+    return values, index
 
 
 def _highest(scores: NDArray[np.floating[Any]], chosen: NDArray[np.bool_]) -> float:
@@ -238,33 +231,46 @@ def _highest(scores: NDArray[np.floating[Any]], chosen: NDArray[np.bool_]) -> fl
     return float(scores[chosen].max()) if chosen.any() else 0.0
 
 
-def _within(arrays: Mapping[str, Numbers], start: str) -> dict[str, Numbers]:
-    """Those of some arrays whose names start so, by the rest of their names."""
+def _under(prefix: str, arrays: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+    """The arrays whose names start with a prefix, by the rest of their names."""
     return {
-        name.removeprefix(start): array for name, array in arrays.items() if name.startswith(start)
+        name.removeprefix(prefix): array
+        for name, array in arrays.items()
+        if name.startswith(prefix)
     }
 
 
-def _untrained(config: HopConfig) -> dict[str, Numbers]:
-    """The weights that the configuration gives, with corrections that are zero."""
+def slot_weights(config: HopConfig) -> list[float]:
+    """The untrained weight of each ``SlotFeature``."""
     known = {
-        "dense": config.dense_weight,
-        "lexical": config.lexical_weight,
-        "named": config.question_symbol_weight,
+        SlotFeature.DENSE: config.dense_weight,
+        SlotFeature.LEXICAL: config.lexical_weight,
+        SlotFeature.NAMED: config.question_symbol_weight,
     }
-    weights = np.array([known.get(name, 0.0) for name in SLOT_FEATURES], np.float32)
+    return [known.get(feature, 0.0) for feature in SlotFeature]
+
+
+def link_weights(config: HopConfig) -> list[float]:
+    """The untrained weight of each ``LinkKind``."""
+    return [config.read_symbol_weight, 0.0, 0.0]
+
+
+def _untrained(config: HopConfig) -> dict[str, FloatArray]:
+    """The weights that the configuration gives, with corrections that are zero."""
+    weights = np.array(slot_weights(config), np.float32)
+    slots, links = len(SlotFeature), len(LinkFeature)
     return {
         "first.weights": weights,
-        **_no_correction("first.correction", len(SLOT_FEATURES), len(SLOT_FEATURES)),
+        **_no_correction("first.correction", slots, slots),
         "later.weights": weights,
-        **_no_correction("later.correction", len(SLOT_FEATURES), len(SLOT_FEATURES) + KINDS + 1),
-        "later.links.weights": np.array([config.read_symbol_weight, 0.0, 0.0], np.float32),
+        **_no_correction("later.correction", slots, slots + len(LinkKind) + 1),
+        "later.links.weights": np.array(link_weights(config), np.float32),
         "later.links.sharpness": np.ones((), np.float32),
-        **_no_correction("later.links.gate", len(LINK_FEATURES), len(LINK_FEATURES)),
+        **_no_correction("later.links.gate", links, links),
     }
 
 
-def _no_correction(name: str, features: int, inputs: int) -> dict[str, Numbers]:
+def _no_correction(name: str, features: int, inputs: int) -> dict[str, FloatArray]:
     zeros = np.zeros
     return {
         f"{name}.shift": zeros(features, np.float32),
@@ -274,3 +280,37 @@ def _no_correction(name: str, features: int, inputs: int) -> dict[str, Numbers]:
         f"{name}.output.weight": zeros((1, HIDDEN), np.float32),
         f"{name}.output.bias": zeros(1, np.float32),
     }
+
+
+def save_text_model(folder: Path, controller: TextController, notes: Mapping[str, Any]) -> None:
+    """Save a controller as a checkpoint.
+
+    Args:
+        folder: made if it is not there.
+        controller: with its weights.
+        notes: JSON values about how it was trained.
+
+    Raises:
+        ModelError: the folder can't be written.
+    """
+    save_checkpoint(folder, MODEL, controller.arrays(), {"kind": KIND, "trained": dict(notes)})
+
+
+def text_model_of(
+    folder: Path, arrays: Mapping[str, NDArray[Any]], config: HopConfig
+) -> TextController:
+    """The controller of a checkpoint.
+
+    Args:
+        folder: where it comes from, for errors.
+        arrays: by name.
+        config: settings that are not learned.
+
+    Raises:
+        ModelError: the arrays are not those of such a controller.
+    """
+    expected = TextController(config).arrays()
+    kinds = {name: (array.shape, array.dtype) for name, array in expected.items()}
+    check_shapes(arrays, kinds, folder)
+    check_weights(arrays, folder)
+    return TextController(config, arrays)

@@ -1,143 +1,263 @@
-"""Hops over a store: address, attend, read, update."""
+"""Hops over a store: address, attend, update; for a question, then for its sub-questions."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from memnet.attention.arrays import attend_once
-from memnet.attention.reading import read_in_hops
-from memnet.config import HopConfig
+from memnet.attention.arrays import softmax
+from memnet.config import Config, HopConfig
 from memnet.documents.addressing import Addressing
+from memnet.documents.candidates import Candidates, QueryState, Scores, SlotFeature
 from memnet.documents.controller import TextController
-from memnet.documents.state import Candidates, Parts, QueryState
-from memnet.storage import EVERYWHERE, Encode, MemoryStore, Scope
+from memnet.documents.question import FetchedSlots, Question
+from memnet.reader.decompose import Decomposer, Resolved
+from memnet.reader.passages import RankedSlot, indices_about, read_best
+from memnet.reader.spans import Reader
+from memnet.text.names import normalise
+from memnet.types import Hop, SlotWeight
+
+_MAX_SUB_QUESTIONS = 3
+_MAX_PASSAGES = 4
+"""Passages that are read for a question after a part of it was answered."""
+_MIN_PROBABILITY = 0.25
+"""Of the answer to a sub-question, for the memory to be searched with it."""
 
 
 @dataclass(frozen=True)
-class HopStep:
-    """What one hop saw and did. K = candidates, best first."""
+class HopRead:
+    """What one hop attended to. K = candidates."""
 
-    state: QueryState
-    """What it looked with."""
     candidates: Candidates
-    """What addressing picked, in no order."""
-    ids: tuple[int, ...]
-    """[K] slots."""
+    scores: Scores
     weights: NDArray[np.float32]
-    """[K] float32: attention weights."""
-    parts: Parts
-    """The scores, in their parts: each [K] float32."""
-    similarity: NDArray[np.float32]
-    """[K] float32: cosine of question and key, before any weight."""
-    via: tuple[str | None, ...]
-    """[K] the name that led to each slot, or by which the question names it, where one did."""
-    senders: tuple[int | None, ...]
-    """[K] the slot that gave that name; None where it was the question."""
-    read: NDArray[np.float32]
-    """[D] float32: the weighted sum of the values."""
+    """[K] float32: attention."""
+    order: NDArray[np.int64]
+    """[A] int64: the candidates that were attended to, best first; all K, but for a sub-question
+    that was answered by what earlier hops had found."""
+    via: str | None = None
+    """The name that led to all of them; None where each has its own."""
+
+    @cached_property
+    def ids(self) -> tuple[int, ...]:
+        """[A] the slots that were attended to, best first."""
+        return tuple(self.candidates.ids[index] for index in self.order.tolist())
+
+    def sender(self, index: int) -> int | None:
+        """The slot that gave the name by which a candidate was found; None for the question."""
+        link = self.scores.link[index]
+        return None if link < 0 or self.via else int(self.candidates.links.sender[link])
+
+    def record(self, number: int, top_k: int, fetched: FetchedSlots) -> Hop:
+        """The ``top_k`` most attended slots with the parts of their scores, as a public value."""
+        return Hop(
+            hop=number,
+            weights=tuple(self._slot_weight(index, fetched) for index in self.shown(top_k)),
+        )
+
+    def shown(self, top_k: int) -> list[int]:
+        """The indices of the ``top_k`` most attended candidates."""
+        indices: list[int] = self.order[:top_k].tolist()
+        return indices
+
+    def _slot_weight(self, index: int, fetched: FetchedSlots) -> SlotWeight:
+        [slot] = fetched.slots([self.candidates.ids[index]])
+        link, sender = self.scores.link[index], self.sender(index)
+        named = self.candidates.named[index] if link < 0 else self.candidates.links.names[link]
+        dense, lexical, symbolic, learned = (float(part[index]) for part in self.scores[:4])
+        return SlotWeight(
+            id=slot.id,
+            source=slot.source,
+            weight=float(self.weights[index]),
+            title=slot.title,
+            dense=dense,
+            lexical=lexical,
+            symbolic=symbolic,
+            learned=learned,
+            via=self.via or named,
+            via_source=None if sender is None else fetched.slots([sender])[0].source,
+        )
 
 
-@dataclass(frozen=True)
-class HopTrace:
-    """All hops of one question."""
-
-    steps: tuple[HopStep, ...]
-
-    @property
-    def last(self) -> HopStep:
-        """The hop whose scores rank the evidence: it has seen everything that was read."""
-        return self.steps[-1]
-
-
-class HopLoop:
-    """Reads a store several times for one question.
+def read_in_hops(
+    question: Question, controller: TextController, config: HopConfig, max_hops: int
+) -> list[HopRead]:
+    """Read the memory up to ``max_hops`` times, at least once; fewer if a hop brings nothing new.
 
     Source: Sukhbaatar et al. 2015, section 2.2 (hops); Miller et al. 2016, section 3.1 (key
-    hashing, key addressing, value reading).
+    hashing and addressing).
     """
+    addressing, state = Addressing(question, config), QueryState()
+    reads: list[HopRead] = []
+    # Damaged weights or extreme settings can give NaN, which the caller reports: no warnings.
+    with np.errstate(all="ignore"):
+        for hop in range(max_hops):
+            candidates = addressing.candidates(state)
+            scores = controller.score(candidates, hop)
+            logits = controller.logits(scores)
+            order = np.argsort(-logits, kind="stable")
+            reads.append(HopRead(candidates, scores, softmax(logits), order))
+            previous, state = state, controller.update(reads[-1].ids, logits[order])
+            if set(previous.attended) == set(state.attended):
+                break
+    return reads
 
-    def __init__(
-        self,
-        store: MemoryStore,
-        encode: Encode,
-        controller: TextController,
-        config: HopConfig,
-        beside: bool = False,
-    ) -> None:
-        """Join a memory and a controller.
 
-        Args:
-            store: the memory.
-            encode: encodes questions.
-            controller: trained or not.
-            config: settings.
-            beside: whether to encode a question while its words are looked up.
-        """
-        self._store = store
-        self._encode = encode
+class Retrieval:
+    """All hops that one question needs, those of its sub-questions among them."""
+
+    def __init__(self, question: Question, controller: TextController, config: Config) -> None:
+        self.reads: list[HopRead] = []
+        """In order of the hops."""
+        self._latest: HopRead | None = None
+        """The last of them that addressed the whole memory."""
+        self._question = question
         self._controller = controller
         self._config = config
-        self._beside = beside
 
-    def run(self, question: str, hops: int, scope: Scope = EVERYWHERE) -> HopTrace:
-        """Read the memory up to ``hops`` times; fewer when a read brings up nothing new.
-
-        All hops see the same commit.
+    def search(self, max_hops: int, top_k: int) -> list[RankedSlot]:
+        """The slots that hops for the question rank first, and all facts: a set of facts is whole.
 
         Args:
-            question: in plain language.
-            hops: at least 1.
-            scope: which sources to look in.
+            max_hops: at least 1.
+            top_k: slots to rank, besides those that the reader needs.
         """
+        return self._search(self._question, max_hops, top_k)
 
-        def hop(state: QueryState, number: int) -> tuple[HopStep, QueryState]:
-            return self._hop(state, addressing.candidates(state), number)
+    def look_up(self, text: str) -> list[RankedSlot]:
+        """The passages that further hops find for a sub-question, best first."""
+        question = self._question.sub_question(text)
+        ranked = self._search(question, self._config.hop.hops, self._config.answer.passages)
+        return [item for item in ranked if item.slot.kind == "passage"]
 
-        # A model or settings of no sense may give numbers that are none: no news to a terminal.
-        with self._store.reading(), np.errstate(all="ignore"):
-            addressing = Addressing(
-                self._store, self._encode, question, self._config, scope, self._beside
-            )
-            start = self._controller.start(addressing.vector, addressing.named)
-            steps, _ = read_in_hops(start, hop, _nothing_new, hops)
-        return HopTrace(tuple(steps))
+    def attend(
+        self, passages: Sequence[RankedSlot], about: Sequence[RankedSlot], name: str
+    ) -> tuple[RankedSlot, ...]:
+        """One more hop, to some of the slots that the last one scored; all others are masked.
 
-    def _hop(
-        self, state: QueryState, candidates: Candidates, number: int
-    ) -> tuple[HopStep, QueryState]:
-        scores = self._controller.score(candidates, number)
-        logits = self._controller.logits(scores.parts)
-        read, weights = attend_once(logits, candidates.values)
-        order = np.argsort(-logits, kind="stable")
-        ids = tuple(candidates.ids[place] for place in order.tolist())
-        via, senders = _ways(candidates, scores.link[order].tolist(), order.tolist())
-        step = HopStep(
-            state=state,
-            candidates=candidates,
-            ids=ids,
-            weights=weights[order],
-            parts=Parts(*(part[order] for part in scores.parts)),
-            similarity=candidates.feature("dense")[order],
-            via=via,
-            senders=senders,
-            read=read,
+        The question names the slots ``about`` a name now, which adds the weight of a key symbol.
+        """
+        if self._latest is None:
+            raise ValueError("nothing was searched for yet; call search first")
+        candidates, scores, config = self._latest.candidates, self._latest.scores, self._config.hop
+        mask, named = (
+            np.isin(candidates.ids, [item.slot.id for item in items]) for items in (passages, about)
         )
-        return step, self._controller.update(state, ids, logits[order])
+        added = np.where(named, np.float32(config.question_symbol_weight), np.float32(0))
+        scores = scores._replace(symbolic=scores.symbolic + added)
+        logits = self._controller.logits(scores)
+        weights = softmax(logits, mask)
+        order = np.argsort(np.where(mask, -logits, np.inf), kind="stable")[: mask.sum()]
+        self.reads.append(HopRead(candidates, scores, weights, order, via=name))
+        by_id = dict(zip(candidates.ids, weights.tolist(), strict=True))
+        return tuple(replace(item, attention=by_id[item.slot.id]) for item in passages)
+
+    def records(self, top_k: int) -> tuple[Hop, ...]:
+        """All hops as public values."""
+        fetched = self._question.fetched
+        shown = [(read, index) for read in self.reads for index in read.shown(top_k)]
+        senders = [read.sender(index) for read, index in shown]
+        fetched.slots([read.candidates.ids[index] for read, index in shown])
+        fetched.slots([sender for sender in senders if sender is not None])
+        return tuple(
+            read.record(number, top_k, fetched) for number, read in enumerate(self.reads, start=1)
+        )
+
+    def attention_to(self, slots: Iterable[int]) -> dict[int, float]:
+        """For each of some slots the most that a hop attended to it."""
+        weights = dict.fromkeys(slots, 0.0)
+        for read in self.reads if weights else ():
+            for slot, weight in zip(read.candidates.ids, read.weights.tolist(), strict=True):
+                if slot in weights:
+                    weights[slot] = max(weight, weights[slot])
+        return weights
+
+    def _search(self, question: Question, max_hops: int, top_k: int) -> list[RankedSlot]:
+        reads = read_in_hops(question, self._controller, self._config.hop, max_hops)
+        first = len(self.reads) + 1
+        self.reads += reads
+        first_hop = {
+            slot: number
+            for number, read in reversed(list(enumerate(reads, start=first)))
+            for slot in read.ids[:top_k]
+        }
+        last = self._latest = reads[-1]
+        count = max(top_k, self._config.answer.passages)
+        is_fact = last.candidates.is_fact[last.order]
+        chosen = last.order[(np.arange(len(last.order)) < count) | is_fact]
+        total, dense = last.scores.total(), last.candidates.features[:, SlotFeature.DENSE]
+        slots = question.fetched.slots([last.candidates.ids[index] for index in chosen.tolist()])
+        return [
+            RankedSlot(
+                slot,
+                score=float(total[index]),
+                similarity=float(dense[index]),
+                attention=float(last.weights[index]),
+                hop=first_hop.get(slot.id, len(self.reads)),
+            )
+            for slot, index in zip(slots, chosen.tolist(), strict=True)
+        ]
 
 
-def _ways(
-    candidates: Candidates, links: list[int], places: list[int]
-) -> tuple[tuple[str | None, ...], tuple[int | None, ...]]:
-    """For each candidate the name that leads to it, and the slot that gives the name."""
-    names, given = candidates.links.names, candidates.links.sender.tolist()
-    via = [
-        candidates.named[place] if link < 0 else names[link]
-        for link, place in zip(links, places, strict=True)
-    ]
-    senders = [None if link < 0 else given[link] for link in links]
-    return tuple(via), tuple(senders)
+def answer_parts(
+    text: str,
+    passages: Sequence[RankedSlot],
+    reader: Reader,
+    decomposer: Decomposer,
+    retrieval: Retrieval,
+) -> list[Resolved]:
+    """Answer the sub-questions of a question one by one, while their answers are known.
+
+    Each is read in what the hops found, and its answer put in its place. A further hop then attends
+    to the passages about that answer; where there are none, or the part names nothing, it searches
+    the memory with the new question.
+
+    Source: self-ask (Press et al. 2023) asks follow-up questions of a language model; here the
+    question's own words are cut out, and a span is put in their place.
+
+    Args:
+        text: the question.
+        passages: what its hops found, best first.
+        reader: reads the answers of sub-questions.
+        decomposer: proposes them.
+        retrieval: of the question; the further hops become a part of it.
+
+    Returns:
+        The question after each answer; none where it has no parts, or the first is not answered.
+    """
+    steps: list[Resolved] = []
+    for _ in range(_MAX_SUB_QUESTIONS):
+        last = steps[-1] if steps else None
+        part = decomposer.next(last.question if last else text, passages, last)
+        if part is None:
+            break
+        answer = read_best(part.question, part.passages, reader, prefer_names=True)
+        if answer is None:
+            break
+        question = f"{part.before}{answer.text}{part.after}"
+        probability = answer.score * (last.probability if last else 1.0)
+        about = indices_about(answer.text, passages, part.about)
+        if not about and probability < _MIN_PROBABILITY:
+            break
+        searched = not about or part.about is None
+        if searched:
+            passages = retrieval.look_up(question)
+            about = indices_about(answer.text, passages)
+        chosen = _to_read(answer.text, about, passages)
+        if not searched:
+            chosen = retrieval.attend(chosen, [passages[i] for i in about], answer.text)
+        index = about[0] if about else None
+        steps.append(Resolved(question, answer.text, chosen, index, probability))
+    return steps
 
 
-def _nothing_new(before: QueryState, after: QueryState) -> bool:
-    return set(before.attended) == set(after.attended)
+def _to_read(
+    name: str, about: Sequence[int], passages: Sequence[RankedSlot]
+) -> tuple[RankedSlot, ...]:
+    """Passages to read next: those about a name, then those that mention it; if none, the best."""
+    wanted = f" {normalise(name)} "
+    mentioned = [i for i, item in enumerate(passages) if wanted in f" {item.normalised_text} "]
+    chosen = dict.fromkeys((*about, *mentioned) or range(len(passages)))
+    return tuple(passages[index] for index in chosen)[:_MAX_PASSAGES]

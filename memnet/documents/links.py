@@ -1,17 +1,22 @@
 """Links: from the slots that were attended to, by the names in them, to others."""
 
+import math
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import NamedTuple
 
-from memnet.documents.state import BACK, KEY, SHARED
-from memnet.storage import MemoryStore, Scope, Symbols
+import numpy as np
+from numpy.typing import NDArray
+
+from memnet.documents.candidates import LinkFeature, LinkKind, Links, QueryState
+from memnet.documents.question import MAX_SLOTS_PER_SYMBOL, Question
+from memnet.storage import EVERYWHERE, MemoryStore, Scope, Symbols
 from memnet.text.names import maximal_names
 
-_MOST_SHARING = 20
+_MAX_SHARING = 20
 """A name that more slots mention links none of them by being mentioned."""
-SLOTS_A_SYMBOL = 2000
-"""Most slots that one symbol may propose: the facts of a very common entity, or all the windows
-of a very long document."""
+_NEAR = 12
+"""Words on each side of a name that stand near it."""
 
 
 class Link(NamedTuple):
@@ -19,7 +24,7 @@ class Link(NamedTuple):
 
     sender: int
     slot: int
-    kind: int
+    kind: LinkKind
     name: str
     mentions: int
     """Slots that mention the name, counted up to one more than may share it."""
@@ -27,42 +32,124 @@ class Link(NamedTuple):
     """Slots that are about it."""
 
 
-class LinkedSlots(NamedTuple):
-    """What leads on from attended slots."""
-
-    links: list[Link]
-    symbols: Mapping[int, Symbols]
-    """Of the attended slots."""
-
-
-def linked_slots(store: MemoryStore, attended: Sequence[int], scope: Scope) -> LinkedSlots:
+def find_links(
+    symbols: Mapping[int, Symbols], store: MemoryStore, scope: Scope = EVERYWHERE
+) -> list[Link]:
     """Follow the names of some slots: those that they mention, and those that they are about.
 
     Of several names that link two slots in one way, the one that the fewest slots mention counts.
+
+    Args:
+        symbols: of the slots that send links.
+        store: the memory.
+        scope: which sources to look in.
     """
-    if not attended:
-        return LinkedSlots([], {})
-    symbols = store.symbols(attended)
+    if not symbols:
+        return []
     mentioned = {name for slot in symbols.values() for name in slot.values}
-    keyed = store.search_symbolic(mentioned, SLOTS_A_SYMBOL, scope)
+    keyed = store.search_symbolic(mentioned, MAX_SLOTS_PER_SYMBOL, scope)
     about = {name for slot in symbols.values() for name in slot.keys}
-    sharing = store.search_mentions(mentioned | about, _MOST_SHARING, scope)
-    best: dict[tuple[int, int, int], Link] = {}
+    sharing = store.search_mentions(mentioned | about, _MAX_SHARING, scope)
+    best: dict[tuple[int, int, LinkKind], Link] = {}
     for sender, own in symbols.items():
         whole = maximal_names(name for name in own.values if name in keyed and name not in own.keys)
         for kind, names, reached in (
-            (KEY, whole, keyed), (SHARED, own.values, sharing), (BACK, own.keys, sharing),
-        ):  # fmt: skip
+            (LinkKind.KEY, whole, keyed),
+            (LinkKind.SHARED, own.values, sharing),
+            (LinkKind.BACK, own.keys, sharing),
+        ):
             for name in names:
-                mentions = len(sharing.get(name, ())) or _MOST_SHARING + 1
+                mentions = len(sharing.get(name, ())) or _MAX_SHARING + 1
+                slots = len(keyed.get(name, ()))
                 for slot in reached.get(name, ()):
-                    place = sender, slot, kind
-                    other = best.get(place)
-                    if slot != sender and (other is None or _rarer(name, mentions, other)):
-                        about_it = len(keyed.get(name, ()))
-                        best[place] = Link(sender, slot, kind, name, mentions, about_it)
-    return LinkedSlots(list(best.values()), symbols)
+                    way = sender, slot, kind
+                    other = best.get(way)
+                    if slot != sender and (other is None or _is_rarer(name, mentions, other)):
+                        best[way] = Link(sender, slot, kind, name, mentions, slots)
+    return list(best.values())
 
 
-def _rarer(name: str, mentions: int, other: Link) -> bool:
+def _is_rarer(name: str, mentions: int, other: Link) -> bool:
     return (mentions, -len(name)) < (other.mentions, -len(other.name))
+
+
+def links_with_features(
+    links: Sequence[Link],
+    state: QueryState,
+    question: Question,
+    ids: Sequence[int],
+    vectors: NDArray[np.float32],
+    dense: NDArray[np.float32],
+    occurs: NDArray[np.float32],
+) -> Links:
+    """What is known of some links.
+
+    Args:
+        links: E of them; their senders and slots are among the candidates.
+        state: whose attended slots send them.
+        question: that is asked.
+        ids: K candidates.
+        vectors: [K, D] float32: their keys.
+        dense: [K] float32: their cosines with the question.
+        occurs: [K, T] float32: the question's words that they contain.
+    """
+    if not links:
+        return _no_links()
+    index = {slot: i for i, slot in enumerate(ids)}
+    sender = np.array([index[link.sender] for link in links], np.int64)
+    slot = np.array([index[link.slot] for link in links], np.int64)
+    kind = np.array([link.kind for link in links], np.int64)
+    counts = np.log1p(np.array([(link.mentions, link.slots) for link in links], np.float32))
+    of_sender = _sender_features(state, question)
+    of_name = {
+        pair: _name_features(*pair, question)
+        for pair in {(link.sender, link.name) for link in links}
+    }
+    rows = [(*of_name[link.sender, link.name], *of_sender[link.sender]) for link in links]
+    terms = question.terms
+    beyond = np.einsum("et,t->e", occurs[slot] * (1 - occurs[sender]), terms.rest)
+    together = np.einsum("et,t->e", np.maximum(occurs[slot], occurs[sender]), terms.weights)
+    likeness = np.einsum("ed,ed->e", vectors[sender], vectors[slot])
+    pairs = np.stack([beyond, together, likeness, dense[slot]], axis=1)
+    features = np.concatenate(
+        [np.eye(len(LinkKind), dtype=np.float32)[kind], counts, np.array(rows, np.float32), pairs],
+        axis=1,
+    )
+    senders = np.array([link.sender for link in links], np.int64)
+    return Links(slot, senders, kind, features, tuple(link.name for link in links))
+
+
+def _sender_features(state: QueryState, question: Question) -> dict[int, tuple[float, ...]]:
+    """STRENGTH, RANK and SENDER_NAMED of each attended slot that has symbols."""
+    logits = state.logits or {}
+    named = frozenset(question.named)
+    symbols = question.fetched.symbols(state.attended)
+    return {
+        slot: (math.exp(logits[slot]), rank / 10, float(not named.isdisjoint(symbols[slot].keys)))
+        for rank, slot in enumerate(state.attended)
+        if slot in symbols
+    }
+
+
+def _name_features(sender: int, name: str, question: Question) -> tuple[float, ...]:
+    """WORDS, ASKED, POSITION and NEAR of a name in the text of a sender."""
+    words, text = name.split(), question.fetched.words(sender)
+    joined = f" {' '.join(text)} "
+    start = joined.find(f" {name} ")
+    terms = question.terms
+    if start < 0 or not words:
+        return len(words) / 3, terms.share_of(words or [""]), 1.0, 0.0
+    position = joined.count(" ", 0, start)
+    around = text[max(0, position - _NEAR) : position + len(words) + _NEAR]
+    return (
+        len(words) / 3,
+        terms.share_of(words),
+        position / len(text),
+        terms.share_in(around),
+    )
+
+
+@cache
+def _no_links() -> Links:
+    none = np.zeros(0, np.int64)
+    return Links(none, none, none, np.zeros((0, len(LinkFeature)), np.float32), ())

@@ -1,70 +1,225 @@
-"""The words of a question, and which of them the candidates hold."""
+"""One question: its words, names and vector, and what was fetched of the store to answer it."""
 
+import itertools
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from functools import cached_property
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from memnet.storage import MemoryStore
+from memnet.device import in_background
+from memnet.storage import EVERYWHERE, Encode, Keys, MemoryStore, Scope, Slot, Symbols
 from memnet.text.english import query_terms
-from memnet.text.names import capitalised_names, normalise, without_names
+from memnet.text.names import (
+    capitalised_names,
+    maximal_names,
+    normalise,
+    possible_names,
+    stems,
+    without_names,
+)
 
-_MOST_TERMS = 24
+MAX_SLOTS_PER_SYMBOL = 2000
+"""Slots that one symbol may propose: the facts of a very common entity, or all the windows of a
+very long document."""
+_MAX_TERMS = 24
 """Words of a question that are looked up; long questions say little more in their later words."""
-_MOST_SLOTS = 5000
+_MAX_DOCUMENT_FREQUENCY = 5000
 """A word that more slots hold tells nothing apart, and is passed over."""
 _STEM_LETTERS = 5
+_RELATION_STEM_LETTERS = 4
+"""Words of relations and questions are compared by their first letters."""
+
+
+class FetchedSlots:
+    """What one ask reads of a store: no slot, key or symbols of a slot are fetched twice.
+
+    All of it is of one commit, as long as the store is read within one ``reading``.
+    """
+
+    def __init__(self, store: MemoryStore) -> None:
+        self._store = store
+        self._slots: dict[int, Slot] = {}
+        self._words: dict[int, list[str]] = {}
+        self._symbols: dict[int, Symbols] = {}
+        self._rows: dict[int, int] = {}
+        self._keys: Keys | None = None
+
+    def slots(self, ids: Sequence[int]) -> list[Slot]:
+        """The slots with these ids, in their order.
+
+        Raises:
+            StoreError: one is not stored, though something in the store refers to it.
+        """
+        missing = [slot for slot in dict.fromkeys(ids) if slot not in self._slots]
+        if missing:
+            self._slots.update((slot.id, slot) for slot in self._store.fetch_existing(missing))
+        return [self._slots[slot] for slot in ids]
+
+    def words(self, slot: int) -> list[str]:
+        """The normalised words of a slot's text."""
+        if slot not in self._words:
+            [fetched] = self.slots([slot])
+            self._words[slot] = normalise(fetched.text).split()
+        return self._words[slot]
+
+    def symbols(self, ids: Sequence[int]) -> dict[int, Symbols]:
+        """What each slot is about and mentions; slots without any symbol are left out.
+
+        Slots that are about something come first, in rising order of ids, then the others.
+        """
+        missing = [slot for slot in ids if slot not in self._symbols]
+        if missing:
+            self._symbols.update(dict.fromkeys(missing, Symbols([], [])))
+            self._symbols.update(self._store.symbols(missing))
+        found = {slot: self._symbols[slot] for slot in ids if any(self._symbols[slot])}
+        return dict(sorted(found.items(), key=lambda item: (not item[1].keys, item[0])))
+
+    def keys(self, ids: Sequence[int]) -> Keys:
+        """The keys of the slots with these ids, in their order.
+
+        Raises:
+            StoreError: as ``slots``.
+        """
+        missing = [slot for slot in ids if slot not in self._rows]
+        if missing or self._keys is None:
+            new, old = self._store.existing_keys(missing), self._keys
+            self._rows.update(zip(missing, itertools.count(len(self._rows)), strict=False))
+            self._keys = new if old is None else _joined(old, new)
+        rows = np.array([self._rows[slot] for slot in ids], np.int64)
+        known = self._keys
+        relations = tuple(known.relations[row] for row in rows.tolist())
+        return Keys(known.ids[rows], known.vectors[rows], known.is_fact[rows], relations)
+
+
+class Question:
+    """What is known of a question before the first hop.
+
+    Its vector may be computed on another thread while this one looks up its words.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        store: MemoryStore,
+        encode: Encode,
+        scope: Scope = EVERYWHERE,
+        background: bool = False,
+        fetched: FetchedSlots | None = None,
+    ) -> None:
+        """Look up what the question names and the words it is made of.
+
+        Args:
+            text: as asked.
+            store: the memory, within ``reading``.
+            encode: encodes questions.
+            scope: which sources to look in.
+            background: whether ``encode`` releases the GIL, so that it may overlap with look-ups.
+            fetched: what was fetched for a question that this one is a part of.
+        """
+        self.text = text
+        self.store = store
+        self.scope = scope
+        self.fetched = FetchedSlots(store) if fetched is None else fetched
+        self._encode = encode
+        self._background = background
+        self._encoded = in_background(encode, [text]) if background else None
+        self.slots_by_name = store.search_symbolic(
+            possible_names(text), MAX_SLOTS_PER_SYMBOL, scope
+        )
+        """Slots about everything that some words of the question may name."""
+        self.named = maximal_names(self.slots_by_name)
+        """Symbols that the question names, without those inside longer ones."""
+        self.terms = QuestionTerms(text, store, self.named)
+
+    def sub_question(self, text: str) -> Self:
+        """A question that is asked to answer this one; it shares what was fetched."""
+        return type(self)(
+            text, self.store, self._encode, self.scope, self._background, self.fetched
+        )
+
+    @cached_property
+    def vector(self) -> NDArray[np.float32]:
+        """[D] float32: the encoded question."""
+        vectors = self._encode([self.text]) if self._encoded is None else self._encoded.result()
+        vector: NDArray[np.float32] = vectors[0]
+        return vector
+
+    @cached_property
+    def relation(self) -> tuple[NDArray[np.float32], frozenset[str]]:
+        """Vector [D] and stems of the question's words without its names: what relation it asks."""
+        asked = without_names(self.text, capitalised_names(self.text, self.named))
+        vector: NDArray[np.float32] = self._encode([" ".join(query_terms(asked))])[0]
+        return vector, relation_stems(asked)
 
 
 class QuestionTerms:
-    """Words of one question. T = words that are not too common."""
+    """Words of one question that are not too common. T = words."""
 
-    def __init__(self, store: MemoryStore, question: str, named: Collection[str]) -> None:
+    def __init__(self, text: str, store: MemoryStore, named: Collection[str]) -> None:
         """Look the words up.
 
         Args:
+            text: of the question.
             store: the memory.
-            question: as asked.
-            named: symbols that it names.
+            named: symbols that the question names.
         """
-        found = store.search_terms(query_terms(question)[:_MOST_TERMS], _MOST_SLOTS)
+        found = store.search_terms(query_terms(text)[:_MAX_TERMS], _MAX_DOCUMENT_FREQUENCY)
         terms = [term for term, slots in found.items() if len(slots)]
-        rest = set(query_terms(without_names(question, capitalised_names(question, named))))
+        rest = set(query_terms(without_names(text, capitalised_names(text, named))))
         self.words = tuple(terms)
         """[T] the words."""
-        self._slots = [found[term] for term in terms]
-        self.weights: NDArray[np.float32] = _normalised(
-            [1 - math.log1p(len(found[term])) / math.log1p(_MOST_SLOTS) for term in terms]
+        self._postings = [found[term] for term in terms]
+        self.weights = _shares(
+            1 - math.log1p(len(slots)) / math.log1p(_MAX_DOCUMENT_FREQUENCY)
+            for slots in self._postings
         )
-        """[T] float32: rare words weigh more; they sum to one."""
-        self.rest: NDArray[np.float32] = _normalised(
-            [w if normalise(t) in rest else 0.0 for t, w in zip(terms, self.weights, strict=True)]
+        """[T] float32: IDF, scaled so that they sum to one."""
+        self.rest = _shares(
+            weight if normalise(term) in rest else 0.0
+            for term, weight in zip(terms, self.weights, strict=True)
         )
-        """[T] float32: as ``weights``, without the words of names."""
+        """[T] float32: as ``weights``, with 0 for the words of names."""
         self._stems: dict[str, float] = {
             normalise(term)[:_STEM_LETTERS]: weight
             for term, weight in zip(terms, self.weights.tolist(), strict=True)
         }
 
-    def held(self, ids: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Which words each slot holds: [K] ids to [K, T] float32, 1 or 0."""
-        held = np.zeros((len(ids), len(self._slots)), np.float32)
-        for term, slots in enumerate(self._slots):
-            places = np.searchsorted(slots, ids).clip(max=len(slots) - 1)
-            held[:, term] = slots[places] == ids
-        return held
+    def occurrences(self, ids: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Which words each slot contains: [K] ids to [K, T] float32, 1 or 0."""
+        occurs = np.zeros((len(ids), len(self._postings)), np.float32)
+        for term, slots in enumerate(self._postings):
+            positions = np.searchsorted(slots, ids).clip(max=len(slots) - 1)
+            occurs[:, term] = slots[positions] == ids
+        return occurs
 
-    def near(self, words: Sequence[str]) -> float:
-        """Share of the question's words that some normalised words hold."""
+    def share_in(self, words: Sequence[str]) -> float:
+        """Share of the question's words that are among some normalised words."""
         stems = {word[:_STEM_LETTERS] for word in words}
         return sum(weight for stem, weight in self._stems.items() if stem in stems)
 
-    def asked(self, words: Sequence[str]) -> float:
-        """Share of some normalised words that the question holds."""
+    def share_of(self, words: Sequence[str]) -> float:
+        """Share of some normalised words that the question contains."""
         return sum(word[:_STEM_LETTERS] in self._stems for word in words) / len(words)
 
 
-def _normalised(weights: Sequence[float]) -> NDArray[np.float32]:
+def relation_stems(text: str) -> frozenset[str]:
+    """The stems by which the words of relations and questions are compared."""
+    return stems(text, _RELATION_STEM_LETTERS)
+
+
+def _shares(weights: Iterable[float]) -> NDArray[np.float32]:
+    weights = list(weights)
     total = sum(weights) or 1.0
     return np.array([weight / total for weight in weights], np.float32)
+
+
+def _joined(old: Keys, new: Keys) -> Keys:
+    return Keys(
+        np.concatenate((old.ids, new.ids)),
+        np.concatenate((old.vectors, new.vectors)),
+        np.concatenate((old.is_fact, new.is_fact)),
+        (*old.relations, *new.relations),
+    )

@@ -8,10 +8,11 @@ from typing import NamedTuple, Protocol
 import torch
 from torch import nn
 
-from memnet.documents.answers import Judged, TextAnswers
+from memnet.documents.answers import TextAnswers
 from memnet.errors import InputError
 from memnet.evaluation.metrics import area_under_roc, calibration_error, exact_match
 from memnet.evaluation.questions import Question
+from memnet.reader.answers import Prediction
 from memnet.reader.checkpoint import copy_reader, save_calibration
 from memnet.reader.confidence import Calibration, Signals
 from memnet.reader.loading import LazyReader
@@ -76,7 +77,7 @@ def calibrate(
             "only answers that a reader of spans gives can be calibrated; open the memory "
             "with the model 'text' and such a reader"
         )
-    calibration, report = fit_calibration(questions, memory.answerer.judged, on_progress)
+    calibration, report = fit_calibration(questions, memory.answerer.predict, on_progress)
     copy_reader(folder, Path(out))
     save_calibration(Path(out), calibration, report._asdict())
     return report
@@ -84,14 +85,14 @@ def calibrate(
 
 def fit_calibration(
     questions: Sequence[Question],
-    judge: Callable[[str], Judged],
+    predict: Callable[[str], Prediction],
     on_progress: OnProgress = no_progress,
 ) -> tuple[Calibration, CalibrationReport]:
     """Fit a calibration to the answers to some questions.
 
     Args:
         questions: with their right answers.
-        judge: answers a question, with the signals.
+        predict: answers a question, with its signals.
         on_progress: called after each question.
 
     Raises:
@@ -99,9 +100,9 @@ def fit_calibration(
             or all wrong.
     """
     cases = [
-        _Case(judged.signals, _right(judged, question), bool(question.answers))
+        _Case(prediction.signals, _right(prediction, question), bool(question.answers))
         for question in counted(questions, "answering questions", on_progress)
-        if (judged := judge(question.question)).signals is not None
+        if (prediction := predict(question.question)).signals is not None
     ]
     rights = [case.right for case in cases]
     if len(cases) < 2 * _FOLDS or all(rights) or not any(rights):
@@ -123,8 +124,9 @@ def fit_calibration(
     return _fit(cases), report
 
 
-def _right(judged: Judged, question: Question) -> bool:
-    return bool(judged.candidates and exact_match(judged.candidates[0].text, question.answers))
+def _right(prediction: Prediction, question: Question) -> bool:
+    candidates = prediction.candidates
+    return bool(candidates and exact_match(candidates[0].text, question.answers))
 
 
 def _fit(cases: Sequence[_Case]) -> Calibration:

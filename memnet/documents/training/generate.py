@@ -5,12 +5,12 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
-from memnet.documents.links import Link, linked_slots
-from memnet.documents.state import BACK
+from memnet.documents.candidates import LinkKind
+from memnet.documents.links import Link, find_links
 from memnet.documents.training.templates import templated_examples
 from memnet.evaluation.questions import Question
 from memnet.reader.training.examples import NAME, ReaderExample, ReaderPassage
-from memnet.storage import EVERYWHERE, MemoryStore, Slot
+from memnet.storage import MemoryStore, Slot
 from memnet.text.names import name_pattern, normalise
 from memnet.text.sentences import sentences
 from memnet.training import TrainableMemory
@@ -121,7 +121,7 @@ def _clozes(store: MemoryStore, slot_id: int, rng: random.Random) -> Iterator[Re
         for name in _names(slot.text[start:end]):
             if len(spans) > 2 and _contains(rest, name):
                 yield _cloze(slot.text[start:end], name, slot.title, rest, rng)
-    for link in linked_slots(store, [slot_id], EVERYWHERE).links:
+    for link in find_links(store.symbols([slot_id]), store):
         [other] = store.fetch([link.slot])
         for start, end in spans:
             sentence = slot.text[start:end]
@@ -158,7 +158,8 @@ def _cloze(sentence: str, name: str, title: str, text: str, rng: random.Random) 
 
 def _two_hop_question(store: MemoryStore, slot: int, rng: random.Random) -> Iterator[Question]:
     """A question that starts from a slot, or none."""
-    links = [link for link in linked_slots(store, [slot], EVERYWHERE).links if link.kind != BACK]
+    found = find_links(store.symbols([slot]), store)
+    links = [link for link in found if link.kind != LinkKind.BACK]
     if not links:
         return
     kind = rng.choice(sorted({link.kind for link in links}))

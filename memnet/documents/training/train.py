@@ -12,11 +12,11 @@ from torch import Tensor
 
 from memnet.config import HopConfig
 from memnet.device import one_thread_each
-from memnet.documents.checkpoint import save_text_model
-from memnet.documents.controller import TextController
-from memnet.documents.hops import HopLoop
+from memnet.documents.candidates import Candidates, Links
+from memnet.documents.controller import TextController, save_text_model
+from memnet.documents.hops import HopRead, read_in_hops
 from memnet.documents.learner import HopScorer, LinkTensors, TextLearner
-from memnet.documents.state import Candidates, Links
+from memnet.documents.question import Question as AskedQuestion
 from memnet.documents.training.generate import two_hop_questions
 from memnet.documents.training.templates import templated_questions
 from memnet.errors import InputError
@@ -152,50 +152,49 @@ class _Trainer:
         self, controller: TextController, questions: Sequence[tuple[Question, float]]
     ) -> float:
         """Mean recall@5 of the right sources."""
-        loop = HopLoop(self._store, self._encode, controller, self._config)
         recalls: list[float] = []
         for asked, _ in counted(questions, "questions held out", self._on_progress):
-            slots = self._store.fetch(loop.run(asked.question, _HOPS).last.ids)
+            slots = self._store.fetch(self._last_read(controller, asked.question, _HOPS).ids)
             recalls.append(recall([slot.source for slot in slots], asked.gold, _RECALL_AT))
         return sum(recalls) / len(recalls)
 
     def _examples(
         self, controller: TextController, questions: Sequence[tuple[Question, float]], hop: int
     ) -> Iterable[_Example]:
-        loop = HopLoop(self._store, self._encode, controller, self._config)
         for asked, weight in counted(questions, f"searching, hop {hop + 1}", self._on_progress):
-            candidates = loop.run(asked.question, hop + 1).last.candidates
+            candidates = self._last_read(controller, asked.question, hop + 1).candidates
             slots = self._store.fetch(candidates.ids)
             right = np.array([slot.source in asked.gold for slot in slots], np.float32)
             if right.any():
                 yield _Example(candidates, right, weight)
 
+    def _last_read(self, controller: TextController, text: str, hops: int) -> HopRead:
+        with self._store.reading():
+            question = AskedQuestion(text, self._store, self._encode)
+            return read_in_hops(question, controller, self._config, hops)[-1]
+
 
 def _sample(controller: TextController, example: _Example, hop: int, seed: int) -> _Example:
     """The right candidates, the likeliest of the wrong ones and some of the others."""
     candidates = example.candidates
-    scores = controller.score(candidates, hop).parts.total()
+    scores = controller.score(candidates, hop).total()
     order = np.argsort(np.where(candidates.is_fact, np.inf, -scores), kind="stable").tolist()
     passages = order[: len(order) - int(candidates.is_fact.sum())]
-    rest = (
-        np.random.default_rng(seed)
-        .permutation(passages[_HARD_NEGATIVES:])[:_RANDOM_NEGATIVES]
-        .tolist()
-    )
+    rest = np.random.default_rng(seed).permutation(passages[_HARD_NEGATIVES:])
+    negatives = {*passages[:_HARD_NEGATIVES], *rest[:_RANDOM_NEGATIVES].tolist()}
     right = np.nonzero(example.right)[0].tolist()
-    sample = np.array(sorted({*passages[:_HARD_NEGATIVES], *rest, *right}), np.int64)
+    sample = np.array(sorted(negatives.union(right)), np.int64)
     return example._replace(candidates=_subset(candidates, sample), right=example.right[sample])
 
 
 def _subset(candidates: Candidates, sample: NDArray[np.int64]) -> Candidates:
-    """Some of the candidates, with the links to them; without their vectors."""
+    """Some of the candidates, with the links to them."""
     index = np.full(len(candidates.ids), -1)
     index[sample] = np.arange(len(sample))
     links = candidates.links
     linked = index[links.candidate] >= 0
     return Candidates(
         ids=tuple(candidates.ids[slot] for slot in sample.tolist()),
-        values=candidates.values[:0],
         features=candidates.features[sample],
         named=(),
         is_fact=candidates.is_fact[sample],

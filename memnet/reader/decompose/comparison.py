@@ -9,13 +9,15 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 
+from memnet.device import in_background
+from memnet.reader.decompose import Compared, LookUp
 from memnet.reader.decompose.attestation import BOTH, ONE, both_attested, one_attested
-from memnet.reader.decompose.bridging import Find, ReadText, read_best
 from memnet.reader.decompose.pairs import MARK, pair_of
 from memnet.reader.decompose.phrases import ROLES
-from memnet.reader.passages import RankedSlot, indices_about, windows_of
+from memnet.reader.passages import RankedSlot, indices_about, read_best, windows_of
 from memnet.reader.spans import Reader
 from memnet.text.names import normalise
+from memnet.types import Candidate
 
 _ROLES = "|".join(ROLES)
 _MAKING = (
@@ -36,14 +38,14 @@ _MADE = re.compile(rf"\b({_MAKING})\b")
 _HAPPENED = re.compile(r"\b(?:happen|occur|take place|took place|start|began|begin|begun)")
 _CAME_OUT = re.compile(r"\b(?:c[ao]mes?|aired|premiered|screened|newer|newest)\b")
 _ROLE = re.compile(rf"(?<!which )(?<!what )\b({_ROLES})s?\b")
-_ALL_THE_SAME = 0.8
+_RIGHT_ANYWAY = 0.8
 """That a comparison is right where something may have been misread: a wrong date seldom changes the
 order. Of 280 training questions 270 were right, and 25 of the 30 where what was read had a
 probability below a half."""
 _YEAR = re.compile(r"\b[12]\d{3}\b")
 _LIVED_LONGER = re.compile(r"\blived (?:the )?long(?:er|est)\b")
 _SAME_COUNTRY = re.compile(r"\bsame (?:country|nationality)\b|\bnationality the same\b")
-_PLACES = re.compile(r"\b(?:located|situated)\b")
+_LOCATED = re.compile(r"\b(?:located|situated)\b")
 _COUNTRY_LETTERS = 4
 """By which "Italy" and "Italian" are the same."""
 _COUNTRIES = {
@@ -73,55 +75,27 @@ _PRECISION = {1: 1.0, 2: 1 / 12, 3: 0.0}
 _DEFAULTS = (datetime(2000, 1, 1), datetime(2004, 2, 2))
 
 
-class Compared(NamedTuple):
-    """The outcome of a comparison."""
-
-    answer: str
-    """The one of the two that is asked for, as its passage is titled but for brackets; yes, no."""
-    place: int | None
-    """Which of the passages is about it; None for yes and no."""
-    probability: float
-    """That the outcome is right."""
-    passages: tuple[RankedSlot, ...]
-    """By which it was judged: first the one about the answer, if it is one of the two."""
-
-
-class _Comparison(NamedTuple):
-    asks: str
-    """The question about each, with a place for the name."""
-    latest: bool
-    asks_for_role: str | None
-    """The question that leads from each to the one whose date or country counts."""
-
-
 class _Side(NamedTuple):
     """What is compared of one of the two."""
 
-    place: int
-    """Which of the passages is about it."""
-    read: ReadText
+    subject: int
+    """The passage about it, as an index."""
+    written: str
+    """A date or a country, as read."""
+    probability: float
+    """That all that was read for it is right."""
     passages: tuple[RankedSlot, ...]
     """Where it was read."""
 
 
-class _Evidence(NamedTuple):
-    """What a comparison may look at."""
-
-    places: tuple[int, int]
-    """The passages about the two."""
-    passages: Sequence[RankedSlot]
-    reader: Reader
-    find: Find
-
-
-def asks_for_order(question: str) -> bool:
+def is_comparison(question: str) -> bool:
     """Whether a question seems to ask which of two came first, or the like."""
     words = question.casefold()
     return _ORDER.search(words) is not None and _OF_TWO.search(words) is not None
 
 
 def compare(
-    question: str, passages: Sequence[RankedSlot], reader: Reader, find: Find
+    question: str, passages: Sequence[RankedSlot], reader: Reader, look_up: LookUp
 ) -> Compared | None:
     """Answer which of two is the older, the later and the like, or whether something is so of both.
 
@@ -132,7 +106,7 @@ def compare(
         question: in plain language.
         passages: the evidence, best first.
         reader: reads names, dates and countries.
-        find: looks for the passage about someone who is not the subject of one given.
+        look_up: finds the passage about someone who is not the subject of one given.
 
     Returns:
         None where the question asks for something else, or a passage or what is compared is
@@ -142,45 +116,156 @@ def compare(
     if pair is None:
         return None
     words = pair.words.casefold()
-    evidence = _Evidence(pair.places, passages, reader, find)
+    comparison = _Comparison(pair.places, passages, reader, look_up)
     if pair.choice:
         if _LIVED_LONGER.search(words):
-            return _longer_lived(evidence)
+            return comparison.longer_lived()
         one = one_attested(pair, passages)
-        return _in_order(words, evidence) if one is None else _one_of(one, evidence, ONE)
+        return comparison.in_order(words) if one is None else comparison.one_of(one, ONE)
     if _SAME_COUNTRY.search(words):
-        return _same_country(words, evidence)
+        return comparison.same_country(words)
     if both_attested(pair, passages):
-        return Compared("yes", None, BOTH, _about_both(evidence))
+        return Compared("yes", None, BOTH, comparison.both)
     return None
 
 
-def _one_of(
-    place: int, evidence: _Evidence, probability: float, further: Sequence[RankedSlot] = ()
-) -> Compared:
-    """One of the two as the outcome, with its own passage first."""
-    passages = evidence.passages
-    other = next(one for one in evidence.places if one != place)
-    judged = (passages[place], passages[other], *further)
-    return Compared(passages[place].subject, place, probability, judged)
+class _Comparison:
+    """Two things, and where to read about them."""
 
+    def __init__(
+        self,
+        indices: tuple[int, int],
+        passages: Sequence[RankedSlot],
+        reader: Reader,
+        look_up: LookUp,
+    ) -> None:
+        self._indices = indices
+        self._passages = passages
+        self._reader = reader
+        self._look_up = look_up
+        self.both = tuple(passages[index] for index in indices)
 
-def _about_both(evidence: _Evidence) -> tuple[RankedSlot, ...]:
-    return tuple(evidence.passages[place] for place in evidence.places)
+    def one_of(self, index: int, probability: float, sides: Sequence[_Side] = ()) -> Compared:
+        """One of the two as the outcome, its own passage first."""
+        subject = self._passages[index]
+        other = next(item for item in self.both if item is not subject)
+        read = [item for side in sides for item in side.passages]
+        return Compared(subject.subject, index, probability, (subject, other, *read))
 
+    def same_country(self, words: str) -> Compared | None:
+        """Whether both are of one country."""
+        located = _LOCATED.search(words)
+        asks = "Which country is {} located in?" if located else "What is the nationality of {}?"
+        sides = self._read(asks, _role(words))
+        if not sides or not all(side.written[:1].isupper() for side in sides):
+            return None
+        one, other = sides
+        same = _country(one.written) == _country(other.written)
+        if located and not same:  # towns of one country are often said to be in states of it
+            return None
+        judged = (*self.both, *one.passages, *other.passages)
+        return Compared("yes" if same else "no", None, _probability(sides), judged)
 
-def _same_country(words: str, evidence: _Evidence) -> Compared | None:
-    places = _PLACES.search(words)
-    asks = "Which country is {} located in?" if places else "What is the nationality of {}?"
-    both = _read_both(_Comparison(asks, False, _role(words)), evidence)
-    if both is None or not all(side.read.text[:1].isupper() for side in both):
+    def in_order(self, words: str) -> Compared | None:
+        """The one of two that comes first or last by its date, if what is read leaves no doubt."""
+        order = _ORDER.search(words)
+        asks, role = _asked_date(words)
+        if order is None or asks is None:
+            return None
+        sides = self._read(asks, role)
+        dates = [date for side in sides if (date := _date(side.written)) is not None]
+        if len(dates) != 2:
+            return None
+        shared = min(map(len, dates))
+        if dates[0][:shared] == dates[1][:shared]:  # "1921" may be before or after a day of 1921
+            return None
+        chosen = sides[(dates[0] > dates[1]) != (order["last"] is not None)]
+        return self.one_of(chosen.subject, _probability(sides), sides)
+
+    def longer_lived(self) -> Compared | None:
+        """The one of two who lived longer, if what is read of both leaves no doubt."""
+        born, died = self._read(_ASKS_BIRTH), self._read(_ASKS_DEATH)
+        if not born or not died:
+            return None
+        lives = [
+            _lived(_date(start.written), _date(end.written))
+            for start, end in zip(born, died, strict=True)
+        ]
+        for one, other in ((0, 1), (1, 0)):
+            if lives[one][0] > lives[other][1]:
+                return self.one_of(self._indices[one], _probability((*born, *died)))
         return None
-    one, other = both
-    same = _country(one.read.text) == _country(other.read.text)
-    if places and not same:  # two towns of one country are often said to be in two states of it
-        return None
-    judged = (*_about_both(evidence), *one.passages, *other.passages)
-    return Compared("yes" if same else "no", None, _probability(both), judged)
+
+    def _read(self, asks: str, role: str | None = None) -> list[_Side]:
+        """What is compared of each of the two; empty if it is not read for both.
+
+        Args:
+            asks: the question about each, with a place for the name.
+            role: the question that leads from each to the one whose date or country counts.
+        """
+        about = [windows_of(index, self._passages) for index in self._indices]
+        names, probabilities = [item.subject for item in self.both], [1.0, 1.0]
+        if role is not None:
+            people = self._read_each([role.format(name) for name in names], about)
+            if people is None:
+                return []
+            names, probabilities = [one.text for one in people], [one.score for one in people]
+            about = []
+            for name in names:
+                about.append(self._about(name, asks))
+                if not about[-1]:
+                    return []
+        read = self._read_each([asks.format(name) for name in names], about)
+        if read is None:
+            return []
+        return [
+            _Side(self._indices[n], one.text, probabilities[n] * one.score, tuple(about[n][:1]))
+            for n, one in enumerate(read)
+        ]
+
+    def _read_each(
+        self, questions: Sequence[str], about: Sequence[Sequence[RankedSlot]]
+    ) -> list[Candidate] | None:
+        """The answers to a question about each, read at the same time; None without both."""
+        pending = in_background(read_best, questions[1], about[1], self._reader)
+        answers = [read_best(questions[0], about[0], self._reader), pending.result()]
+        found = [one for one in answers if one is not None]
+        return found if len(found) == len(answers) else None
+
+    def _about(self, name: str, asks: str) -> list[RankedSlot]:
+        """The passages about a name, among those given or else in the memory."""
+        passages = self._passages
+        indices = indices_about(name, passages)
+        if not indices:
+            passages = self._look_up(asks.format(name))
+            indices = indices_about(name, passages)
+        return [passages[index] for index in indices]
+
+
+def _asked_date(words: str) -> tuple[str | None, str | None]:
+    """The question for the date that a question about order compares, and that for a role."""
+    made = _MADE.search(words)
+    if _BIRTH.search(words):
+        return _ASKS_BIRTH, _role(words)
+    if _DEATH.search(words):
+        return _ASKS_DEATH, _role(words)
+    if made or _CAME_OUT.search(words):
+        return f"When was {{}} {made.group(1) if made else 'released'}?", None
+    if _HAPPENED.search(words):
+        return "When did {} begin?", None
+    return None, None
+
+
+def _role(words: str) -> str | None:
+    """The question for who fills the role that stands between the two and what is compared."""
+    role = _ROLE.search(words)
+    return ROLES[role.group(1)] if role else None
+
+
+def _probability(sides: Sequence[_Side]) -> float:
+    """That a comparison is right, by the probability that all that was read for it is."""
+    read = math.prod(side.probability for side in sides)
+    return read + (1 - read) * _RIGHT_ANYWAY
 
 
 def _country(written: str) -> str:
@@ -188,45 +273,6 @@ def _country(written: str) -> str:
     word = normalise(written)
     word = _COUNTRIES.get(word, word).split()[-1] if word else word
     return _COUNTRIES.get(word, word)[:_COUNTRY_LETTERS]
-
-
-def _in_order(words: str, evidence: _Evidence) -> Compared | None:
-    comparison = _parsed(words)
-    both = None if comparison is None else _read_both(comparison, evidence)
-    if comparison is None or both is None:
-        return None
-    one, other = both
-    dates = [date for side in both if (date := _date(side.read.text)) is not None]
-    if len(dates) != 2:
-        return None
-    shared = min(map(len, dates))
-    if dates[0][:shared] == dates[1][:shared]:  # "1921" may be before or after a day of 1921
-        return None
-    chosen = one if (dates[0] > dates[1]) == comparison.latest else other
-    return _one_of(chosen.place, evidence, _probability(both), (*one.passages, *other.passages))
-
-
-def _longer_lived(evidence: _Evidence) -> Compared | None:
-    """The one of two who lived longer, if what is read of both leaves no doubt."""
-    born, died = (
-        _read_both(_Comparison(asks, False, None), evidence) for asks in (_ASKS_BIRTH, _ASKS_DEATH)
-    )
-    if born is None or died is None:
-        return None
-    lives = [
-        _lived(_date(start.read.text), _date(end.read.text))
-        for start, end in zip(born, died, strict=True)
-    ]
-    for one, other in ((0, 1), (1, 0)):
-        if lives[one][0] > lives[other][1]:
-            return _one_of(born[one].place, evidence, _probability((*born, *died)))
-    return None
-
-
-def _probability(sides: Sequence[_Side]) -> float:
-    """That a comparison is right, by the probability that all that was read for it is."""
-    read = math.prod(side.read.probability for side in sides)
-    return read + (1 - read) * _ALL_THE_SAME
 
 
 def _lived(born: tuple[int, ...] | None, died: tuple[int, ...] | None) -> tuple[float, float]:
@@ -241,67 +287,6 @@ def _years(date: tuple[int, ...]) -> float:
     """When a date begins, in years."""
     year, month, day = (*date, 1, 1)[:3]
     return year + (month - 1) / 12 + (day - 1) / 372
-
-
-def _parsed(words: str) -> _Comparison | None:
-    """What is compared in a question about order; None where that is unknown."""
-    order = _ORDER.search(words)
-    if order is None:
-        return None
-    role: str | None = _role(words)
-    made = _MADE.search(words)
-    if _BIRTH.search(words):
-        asks = _ASKS_BIRTH
-    elif _DEATH.search(words):
-        asks = _ASKS_DEATH
-    elif made or _CAME_OUT.search(words):
-        asks, role = f"When was {{}} {made.group(1) if made else 'released'}?", None
-    elif _HAPPENED.search(words):
-        asks, role = "When did {} begin?", None
-    else:
-        return None
-    return _Comparison(asks, order["last"] is not None, role)
-
-
-def _role(words: str) -> str | None:
-    """The question for who fills the role that stands between the two and what is compared."""
-    role = _ROLE.search(words)
-    return ROLES[role.group(1)] if role else None
-
-
-def _read_both(comparison: _Comparison, evidence: _Evidence) -> tuple[_Side, _Side] | None:
-    """What is compared of each of the two; None if it is not read for both."""
-    one, other = (_read(comparison, place, evidence) for place in evidence.places)
-    return None if one is None or other is None else (one, other)
-
-
-def _read(comparison: _Comparison, place: int, evidence: _Evidence) -> _Side | None:
-    """What is compared, as read for a subject, with the probability of all that was read."""
-    passages, reader = evidence.passages, evidence.reader
-    about = windows_of(place, passages)
-    name, probability = passages[place].subject, 1.0
-    if comparison.asks_for_role is not None:
-        person = read_best(comparison.asks_for_role.format(name), about, reader)
-        about = [] if person is None else _about(person.text, comparison, passages, evidence.find)
-        if person is None or not about:
-            return None
-        name, probability = person
-    written = read_best(comparison.asks.format(name), about, reader)
-    if written is None:
-        return None
-    read = ReadText(written.text, probability * written.probability)
-    return _Side(place, read, tuple(about[:1]))
-
-
-def _about(
-    name: str, comparison: _Comparison, passages: Sequence[RankedSlot], find: Find
-) -> list[RankedSlot]:
-    """The passages about a name, among those given or else in the memory."""
-    places = indices_about(name, passages)
-    if not places:
-        passages = find(comparison.asks.format(name))
-        places = indices_about(name, passages)
-    return [passages[place] for place in places]
 
 
 def _date(written: str) -> tuple[int, ...] | None:
