@@ -1,4 +1,4 @@
-"""All settings, each with its reason. Nothing else in memnet holds a tunable number."""
+"""The settings of an ``Engine``, each with its reason."""
 
 import os
 from typing import Literal
@@ -70,11 +70,11 @@ class StoreConfig(Settings):
 
 
 class LimitConfig(Settings):
-    """What is refused for its size, so that no input can fill the memory or take hours."""
+    """Sizes above which input is refused, so that none can exhaust memory or take hours."""
 
     document: int = Field(default=25_000_000, ge=1)
-    """Bytes of a file or of a line of JSON. A document is held whole while its windows are made,
-    and JSON that is parsed takes up to 24 times its size: 600 MB."""
+    """Bytes of a file or of a line of JSON. A document is in memory while its windows are made,
+    and parsed JSON takes up to 24 times its size: 600 MB."""
     title: int = Field(default=1000, ge=1)
     """Characters. A title stands in the key of every window of its document."""
     name: int = Field(default=4096, ge=1)
@@ -84,10 +84,10 @@ class LimitConfig(Settings):
     fact: int = Field(default=10_000, ge=1)
     """Characters of a subject, a relation or an object."""
     question: int = Field(default=2_000, ge=1)
-    """Characters: 300 words, more than anyone asks at once. What a question may cost grows with
-    its length times the names in it."""
+    """Characters: about 300 words. The cost of a question grows with its length times the number
+    of names in it."""
     tell: int = Field(default=100_000, ge=1)
-    """Characters of a text for ``tell``: it is one transaction, which keeps others waiting."""
+    """Characters of a text for ``tell``: it is one transaction, for which other writers wait."""
     hops: int = Field(default=100, ge=1)
     """Reads that a question may ask for. Each keeps a record of what it attended to."""
     evidence: int = Field(default=10_000, ge=1)
@@ -98,14 +98,14 @@ class IngestConfig(Settings):
     """Batch sizes of an ingest."""
 
     batch_characters: int = Field(default=500_000, ge=1)
-    """Text encoded and committed together. About 15 s of work on 2 cores: that much is repeated
-    after a kill. It is also enough for windows of equal length to meet in a batch."""
+    """Text encoded and committed together: about 15 s of work on 2 cores, which a kill may lose,
+    and enough for the encoder to batch windows of equal length."""
     batch_sources: int = Field(default=2000, ge=1)
-    """Documents and facts of a batch, however short: each costs memory besides its text."""
+    """Documents and facts of a batch: each costs memory besides its text."""
 
 
 class HopConfig(Settings):
-    """The untrained controller: a few named numbers.
+    """The untrained controller: weights of the parts of a score.
 
     Chosen on 700 training questions of three multi-hop sets over a corpus of their own 5,995
     passages, never on the questions that results are reported on.
@@ -128,14 +128,13 @@ class HopConfig(Settings):
     """Of a key symbol that an attended slot mentions, times that slot's weight relative to the
     best. As large as the usual cosine gap between the first passage of a chain and the second."""
     temperature: float = Field(default=0.15, gt=0)
-    """Of the softmax over scores. Small differences of score then matter, and about ten slots
-    share the attention."""
+    """Of the softmax over scores: low enough that about ten slots share the attention."""
     attended: int = Field(default=10, ge=1)
-    """Slots whose mentions lead on to the next hop."""
+    """Slots whose mentions the next hop follows."""
     relation_weight: float = 0.8
     """Of the cosine of a fact's relation words and the question without its names."""
     relation_words_weight: float = 0.2
-    """Added to that cosine, times the share of the relation's words that the question holds. On
+    """Added to that cosine, times the share of the relation's words that are in the question. On
     1,500 training questions about films 89.4 % of the best relations are right, 87.0 % without;
     0.4 and 0.6 change nothing."""
     question_fact_weight: float = 0.6
@@ -151,19 +150,19 @@ class AnswerConfig(Settings):
     passages: int = Field(default=5, ge=1)
     """Pieces of evidence that are read for an answer."""
     tokens: int = Field(default=384, ge=64, le=512)
-    """Most that are read together; the reader was trained on so many."""
+    """Maximum that the reader takes at once, as in its training."""
     threshold: float = Field(default=0.07, ge=0, le=1)
-    """Confidence below which the memory is held not to know."""
+    """Confidence below which an answer is abstained from."""
     shared_words_weight: float = 0.5
-    """Of the share of the question's words that a sentence holds, its names left out."""
+    """Of the share of the question's words, names left out, that are in a sentence."""
     news_weight: float = 0.5
-    """Of a number, where one is asked for, or else of a name that the question does not hold."""
+    """Of a number, where one is asked for, or else of a name that is not in the question."""
     later_hop_weight: float = 0.2
     """Of a passage that only a later hop found. More helps questions that need two passages and
     harms those that need one."""
     support_floor: float = 0.35
-    """Cosine of question and best evidence below which the memory is held not to know. Questions
-    about something else rarely reach it; it can't tell a near miss from an answer."""
+    """Cosine of question and best evidence below which an answer is abstained from. Questions about
+    something else rarely reach it; it can't tell a near miss from an answer."""
     relation_floor: float = 0.3
     """Cosine of question and relation words below which a fact is not an answer."""
 
@@ -189,26 +188,25 @@ class TellConfig(Settings):
     as now. Clocks that are set by network differ by less than a second, one that missed the end of
     summer time by an hour; what is further ahead comes from a wrong clock."""
     capacity: int | None = Field(default=None, ge=1)
-    """Most statements to keep, those valid no longer among them; None for no limit."""
+    """Maximum number of statements, superseded ones included; None for no limit."""
     usage_half_life: float = Field(default=30 * 86_400.0, gt=0)
-    """Seconds in which the usage of a statement halves. A month: what a question used then
-    counts half as much as what one uses now."""
+    """Seconds in which the usage of a statement halves: a month."""
 
 
 class StoryConfig(Settings):
     """How stored passages are read as a story."""
 
     longest: int = Field(default=1000, ge=1)
-    """The last so many sentences are read. Every sentence attends to all before it, so the time
-    grows with the square: 1,000 take about a second on 2 cores."""
+    """Number of sentences, the last ones, that are read. Every sentence attends to all before it:
+    1,000 take about a second on 2 cores."""
 
 
 class FactConfig(Settings):
     """How a trained model follows facts."""
 
     budget: int = Field(default=50_000, ge=1)
-    """Most facts that a hop follows from one name, the most worthwhile first. So many take about
-    0.1 s; a question about a hub needs all of its facts only if they are the answer."""
+    """Maximum number of facts that a hop follows from one name, the best scored first: about 0.1 s.
+    A question about a hub needs all of its facts only if they are the answer."""
 
 
 class Config(Settings):
@@ -234,7 +232,7 @@ class Config(Settings):
     device. The vectors of both lie in one space and may be mixed in a store
     (docs/decisions/013-int8-encoder.md)."""
     lock_seconds: float = Field(default=2.0, ge=0)
-    """How long a writer waits for another one to finish before it gives up."""
+    """How long a writer waits for another one before it raises StoreBusyError."""
 
     def cores(self) -> int:
         """Processor cores to use."""
@@ -242,7 +240,7 @@ class Config(Settings):
 
 
 def available_cores() -> int:
-    """Processor cores that this process may run on; all of them where nobody says which."""
-    if hasattr(os, "sched_getaffinity"):  # Linux; macOS and Windows don't tell
+    """Processor cores that this process may run on."""
+    if hasattr(os, "sched_getaffinity"):  # on Linux only
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -5,10 +5,10 @@ Each message says what was found, what was expected and what to do, in one line.
 
 import re
 
-_LONGEST = 1000
-"""Characters of a message: what it quotes may be of any length."""
-_STEERING = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-"""Control characters, ends of lines, changes of writing direction, and unpaired surrogates."""
+_MAX_MESSAGE = 1000
+"""Characters: a quoted name may be of any length."""
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Control characters, ends of lines, changes of writing direction, unpaired surrogates."""
 
 
 class MemnetError(Exception):
@@ -18,15 +18,10 @@ class MemnetError(Exception):
         return one_line(super().__str__())
 
 
-def one_line(text: str, longest: int | None = _LONGEST) -> str:
-    """A text with the characters escaped that end a line or steer a terminal.
-
-    Args:
-        text: may quote names from outside.
-        longest: characters that are kept; None for all.
-    """
-    kept = text if longest is None or len(text) <= longest else f"{text[: longest - 3]}..."
-    return _STEERING.sub(lambda found: found[0].encode("unicode_escape").decode(), kept)
+def one_line(text: str, max_length: int | None = _MAX_MESSAGE) -> str:
+    """A text, cut to ``max_length``, with line ends and terminal control characters escaped."""
+    cut = text if max_length is None or len(text) <= max_length else f"{text[: max_length - 3]}..."
+    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), cut)
 
 
 class InputError(MemnetError):
@@ -62,6 +57,6 @@ class DeviceError(MemnetError):
 
 
 def first_line(error: Exception) -> str:
-    """What another library's error says, in one line."""
-    said = str(error).strip()
-    return said.splitlines()[0] if said else type(error).__name__
+    """The first line of another library's error message."""
+    message = str(error).strip()
+    return message.splitlines()[0] if message else type(error).__name__

@@ -1,4 +1,4 @@
-"""The values that go into memnet and come out of it: immutable, and carrying their evidence."""
+"""The values that go into memnet and come out of it, all immutable."""
 
 from typing import Any, Literal
 
@@ -66,7 +66,7 @@ class Evidence(Value):
 
 
 class SlotWeight(Value):
-    """How much one hop attended to one slot, and what led it there."""
+    """How much one hop attended to one slot, and the parts of its score."""
 
     id: int
     source: str
@@ -78,11 +78,11 @@ class SlotWeight(Value):
     lexical: float = 0.0
     """Part of the score that came from shared words (BM25)."""
     symbolic: float = 0.0
-    """Part of the score that came from a name the query state held."""
+    """Part of the score that came from a name in the query state."""
     learned: float = 0.0
     """Part of the score that training added."""
     via: str | None = None
-    """The name that led here, where one did."""
+    """The name by which the hop found this slot, if any."""
     via_source: str | None = None
     """The source whose text mentions that name; None where the question itself names it."""
 
@@ -100,14 +100,14 @@ class Candidate(Value):
     text: str
     score: float
     evidence: int | None = None
-    """Id of the slot that it stands in, where it was read from one."""
+    """Id of the slot that it was read in, if any."""
     start: int | None = None
-    """Its first character in the source of that slot: ``text`` is ``source_text[start:end]``."""
+    """Offsets in the source of that slot: ``text`` is ``source_text[start:end]``."""
     end: int | None = None
 
 
 class Alignment(Value):
-    """Where one word of an answer was read from."""
+    """The attention under which one word of an answer was generated."""
 
     word: str
     weights: tuple[SlotWeight, ...]
@@ -118,12 +118,12 @@ AnswerKind = Literal["value", "statement", "yes", "no", "facts", "story", "none"
 
 
 class Answer(Value):
-    """What the memory says to a question."""
+    """The answer to a question, with its evidence."""
 
     question: str
     kind: AnswerKind = "none"
     """"value": a span of a passage; "statement": a whole sentence; "facts": the values of facts,
-    all of them in ``candidates``; "story": written word by word; "none": no answer."""
+    all of them in ``candidates``; "story": generated word by word; "none": no answer."""
     answer: str | None
     """None when the memory does not hold the answer."""
     confidence: float | None
@@ -131,17 +131,16 @@ class Answer(Value):
     as for facts and stories."""
     abstained: bool
     candidates: tuple[Candidate, ...]
-    """Best first. Where facts answer, the whole set of right values."""
+    """Best first. Of the kind "facts" the whole set of values."""
     evidence: tuple[Evidence, ...]
     """Best first."""
     hops: tuple[Hop, ...]
     alignments: tuple[Alignment, ...] = ()
-    """For each word of an answer that was written word by word."""
+    """For each word of an answer of the kind "story"."""
     unknown_words: tuple[str, ...] = ()
-    """Words of the question that a trained model never saw, which is why it does not answer."""
+    """Words of the question that are not in a trained model's vocabulary, so that it abstains."""
     unseen_relations: tuple[str, ...] = ()
-    """Relations on the way to the answer that the trained model never saw: it went by their words
-    alone."""
+    """Relations on the way to the answer that were not in the training data of the model."""
     model: str
     elapsed_ms: float
 
@@ -238,7 +237,7 @@ class VerifyReport(Value):
 
 
 class ReliabilityBin(Value):
-    """Answers of like confidence."""
+    """Answers of similar confidence."""
 
     size: int
     """Answers in it."""

@@ -9,7 +9,7 @@ import torch
 from click.testing import CliRunner
 
 from memnet import Config, Document, Engine
-from memnet.cli.export import encoder as encoder_command
+from memnet.cli.store import encoder as encoder_command
 from memnet.encoders import MiniLMEncoder, onnx_model
 from memnet.encoders.onnx_model import OnnxEncoder, Precision, encoder_model, onnx_installed
 from memnet.encoders.weights import load_tokenizer, model_folder

@@ -140,12 +140,15 @@ def test_names_are_extracted_from_changed_documents_only(tmp_path: Path) -> None
     )
     seen: list[str] = []
 
-    def extractor(text: str) -> list[str]:
-        seen.append(text)
-        return ["lamp oil"]
+    class LampOil:
+        fingerprint = "lamp oil"
+
+        def extract(self, text: str) -> list[str]:
+            seen.append(text)
+            return ["lamp oil"]
 
     def run(*documents: Document) -> None:
-        Ingest(store, encoder.encode, Config(), extractor=extractor).run(documents)
+        Ingest(store, encoder.encode, Config(), extractor=LampOil()).run(documents)
 
     run(Document(id="a", text="The light burns lamp oil."), Document(id="b", text="It is old."))
     assert seen == ["The light burns lamp oil.", "It is old."]

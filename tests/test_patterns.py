@@ -22,7 +22,7 @@ from memnet.reader.decompose.pairs import pair_of
 from memnet.reader.decompose.phrases import expanded_kin, phrase_of
 from memnet.reader.training.examples import unanswerable_question
 from memnet.statements.parsing import parse_sentence, parse_statements
-from memnet.statements.relations import is_name, relation_of
+from memnet.statements.relations import is_plain_name, relation_of
 from memnet.text.names import (
     capitalised_names,
     mentions,
@@ -184,7 +184,7 @@ _OF_DOCUMENTS: dict[str, Callable[[str], object]] = {
     "windows": lambda text: windows(text, 1000),
     "parse_text": lambda text: list(parse_text(text, "a", "")),
     "relation_of": lambda text: relation_of(f"is {text}", text),
-    "is_name": is_name,
+    "is_plain_name": is_plain_name,
     "parse_sentence": lambda text: parse_sentence.__wrapped__(text),
     "parse_statements": parse_statements,
     "normalised_answer": normalised_answer,

@@ -312,7 +312,7 @@ def _usage(engine: Engine) -> dict[int, float]:
 def test_asking_raises_usage_without_waiting_for_a_writer(tmp_path: Path) -> None:
     first, second = (engine_at(tmp_path / "store") for _ in range(2))
     _tell(first, "Ann moved to Paris.")
-    with first._store.writing():
+    with first.store.writing():
         assert second.ask("Ann moved where to?").answer == "Paris"
         second.close()
     assert _usage(first) == {1: 1.0}
@@ -402,12 +402,12 @@ def test_time_never_goes_back(toy_engine: Engine, monkeypatch: pytest.MonkeyPatc
 
 def test_two_writers_take_turns(tmp_path: Path) -> None:
     first, second = (engine_at(tmp_path / "store") for _ in range(2))
-    with first._store.writing(), pytest.raises(StoreBusyError, match="another process is writing"):
+    with first.store.writing(), pytest.raises(StoreBusyError, match="another process is writing"):
         second.tell("Ann moved to Paris.")
     release = threading.Event()
 
     def hold() -> None:
-        with first._store.writing():
+        with first.store.writing():
             release.set()
             time.sleep(0.05)
 

@@ -8,34 +8,27 @@ import click
 
 from memnet.cli.options import (
     device_option,
+    hops_option,
     index_option,
     json_option,
     model_option,
     namespace_option,
     open_engine,
+    plot_option,
     reader_option,
     store_option,
+    top_k_option,
     where_option,
 )
 from memnet.cli.plot import check_plot, draw
 
-_hops_option = click.option("--hops", type=click.IntRange(1, 10), help="Most reads of the memory.")
-_top_k_option = click.option(
-    "--top-k", type=click.IntRange(min=1), help="Pieces of evidence to show."
-)
-
 
 @click.command()
 @click.argument("question")
-@_hops_option
-@_top_k_option
+@hops_option
+@top_k_option
 @click.option("--explain", is_flag=True, help="Show what each hop attended to, and why.")
-@click.option(
-    "--plot",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Draw the attention of each hop as a heat map: .png, .svg or .html.",
-)
+@plot_option("Draw the attention of each hop as a heat map: .png, .svg or .html.")
 @model_option
 @reader_option
 @index_option
@@ -50,14 +43,10 @@ def ask(
     top_k: int | None,
     explain: bool,
     plot: Path | None,
-    model: str,
-    reader: str,
-    index: str | None,
-    device: str | None,
     where: dict[str, Any],
     namespace: str | None,
-    store: Path | None,
     as_json: bool,
+    **opening: Any,
 ) -> None:
     """Answer a question from the memory, with the evidence.
 
@@ -70,7 +59,7 @@ def ask(
     """
     if plot is not None:
         check_plot(plot)
-    with open_engine(store, model=model, reader=reader, device=device, index=index) as engine:
+    with open_engine(**opening) as engine:
         engine.preload()
         answer = engine.ask(question, hops=hops, top_k=top_k, namespace=namespace, where=where)
     if plot is not None:
@@ -87,8 +76,8 @@ def ask(
 
 @click.command()
 @click.argument("query")
-@_hops_option
-@_top_k_option
+@hops_option
+@top_k_option
 @index_option
 @device_option
 @where_option
@@ -99,12 +88,10 @@ def search(
     query: str,
     hops: int | None,
     top_k: int | None,
-    index: str | None,
-    device: str | None,
     where: dict[str, Any],
     namespace: str | None,
-    store: Path | None,
     as_json: bool,
+    **opening: Any,
 ) -> None:
     """Find the evidence for a question, or for any words, without reading an answer in it.
 
@@ -112,7 +99,7 @@ def search(
     Example:
       memnet search "lighthouses of granite" --top-k 3
     """
-    with open_engine(store, device=device, index=index) as engine:
+    with open_engine(**opening) as engine:
         found = engine.search(query, top_k, hops=hops, namespace=namespace, where=where)
     if as_json:
         evidence = [item.model_dump(mode="json") for item in found]

@@ -10,11 +10,13 @@ import click
 from memnet.cli.options import (
     device_name,
     device_option,
+    hops_option,
     index_option,
     json_option,
     model_option,
     namespace_option,
     open_engine,
+    plot_option,
     reader_option,
     store_option,
 )
@@ -30,13 +32,8 @@ if TYPE_CHECKING:
 
 @click.command("eval")
 @click.argument("questions", type=click.Path(path_type=Path))
-@click.option("--hops", type=click.IntRange(1, 10), help="Most reads of the memory.")
-@click.option(
-    "--plot",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Draw how often answers of each confidence are right: .png, .svg or .html.",
-)
+@hops_option
+@plot_option("Draw how often answers of each confidence are right: .png, .svg or .html.")
 @model_option
 @reader_option
 @index_option

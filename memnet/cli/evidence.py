@@ -10,16 +10,16 @@ from rich.text import Text
 from memnet.cli.text import shorten, source_name, text_line
 from memnet.errors import one_line
 from memnet.text.english import query_terms
-from memnet.text.sentences import sentences
+from memnet.text.sentences import overlapping, sentences
 from memnet.types import Candidate, Evidence
 
 _INDENT = "      "
-_LINES = 2
-"""Lines of a sentence; of a longer one what stands around the answer is shown."""
-_SPARE = 12
-"""Characters that wrapping between words and the marks of what is left out may cost."""
-_SHORTEST_SOURCE = 16
-"""Characters of a source that stay where its title or fact is long."""
+_MAX_LINES = 2
+"""Lines of a sentence; a longer one is cropped around the answer."""
+_SLACK = 12
+"""Characters that wrapping between words and the ellipses may cost."""
+_MIN_SOURCE = 16
+"""Characters of a source that are shown beside a long title or fact."""
 
 Span = tuple[int, int]
 
@@ -37,24 +37,24 @@ def show_evidence(
         answers: what to mark, in bold on a terminal and between asterisks elsewhere.
     """
     lead = f"  [{number}] hop {item.hop}  "
-    found = _answer_in(item, answers)
+    found = _find_answer(item, answers)
     if item.kind == "fact":
         whole = (0, len(item.text))
-        text = _marked(console, item.text, whole, whole, found)
+        text = _highlight(console, item.text, whole, whole, found)
         source = source_name(item.source)
         left = console.width - len(lead) - text.cell_len - len(" ()")
-        if left >= min(len(source), _SHORTEST_SOURCE):
-            console.print(Text(lead).append_text(text).append(f" ({_end_of(source, left)})"))
+        if left >= min(len(source), _MIN_SOURCE):
+            console.print(Text(lead).append_text(text).append(f" ({_shorten_start(source, left)})"))
             return
-    room = _LINES * (console.width - len(_INDENT)) - _SPARE
+    room = _MAX_LINES * (console.width - len(_INDENT)) - _SLACK
     sentence = _sentence(item, found, question)
-    shown = _cropped(sentence, found, item.text, max(room, _SPARE))
+    shown = _crop(sentence, found, item.text, max(room, _SLACK))
     console.print(
         Text(f"{lead}{_heading(item, console.width - len(lead))}"),
         overflow="ellipsis",
         no_wrap=True,
     )
-    text = _marked(console, item.text, sentence, shown, found)
+    text = _highlight(console, item.text, sentence, shown, found)
     for line in text.wrap(console, max(1, console.width - len(_INDENT))):
         line.rstrip()
         console.print(Text(_INDENT).append_text(line), no_wrap=True, overflow="ellipsis")
@@ -64,26 +64,26 @@ def _heading(item: Evidence, width: int) -> str:
     """Title and source within a width; a long source loses its first folders."""
     source, title = source_name(item.source), one_line(" ".join(item.title.split()))
     if item.kind == "fact" or not title:
-        return _end_of(source, width)
+        return _shorten_start(source, width)
     between = len(" ()")
-    least = min(_SHORTEST_SOURCE, width // 2)
-    source = _end_of(source, max(width - between - len(title), least))
-    longest = max(1, width - between - len(source))
-    return f"{shorten(title, longest)} ({source})"
+    least = min(_MIN_SOURCE, width // 2)
+    source = _shorten_start(source, max(width - between - len(title), least))
+    max_length = max(1, width - between - len(source))
+    return f"{shorten(title, max_length)} ({source})"
 
 
-def _end_of(path: str, longest: int) -> str:
+def _shorten_start(path: str, max_length: int) -> str:
     """A path without its first folders, or a name without its start, where it is too long."""
-    if len(path) <= longest:
+    if len(path) <= max_length:
         return path
-    end = path[len(path) - max(1, longest) + 1 :]
+    end = path[len(path) - max(1, max_length) + 1 :]
     return f"…{end[max(0, end.find(os.sep)) :]}"
 
 
-def _answer_in(item: Evidence, answers: Sequence[Candidate]) -> Span | None:
-    """Where the first answer stands that a passage or, at its end, a fact holds as words.
+def _find_answer(item: Evidence, answers: Sequence[Candidate]) -> Span | None:
+    """The span of the first answer that the evidence holds as whole words; at the end of a fact.
 
-    It is where the answer was read, if that is in this evidence.
+    Where the answer was read in this evidence, it is the span that was read.
     """
     for read in answers:
         if read.evidence == item.id and read.start is not None and read.end is not None:
@@ -92,37 +92,36 @@ def _answer_in(item: Evidence, answers: Sequence[Candidate]) -> Span | None:
         start = item.text.rfind(answer) if item.kind == "fact" else item.text.find(answer)
         while start >= 0 and answer.strip():
             end = start + len(answer)
-            if not _in_a_word(item.text, start) and not _in_a_word(item.text, end):
+            if not _is_inside_word(item.text, start) and not _is_inside_word(item.text, end):
                 return start, end
             start = -1 if item.kind == "fact" else item.text.find(answer, start + 1)
     return None
 
 
-def _in_a_word(text: str, place: int) -> bool:
-    return text[max(0, place - 1) : place].isalnum() and text[place : place + 1].isalnum()
+def _is_inside_word(text: str, offset: int) -> bool:
+    return text[max(0, offset - 1) : offset].isalnum() and text[offset : offset + 1].isalnum()
 
 
 def _sentence(item: Evidence, found: Span | None, question: str) -> Span:
-    """The sentence that holds the answer, else the first of those nearest to the question."""
+    """The sentence with the answer, else the one that shares most words with the question."""
     spans = sentences(item.text) if item.kind == "passage" else []
     if not spans:
         return 0, len(item.text)
     if found is not None:
-        start = max((span[0] for span in spans if span[0] <= found[0]), default=0)
-        end = min((span[1] for span in spans if span[1] >= found[1]), default=len(item.text))
-        return start, end
+        inside = [found, *overlapping(spans, *found)]
+        return min(start for start, _ in inside), max(end for _, end in inside)
     asked = set(query_terms(question))
     return max(spans, key=lambda span: len(asked & set(query_terms(item.text[slice(*span)]))))
 
 
-def _cropped(sentence: Span, found: Span | None, text: str, longest: int) -> Span:
-    """So much of a sentence around the answer, or of its start, cut between words."""
+def _crop(sentence: Span, found: Span | None, text: str, max_length: int) -> Span:
+    """At most ``max_length`` characters around the answer, or of the start, cut between words."""
     first, last = sentence
-    if last - first <= longest:
+    if last - first <= max_length:
         return sentence
     focus = found or (first, first)
-    end = min(last, max(first + longest, sum(focus) // 2 + longest // 2))
-    start = max(first, end - longest)
+    end = min(last, max(first + max_length, sum(focus) // 2 + max_length // 2))
+    start = max(first, end - max_length)
     if start > first:
         start = text.find(" ", start, max(start, focus[0])) + 1 or start
     if end < last:
@@ -131,20 +130,22 @@ def _cropped(sentence: Span, found: Span | None, text: str, longest: int) -> Spa
     return start, end
 
 
-def _marked(console: Console, text: str, sentence: Span, shown: Span, found: Span | None) -> Text:
-    """The part of a sentence that is shown, as one line with the answer in it marked."""
+def _highlight(
+    console: Console, text: str, sentence: Span, shown: Span, found: Span | None
+) -> Text:
+    """The shown part of a sentence as one line, with the answer bold or between asterisks."""
     (start, end), inside = shown, found or (shown[1], shown[1])
     first, last = max(start, inside[0]), min(end, inside[1])
-    before = ("…" if start > sentence[0] else "") + _spaced(text[start:first])
+    before = ("…" if start > sentence[0] else "") + _collapse_spaces(text[start:first])
     line = Text(before)
     if found is not None and first < last:
         bold = console.is_terminal and not console.is_dumb_terminal
         answer = text_line(text[first:last])
         line.append(answer if bold else f"**{answer}**", style="bold")
-        line.append(_spaced(text[last:end]))
+        line.append(_collapse_spaces(text[last:end]))
     return line.append("…" if end < sentence[1] else "")
 
 
-def _spaced(text: str) -> str:
+def _collapse_spaces(text: str) -> str:
     """A part of a text in one line, with a space where white space stands, also at its ends."""
     return one_line(re.sub(r"\s+", " ", text), None)

@@ -5,12 +5,13 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from memnet.cli.options import (
     device_option,
+    encoder_option,
     index_option,
     json_option,
     namespace_option,
@@ -34,11 +35,7 @@ _PROBLEMS_SHOWN = 20
     type=click.Choice(["text"]),
     help="Read files of an unknown kind as plain text.  [default: skip them]",
 )
-@click.option(
-    "--encoder",
-    metavar="NAME",
-    help="For a new store: a sentence-transformers model.  [default: all-MiniLM-L6-v2]",
-)
+@encoder_option("For a new store: a sentence-transformers model.  [default: all-MiniLM-L6-v2]")
 @index_option
 @device_option
 @namespace_option("Keep these documents apart under this name.")
@@ -48,12 +45,9 @@ def ingest(
     paths: tuple[str, ...],
     facts: bool,
     read_as: 'Literal["text"] | None',
-    encoder: str | None,
-    index: str | None,
-    device: str | None,
     namespace: str | None,
-    store: Path | None,
     as_json: bool,
+    **opening: Any,
 ) -> None:
     """Remember files and folders (or standard input, as -).
 
@@ -66,8 +60,7 @@ def ingest(
       memnet ingest notes/ articles.jsonl facts.tsv
       cat story.txt | memnet ingest -
     """
-    opened = open_engine(store, create=True, encoder=encoder, device=device, index=index)
-    with opened as engine, _bar(paths) as advance:
+    with open_engine(create=True, **opening) as engine, _bar(paths) as advance:
         reporter = _Reporter()
         report = engine.ingest(
             [sys.stdin.buffer if path == "-" else path for path in paths],

@@ -9,9 +9,16 @@ import click
 from memnet import __version__
 from memnet.cli.ask import ask, search
 from memnet.cli.evaluate import evaluate
-from memnet.cli.export import encoder, export_store, import_store
 from memnet.cli.ingest import ingest
-from memnet.cli.store import forget, info, sources, verify
+from memnet.cli.store import (
+    encoder,
+    export_store,
+    forget,
+    import_store,
+    info,
+    sources,
+    verify,
+)
 from memnet.cli.tell import tell
 from memnet.cli.train import train
 from memnet.errors import MemnetError

@@ -17,38 +17,6 @@ _MAX_NUMBER = 1e300
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
-def store_option(command: _Command) -> _Command:
-    """``--store DIR``."""
-    return click.option(
-        "--store",
-        type=click.Path(path_type=Path),
-        help="Folder of the memory.  [default: $MEMNET_STORE, else the user's data folder]",
-    )(command)
-
-
-def json_option(command: _Command) -> _Command:
-    """``--json``."""
-    return click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")(command)
-
-
-def namespace_option(help_text: str) -> Callable[[_Command], _Command]:
-    """``--namespace N``."""
-    return click.option("--namespace", default=None, metavar="N", help=help_text)
-
-
-def where_option(command: _Command) -> _Command:
-    """``--where KEY=VALUE``, given as conditions for ``Engine.ask``."""
-    return click.option(
-        "--where",
-        multiple=True,
-        metavar="KEY=VALUE",
-        callback=lambda _context, _option, given: _conditions(given),
-        help="Look only in documents whose metadata has this value; KEY=a,b for any of several, "
-        "KEY=FROM..TO for a range of numbers or dates, either end of which may be left out. "
-        "A JSON value is taken as it is. May be repeated.",
-    )(command)
-
-
 def _conditions(given: Sequence[str]) -> dict[str, Any]:
     """The conditions that the values of ``--where`` state.
 
@@ -92,45 +60,64 @@ def _literal(text: str) -> Any:
     return text if isinstance(value, str | list | dict) else value
 
 
-def model_option(command: _Command) -> _Command:
-    """``--model MODEL``."""
-    return click.option(
-        "--model",
-        default="text",
-        show_default=True,
-        help="What answers: text, the shipped babi, or a folder that 'memnet train' made.",
-    )(command)
+store_option = click.option(
+    "--store",
+    type=click.Path(path_type=Path),
+    help="Folder of the memory.  [default: $MEMNET_STORE, else the user's data folder]",
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+hops_option = click.option("--hops", type=click.IntRange(1, 10), help="Most reads of the memory.")
+top_k_option = click.option("--top-k", type=click.IntRange(min=1), help="Pieces of evidence.")
+where_option = click.option(
+    "--where",
+    multiple=True,
+    metavar="KEY=VALUE",
+    callback=lambda _context, _option, given: _conditions(given),
+    help="Look only in documents whose metadata has this value; KEY=a,b for any of several, "
+    "KEY=FROM..TO for a range of numbers or dates, either end of which may be left out. "
+    "A JSON value is taken as it is. May be repeated.",
+)
+model_option = click.option(
+    "--model",
+    default="text",
+    show_default=True,
+    help="What answers: text, the shipped babi, or a folder that 'memnet train' made.",
+)
+reader_option = click.option(
+    "--reader",
+    default="spans",
+    show_default=True,
+    help="What reads documents: spans for short answers, sentences, a folder that "
+    "'memnet train reader' made, or the name of an extractive Hugging Face model.",
+)
+device_option = click.option(
+    "--device",
+    metavar="DEVICE",
+    help="Where to calculate: cpu, cuda, cuda:N, or auto for a GPU where there is one.  "
+    "[default: $MEMNET_DEVICE, else auto]",
+)
+index_option = click.option(
+    "--index",
+    type=click.Choice(_INDEX_KINDS),
+    help="How vectors are compared: every one (flat), product quantisation with exact reranking "
+    "(pq), or by number and device (auto).  [default: $MEMNET_INDEX, else auto]",
+)
 
 
-def reader_option(command: _Command) -> _Command:
-    """``--reader READER``."""
-    return click.option(
-        "--reader",
-        default="spans",
-        show_default=True,
-        help="What reads documents: spans for short answers, sentences, a folder that "
-        "'memnet train reader' made, or the name of an extractive Hugging Face model.",
-    )(command)
+def encoder_option(help_text: str) -> Callable[[_Command], _Command]:
+    """``--encoder NAME``."""
+    return click.option("--encoder", metavar="NAME", help=help_text)
 
 
-def device_option(command: _Command) -> _Command:
-    """``--device DEVICE``."""
-    return click.option(
-        "--device",
-        metavar="DEVICE",
-        help="Where to calculate: cpu, cuda, cuda:N, or auto for a GPU where there is one.  "
-        "[default: $MEMNET_DEVICE, else auto]",
-    )(command)
+def plot_option(help_text: str) -> Callable[[_Command], _Command]:
+    """``--plot FILE``."""
+    path = click.Path(path_type=Path, dir_okay=False)
+    return click.option("--plot", type=path, metavar="FILE", help=help_text)
 
 
-def index_option(command: _Command) -> _Command:
-    """``--index KIND``."""
-    return click.option(
-        "--index",
-        type=click.Choice(_INDEX_KINDS),
-        help="How vectors are compared: every one (flat), product quantisation with exact "
-        "reranking (pq), or by number and device (auto).  [default: $MEMNET_INDEX, else auto]",
-    )(command)
+def namespace_option(help_text: str) -> Callable[[_Command], _Command]:
+    """``--namespace N``."""
+    return click.option("--namespace", default=None, metavar="N", help=help_text)
 
 
 def open_engine(

@@ -2,7 +2,7 @@
 
 import io
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,12 +10,14 @@ from memnet.cli.text import shorten
 from memnet.errors import DependencyError, InputError
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from memnet.types import Answer, Evaluation, Evidence, SlotWeight
 
-_ENDINGS = (".png", ".svg", ".html")
-_MOST_SLOTS = 30
-_LONGEST_LABEL = 48
-_LONGEST_NAME = 20
+_SUFFIXES = (".png", ".svg", ".html")
+_MAX_SLOTS = 30
+_MAX_LABEL = 48
+_MAX_NAME = 20
 """Characters of a name before the text that tells its slot from others of that name."""
 
 
@@ -23,11 +25,11 @@ def check_plot(path: Path) -> None:
     """Find out before the work whether a plot can be drawn to a path.
 
     Raises:
-        InputError: its ending is none of the known ones, or its folder is not there.
+        InputError: its suffix is none of the known ones, or its folder is not there.
         DependencyError: the plotting library is not installed.
     """
-    if path.suffix.lower() not in _ENDINGS:
-        raise InputError(f"{path}: can't draw {path.suffix or 'this'}; use {', '.join(_ENDINGS)}")
+    if path.suffix.lower() not in _SUFFIXES:
+        raise InputError(f"{path}: can't draw {path.suffix or 'this'}; use {', '.join(_SUFFIXES)}")
     if not path.parent.is_dir():
         raise InputError(f"{path.parent}: no such folder; make it first")
     try:
@@ -48,7 +50,7 @@ def draw(answer: "Answer", path: Path) -> None:
     Raises:
         InputError: the file can't be written.
     """
-    _write(path, lambda kind: _drawn(answer, kind))
+    _save(_attention(answer), path)
 
 
 def draw_reliability(evaluation: "Evaluation", path: Path) -> None:
@@ -66,12 +68,14 @@ def draw_reliability(evaluation: "Evaluation", path: Path) -> None:
             "there is nothing to plot: no answer had a calibrated confidence; ask about documents "
             "with a reader that 'memnet train confidence' calibrated"
         )
-    _write(path, lambda kind: _reliability(evaluation, kind))
+    _save(_reliability(evaluation), path)
 
 
-def _write(path: Path, image_of: Callable[[str], bytes]) -> None:
+def _save(figure: "Figure", path: Path) -> None:
     suffix = path.suffix.lower()
-    image = image_of("png" if suffix == ".png" else "svg")
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png" if suffix == ".png" else "svg", dpi=150)
+    image = buffer.getvalue()
     if suffix == ".html":
         svg = image.decode()
         image = f"<!doctype html>\n<title>memnet</title>\n{svg[svg.index('<svg') :]}".encode()
@@ -81,7 +85,7 @@ def _write(path: Path, image_of: Callable[[str], bytes]) -> None:
         raise InputError(f"{path} can't be written: {error.strerror}") from error
 
 
-def _reliability(evaluation: "Evaluation", kind: str) -> bytes:
+def _reliability(evaluation: "Evaluation") -> "Figure":
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(5, 5), layout="constrained")
@@ -99,24 +103,18 @@ def _reliability(evaluation: "Evaluation", kind: str) -> bytes:
         axis.annotate(str(one.size), (one.confidence, one.right), fontsize="small")
     axis.set(xlim=(0, 1), ylim=(0, 1), xlabel="Confidence", ylabel="Share that is right")
     axis.set_title(f"{evaluation.n} questions, calibration error {evaluation.ece:.3f}")
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format=kind, dpi=150)
-    return buffer.getvalue()
+    return figure
 
 
-def _drawn(answer: "Answer", kind: str) -> bytes:
+def _attention(answer: "Answer") -> "Figure":
     from matplotlib.figure import Figure
 
     panels = [
         ("Hops", [f"hop {hop.hop}" for hop in answer.hops], [hop.weights for hop in answer.hops])
     ]
-    if answer.alignments:
+    if words := answer.alignments:
         panels.append(
-            (
-                "Words of the answer",
-                [alignment.word for alignment in answer.alignments],
-                [alignment.weights for alignment in answer.alignments],
-            )
+            ("Words of the answer", [one.word for one in words], [one.weights for one in words])
         )
     slots = _slots([weights for _, _, rows in panels for weights in rows])
     labels = _labels(slots, answer.evidence)
@@ -133,9 +131,7 @@ def _drawn(answer: "Answer", kind: str) -> bytes:
         axis.set_title(title, fontsize="small")
         axis.set_xticks(range(len(names)), names, rotation=45, ha="right", fontsize="small")
         axis.set_yticks(range(len(slots)), labels, fontsize="small")
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format=kind, dpi=150)
-    return buffer.getvalue()
+    return figure
 
 
 def _slot(weight: "SlotWeight") -> tuple[int, str]:
@@ -149,7 +145,7 @@ def _slots(rows: "Sequence[Sequence[SlotWeight]]") -> list[tuple[int, str]]:
     for row in rows:
         for weight in row:
             best[_slot(weight)] = max(weight.weight, best.get(_slot(weight), 0.0))
-    return sorted(sorted(best, key=lambda slot: -best[slot])[:_MOST_SLOTS])
+    return sorted(sorted(best, key=lambda slot: -best[slot])[:_MAX_SLOTS])
 
 
 def _labels(slots: "Sequence[tuple[int, str]]", evidence: "Sequence[Evidence]") -> list[str]:
@@ -159,18 +155,18 @@ def _labels(slots: "Sequence[tuple[int, str]]", evidence: "Sequence[Evidence]") 
     alike even so show their ids.
     """
     texts = {item.id: " ".join(item.text.split()) for item in evidence}
-    labels = [shorten(name, _LONGEST_LABEL) for _, name in slots]
+    labels = [shorten(name, _MAX_LABEL) for _, name in slots]
     shared = _repeated(labels)
-    for place, (slot, name) in enumerate(slots):
+    for index, (slot, name) in enumerate(slots):
         text = texts.get(slot, name)
-        if labels[place] in shared and not name.startswith(text):
-            label = text if text.startswith(name) else f"{shorten(name, _LONGEST_NAME)}: {text}"
-            labels[place] = shorten(label, _LONGEST_LABEL)
+        if labels[index] in shared and not name.startswith(text):
+            label = text if text.startswith(name) else f"{shorten(name, _MAX_NAME)}: {text}"
+            labels[index] = shorten(label, _MAX_LABEL)
     shared = _repeated(labels)
-    for place, (slot, _) in enumerate(slots):
-        if labels[place] in shared:
+    for index, (slot, _) in enumerate(slots):
+        if labels[index] in shared:
             number = f" (slot {slot})"
-            labels[place] = f"{shorten(labels[place], _LONGEST_LABEL - len(number))}{number}"
+            labels[index] = f"{shorten(labels[index], _MAX_LABEL - len(number))}{number}"
     return labels
 
 

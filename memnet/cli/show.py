@@ -11,8 +11,8 @@ from memnet.cli.text import source_name, text_line
 from memnet.errors import one_line
 from memnet.types import Answer, Candidate, Evidence, SlotWeight
 
-_EVIDENCE_SHOWN = 5
-_WEIGHTS_SHOWN = 5
+_MAX_EVIDENCE = 5
+_MAX_WEIGHTS = 5
 _BAR_WIDTH = 10
 
 
@@ -42,7 +42,7 @@ def show_answer(answer: Answer) -> None:
         console.print(f"The model {answer.model} never saw these relations: {relations}.")
     # Yes and no stand in no evidence, though their letters may.
     marked = [] if answer.kind in ("yes", "no") else shown
-    for number, item in enumerate(answer.evidence[:_EVIDENCE_SHOWN], start=1):
+    for number, item in enumerate(answer.evidence[:_MAX_EVIDENCE], start=1):
         show_evidence(console, number, item, answer.question, marked)
 
 
@@ -62,7 +62,7 @@ def show_hops(answer: Answer) -> None:
     for hop in answer.hops:
         columns = ("vector", "words", "name", "trained", "led here by") if scored else ()
         table = _table(f"Hop {hop.hop}", *columns)
-        for weight in hop.weights[:_WEIGHTS_SHOWN]:
+        for weight in hop.weights[:_MAX_WEIGHTS]:
             table.add_row(
                 *_share(weight),
                 *(_parts(weight, answer.hops[0].weights) if scored else ()),
@@ -70,7 +70,7 @@ def show_hops(answer: Answer) -> None:
         console.print(table)
     for alignment in answer.alignments:
         table = _table(f'"{alignment.word}" was read from')
-        for weight in alignment.weights[:_WEIGHTS_SHOWN]:
+        for weight in alignment.weights[:_MAX_WEIGHTS]:
             table.add_row(*_share(weight))
         console.print(table)
 

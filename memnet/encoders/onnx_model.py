@@ -97,7 +97,8 @@ def calibrated(
         for name, output in zip(names, session.run(names, inputs), strict=True):
             if name.startswith(RANGE_PREFIX):
                 weight = name.removeprefix(RANGE_PREFIX)
-                ranges[weight] = np.maximum(ranges.get(weight, output), output)
+                largest = np.asarray(output, np.float32)
+                ranges[weight] = np.maximum(ranges.get(weight, largest), largest)
     return build(ranges=ranges)
 
 

@@ -201,8 +201,8 @@ def _write_weights(memory: Tensor, usage: Tensor, interface: Interface) -> Tenso
 def _written(memory: Tensor, write_weights: Tensor, interface: Interface) -> Tensor:
     """[B, N, W]: the slots after erasing and adding."""
     share = write_weights.unsqueeze(-1)
-    kept = memory * (1 - share * interface.erase.unsqueeze(1))
-    return kept + share * interface.write.unsqueeze(1)
+    erased = memory * (1 - share * interface.erase.unsqueeze(1))
+    return erased + share * interface.write.unsqueeze(1)
 
 
 def _read_weights(memory: Tensor, links: Tensor, before: Tensor, interface: Interface) -> Tensor:

@@ -12,7 +12,7 @@ from typing import Literal
 
 from memnet.statements.relations import (
     Relation,
-    is_name,
+    is_plain_name,
     relation_of,
     starts_relation,
 )
@@ -177,7 +177,7 @@ def _split(body: str) -> tuple[str, str]:
     words = body.split(" ")
     for count in range(min(len(words) - 1, _MAX_SUBJECT_WORDS), 0, -1):
         subject = " ".join(words[:count])
-        if is_name(subject) and _may_be_subject(subject):
+        if is_plain_name(subject) and _may_be_subject(subject):
             return subject, " ".join(words[count:])
     return "", body
 
@@ -186,7 +186,7 @@ def _may_be_subject(text: str) -> bool:
     words = text.split(" ")
     if any(word.casefold() in _NO_SUBJECT for word in words):
         return False
-    return len(words) <= 2 or is_name(text) or bool(_DESCRIPTION.match(text))
+    return len(words) <= 2 or is_plain_name(text) or bool(_DESCRIPTION.match(text))
 
 
 def _resolved(subject: str, topic: str) -> str:

@@ -175,7 +175,7 @@ def _state(complement: str, subject: str) -> Relation:
     """The relation of what follows "is"."""
     if _ATTRIBUTE.search(subject):
         words = "Y"
-    elif is_name(subject):
+    elif is_plain_name(subject):
         words = _NUMBER.sub("N", complement)
     else:
         words = _masked(complement)
@@ -185,7 +185,7 @@ def _state(complement: str, subject: str) -> Relation:
     return Relation(f"X is {words}", frozenset({"state"}), _value(complement))
 
 
-def is_name(subject: str) -> bool:
+def is_plain_name(subject: str) -> bool:
     """Whether a subject is a plain name, and not a description that contains one."""
     return subject in ("I", "we", "We", "you", "You") or bool(
         _NAME.fullmatch(subject) and not re.search(r"['’]s\b", subject)

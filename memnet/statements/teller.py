@@ -95,7 +95,7 @@ class _Telling:
         )
         affected = [(earlier[index][0], weight) for index, weight in choice.affected]
         ids = [stored.id for stored, _ in affected]
-        kept: int | None = None
+        slot_id: int | None = None
         if choice.action == "erase":
             if not ids:
                 raise InputError(
@@ -104,17 +104,17 @@ class _Telling:
                 )
             self._store.erase(ids)
         elif choice.action == "merge":
-            kept = ids[0]
-            self._store.add_usage({kept: 1.0}, self._time, self._config.usage_half_life)
+            slot_id = ids[0]
+            self._store.add_usage({slot_id: 1.0}, self._time, self._config.usage_half_life)
         else:
             self._store.end(ids, self._time)
-            kept = None if choice.action == "end" else self._add(slot)
+            slot_id = None if choice.action == "end" else self._add(slot)
         action: Action = "erase" if choice.action == "end" else choice.action
         for stored, weight in affected:
-            self._report(action, sentence, choice.reason, kept, stored, weight)
+            self._report(action, sentence, choice.reason, slot_id, stored, weight)
         if not affected:
-            self._report(action, sentence, choice.reason, kept)
-        self._evict(sentence, kept)
+            self._report(action, sentence, choice.reason, slot_id)
+        self._evict(sentence, slot_id)
 
     def _earlier(self, sentence: ParsedStatement) -> list[tuple[Slot, ParsedStatement]]:
         """Statements about the same subject, oldest first."""
@@ -150,12 +150,12 @@ class _Telling:
         (added,) = self._store.append(source, self._encode)
         return added
 
-    def _evict(self, sentence: ParsedStatement, kept: int | None) -> None:
-        """Delete what is beyond the capacity, but not what was told just now."""
+    def _evict(self, sentence: ParsedStatement, slot_id: int | None) -> None:
+        """Delete what is beyond the capacity, but not the statement just stored."""
         capacity, half_life = self._config.capacity, self._config.usage_half_life
         if capacity is None:
             return
-        keep = () if kept is None else (kept,)
+        keep = () if slot_id is None else (slot_id,)
         surplus = self._store.evictable(capacity, self._time, half_life, keep)
         for slot in self._store.fetch_existing(surplus):
             why = "was used least" if slot.valid_until is None else "was valid no longer"
@@ -168,17 +168,17 @@ class _Telling:
         action: Action,
         sentence: ParsedStatement,
         reason: str,
-        kept: int | None,
+        slot_id: int | None,
         other: Slot | None = None,
         weight: float | None = None,
     ) -> None:
-        """Note a decision; ``kept`` is the slot that holds the sentence now, if one does."""
-        stored = [] if kept is None else self._store.fetch([kept])
+        """Note a decision; ``slot_id`` is that of the sentence, if one holds it now."""
+        stored = [] if slot_id is None else self._store.fetch([slot_id])
         self.decisions.append(
             Decision(
                 action=action,
                 text=sentence.text,
-                slot=kept,
+                slot=slot_id,
                 source=stored[0].source if stored else None,
                 other=None if other is None else other.id,
                 other_text=None if other is None else other.text,

@@ -33,7 +33,7 @@ ALIAS = re.compile(
     r"\b(?:known (?:\w+ ){0,4}as|stage name|called|nicknamed|simply|or|also)\s++"
     r"[\"“]?\s?(?:the )?(?=[^\W\d_])"
 )
-"""What stands before another name of the subject: "also known as"."""
+"""Before another name of the subject: "also known as"."""
 _STOP_WORDS = frozenset(
     """
     a an and are as at be been being by did do does for from had has have he her his how i
@@ -50,7 +50,7 @@ def query_terms(text: str) -> list[str]:
     """Distinct words of a text in their order, without stop words, for the text search.
 
     Words are letters, digits and underscores of any script, case-folded. A text of stop words only
-    keeps them, so that it still finds something.
+    keeps them, so that it finds something.
     """
     words = list(dict.fromkeys(_WORD.findall(text.casefold())))
     content = [word for word in words if word not in _STOP_WORDS]

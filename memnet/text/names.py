@@ -1,4 +1,4 @@
-"""Names: one spelling for each, and where they stand in a text.
+"""Names: how they are normalised, and which of them a text mentions.
 
 A name in the text of one slot and in the key of another is what a hop follows. The extractor knows
 no language model and no list of names: it goes by capital letters, numbers and quotation marks.
@@ -65,7 +65,7 @@ def mentions(text: str) -> tuple[str, ...]:
 
 
 def opening_names(text: str) -> tuple[str, ...]:
-    """Normalised names of what a text is about, by its first sentence; none if it doesn't say.
+    """Normalised names of what a text is about, by its first sentence; none if it names nothing.
 
     "The Orre Light, also known as Rank's Candle, is a lighthouse" is about both, without their
     articles. With a comma in it a name counts whole and up to it ("Hugh, 15th Baron of Orre").

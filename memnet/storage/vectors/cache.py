@@ -6,8 +6,8 @@ the rows, and what can't be trusted is made from them anew.
 
 import logging
 import threading
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Protocol
 
@@ -29,7 +29,6 @@ INDEX_LOCK = "index.lock"
 _log = logging.getLogger("memnet")
 _BATCH = 10_000
 """Vectors that are read from the rows at once: 15 MB."""
-_NOT_SAVED = "%s; until it is, readers make up for it from the rows"
 
 
 class VectorRows(Protocol):
@@ -85,7 +84,7 @@ class IndexCache:
             fingerprint: of the encoder.
             dimension: D, width of the vectors.
             config: settings.
-            to_device: copies vectors to another device; None for the processor.
+            to_device: copies vectors to a GPU; None for the CPU.
             rows: gives the calling thread's connection to the rows.
             try_writing: gives True while the caller is the store's one writer, or False where
                 someone else is, or nobody may be; it does not wait.
@@ -130,20 +129,12 @@ class IndexCache:
             return self._current().search(query, limit, within)
 
     def vectors(self, ids: NDArray[np.int64]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
-        """Vectors of slots, as far as the index of the commit that is read has them in memory.
-
-        Args:
-            ids: [K] int64.
-
-        Returns:
-            [K, D] float32, and [K] bool which of them were found.
-        """
+        """As ``VectorIndex.vectors``; none where no index of the commit that is read is loaded."""
         rows = self._rows()
         with self._guard:
-            current = not rows.changing and self._revision == rows.revision()
-            index = self._index if current else None
-        with suppress(DamagedIndexError):
-            if index is not None:
+            index, revision = self._index, self._revision
+        if index is not None and not rows.changing and revision == rows.revision():
+            with suppress(DamagedIndexError):
                 return index.vectors(ids)
         return np.zeros((len(ids), self._dimension), np.float32), np.zeros(len(ids), np.bool_)
 
@@ -176,16 +167,13 @@ class IndexCache:
         Called by the store's one writer, after its commits. The rows are safe by then: a file that
         can't be written is a warning.
         """
-        try:
+        with _warning_on_failure():
             if self._is_of_wanted_kind() and not self._is_stale():
                 return
             if len(self._current()) > self._config.index.max_flat:
                 self._write_in_background()
-                return
-        except StoreError as error:
-            _log.warning(_NOT_SAVED, error)
-            return
-        self._write_or_warn()
+            else:
+                self._write_current()
 
     def _current(self) -> VectorIndex:
         """The index of the commit that the calling thread reads."""
@@ -289,17 +277,8 @@ class IndexCache:
         """Write the file in a thread of its own, unless one is at it already."""
         with self._guard:
             if self._writer is None or not self._writer.is_alive():
-                self._writer = threading.Thread(target=self._write_or_warn)
+                self._writer = threading.Thread(target=_warning_on_failure()(self._write_current))
                 self._writer.start()
-
-    def _write_or_warn(self) -> None:
-        """Write the file, unless another thread or process is at it."""
-        try:
-            self._write_current()
-        except Timeout:
-            pass
-        except (StoreError, MemoryError) as error:
-            _log.warning(_NOT_SAVED, error)
 
     def _write_current(self, lock_seconds: float = 0) -> None:
         """Write the file, and drop the record of changes that only older files needed.
@@ -309,25 +288,19 @@ class IndexCache:
             StoreError: the file can't be written.
         """
         rows = self._rows()
+        with rows.snapshot():
+            index, revision = self._current(), rows.revision()
         try:
-            with rows.snapshot():
-                index, revision = self._current(), rows.revision()
             self._write(index, revision, lock_seconds)
         except DamagedIndexError:
             self._discard()
-            with rows.snapshot():
-                index, revision = self._current(), rows.revision()
-            self._write(index, revision, lock_seconds)
+            self._write_current(lock_seconds)
+            return
         with rows.transaction(advance=False):
             rows.forget_revisions(revision)
 
     def _write(self, index: VectorIndex, revision: Revision, lock_seconds: float = 0) -> None:
-        """Write the index of a commit, and go on from the file.
-
-        Raises:
-            DamagedIndexError: the file that the index came from is not what was written.
-            StoreError, Timeout: as ``_write_current``.
-        """
+        """Write the index of a commit, and go on from the file; errors as ``_write_current``."""
         try:
             with FileLock(self._folder / INDEX_LOCK, mode=0o600).acquire(timeout=lock_seconds):
                 index.save(self._path, revision.commit_id, self._fingerprint)
@@ -344,3 +317,14 @@ class IndexCache:
             with self._guard:
                 # Commits that came meanwhile are read from the rows again.
                 self._index, self._revision = saved, revision
+
+
+@contextmanager
+def _warning_on_failure() -> Iterator[None]:
+    """Log a file that can't be written; leave it to another thread or process that is at it."""
+    try:
+        yield
+    except Timeout:
+        pass
+    except (StoreError, MemoryError) as error:
+        _log.warning("%s; until it is, readers make up for it from the rows", error)

@@ -1,4 +1,8 @@
-"""The vector index of one commit: vectors of a file, vectors added since, and tombstones."""
+"""The vector index of one commit: vectors of a file, vectors added since, and tombstones.
+
+Whatever reads vectors of a file raises ``DamagedIndexError`` where it is not what was written; the
+index has to be rebuilt from the rows then.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -205,9 +209,6 @@ class VectorIndex:
 
         Returns:
             Hits of width K; scores are inner products.
-
-        Raises:
-            DamagedIndexError: the file is not what was written; rebuild the index from the rows.
         """
         query = np.ascontiguousarray(query, np.float32)
         found = [segment.search(query, limit, within) for segment in self._segments]
@@ -220,17 +221,7 @@ class VectorIndex:
         return hits
 
     def vectors(self, ids: NDArray[np.int64]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
-        """Vectors by their ids.
-
-        Args:
-            ids: [K] int64.
-
-        Returns:
-            [K, D] float32, and [K] bool which of them the index holds.
-
-        Raises:
-            DamagedIndexError: the file is not what was written; the rows have the vectors too.
-        """
+        """Vectors of ids [K] int64: [K, D] float32, and [K] bool which of them the index holds."""
         vectors = np.zeros((len(ids), self.dimension), np.float32)
         known = np.zeros(len(ids), np.bool_)
         for segment in self._segments:
@@ -240,18 +231,15 @@ class VectorIndex:
         return vectors, known
 
     def save(self, path: Path, commit_id: int, fingerprint: str) -> None:
-        """Write all vectors to one file, which appears whole or not at all.
-
-        Takes seconds for a million vectors.
+        """Write all vectors to one file, in seconds for a million.
 
         Args:
-            path: of the file.
+            path: of the file, which appears whole or not at all.
             commit_id: of the rows that the index was made from.
             fingerprint: of the encoder.
 
         Raises:
             OSError: it can't be written.
-            DamagedIndexError: the file that the index came from is not what was written.
         """
         ids = self.ids()
         order = np.argsort(ids)
@@ -278,11 +266,7 @@ class VectorIndex:
 
 
 def _saved_segment(file: IndexFile, config: IndexConfig, to_device: ToDevice | None) -> Segment:
-    """The vectors of a file, ready to be searched in the way that the settings name.
-
-    Raises:
-        DamagedIndexError: the ids are damaged, or codes and vectors don't belong together.
-    """
+    """The vectors of a file, ready to be searched in the way that the settings name."""
     header, ids = file.header, file.array("ids")
     file.check("ids")
     if np.any(ids[1:] <= ids[:-1]):

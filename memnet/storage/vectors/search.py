@@ -1,7 +1,8 @@
 """Nearest vectors: by comparing all, by product quantisation and reranking, or on a GPU.
 
 A search runs FAISS on one thread: it waits for memory, and a second thread made it slower where
-other processes kept the cores busy.
+other processes kept the cores busy. It raises ``DamagedIndexError`` where the file is not what was
+written.
 """
 
 import threading
@@ -31,13 +32,7 @@ class Searcher(Protocol):
     ) -> Nearest:
         """The ``limit`` vectors with the largest inner product with a query [D] float32.
 
-        Args:
-            query: [D] float32.
-            limit: most to find.
-            allowed: which may be found, [N] bool; None for all.
-
-        Raises:
-            DamagedIndexError: the file is not what was written.
+        ``allowed`` [N] bool says which may be found; None for all.
         """
         ...
 
@@ -104,13 +99,9 @@ class PQSearch:
     def __init__(
         self, exact: ExactSearch, codes: Callable[[], Any], rerank: int, config: IndexConfig
     ) -> None:
-        """Search the vectors of ``exact``.
+        """Search the vectors of ``exact``, which reranks ``rerank`` candidates or more.
 
-        Args:
-            exact: reranks.
-            codes: loads them, as ``fast_scan_index``, at the first search.
-            rerank: least number of candidates to rerank.
-            config: how far to look otherwise.
+        ``codes`` loads them, as ``fast_scan_index`` does, at the first search.
         """
         self._exact = exact
         self._codes = cache(codes)
