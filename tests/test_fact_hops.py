@@ -274,5 +274,5 @@ def test_the_store_and_its_arrays_hold_the_same_facts(store: MemoryStore) -> Non
 
 def test_symbols_without_facts_are_no_entities(store: MemoryStore) -> None:
     arrays, _ = ArrayGraph.of_store(store)
-    ann = store.fact_subjects(["ann"])["ann"]
+    ann = store.facts.subjects(["ann"])["ann"]
     assert arrays.entities([10**6, ann, -5]) == [arrays.symbols.tolist().index(ann)]

@@ -130,14 +130,14 @@ class FactTask:
         self._seed = seed
         self._graph, relations = ArrayGraph.of_store(store)
         linked = [
-            link(question.question, store.fact_subjects)
+            link(question.question, store.facts.subjects)
             for question in counted(train, "linking questions", on_progress)
         ]
         with seeded(seed):
             self.model = FactModel(
                 FactModelConfig(), encoder.dimension, relations, common_names(linked)
             )
-        linked += [link(question.question, store.fact_subjects) for question in dev]
+        linked += [link(question.question, store.facts.subjects) for question in dev]
         examples = [
             fact_example(question, names, store, self._graph, self.model)
             for question, names in zip([*train, *dev], linked, strict=True)

@@ -48,12 +48,12 @@ class ArrayGraph:
     @classmethod
     def of_store(cls, store: MemoryStore) -> tuple[Self, tuple[str, ...]]:
         """The facts of a store, and the names of the relations numbered 1, 2, ... in their keys."""
-        links = torch.from_numpy(store.all_links())
+        links = torch.from_numpy(store.facts.all())
         symbols, entities = torch.unique(links[:, [0, 2]], return_inverse=True)
         relation_ids, relations = torch.unique(links[:, 1], return_inverse=True)
         # Sorted as the links are, for ids are numbered in their order.
         facts = torch.stack([entities[:, 0], relations, entities[:, 1]], dim=1)
-        names, vectors = store.relation_keys(relation_ids.tolist())
+        names, vectors = store.facts.relation_keys(relation_ids.tolist())
         keys = RelationKeys(torch.from_numpy(vectors), torch.arange(1, len(names) + 1))
         return cls(symbols, facts, keys), tuple(names)
 
@@ -96,8 +96,8 @@ def fact_example(
     model: FactModel,
 ) -> FactExample:
     """A question as a model sees it, with the entities of a graph of the store's facts."""
-    answers = store.fact_subjects({symbol(answer) for answer in question.answers})
-    symbols = store.fact_subjects({name for item in linked.mentions for name in item.names})
+    answers = store.facts.subjects({symbol(answer) for answer in question.answers})
+    symbols = store.facts.subjects({name for item in linked.mentions for name in item.names})
     entities = dict(zip(symbols, graph.entities(symbols.values()), strict=True))
     chains = model.chains(linked, entities)
     return FactExample(chains, sorted(graph.entities(answers.values())), question)
