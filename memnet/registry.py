@@ -10,7 +10,7 @@ from memnet.config import Config, HopConfig
 from memnet.device import find_device
 from memnet.documents.answers import TextAnswers
 from memnet.documents.controller import KIND, TextController, text_model_of
-from memnet.encoders import Encoder, MiniLMEncoder
+from memnet.encoders import Encoder, MiniLMEncoder, token_encoder
 from memnet.encoders.hub import SentenceTransformersEncoder, stored_encoder_name
 from memnet.errors import InputError, ModelError
 from memnet.protocols import Answerer, Name, Reader
@@ -106,6 +106,7 @@ def load_answerer(
     Raises:
         ModelError: there is no such model, or it can't be loaded.
         DeviceError: the device of the settings is not there.
+        EncoderError: a model of facts needs another encoder.
         InputError: an object is no answerer.
     """
     if not isinstance(model, (str, os.PathLike)):
@@ -124,7 +125,7 @@ def load_answerer(
     if not isinstance(loaded, tuple):
         loaded.to(find_device(config.device))
         return StoryAnswers(store, loaded, str(model), config.story)
-    return FactAnswers(store, encoder, *loaded, str(model), config.facts)
+    return FactAnswers(store, token_encoder(encoder), *loaded, str(model), config.facts)
 
 
 def model_folder(name: Name) -> Path:
