@@ -94,7 +94,7 @@ def train_text(
             two_hop_questions(store, _GENERATED_QUESTIONS, seed),
             *templated_questions(store, _GENERATED_QUESTIONS, seed),
         ]
-    known = store.namespaces(
+    known = store.sources.namespaces(
         {name for group in groups for asked in group for name in asked.gold}
     ).keys()
     usable = [[asked for asked in group if known & set(asked.gold)] for group in groups]
