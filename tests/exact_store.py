@@ -33,6 +33,7 @@ class ExactStore:
 
     def __init__(self, dimension: int) -> None:
         self.dimension = dimension
+        self.statements = self
         self._sources: dict[tuple[str, str], NewSource] = {}
         self._slots: dict[int, tuple[NewSource, NewSlot, NDArray[np.float32]]] = {}
         self._until: dict[int, float] = {}
@@ -98,7 +99,7 @@ class ExactStore:
             if not any(owner.name == source.name for owner, _, _ in self._slots.values()):
                 del self._sources[source.namespace, source.name]
 
-    def statements(self, symbol: str, namespace: str | None = None) -> list[Slot]:
+    def about(self, symbol: str, namespace: str | None = None) -> list[Slot]:
         found = [
             slot_id
             for slot_id, (source, slot, _) in self._slots.items()

@@ -8,6 +8,7 @@ no time, and starts often.
 import functools
 import hashlib
 import multiprocessing
+import os
 import random
 import re
 import shutil
@@ -27,6 +28,9 @@ from numpy.typing import NDArray
 from memnet.config import StoreConfig
 from memnet.errors import StoreError
 from memnet.storage import MemoryStore, NewSlot, NewSource, Slot
+from memnet.storage.folder import DATABASE
+from memnet.storage.tables import revisions
+from memnet.storage.tables.database import Connection as StoreConnection
 from memnet.storage.vectors.file import read_header
 from memnet.text.english import query_terms
 from tests.exact_store import ExactStore
@@ -166,12 +170,12 @@ def take(store: MemoryStore, step: Step) -> None:
         text, about, *ended = what
         with store.changing():
             for old in ended:
-                store.end(_ids(store, old), 2.0)
+                store.statements.end(_ids(store, old), 2.0)
             store.append(statement(text, about), encode)
     elif kind == "end":
-        store.end(_ids(store, what), 2.0)
+        store.statements.end(_ids(store, what), 2.0)
     elif kind == "erase":
-        store.erase(_ids(store, what))
+        store.statements.erase(_ids(store, what))
 
 
 def work(path: Path, model: Model, seed: int, said: Connection) -> None:
@@ -331,17 +335,24 @@ def _copy_slowly(source: Path, target: Path, chance: random.Random) -> None:
                 time.sleep(chance.random() * pause)
 
 
+def _connect(store: MemoryStore) -> StoreConnection:
+    return StoreConnection(store.path / DATABASE, read_only=not os.access(store.path, os.W_OK))
+
+
 def _index_state(store: MemoryStore) -> str:
     header = read_header(store.path / "vectors.faiss")
-    revision = None if header is None else store._records.revision_of(header.commit_id)
-    if revision is None:
-        return "not of these rows"
-    return "current" if revision == store._records.revision() else "older"
+    with closing(_connect(store)) as connection:
+        revision = None if header is None else revisions.by_commit_id(connection, header.commit_id)
+        if revision is None:
+            return "not of these rows"
+        return "current" if revision == revisions.latest(connection) else "older"
 
 
 def check(store: MemoryStore, possible: Sequence[Model], queries: int = 3) -> Model:
     """That a store holds exactly what one of the models does, and finds it; gives that model."""
-    slots = store.fetch(range(1, store._records.revision().last_slot + 1))
+    with closing(_connect(store)) as connection:
+        last_slot = revisions.latest(connection).last_slot
+    slots = store.fetch(range(1, last_slot + 1))
     symbols = store.symbols([slot.id for slot in slots])
     content = {
         (
@@ -354,7 +365,7 @@ def check(store: MemoryStore, possible: Sequence[Model], queries: int = 3) -> Mo
     fitting = [model for model in possible if model.content() == content]
     assert fitting, [sorted(model.content() ^ content) for model in possible]
     model = fitting[0]
-    states = store.source_states([*_NAMES, *model.told])
+    states = store.sources.states([*_NAMES, *model.told])
     assert {name: state.digest for name, state in states.items()} == {
         source.name: source.digest for source in model.sources()
     }
@@ -370,7 +381,7 @@ def _compare_searches(store: MemoryStore, model: Model, queries: int) -> None:
     for source in model.sources()[documents:]:
         ids = twin.append(source, encode)
         if not model.told[source.name][1]:
-            twin.end(ids, 2.0)
+            twin.statements.end(ids, 2.0)
     for query in random.Random(len(model.told)).sample(_WORDS, queries):
         own, exact = (
             (
@@ -397,4 +408,6 @@ def _scores(store: MemoryStore | ExactStore, hits: Any) -> dict[str, float]:
 
 
 def _ids(store: MemoryStore, text: str) -> list[int]:
-    return [slot.id for name in _ABOUT for slot in store.statements(name) if slot.text == text]
+    return [
+        slot.id for name in _ABOUT for slot in store.statements.about(name) if slot.text == text
+    ]

@@ -53,12 +53,12 @@ def _seen(engine: Engine) -> list[Any]:
     store = engine.store
     answers = [engine.ask(text).model_dump(exclude={"elapsed_ms"}) for text in QUESTIONS]
     ids = range(1, 1000)
-    told = [used._replace(usage=round(used.usage, 6)) for used in store._records.usage()]
+    told = [used._replace(usage=round(used.usage, 6)) for used in store.statements.usage()]
     return [
         answers, engine.history("Ann"), store.fetch(ids), store.symbols(ids), told,
-        store.keys(ids).vectors.tolist(), len(store.all_links()),
+        store.keys(ids).vectors.tolist(), len(store.facts.all()),
         engine.info().model_dump(exclude={"path", "bytes", "generation"}),
-        store.source_states(["a", "ü/東"]), store._records._rows("SELECT metadata FROM source"),
+        store.sources.states(["a", "ü/東"]), [slot.metadata for slot in store.fetch(ids)],
     ]  # fmt: skip
 
 
@@ -189,7 +189,7 @@ def _lines(**fields: object) -> Any:
         ("slots.jsonl", _lines(end=0, start=3), "its text is not as long as its span"),
         ("slots.jsonl", _lines(valid_until=3.0), "it ended before it began"),
         ("slots.jsonl", _lines(valid_from=float("nan")), "valid_from: Input should be a finite"),
-        ("slots.jsonl", _lines(valid_from=5.0), "a told slot has a time and a relation vector"),
+        ("slots.jsonl", _lines(valid_from=5.0), "a statement has a time and a relation vector"),
         ("slots.jsonl", _lines(text=None), "text: Input should be a valid string"),
         ("slots.jsonl", _lines(text="\ud800"), "slots.jsonl, line 1"),
         ("slots.jsonl", _lines(kind="fact", keys=[]), "a fact leads from a name to another"),

@@ -44,7 +44,7 @@ def test_validity_never_ends_before_it_begins(toy_engine: Engine, at: Tell, seco
         assert [told.valid_until for told in history] == [*begins[1:], None]
     evidence = toy_engine.ask("Where does Ann live?").evidence
     assert [item.text for item in evidence] == ["Ann moved to Oslo."]
-    usages = toy_engine.store._records.usage()
+    usages = toy_engine.store.statements.usage()
     assert all(0 <= one.decayed(now, 60.0) <= 10 for one in usages for now in (0.0, 1500.0, 1e12))
     assert toy_engine.verify().problems == ()
 

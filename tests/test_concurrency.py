@@ -189,7 +189,7 @@ def test_a_store_opened_before_a_fork_works_in_both(tmp_path: Path) -> None:
                 put_round(store, 3)
             assert read_round(store) == 2
 
-        with store.writing(), store._index._guard:
+        with store.writing(), store._process.index._guard:
             _in_child(leave)
             put_round(store, 4)
             other = killed.open_store(tmp_path / "store")

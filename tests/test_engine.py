@@ -193,7 +193,7 @@ def test_what_is_stored_is_listed(toy_engine: Engine, tmp_path: Path) -> None:
 def test_sources_are_listed_page_by_page(
     toy_engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memnet.storage.readable_store._PAGE", 3)
+    monkeypatch.setattr("memnet.storage.tables.sources._PAGE", 3)
     toy_engine.ingest([Document(id=str(number), text="One.") for number in range(10)])
     assert [item.id for item in toy_engine.sources()] == [str(number) for number in range(10)]
 

@@ -11,6 +11,7 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -44,11 +45,24 @@ def change(store: MemoryStore, model: killed.Model, chance: random.Random, steps
     return refused
 
 
-def test_a_full_database_refuses_and_goes_on(tmp_path: Path) -> None:
+def test_a_full_database_refuses_and_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     chance, model = random.Random(1), killed.Model()
-    with closing(killed.open_store(tmp_path / "store")) as store:
+    opened: list[sqlite3.Connection] = []
+    connect = sqlite3.connect
+
+    def noted(*args: Any, **options: Any) -> sqlite3.Connection:
+        opened.append(connect(*args, **options))
+        return opened[-1]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sqlite3, "connect", noted)
+        store = killed.open_store(tmp_path / "store")
+    # The limit is one of a connection.
+    (connection,) = (one for one in opened if one.execute("PRAGMA database_list").fetchone()[2])
+    with closing(store):
         assert not change(store, model, chance, 10)
-        connection = store._records._connection
         for extra in range(4):
             connection.execute("VACUUM")
             pages = connection.execute("PRAGMA page_count").fetchone()[0]

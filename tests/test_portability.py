@@ -140,11 +140,11 @@ def test_files_of_a_folder_are_known_by_the_separator_of_the_system(
     origins = [r"C:\notes\a.txt", r"C:\notes\old\b.txt", r"C:\notes]c.txt", r"C:\notes.txt"]
     with closing(killed.open_store(tmp_path / "store")) as store:
         store.put([source(one, passage(one), origin=one) for one in origins], killed.encode)
-        store.start_run()
+        store.sources.start_run()
         with monkeypatch.context() as patch:
             patch.setattr(os, "sep", "\\")
-            found = store.not_seen(r"C:\notes")
-            drive = store.not_seen("C:\\")
+            found = store.sources.not_seen(r"C:\notes")
+            drive = store.sources.not_seen("C:\\")
         assert set(found) == set(origins[:2])
         assert set(drive) == set(origins)
 

@@ -13,7 +13,7 @@ import pytest
 
 from memnet.errors import StoreError
 from memnet.storage import MemoryStore, Scope
-from memnet.storage.tables import connection
+from memnet.storage.tables import database as database_module
 from memnet.storage.tables.schema import MIGRATIONS, SCHEMA_VERSION
 from memnet.text.english import query_terms
 from tests import killed
@@ -54,7 +54,7 @@ def test_it_holds_what_it_held(old: tuple[int, MemoryStore]) -> None:
     assert (slots[-1].valid_from, slots[-1].valid_until) == (
         (None, None) if schema == 1 else (2000.0, None)
     )
-    assert store.source_states(["light.md", "old.md"]) == {"light.md": (b"5", "/notes/light.md")}
+    assert store.sources.states(["light.md", "old.md"]) == {"light.md": (b"5", "/notes/light.md")}
     assert store.symbols([9]) == {9: (["orre light"], ["tobias wrennick"])}
     assert (
         store.keys([9]).vectors.tolist() == killed.encode(["Orre Light\n" + slots[6].text]).tolist()
@@ -71,9 +71,9 @@ def test_all_of_it_is_found(old: tuple[int, MemoryStore]) -> None:
     assert store.search_symbolic(["kestle"], 9) == {"kestle": [5, 6]}
     assert store.search_symbolic(["kestle"], 9, Scope("other")) == {}
     assert store.search_mentions(["tobias wrennick"], 9) == {"tobias wrennick": [9]}
-    linked = store.fact_subjects(["tobias wrennick"])
-    ((_, relation, count),) = store.outgoing(linked.values()).tolist()
-    followed = store.follow([(linked["tobias wrennick"], relation)])
+    linked = store.facts.subjects(["tobias wrennick"])
+    ((_, relation, count),) = store.facts.outgoing(linked.values()).tolist()
+    followed = store.facts.follow([(linked["tobias wrennick"], relation)])
     assert count == 1
     assert list(store.symbol_names(followed[:, 1].tolist()).values()) == ["kestle"]
 
@@ -87,8 +87,8 @@ def test_it_is_written_as_ever(old: tuple[int, MemoryStore]) -> None:
     store.put([killed.document("document 1", 1)], killed.encode)
     store.append(killed.statement("ben rows", "ben"), killed.encode)
     assert min(slot.id for slot in store.fetch(range(100)) if slot.source == "ben rows") > 10
-    store.end([slot.id for slot in store.statements("ben")], 5.0)
-    assert store.statements("ben")[0].valid_until == 5.0
+    store.statements.end([slot.id for slot in store.statements.about("ben")], 5.0)
+    assert store.statements.about("ben")[0].valid_until == 5.0
     assert store.verify() == []
 
 
@@ -99,7 +99,7 @@ def test_a_migration_that_fails_leaves_the_store_as_it_was(
     path = _make(tmp_path / "store", schema)
     broken = {**MIGRATIONS, 4: f"{MIGRATIONS[4]} SELECT nothing FROM nowhere;"}
     with monkeypatch.context() as patch:
-        patch.setattr(connection, "MIGRATIONS", broken)
+        patch.setattr(database_module, "MIGRATIONS", broken)
         with pytest.raises(StoreError, match=r"could not be written .*nothing of this step"):
             killed.open_store(path, create=False)
     with closing(sqlite3.connect(path / "memory.sqlite3")) as database:

@@ -92,10 +92,10 @@ def test_every_search_keeps_to_the_scope(tmp_path: Path) -> None:
     assert store.search_symbolic(["light"], 9, scope) == {"light": [3, 4]}
     assert store.search_mentions(["orre"], 9, scope) == {"orre": [3]}
     assert [slot.id for slot in store.last_passages(9, scope)] == [3]
-    symbols = store.fact_subjects(["light"]).values()
-    groups = store.outgoing(symbols, scope)
+    symbols = store.facts.subjects(["light"]).values()
+    groups = store.facts.outgoing(symbols, scope)
     assert groups[:, 2].tolist() == [1]
-    assert store.follow(groups[:, :2].tolist(), scope)[:, 2].tolist() == [4]
+    assert store.facts.follow(groups[:, :2].tolist(), scope)[:, 2].tolist() == [4]
     nowhere = Scope("other", {"author.name": "Bo"})
     assert not store.search_dense(encode(["light"])[0], 9, nowhere).mask.any()
     store.close()

@@ -15,8 +15,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 from memnet.errors import EncoderMismatchError, StoreBusyError, StoreError
 from memnet.storage import EVERYWHERE, MemoryStore, NewSlot, NewSource, Scope
-from memnet.storage.tables import connection
-from memnet.storage.tables.records import Records
+from memnet.storage.tables import database as database_module
+from memnet.storage.tables.database import Connection
 from memnet.storage.tables.schema import MIGRATIONS, SCHEMA_VERSION
 from memnet.text.english import query_terms
 from tests.exact_store import ExactStore
@@ -108,7 +108,7 @@ class AgainstTheTwin(RuleBasedStateMachine):
     )
     def tell(self, text: str, about: str, seconds: int, namespace: str) -> None:
         self.now += seconds
-        name = self.store.new_statement_source()
+        name = self.store.statements.new_source()
         assert name not in self.told
         self.told.append(name)
         slots = [told(text, about, self.now), told(f"{text} again", about, self.now)]
@@ -127,35 +127,37 @@ class AgainstTheTwin(RuleBasedStateMachine):
         self.now += seconds
         stores: list[MemoryStore | ExactStore] = [self.store, self.twin]
         for store in stores:
-            told = sorted(slot.id for name in _NAMES for slot in store.statements(name))
+            told = sorted(slot.id for name in _NAMES for slot in store.statements.about(name))
             chosen = told[place : place + 1]
             if action == "use":
-                store.add_usage(dict.fromkeys(chosen, weight), self.now, _HALF_LIFE)
+                store.statements.add_usage(dict.fromkeys(chosen, weight), self.now, _HALF_LIFE)
             elif action == "end":
-                store.end(chosen, self.now)
+                store.statements.end(chosen, self.now)
             else:
-                store.erase(chosen)
-        assert self.store.latest_time() == self.twin.latest_time()
+                store.statements.erase(chosen)
+        assert self.store.statements.latest_time() == self.twin.statements.latest_time()
 
     @rule(capacity=st.integers(1, 6))
     def evict(self, capacity: int) -> None:
         stores: list[MemoryStore | ExactStore] = [self.store, self.twin]
         own, exact = (
-            store.fetch(store.evictable(capacity, self.now, _HALF_LIFE, newest[-1:]))
+            store.fetch(store.statements.evictable(capacity, self.now, _HALF_LIFE, newest[-1:]))
             for store in stores
-            for newest in [sorted(slot.id for name in _NAMES for slot in store.statements(name))]
+            for newest in [
+                sorted(slot.id for name in _NAMES for slot in store.statements.about(name))
+            ]
         )
         assert list(map(_content, own)) == list(map(_content, exact))
-        self.store.erase([slot.id for slot in own])
-        self.twin.erase([slot.id for slot in exact])
+        self.store.statements.erase([slot.id for slot in own])
+        self.twin.statements.erase([slot.id for slot in exact])
 
     @rule(name=st.sampled_from(_NAMES), namespace=st.sampled_from([None, "", "other"]))
     def look_back(self, name: str, namespace: str | None) -> None:
-        own, exact = (store.statements(name, namespace) for store in (self.store, self.twin))
+        own, exact = (store.statements.about(name, namespace) for store in (self.store, self.twin))
         assert list(map(_content, own)) == list(map(_content, exact))
         ended = [slot.id for slot in own if slot.valid_until is not None]
         assert not set(ended) & set(self.store.search_symbolic([name], 100).get(name, []))
-        vectors = self.store.relation_vectors([slot.id for slot in own])
+        vectors = self.store.statements.relation_vectors([slot.id for slot in own])
         np.testing.assert_array_equal(vectors, encode([slot.relation for slot in own]))
 
     @rule(names=st.sets(st.sampled_from(_SOURCES)), namespace=st.sampled_from([None, "", "other"]))
@@ -198,14 +200,14 @@ class AgainstTheTwin(RuleBasedStateMachine):
     )
     def follow_facts(self, names: list[str], scope: Scope) -> None:
         exact = self.twin.links(names, scope)
-        linked = self.store.fact_subjects(names)
+        linked = self.store.facts.subjects(names)
         assert linked.keys() == {link[0] for link in self.twin.links(names, EVERYWHERE)}
         assert self.store.symbol_names(linked.values()) == {
             symbol: name for name, symbol in linked.items()
         }
-        groups = self.store.outgoing(linked.values(), scope)
+        groups = self.store.facts.outgoing(linked.values(), scope)
         pairs = [(subject, relation) for subject, relation, _ in groups.tolist()]
-        followed = self.store.follow(pairs, scope)
+        followed = self.store.facts.follow(pairs, scope)
         assert np.bincount(followed[:, 0], minlength=len(pairs)).tolist() == groups[:, 2].tolist()
         objects = self.store.symbol_names(set(followed[:, 1].tolist()))
         subjects = {symbol: name for name, symbol in linked.items()}
@@ -216,7 +218,7 @@ class AgainstTheTwin(RuleBasedStateMachine):
         assert sorted(own, key=str) == sorted(
             ((a, c, _content(*self.twin.fetch([d]))) for a, _, c, d in exact), key=str
         )
-        everything = self.store.all_links()
+        everything = self.store.facts.all()
         assert len(everything) == len({link[:3] for link in self.twin.links(_NAMES, EVERYWHERE)})
         assert everything.tolist() == sorted(everything.tolist())
 
@@ -467,7 +469,7 @@ def test_a_store_of_an_older_schema_is_brought_up_to_date(tmp_path: Path) -> Non
     assert (slot.text, slot.valid_from, slot.valid_until) == ("a light", None, None)
     new = NewSource("told/1", b"", [told("moved", "light", 5.0)], kind="told")
     (added,) = store.append(new, encode)
-    store.end([1, added], 6.0)
+    store.statements.end([1, added], 6.0)
     assert store.search_symbolic(["light"], 5) == {"light": [1]}
     assert store.verify() == []
     assert store.counts() == (2, 1, 0, 1, 3, 1, 2)
@@ -479,7 +481,7 @@ def test_a_store_of_an_older_schema_is_brought_up_to_date(tmp_path: Path) -> Non
 def test_facts_of_an_older_schema_can_be_followed(tmp_path: Path) -> None:
     store = open_store(tmp_path / "store")
     store.put([source("a", fact("Ann", "built", "Orre"), fact("Orre", "lies in", "Sea"))], encode)
-    before = store.all_links()
+    before = store.facts.all()
     store.close()
     with sqlite3.connect(tmp_path / "store" / "memory.sqlite3") as database:
         database.executescript(
@@ -489,7 +491,7 @@ def test_facts_of_an_older_schema_can_be_followed(tmp_path: Path) -> None:
             PRAGMA user_version = 2;"""
         )
     store = open_store(tmp_path / "store", create=False)
-    np.testing.assert_array_equal(store.all_links(), before)
+    np.testing.assert_array_equal(store.facts.all(), before)
     assert len(before) == 2
     assert store.verify() == []
     store.close()
@@ -509,8 +511,8 @@ def test_relations_have_names_that_do_not_depend_on_the_store(tmp_path: Path) ->
     for place, facts in enumerate([["built"], ["lies in", "built"]]):
         store = open_store(tmp_path / str(place))
         store.put([source("a", *(fact("Ann", relation, "Orre") for relation in facts))], encode)
-        relations = store.all_links()[:, 1].tolist()
-        names, vectors = store.relation_keys(relations)
+        relations = store.facts.all()[:, 1].tolist()
+        names, vectors = store.facts.relation_keys(relations)
         assert {tuple(row) for row in vectors.tolist()} == {
             tuple(r) for r in encode(facts).tolist()
         }
@@ -522,11 +524,11 @@ def test_relations_have_names_that_do_not_depend_on_the_store(tmp_path: Path) ->
 
 def test_two_openers_bring_a_store_up_to_date_once(tmp_path: Path) -> None:
     _make_schema_1(tmp_path / "store")
-    first, second = (Records(tmp_path / "store" / "memory.sqlite3") for _ in range(2))
-    for records in (first, second):
-        records.migrate()
-        assert records.schema_version == SCHEMA_VERSION
-        records.close()
+    first, second = (Connection(tmp_path / "store" / "memory.sqlite3") for _ in range(2))
+    for connection in (first, second):
+        connection.migrate()
+        assert connection.schema_version == SCHEMA_VERSION
+        connection.close()
 
 
 def test_changes_are_one_commit_or_none(store: MemoryStore) -> None:
@@ -536,7 +538,7 @@ def test_changes_are_one_commit_or_none(store: MemoryStore) -> None:
         with store.changing():
             (added,) = store.append(new, encode)
             store.put([source("a", passage("one"))], encode)
-            store.end([added], 6.0)
+            store.statements.end([added], 6.0)
             assert store.fetch([added])[0].valid_until == 6.0
             if failing:
                 raise KeyboardInterrupt
@@ -557,7 +559,7 @@ def test_usage_leaves_the_index_alone(store: MemoryStore) -> None:
     new = NewSource("told/1", b"", [told("moved", "ann", 5.0)], kind="told")
     (added,) = store.append(new, encode)
     before = store.counts().generation
-    store.add_usage({added: 0.5, 99: 1.0}, 6.0, 10.0)
+    store.statements.add_usage({added: 0.5, 99: 1.0}, 6.0, 10.0)
     assert store.counts().generation == before
     assert store.verify() == []
 
@@ -673,7 +675,7 @@ def test_a_killed_writer_loses_nothing_it_acknowledged(tmp_path: Path, acknowled
     assert store.counts().slots == 2 * count
     hits = store.search_dense(encode([f"\ntext {last}"])[0], 1)
     assert store.fetch(hits.ids.tolist())[0].text == f"text {last}"
-    assert len(store.source_states([str(number) for number in range(last + 1)])) == last + 1
+    assert len(store.sources.states([str(number) for number in range(last + 1)])) == last + 1
     with store.writing():
         pass
     assert store.verify() == []
@@ -688,7 +690,7 @@ def test_the_schema_is_compared_once_and_again_when_it_changes(
     def foreign(statements: object) -> None:
         compared.append(statements)
 
-    monkeypatch.setattr(connection, "foreign", foreign)
+    monkeypatch.setattr(database_module, "foreign", foreign)
 
     def connect() -> None:
         thread = threading.Thread(target=store.counts)

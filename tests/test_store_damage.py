@@ -20,8 +20,8 @@ from filelock import FileLock
 from memnet.config import IndexConfig, StoreConfig
 from memnet.errors import DependencyError, StoreError
 from memnet.storage import MemoryStore, NewSource, import_bundle
-from memnet.storage.bundle import export as bundle
-from memnet.storage.tables.records import Records
+from memnet.storage.bundle import archive, export, restore
+from memnet.storage.tables.database import Connection
 from memnet.storage.vectors.file import IndexFile, read_header
 from memnet.storage.vectors.index import VectorIndex
 from memnet.storage.vectors.search import import_faiss
@@ -44,7 +44,7 @@ def path(tmp_path: Path) -> Path:
             digest = number.to_bytes(16)
             store.append(NewSource(f"told/{number}", digest, [slot], kind="told"), encode)
         with store.changing():
-            store.end([slot.id for slot in store.statements("ann")][:1], 5.0)
+            store.statements.end([slot.id for slot in store.statements.about("ann")][:1], 5.0)
     return tmp_path / "store"
 
 
@@ -116,10 +116,10 @@ def test_a_page_that_cannot_be_read_ends_an_export_without_a_file(
 
 
 def test_a_read_of_closed_rows_says_so(path: Path) -> None:
-    records = Records(path / "memory.sqlite3")
-    records.close()
+    connection = Connection(path / "memory.sqlite3")
+    connection.close()
     with pytest.raises(StoreError, match="was closed while it was read; open it again"):
-        records.property("encoder")
+        connection.property("encoder")
 
 
 def test_a_process_without_free_descriptors_is_told(path: Path) -> None:
@@ -227,7 +227,7 @@ def test_an_index_file_that_lacks_rows_is_reported_and_replaced(path: Path) -> N
         assert store.verify() == []
 
 
-def test_a_damaged_file_under_a_writer_is_made_anew(path: Path) -> None:
+def test_a_damaged_file_under_a_writer_is_rebuilt(path: Path) -> None:
     file = path / "vectors.faiss"
     with closing(open_store(path)) as store:
         more = [f"more {number}" for number in range(400)]
@@ -259,42 +259,58 @@ def test_the_next_write_makes_the_kind_of_index_that_is_wanted(tmp_path: Path) -
 
 
 @pytest.fixture
-def beside(tmp_path: Path) -> Iterator[MemoryStore]:
+def large_store(tmp_path: Path) -> Iterator[MemoryStore]:
     """A store whose index is written in a thread of its own."""
     config = IndexConfig(max_flat=20, min_pq=16)
     with closing(_filled(tmp_path / "store", config)) as store:
         yield store
 
 
-def test_one_process_at_a_time_writes_the_index_beside(beside: MemoryStore) -> None:
-    beside.close()
-    file = beside.path / "vectors.faiss"
+def test_one_process_at_a_time_writes_the_index(large_store: MemoryStore) -> None:
+    large_store.close()
+    file = large_store.path / "vectors.faiss"
     before = file.read_bytes()
-    with FileLock(beside.path / "index.lock"):
-        with closing(_filled(beside.path, IndexConfig(max_flat=20, min_pq=16))) as store:
+    with FileLock(large_store.path / "index.lock"):
+        with closing(_filled(large_store.path, IndexConfig(max_flat=20, min_pq=16))) as store:
             store.put([source(f"new {text}", passage(f"new {text}")) for text in _TEXTS], encode)
         assert file.read_bytes() == before
-    with closing(_filled(beside.path, IndexConfig(max_flat=20, min_pq=16))) as store:
+    with closing(_filled(large_store.path, IndexConfig(max_flat=20, min_pq=16))) as store:
         assert _found(store, f"new {_TEXTS[3]}") == f"new {_TEXTS[3]}"
         store.put([source("last", passage("last"))], encode)
     assert file.read_bytes() != before
-    with closing(open_store(beside.path)) as store:
+    with closing(open_store(large_store.path)) as store:
         assert store.verify() == []
 
 
-def test_an_index_beside_that_cannot_be_written_is_a_warning(
-    beside: MemoryStore, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+def test_a_write_goes_on_while_another_process_writes_the_index(
+    path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = path / "vectors.faiss"
+    before = file.read_bytes()
+    with FileLock(path / "index.lock"), closing(open_store(path)) as store:
+        store.put([source(text, passage(text)) for text in _TEXTS], encode)
+        assert _found(store, _TEXTS[7]) == _TEXTS[7]
+        assert file.read_bytes() == before
+    assert not caplog.records
+    with closing(open_store(path)) as store:
+        assert _found(store, _TEXTS[7]) == _TEXTS[7]
+        assert store.verify() == []
+    assert file.read_bytes() != before
+
+
+def test_an_index_in_the_background_that_cannot_be_written_is_a_warning(
+    large_store: MemoryStore, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def failing(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch, caplog.at_level(logging.WARNING, "memnet"):
         patch.setattr(os, "fsync", failing)
-        beside.put([source(f"new {text}", passage(f"new {text}")) for text in _TEXTS], encode)
-        beside.close()  # waits for the thread
+        large_store.put([source(f"new {text}", passage(f"new {text}")) for text in _TEXTS], encode)
+        large_store.close()  # waits for the thread
     assert "No space left on device" in caplog.text
     assert "readers make up for it from the rows" in caplog.text
-    with closing(open_store(beside.path)) as store:
+    with closing(open_store(large_store.path)) as store:
         assert _found(store, f"new {_TEXTS[3]}") == f"new {_TEXTS[3]}"
 
 
@@ -307,7 +323,8 @@ def test_without_faiss_the_error_says_how_to_install_it(monkeypatch: pytest.Monk
 def test_a_bundle_of_many_slots_comes_in_batches(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bundle, "_ROWS", 2)
+    for module in (archive, export, restore):
+        monkeypatch.setattr(module, "BATCH", 2)
     with closing(open_store(path)) as store:
         store.put([source(text, passage(text)) for text in _TEXTS[:5]], encode)
         store.export(tmp_path / "out.zip")

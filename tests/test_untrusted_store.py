@@ -14,6 +14,7 @@ from memnet import Config, Document, Engine, Fact, MemoryStore
 from memnet.encoders.hub import SentenceTransformersEncoder
 from memnet.errors import EncoderError, StoreError
 from memnet.storage import import_bundle
+from memnet.storage.tables import checks
 from tests.toy import ToyEncoder
 
 _ROOT = Path(__file__).parents[1]
@@ -137,11 +138,11 @@ def test_damage_is_an_error_in_one_line_or_does_no_harm(stored: Path, statement:
 
 def _follow(engine: Engine) -> None:
     store = engine.store
-    entities = store.fact_subjects(["orre light"])
-    outgoing = store.outgoing(entities.values())
-    store.relation_keys(outgoing[:, 1].tolist())
-    store.follow(outgoing[:, :2].tolist())
-    store.all_links()
+    entities = store.facts.subjects(["orre light"])
+    outgoing = store.facts.outgoing(entities.values())
+    store.facts.relation_keys(outgoing[:, 1].tolist())
+    store.facts.follow(outgoing[:, :2].tolist())
+    store.facts.all()
     store.symbol_names(entities.values())
 
 
@@ -204,7 +205,7 @@ def test_damage_is_seen_where_it_is_read(
     _change(stored, statement)
     with _open(stored) as engine:
         monkeypatch.setattr(engine.store, "verify", checked)
-        monkeypatch.setattr(type(engine.store._records), "problems", checked)
+        monkeypatch.setattr(checks, "problems", checked)
         with pytest.raises(StoreError) as caught:
             _USES[use](engine)
     assert "\n" not in str(caught.value)

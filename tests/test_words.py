@@ -2,8 +2,8 @@
 
 import sqlite3
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,11 @@ import pytest
 
 from memnet.config import StoreConfig
 from memnet.errors import StoreError
-from memnet.storage import EVERYWHERE, MemoryStore, NewSource
-from memnet.storage.lexical.words import WordRows, Words
+from memnet.storage import MemoryStore, NewSource, Scope
+from memnet.storage.folder import DATABASE
+from memnet.storage.lexical import Bm25Index
+from memnet.storage.tables import slots, text
+from memnet.storage.tables.database import Connection
 from memnet.text.english import query_terms
 from tests.toy import DIMENSION, ToyEncoder, passage, source, told
 
@@ -55,7 +58,7 @@ def store(tmp_path: Path) -> Iterator[MemoryStore]:
 
 def agrees(store: MemoryStore, question: str, limit: int) -> None:
     """The same slots in the same order with the same numbers as the database itself gives."""
-    exact = store._records.lexical(query_terms(question), limit, EVERYWHERE)
+    exact = of_the_database(store, query_terms(question), limit)
     hits = store.search_lexical(query_terms(question), limit)
     assert hits.ids[hits.mask].tolist() == [slot for slot, _ in exact]
     np.testing.assert_array_equal(
@@ -63,8 +66,14 @@ def agrees(store: MemoryStore, question: str, limit: int) -> None:
     )
 
 
+def of_the_database(store: MemoryStore, terms: list[str], limit: int) -> list[tuple[int, float]]:
+    """What the database itself finds: a search of a part of the store caches nothing."""
+    hits = store.search_lexical(terms, limit, Scope(namespace=""))
+    return list(zip(hits.ids[hits.mask].tolist(), hits.scores[hits.mask].tolist(), strict=True))
+
+
 def holds(store: MemoryStore, word: str) -> list[int]:
-    return [slot for slot, _ in store._records.lexical([word], 1000, EVERYWHERE)]
+    return [slot for slot, _ in of_the_database(store, [word], 1000)]
 
 
 @pytest.mark.parametrize("limit", [1, 3, 1000])
@@ -91,7 +100,7 @@ def test_what_is_remembered_is_of_the_last_commit(tmp_path: Path, store: MemoryS
         lambda: other.append(
             NewSource("t", b"", [told("old lights", "x", 1.0)], "", "told"), encode
         ),
-        lambda: other.end(holds(other, "lights"), 2.0),
+        lambda: other.statements.end(holds(other, "lights"), 2.0),
     ):
         agrees(store, "old lights", 9)
         change()
@@ -144,38 +153,49 @@ def test_common_words_are_left_to_the_database(tmp_path: Path, longest: int) -> 
 
 
 @pytest.mark.parametrize("room", [0, 100, 300])
-def test_memory_is_bounded(tmp_path: Path, room: int) -> None:
+def test_what_little_is_cached_is_right(tmp_path: Path, room: int) -> None:
     store = open_store(tmp_path / "small", cached_postings=room)
     fill(store, "a", 30)
     for _ in range(30):
         agrees(store, " ".join(_RANDOM.choice(_WORDS, 3)), 5)
-    held = store._words._looked_up.values()
-    assert sum(64 + len(one.ids) for one in held if not isinstance(one, int)) <= room
     store.close()
 
 
-def test_a_word_that_is_remembered_is_not_looked_up_again(
-    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("room", "looked_up"),
+    # An entry costs 64 and its postings.
+    [
+        (1000, ["old", "light", "herring"]),
+        (100, ["old", "light", "old", "herring"]),
+    ],
+)
+def test_a_cached_term_is_not_looked_up_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, room: int, looked_up: list[str]
 ) -> None:
-    store.search_lexical(query_terms("old light"), 5)
-    looked_up: list[str] = []
-    look_up = Words._look_up
+    store = open_store(tmp_path / "store")
+    words = ("old light", "old herring", "light", "herring", "old")
+    store.put(
+        [source("a", *(passage(word, start=100 * n) for n, word in enumerate(words)))], encode
+    )
+    index, noted = Bm25Index(StoreConfig(cached_postings=room)), list[str]()
+    postings = text.postings
 
-    def noted(self: Words, rows: WordRows, commit: Any, words: Sequence[str], most: int) -> Any:
-        looked_up.extend(words)
-        return look_up(self, rows, commit, words, most)
+    def note(connection: Connection, term: str, max_postings: int) -> Any:
+        noted.append(term)
+        return postings(connection, term, max_postings)
 
-    monkeypatch.setattr(Words, "_look_up", noted)
-    store.search_lexical(query_terms("old light"), 5)
-    store.search_lexical(query_terms("old herring"), 5)
-    assert looked_up == ["herring"]
+    monkeypatch.setattr(text, "postings", note)
+    with closing(Connection(store.path / DATABASE)) as connection:
+        for terms in (["old", "light"], ["old", "light"], ["old", "herring"]):
+            index.search(connection, terms, 5)
+    assert noted == looked_up
+    store.close()
 
 
 @pytest.mark.parametrize(
     "statement",
-    ["DELETE FROM slot_text_docsize", "UPDATE slot_text_docsize SET sz = 'long'",
-     "UPDATE slot_text_data SET block = 3 WHERE id = 1"],
-)  # fmt: skip
+    ["DELETE FROM slot_text_docsize", "UPDATE slot_text_data SET block = 3 WHERE id = 1"],
+)
 def test_damaged_sizes_are_an_error(tmp_path: Path, statement: str) -> None:
     store = open_store(tmp_path / "store")
     fill(store, "a", 5)
@@ -193,20 +213,19 @@ def test_damaged_sizes_are_an_error(tmp_path: Path, statement: str) -> None:
 def test_keys_come_from_the_index_and_else_from_the_rows(store: MemoryStore) -> None:
     store.append(NewSource("t", b"", [told("old lights", "x", 1.0)], "", "told"), encode)
     store.search_dense(encode(["light"])[0], 3)
-    store.end([41], 2.0)
+    store.statements.end([41], 2.0)
     store.put([source("b", passage("a fresh one", start=7))], encode)
     ids = [42, 41, 999, 1, 40, 1]
     for warm in range(2):
         keys = store.keys(ids)
-        exact = store._records.keys(ids, DIMENSION)
+        with closing(Connection(store.path / DATABASE)) as connection:
+            exact = slots.keys(connection, ids, DIMENSION)
         assert keys.ids.tolist() == exact.ids.tolist() == [42, 41, 1, 40, 1]
         np.testing.assert_array_equal(keys.vectors, exact.vectors)
         assert keys.is_fact.tolist() == exact.is_fact.tolist()
         assert keys.relations == exact.relations
         if not warm:
             store.search_dense(encode(["light"])[0], 3)
-            indexed = store._index.vectors(np.array(ids))[1].tolist()
-            assert indexed == [True, False, False, *[True] * 3]
     with suppress(_UndoneError), store.changing():
         store.delete(["b"])
         assert store.keys([42]).ids.tolist() == []

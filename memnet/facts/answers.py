@@ -52,12 +52,12 @@ class StoreGraph:
 
     def outgoing(self, entities: Tensor) -> Outgoing:
         """As the protocol says."""
-        rows = torch.from_numpy(self.store.outgoing(entities.tolist(), self.scope))
+        rows = torch.from_numpy(self.store.facts.outgoing(entities.tolist(), self.scope))
         entity, order = torch.sort(
             torch.searchsorted(entities, rows[:, 0].contiguous()), stable=True
         )
         relations, relation = torch.unique(rows[order, 1], return_inverse=True)
-        names, vectors = self.store.relation_keys(relations.tolist())
+        names, vectors = self.store.facts.relation_keys(relations.tolist())
         numbers = torch.tensor([self.numbers.get(name, 0) for name in names], dtype=torch.int64)
         keys = RelationKeys(torch.from_numpy(vectors), numbers)
         return Outgoing(entity, relation, rows[order, 2], relations, keys)
@@ -65,7 +65,7 @@ class StoreGraph:
     def facts(self, entities: Tensor, relations: Tensor) -> Facts:
         """As the protocol says."""
         pairs = zip(entities.tolist(), relations.tolist(), strict=True)
-        return Facts(*torch.from_numpy(self.store.follow(pairs, self.scope)).unbind(1))
+        return Facts(*torch.from_numpy(self.store.facts.follow(pairs, self.scope)).unbind(1))
 
 
 @dataclass(frozen=True)
@@ -127,9 +127,9 @@ class FactAnswers:
 
     def _batch(self, question: str) -> FactBatch | None:
         """The question as seen from each name in it; None if it names nothing that is stored."""
-        linked = link(question, self.store.fact_subjects)
+        linked = link(question, self.store.facts.subjects)
         names = {name for mention in linked.mentions for name in mention.names}
-        entities = self.store.fact_subjects(names)
+        entities = self.store.facts.subjects(names)
         chains = self.model.chains(linked, entities)
         if not chains:
             return None

@@ -77,7 +77,7 @@ class Ingest:
         """
         started = time.perf_counter()
         with self._store.writing():
-            self._store.start_run()
+            self._store.sources.start_run()
             for item in self._reader.read(inputs):
                 if isinstance(item, Problem):
                     self._problems.add(item)
@@ -101,7 +101,7 @@ class Ingest:
         """Put an input into the batch, unless its name occurred before in this run."""
         digest = hashlib.blake2b(self._salt + parsed.digest(), digest_size=16).digest()
         self._used = True
-        before = self._store.mark_seen(parsed.name, digest)
+        before = self._store.sources.mark_seen(parsed.name, digest)
         if before is not None:
             if before != digest:
                 self._problems.add(
@@ -145,7 +145,7 @@ class Ingest:
         """Remove what came from this file, or from files of this folder, and does so no longer."""
         vanished = [
             name
-            for name, origin in self._store.not_seen(read.origin, self._namespace).items()
+            for name, origin in self._store.sources.not_seen(read.origin, self._namespace).items()
             if not read.is_folder or _is_missing(origin)
         ]
         if vanished:

@@ -3,7 +3,7 @@
 import hashlib
 import threading
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from memnet.config import TellConfig
 from memnet.errors import InputError
-from memnet.statements.controller import EarlierStatements, WriteController
+from memnet.statements.controller import WriteController
 from memnet.statements.parsing import (
     ParsedStatement,
     parse_sentence,
@@ -57,7 +57,7 @@ def history(store: MemoryStore, name: str, namespace: str | None) -> tuple[State
             valid_from=slot.valid_from,
             valid_until=slot.valid_until,
         )
-        for slot in store.statements(subject_symbol(name), namespace)
+        for slot in store.statements.about(subject_symbol(name), namespace)
         if slot.valid_from is not None
     )
 
@@ -82,16 +82,17 @@ class _Telling:
         self._digest = hashlib.blake2b(text.encode(), digest_size=16).digest()
         self._namespace = namespace
         self._source: str | None = None
-        self._time = _statement_time(store.latest_time(), config.clock_skew)
+        self._time = _statement_time(store.statements.latest_time(), config.clock_skew)
 
     def tell(self, sentence: ParsedStatement, slot: NewSlot) -> None:
         """Decide about a sentence, whose slot is given, and do it."""
         earlier = self._earlier(sentence)
         choice = self._controller.choose(
+            sentence,
+            [parsed for _, parsed in earlier],
+            np.array([stored.valid_until is None for stored, _ in earlier], np.bool_),
             self._vectors[slot.relation],
-            self._compared(sentence, earlier),
-            sentence.act,
-            sentence.negative,
+            self._store.statements.relation_vectors([stored.id for stored, _ in earlier]),
         )
         affected = [(earlier[index][0], weight) for index, weight in choice.affected]
         ids = [stored.id for stored, _ in affected]
@@ -102,12 +103,14 @@ class _Telling:
                     f"no stored statement matches {sentence.text!r}, so nothing was done; "
                     "repeat the statement in the words in which it was told"
                 )
-            self._store.erase(ids)
+            self._store.statements.erase(ids)
         elif choice.action == "merge":
             slot_id = ids[0]
-            self._store.add_usage({slot_id: 1.0}, self._time, self._config.usage_half_life)
+            self._store.statements.add_usage(
+                {slot_id: 1.0}, self._time, self._config.usage_half_life
+            )
         else:
-            self._store.end(ids, self._time)
+            self._store.statements.end(ids, self._time)
             slot_id = None if choice.action == "end" else self._add(slot)
         action: Action = "erase" if choice.action == "end" else choice.action
         for stored, weight in affected:
@@ -120,31 +123,13 @@ class _Telling:
         """Statements about the same subject, oldest first."""
         found = [
             (slot, parse_sentence(slot.text, subject=slot.title))
-            for slot in self._store.statements(sentence.about, self._namespace)
+            for slot in self._store.statements.about(sentence.about, self._namespace)
         ]
         return [(slot, parsed) for slot, parsed in found if parsed.about == sentence.about]
 
-    def _compared(
-        self, sentence: ParsedStatement, earlier: Sequence[tuple[Slot, ParsedStatement]]
-    ) -> EarlierStatements:
-        stored = [one for _, one in earlier]
-        relation = sentence.relation
-        return EarlierStatements(
-            relations=self._store.relation_vectors([slot.id for slot, _ in earlier]),
-            permitted=_mask(
-                sentence.act == "forget" or slot.valid_until is None for slot, _ in earlier
-            ),
-            exclusive=_mask(relation.shares_aspect(one.relation) for one in stored),
-            same_verb=_mask(relation.shares_aspect(one.relation, named=True) for one in stored),
-            same_value=_mask(relation.same_value(one.relation) for one in stored),
-            same_words=_mask(sentence.words == one.words for one in stored),
-            same_aspects=_mask(relation.aspects == one.relation.aspects for one in stored),
-            opposite=_mask(sentence.negative != one.negative for one in stored),
-        )
-
     def _add(self, slot: NewSlot) -> int:
         """Store a statement; returns the id of its slot."""
-        self._source = self._source or self._store.new_statement_source()
+        self._source = self._source or self._store.statements.new_source()
         dated = replace(slot, valid_from=self._time)
         source = NewSource(self._source, self._digest, [dated], self._namespace, "told")
         (added,) = self._store.append(source, self._encode)
@@ -156,10 +141,10 @@ class _Telling:
         if capacity is None:
             return
         keep = () if slot_id is None else (slot_id,)
-        surplus = self._store.evictable(capacity, self._time, half_life, keep)
+        surplus = self._store.statements.evictable(capacity, self._time, half_life, keep)
         for slot in self._store.fetch_existing(surplus):
             why = "was used least" if slot.valid_until is None else "was valid no longer"
-            self._store.erase([slot.id])
+            self._store.statements.erase([slot.id])
             reason = f"Room is for {capacity} told statements, and this one {why}."
             self._report("evict", sentence, reason, None, slot)
 
@@ -225,7 +210,7 @@ class UsageBuffer:
             with self._lock:
                 weights, self._weights = self._weights, {}
             try:
-                self._store.add_usage(weights, _now(), self._half_life)
+                self._store.statements.add_usage(weights, _now(), self._half_life)
             except BaseException:
                 self.add(weights)
                 raise
@@ -247,7 +232,3 @@ def _statement_time(latest: float, skew: float) -> float:
     """
     now = _now()
     return latest if now < latest <= now + skew else now
-
-
-def _mask(values: Iterable[bool]) -> NDArray[np.bool_]:
-    return np.array(list(values), np.bool_)

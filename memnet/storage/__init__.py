@@ -1,9 +1,11 @@
 """Storage: slots on disk, searched by vector, by words and by symbol. No torch in here."""
 
 from memnet.storage.bundle.restore import import_bundle, stored_fingerprint
-from memnet.storage.opened_store import DATABASE
+from memnet.storage.folder import DATABASE
 from memnet.storage.scope import EVERYWHERE, Scope
-from memnet.storage.slots import (
+from memnet.storage.store import MemoryStore
+from memnet.storage.values import (
+    Encode,
     Hits,
     Keys,
     NewSlot,
@@ -14,7 +16,6 @@ from memnet.storage.slots import (
     StoreCounts,
     Symbols,
 )
-from memnet.storage.store import Encode, MemoryStore
 
 __all__ = [
     "DATABASE",

@@ -1,8 +1,9 @@
 """The memory store: rows as the truth, a vector index as their cache, one writer at a time."""
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -10,22 +11,49 @@ from numpy.typing import NDArray
 
 from memnet.config import StoreConfig
 from memnet.errors import EncoderMismatchError, StoreBusyError, StoreError
-from memnet.storage.opened_store import DATABASE
-from memnet.storage.readable_store import ReadableStore
-from memnet.storage.slots import NewSource, PutCounts
-from memnet.storage.tables.digests import digest_of, with_digests
+from memnet.storage.bundle.export import write_bundle
+from memnet.storage.folder import DATABASE, WriterLock, copy_rights, prepare_folder, size_in_bytes
+from memnet.storage.lexical import Bm25Index
+from memnet.storage.scope import EVERYWHERE, Scope
+from memnet.storage.tables import checks, slots, sources, text
+from memnet.storage.tables.checked import missing
+from memnet.storage.tables.database import Connection, Database, keep_inherited
+from memnet.storage.tables.facts import Facts
+from memnet.storage.tables.revisions import IndexedRows
 from memnet.storage.tables.schema import SCHEMA_VERSION
+from memnet.storage.tables.sources import Sources
+from memnet.storage.tables.statements import Statements
+from memnet.storage.values import (
+    Encode,
+    Hits,
+    Keys,
+    NewSource,
+    PutCounts,
+    Slot,
+    StoreCounts,
+    Symbols,
+)
+from memnet.storage.vectors.cache import INDEX_FILE, INDEX_LOCK, IndexCache
+from memnet.storage.vectors.index import IndexInfo
 from memnet.storage.vectors.search import ToDevice
 
-Encode = Callable[[Sequence[str]], NDArray[np.float32]]
-"""Texts -> their vectors [N, D] float32, of length one."""
+
+@dataclass(frozen=True, slots=True)
+class _Process:
+    """What one process keeps open of a store; a forked child makes its own."""
+
+    id: int
+    database: Database
+    lock: WriterLock
+    index: IndexCache
+    bm25: Bm25Index
 
 
-class MemoryStore(ReadableStore):
+class MemoryStore:
     """Slots on disk, searched by vector, by words and by symbol.
 
     May be used from several threads and processes at once. Any number read; one writes, and a
-    second writer is told so. A read sees the last commit.
+    second writer gets an error. A read sees the last commit, or that of ``reading``.
     """
 
     def __init__(
@@ -48,47 +76,87 @@ class MemoryStore(ReadableStore):
             create: make the store if there is none.
             lock_seconds: how long a write waits for another writer.
             config: settings; None for the defaults.
-            to_device: copies vectors to a GPU, to be compared there; None for the CPU.
+            to_device: copies vectors to another device, to be compared there; None for the
+                processor.
 
         Raises:
             EncoderMismatchError: the store was made with another encoder.
             StoreError: there is no store, or it can't be opened.
             DependencyError: FAISS is not installed.
         """
-        super().__init__(
-            Path(path),
-            fingerprint,
-            dimension,
-            create,
-            lock_seconds,
-            config or StoreConfig(),
-            to_device,
-        )
+        self.path = Path(path)
+        self.fingerprint = fingerprint
+        self.dimension = dimension
+        self._lock_seconds = lock_seconds
+        self._config = config or StoreConfig()
+        self._to_device = to_device
+        prepare_folder(self.path, create)
+        self._read_only = not os.access(self.path, os.W_OK)
+        self._closed = False
+        self._own = self._start_process()
+        self.sources = Sources(lambda: self._connection)
+        self.facts = Facts(lambda: self._connection, dimension)
+        self.statements = Statements(lambda: self._connection, self.changing, dimension)
         try:
             self._prepare()
         except BaseException:
             self.close()
             raise
 
+    def close(self) -> None:
+        """Close the store's files, once what other threads do right now has ended.
+
+        So has the writing of an index in the background. A thread that goes on to use the store
+        gets an error that says that it is closed.
+        """
+        # In a forked child a thread of the parent may hold the guard of the index for ever.
+        if self._own.id == os.getpid():
+            self._own.index.close()
+        self._closed = True
+        self._own.database.close()
+
     @contextmanager
-    def changing(self) -> Iterator[None]:
+    def reading(self) -> Iterator[None]:
+        """Let every read of this thread inside the block see one and the same commit."""
+        with self._connection.snapshot():
+            yield
+
+    @contextmanager
+    def writing(self, wait: float | None = None) -> Iterator[None]:
+        """Be the one writer of the store until the block ends.
+
+        At its end the vector index is saved if its file lacks much by now.
+
+        Args:
+            wait: seconds to wait for another writer; None for the store's ``lock_seconds``.
+
+        Raises:
+            StoreBusyError: another thread or process is writing.
+            StoreError: the store is read-only.
+        """
+        process = self._process
+        process.lock.acquire(self._lock_seconds if wait is None else wait)
+        try:
+            yield
+            if process.lock.depth == 1:
+                process.index.save_if_stale()
+        finally:
+            process.lock.release()
+
+    @contextmanager
+    def changing(self, advance: bool = True) -> Iterator[None]:
         """Let every change inside the block be one commit; such blocks may be nested.
+
+        Args:
+            advance: False if no slot is added, ended or deleted: the vector index stays as it is.
 
         Raises:
             StoreBusyError, StoreError: as ``writing``.
         """
-        with self.writing():
-            if self._changing:
-                yield
-                return
-            self._changing = True
-            try:
-                with self._records.transaction():
-                    yield
-            finally:
-                self._changing = False
+        with self.writing(), self._connection.transaction(advance):
+            yield
 
-    def put(self, sources: Sequence[NewSource], encode: Encode) -> PutCounts:
+    def put(self, new: Sequence[NewSource], encode: Encode) -> PutCounts:
         """Add sources, or replace those of the same name and namespace, in one transaction.
 
         A source whose digest is stored already is left alone. Of a changed source only the slots
@@ -98,190 +166,261 @@ class MemoryStore(ReadableStore):
             StoreBusyError, StoreError: as ``writing``.
         """
         with self.writing():
-            changed, counts = self._changed(sources)
+            changed, counts = sources.changed(self._connection, new)
             if not changed:
                 return counts
-            vectors = self._new_vectors(changed, encode)
+            vectors = sources.new_vectors(self._connection, changed, encode)
             with self.changing():
+                slots.add_vectors(self._connection, vectors)
                 outdated: list[int] = []
-                self._records.add_vectors(vectors)
                 for source in changed:
-                    outdated += self._records.put_source(source, with_digests(source.slots))[1]
-                self._records.delete_slots(outdated)
+                    outdated += sources.put(self._connection, source)[1]
+                slots.delete(self._connection, outdated)
         return counts
-
-    def delete(self, names: Iterable[str], namespace: str | None = None) -> int:
-        """Delete sources and everything made from them; returns how many slots went.
-
-        Args:
-            names: source names; unknown ones are passed over.
-            namespace: where to look for them; None for everywhere.
-        """
-        with self.changing():
-            return len(self._records.delete_sources(names, namespace))
-
-    def new_statement_source(self) -> str:
-        """A source name for something told that no source has, or had for something told."""
-        with self.changing():
-            return self._records.new_told_name()
 
     def append(self, source: NewSource, encode: Encode) -> list[int]:
         """Add slots to a source, new or stored, leaving those it has; returns their ids."""
         with self.changing():
-            self._records.add_vectors(self._new_vectors([source], encode))
-            return self._records.put_source(source, with_digests(source.slots))[0]
+            vectors = sources.new_vectors(self._connection, [source], encode)
+            slots.add_vectors(self._connection, vectors)
+            return sources.put(self._connection, source)[0]
 
-    def end(self, ids: Sequence[int], at: float) -> None:
-        """Close the validity of told slots: they can be fetched, and are found no more.
+    def delete(self, names: Iterable[str], namespace: str | None = None) -> int:
+        """Delete sources and everything made from them.
 
-        One that began later than ``at``, by a clock that ran ahead, ends as it begins.
+        Args:
+            names: source names; unknown ones are passed over.
+            namespace: where to look for them; None for everywhere.
+
+        Returns:
+            How many slots were deleted.
         """
         with self.changing():
-            self._records.end_slots(ids, at)
-
-    def erase(self, ids: Sequence[int]) -> None:
-        """Delete slots for good, and told sources that have none left."""
-        with self.changing():
-            self._records.erase_slots(ids)
-
-    def add_usage(self, weights: Mapping[int, float], at: float, half_life: float) -> None:
-        """Raise the usage of told slots; ids of other slots are passed over.
-
-        Args:
-            weights: attention weight that each slot got, summed over reads.
-            at: now, in seconds since the epoch.
-            half_life: seconds in which usage halves.
-
-        Source: Graves et al. 2016, Methods, "Dynamic memory allocation": what is written or read
-        with a weight is used by so much. Reads free nothing here, and usage decays with time.
-        """
-        with self.writing(), self._usage_transaction():
-            self._records.set_usage(
-                [
-                    (used.id, used.decayed(at, half_life) + weights[used.id])
-                    for used in self._records.usage(weights)
-                ],
-                at,
-            )
-
-    def evictable(
-        self, capacity: int, at: float, half_life: float, keep: Collection[int] = ()
-    ) -> list[int]:
-        """Told slots beyond ``capacity``: first what ended, then the least used, then the oldest.
-
-        Args:
-            capacity: most told slots that should stay.
-            at: now, in seconds since the epoch.
-            half_life: seconds in which usage halves.
-            keep: ids of slots that stay in any case.
-        """
-        told = self._records.usage()
-        free = [used for used in told if used.id not in keep]
-        free.sort(key=lambda used: (used.valid, used.decayed(at, half_life), used.id))
-        return [used.id for used in free[: max(0, len(told) - capacity)]]
-
-    def start_run(self) -> None:
-        """Forget which sources a run of this thread has met: so many that they are kept on disk."""
-        self._records.start_run()
-
-    def mark_seen(self, name: str, digest: bytes) -> bytes | None:
-        """Note that the run meets a source; returns its digest if the run has met it before."""
-        return self._records.meet(name, digest)
-
-    def not_seen(self, origin: str, namespace: str = "") -> dict[str, str]:
-        """Names and origins of stored sources that the run has not met.
-
-        Args:
-            origin: the file that they came from, or a folder above it.
-            namespace: they are in.
-        """
-        return self._records.not_met(namespace, origin)
-
-    def verify(self) -> list[str]:
-        """What is wrong with the store, a line each; empty when rows and caches agree."""
-        problems = self._records.problems(self.dimension)
-        with self.reading():
-            return problems + self._index.problems()
+            return sources.delete(self._connection, names, namespace)
 
     def rebuild(self) -> None:
         """Make the vector index and the text search anew from the rows."""
         with self.writing():
-            with self._records.transaction():
-                self._records.rebuild_text()
-            self._index.rebuild()
+            with self._connection.transaction():
+                text.rebuild(self._connection)
+            self._process.index.rebuild()
+
+    def search_dense(
+        self, vector: NDArray[np.float32], limit: int, scope: Scope = EVERYWHERE
+    ) -> Hits:
+        """Valid slots whose keys have the largest inner product with ``vector`` [D] float32."""
+        with self.reading():
+            everything = scope.covers_everything
+            within = None if everything else slots.dense_ids(self._connection, scope)
+            return self._process.index.search(vector, limit, within)
+
+    def search_lexical(self, terms: Sequence[str], limit: int, scope: Scope = EVERYWHERE) -> Hits:
+        """Valid slots that share words with the query, scored by BM25; any words are safe."""
+        with self.reading():
+            found = None
+            if scope.covers_everything:
+                found = self._process.bm25.search(self._connection, terms, limit)
+            if found is None:
+                found = text.search(self._connection, terms, limit, scope)
+        mask = np.arange(limit) < len(found)
+        hits = Hits(np.zeros(limit, np.int64), np.zeros(limit, np.float32), mask)
+        hits.ids[mask] = [slot for slot, _ in found]
+        hits.scores[mask] = [score for _, score in found]
+        return hits
+
+    def search_terms(self, terms: Iterable[str], max_slots: int) -> dict[str, NDArray[np.int64]]:
+        """The valid slots whose title or text has each term, in any of its endings.
+
+        Args:
+            terms: distinct words.
+            max_slots: a term in more slots is left out.
+
+        Returns:
+            Ids [P] int64, rising, by term.
+        """
+        with self.reading():
+            return self._process.bm25.postings(self._connection, list(terms), max_slots)
+
+    def search_symbolic(
+        self, names: Iterable[str], limit: int, scope: Scope = EVERYWHERE
+    ) -> dict[str, list[int]]:
+        """Ids of the valid slots about each of the named symbols.
+
+        At most ``limit`` passages a name, and as many facts of each of its relations: one relation
+        with very many facts hides no other.
+        """
+        return slots.about(self._connection, names, limit, scope)
+
+    def search_mentions(
+        self, names: Iterable[str], max_slots: int, scope: Scope = EVERYWHERE
+    ) -> dict[str, list[int]]:
+        """Ids of the valid passages that mention each name.
+
+        A name that more than ``max_slots`` slots mention says little and is left out.
+        """
+        return slots.mentioning(self._connection, names, max_slots, scope)
+
+    def fetch(self, ids: Sequence[int]) -> list[Slot]:
+        """The slots with these ids, in their order, valid or not; others are left out."""
+        return slots.fetch(self._connection, [int(slot) for slot in ids])
+
+    def fetch_existing(self, ids: Sequence[int]) -> list[Slot]:
+        """The slots with these ids, in their order, which a search of the same commit found.
+
+        Raises:
+            StoreError: one is not stored, though something in the store refers to it.
+        """
+        fetched = self.fetch(ids)
+        if len(fetched) != len(ids):
+            raise missing("a slot that its indexes refer to")
+        return fetched
+
+    def last_passages(self, limit: int, scope: Scope = EVERYWHERE) -> list[Slot]:
+        """The last ``limit`` passages that are valid now, in the order in which they came.
+
+        Sources follow each other as they first came, and passages as they stand in their source.
+        """
+        return slots.last_passages(self._connection, limit, scope)
+
+    def passage_ids(self) -> NDArray[np.int64]:
+        """Ids of all valid passages, in rising order: [N] int64."""
+        return slots.dense_ids(self._connection)
+
+    def keys(self, ids: Sequence[int]) -> Keys:
+        """Key vectors of those of the slots that are stored, in their order.
+
+        Those that the vector index has are taken from it, which is ten times as fast.
+        """
+        wanted = np.array(ids, np.int64)
+        with self.reading():
+            vectors, known = self._process.index.vectors(wanted)
+            rest = slots.keys(self._connection, wanted[~known].tolist(), self.dimension)
+        read = ~known & np.isin(wanted, rest.ids)
+        vectors[read] = rest.vectors
+        is_fact = np.zeros(len(wanted), np.bool_)
+        is_fact[read] = rest.is_fact
+        relations = np.full(len(wanted), "", object)
+        relations[read] = rest.relations
+        stored = known | read
+        return Keys(wanted[stored], vectors[stored], is_fact[stored], tuple(relations[stored]))
+
+    def existing_keys(self, ids: Sequence[int]) -> Keys:
+        """Key vectors of the slots with these ids, which a search of the same commit found.
+
+        Raises:
+            StoreError: as ``fetch_existing``.
+        """
+        keys = self.keys(ids)
+        if len(keys.ids) != len(ids):
+            raise missing("a slot that its indexes refer to")
+        return keys
+
+    def symbols(self, ids: Iterable[int]) -> dict[int, Symbols]:
+        """What each slot is about, and what it mentions; slots without any symbol are left out."""
+        return slots.symbols(self._connection, (int(slot) for slot in ids))
+
+    def symbol_names(self, symbols: Iterable[int]) -> dict[int, str]:
+        """The names of symbols by their ids."""
+        return slots.symbol_names(self._connection, symbols)
+
+    def counts(self) -> StoreCounts:
+        """How much is stored."""
+        return slots.counts(self._connection)
+
+    @property
+    def schema_version(self) -> int:
+        """Version of the database's schema."""
+        return self._connection.schema_version
+
+    def size_in_bytes(self) -> int:
+        """Bytes that the store takes on disk."""
+        return size_in_bytes(self.path)
+
+    def index_info(self) -> IndexInfo:
+        """What the vector index is made of."""
+        return self._process.index.info()
+
+    def verify(self) -> list[str]:
+        """What is wrong with the store, a line each; empty when rows and caches agree."""
+        problems = checks.problems(self._connection, self.dimension)
+        with self.reading():
+            return problems + self._process.index.problems()
+
+    def export(self, path: str | os.PathLike[str]) -> int:
+        """Write everything as one bundle, of one commit; returns how many slots it holds.
+
+        Raises:
+            StoreError: the file can't be written, or the store can't be read.
+        """
+        with self.reading():
+            return write_bundle(self._connection, Path(path)).slots
+
+    @property
+    def _process(self) -> _Process:
+        """What this process keeps open: nothing that a parent process left is used."""
+        if self._closed:
+            raise StoreError(f"the store {self.path} is closed; open it again")
+        if self._own.id != os.getpid():
+            # Never closed here: the parent uses them, and any of its threads may have held a lock
+            # when the process was forked.
+            keep_inherited(self._own)
+            self._own = self._start_process()
+        return self._own
+
+    @property
+    def _connection(self) -> Connection:
+        """The calling thread's own connection."""
+        return self._process.database.connection()
+
+    def _start_process(self) -> _Process:
+        database = Database(self.path / DATABASE, read_only=self._read_only)
+        lock = WriterLock(self.path, read_only=self._read_only)
+        index = IndexCache(
+            self.path,
+            self.fingerprint,
+            self.dimension,
+            self._config,
+            self._to_device,
+            rows=lambda: IndexedRows(database.connection()),
+            try_writing=lock.try_writing,
+            on_saved=lambda: copy_rights(self.path, (INDEX_FILE, INDEX_LOCK)),
+        )
+        return _Process(os.getpid(), database, lock, index, Bm25Index(self._config))
 
     def _prepare(self) -> None:
         """Bring the schema up to date and check that store and encoder belong together."""
-        records = self._records
-        if records.schema_version < SCHEMA_VERSION or records.property("encoder") is None:
+        connection = self._connection
+        if connection.schema_version < SCHEMA_VERSION or connection.property("encoder") is None:
             with self.writing():
-                records.migrate()
-                if records.property("encoder") is None:
-                    with records.transaction():
-                        records.set_property("encoder", self.fingerprint)
-                        records.set_property("dimension", str(self.dimension))
-        made_with = records.property("encoder")
-        if made_with != self.fingerprint or records.property("dimension") != str(self.dimension):
+                connection.migrate()
+                if connection.property("encoder") is None:
+                    with connection.transaction():
+                        connection.set_property("encoder", self.fingerprint)
+                        connection.set_property("dimension", str(self.dimension))
+        encoder = connection.property("encoder")
+        if encoder != self.fingerprint or connection.property("dimension") != str(self.dimension):
             raise EncoderMismatchError(
-                f"the store {self.path} was made with encoder {made_with}, not with "
+                f"the store {self.path} was made with encoder {encoder}, not with "
                 f"{self.fingerprint}; open it with that encoder, or ingest into a new store"
             )
-        self._check_copy()
+        self._check_copy(connection)
 
-    def _check_copy(self) -> None:
-        """See that a store that came here as a copy is whole.
-
-        A copy that was taken while something wrote to the store may have old and new pages.
+    def _check_copy(self, connection: Connection) -> None:
+        """Check a store that came here as a copy, which may have been taken during a write.
 
         Raises:
             StoreError: it is not whole.
         """
         file = (self.path / DATABASE).stat()
-        place = f"{file.st_dev} {file.st_ino}"
-        if self._records.property("place") == place:
+        location = f"{file.st_dev} {file.st_ino}"
+        if connection.property("place") == location:
             return
-        problems = self._records.problems(self.dimension)
+        problems = checks.problems(connection, self.dimension)
         if problems:
             raise StoreError(
                 f"the store {self.path} is damaged ({problems[0]}), as a copy is that was taken "
                 "while something wrote to the store; copy it again when nothing does"
             )
         if not self._read_only:
-            with (
-                suppress(StoreBusyError),
-                self.writing(),
-                self._records.transaction(advance=False),
-            ):
-                self._records.set_property("place", place)
-
-    def _usage_transaction(self) -> AbstractContextManager[None]:
-        """The transaction under way, or one that leaves the vector index as it is."""
-        return nullcontext() if self._changing else self._records.transaction(advance=False)
-
-    def _changed(self, sources: Sequence[NewSource]) -> tuple[list[NewSource], PutCounts]:
-        """The sources that differ from what is stored, and the counts a ``put`` of them gives."""
-        changed: list[NewSource] = []
-        added = updated = 0
-        for namespace in {source.namespace for source in sources}:
-            here = [source for source in sources if source.namespace == namespace]
-            states = self._records.source_states([source.name for source in here], namespace)
-            for source in here:
-                state = states.get(source.name)
-                if state is not None and state == (source.digest, source.origin):
-                    continue
-                changed.append(source)
-                added += state is None
-                updated += state is not None and state.digest != source.digest
-        return changed, PutCounts(added, updated, len(sources) - added - updated)
-
-    def _new_vectors(
-        self, sources: Sequence[NewSource], encode: Encode
-    ) -> list[tuple[bytes, NDArray[np.float32]]]:
-        slots = [slot for source in sources for slot in source.slots]
-        told = [slot.relation for slot in slots if slot.valid_from is not None]
-        texts = {digest_of(text): text for text in (*(slot.key_text for slot in slots), *told)}
-        missing = self._records.missing_vectors(texts)
-        digests = [digest for digest in texts if digest in missing]
-        if not digests:
-            return []
-        return list(zip(digests, encode([texts[digest] for digest in digests]), strict=True))
+            with suppress(StoreBusyError), self.writing(), connection.transaction(advance=False):
+                connection.set_property("place", location)

@@ -1,16 +1,29 @@
-"""A store as it is made from a bundle, and what is known of one before it is opened."""
+"""Makes a store from a bundle."""
 
+import json
 import os
 import shutil
 import stat
+from collections.abc import Iterable
+from contextlib import closing
+from itertools import islice
 from pathlib import Path
 from tempfile import mkdtemp
+from typing import Any
 
 from memnet.errors import StoreError
-from memnet.storage.bundle.export import open_bundle, restore_rows
-from memnet.storage.opened_store import DATABASE
+from memnet.storage.bundle.archive import (
+    BATCH,
+    SLOT_COLUMNS,
+    SOURCE_COLUMNS,
+    BundledSlot,
+    BundleReader,
+    open_bundle,
+)
+from memnet.storage.folder import DATABASE
 from memnet.storage.store import MemoryStore
-from memnet.storage.tables.records import Records
+from memnet.storage.tables import slots as slot_rows
+from memnet.storage.tables.database import Connection, IntegrityError
 
 
 def stored_fingerprint(path: str | os.PathLike[str]) -> str | None:
@@ -22,11 +35,11 @@ def stored_fingerprint(path: str | os.PathLike[str]) -> str | None:
     folder = Path(path)
     if not (folder / DATABASE).is_file():
         return None
-    records = Records(folder / DATABASE, read_only=not os.access(folder, os.W_OK))
+    connection = Connection(folder / DATABASE, read_only=not os.access(folder, os.W_OK))
     try:
-        return records.property("encoder") if records.schema_version else None
+        return connection.property("encoder") if connection.schema_version else None
     finally:
-        records.close()
+        connection.close()
 
 
 def import_bundle(
@@ -60,23 +73,120 @@ def import_bundle(
     try:
         with open_bundle(Path(bundle)) as reader:
             reader.check_encoder(fingerprint, dimension)
-            store = MemoryStore(part, fingerprint=fingerprint, dimension=dimension, create=True)
-            try:
-                with store.writing(), store._records.transaction():
-                    restore_rows(store._records, reader)
-            finally:
-                store.close()
-        _put(part, folder)
+            MemoryStore(part, fingerprint=fingerprint, dimension=dimension, create=True).close()
+            with closing(Connection(part / DATABASE)) as connection, connection.transaction():
+                _fill(connection, reader)
+            store = MemoryStore(part, fingerprint=fingerprint, dimension=dimension)
+            # The end of a write saves the vector index.
+            with closing(store), store.writing():
+                pass
+        _move(part, folder)
     except OSError as error:
         raise StoreError(f"the store {folder} can't be put in its place: {error}") from error
     finally:
         shutil.rmtree(part, ignore_errors=True)
 
 
-def _put(part: Path, folder: Path) -> None:
+def _move(part: Path, folder: Path) -> None:
     """Give a store the place and the rights of an empty folder, if there is one."""
     if folder.exists():
         part.chmod(stat.S_IMODE(folder.stat().st_mode))
         # Windows renames nothing to the name of a folder that is there.
         folder.rmdir()
     part.rename(folder)
+
+
+def _fill(connection: Connection, bundle: BundleReader) -> None:
+    """Fill empty tables from a bundle; the caller holds the transaction.
+
+    Raises:
+        ValueError: the bundle is damaged.
+    """
+    for vectors in bundle.vectors():
+        _insert(
+            connection,
+            "vector",
+            ("id", "digest", "data"),
+            (
+                {"id": vector_id, "digest": digest, "data": vector.astype("<f4").tobytes()}
+                for vector_id, (digest, vector) in enumerate(
+                    zip(vectors.digests, vectors.data, strict=True), vectors.first + 1
+                )
+            ),
+        )
+    _insert(
+        connection,
+        "source",
+        ("id", *SOURCE_COLUMNS),
+        (
+            {
+                **source.model_dump(),
+                "id": source_id,
+                "metadata": json.dumps(source.metadata, ensure_ascii=False),
+                "digest": bytes.fromhex(source.digest),
+            }
+            for source_id, source in enumerate(bundle.sources(), start=1)
+        ),
+    )
+    slots = bundle.slots()
+    while batch := list(islice(slots, BATCH)):
+        _add_slots(connection, batch)
+    # Ids and names of statements' sources go on where those of the bundle end.
+    head = bundle.head
+    connection.execute("DELETE FROM sqlite_sequence WHERE name IN ('source', 'slot')")
+    connection.execute(
+        "INSERT INTO sqlite_sequence (name, seq) VALUES ('source', ?), ('slot', ?)",
+        max(head.last_source, head.sources),
+        head.last_slot,
+    )
+    connection.set_property("told", str(head.told))
+
+
+def _add_slots(connection: Connection, slots: list[BundledSlot]) -> None:
+    """Store slots under their own ids, which rise."""
+    _insert(
+        connection,
+        "slot",
+        SLOT_COLUMNS,
+        (
+            {
+                **slot.model_dump(),
+                "source": slot.source + 1,
+                "vector": slot.vector + 1,
+                "relation_vector": None
+                if slot.relation_vector is None
+                else slot.relation_vector + 1,
+                "digest": bytes.fromhex(slot.digest),
+                "valid_until": None,
+            }
+            for slot in slots
+        ),
+    )
+    # Set by an update, whose trigger takes the statement out of the text search.
+    connection.execute_many(
+        "UPDATE slot SET valid_until = ? WHERE id = ?",
+        [(slot.valid_until, slot.id) for slot in slots if slot.valid_until is not None],
+    )
+    slot_rows.add_symbols(
+        connection,
+        [slot.id for slot in slots],
+        [slot.keys for slot in slots],
+        [slot.mentions for slot in slots],
+    )
+
+
+def _insert(
+    connection: Connection, table: str, columns: tuple[str, ...], rows: Iterable[dict[str, Any]]
+) -> None:
+    """Insert rows of a bundle.
+
+    Raises:
+        ValueError: two of them are the same where they may not be.
+    """
+    try:
+        connection.execute_many(
+            f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})",
+            ([row[column] for column in columns] for row in rows),
+        )
+    except IntegrityError as error:
+        raise ValueError(f"two of its rows are the same: {error}") from error

@@ -1,13 +1,15 @@
 """What goes into a store and what comes out of it, as plain values and NumPy arrays."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+Encode = Callable[[Sequence[str]], NDArray[np.float32]]
+"""Texts -> their vectors [N, D] float32, of length one."""
 SlotKind = Literal["passage", "fact", "reverse"]
 
 
@@ -104,18 +106,6 @@ class Symbols(NamedTuple):
     """Of what a slot is about."""
     values: list[str]
     """Those that it mentions, or, for a fact, leads to."""
-
-
-class DigestedSlot(NamedTuple):
-    """A slot to store, with what its rows are found by."""
-
-    slot: NewSlot
-    digest: bytes
-    """Of its content."""
-    key_digest: bytes
-    """Of its key text."""
-    relation_digest: bytes | None
-    """Of its relation, where that has a vector of its own."""
 
 
 class Usage(NamedTuple):

@@ -1,0 +1,153 @@
+"""BM25 over cached posting lists: SQLite's FTS5 scores each term once per commit, not per query.
+
+Source: Robertson and Zaragoza 2009, "The Probabilistic Relevance Framework: BM25 and Beyond",
+section 3.4, with the constants of FTS5 (k1 1.2, b 0.75).
+"""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memnet.config import StoreConfig
+from memnet.storage.tables import revisions, text
+from memnet.storage.tables.checked import damaged
+from memnet.storage.tables.database import Connection
+from memnet.storage.values import Revision
+
+_ENTRY_COST = 64
+"""Postings that take about as much memory as the rest of a term's entry."""
+
+
+class _Postings(NamedTuple):
+    """The slots with a term. P = how many."""
+
+    ids: NDArray[np.int64]
+    """[P] int64, rising."""
+    scores: NDArray[np.float64]
+    """[P] float64: BM25 of the term alone."""
+
+
+_Entry = _Postings | int
+"""Postings, or for a term that is too common a lower bound of their number."""
+
+
+class Bm25Index:
+    """The terms that were looked up since the last commit, for all threads that read a store."""
+
+    def __init__(self, config: StoreConfig) -> None:
+        """Cache nothing yet."""
+        self._config = config
+        self._guard = threading.Lock()
+        self._revision: Revision | None = None
+        self._cache: OrderedDict[str, _Entry] = OrderedDict()
+        """Of that commit, least recently used first."""
+        self._room = config.cached_postings
+
+    def postings(
+        self, connection: Connection, terms: Sequence[str], max_postings: int
+    ) -> dict[str, NDArray[np.int64]]:
+        """The slots with each term: ids [P] int64, rising.
+
+        Args:
+            connection: within a snapshot.
+            terms: distinct words.
+            max_postings: a term in more slots is left out.
+        """
+        found = self._lookup(connection, terms, max_postings)
+        return {term: postings.ids for term, postings in found.items()}
+
+    def search(
+        self, connection: Connection, terms: Sequence[str], limit: int
+    ) -> list[tuple[int, float]] | None:
+        """The slots with the highest BM25, best first, ties by rising ids.
+
+        Args:
+            connection: within a snapshot.
+            terms: distinct words.
+            limit: most to find.
+
+        Returns:
+            Ids and scores; None where a term has more than the configured number of postings.
+        """
+        found = self._lookup(connection, terms, self._config.max_postings)
+        if len(found) < len(terms):
+            return None
+        if not found:
+            return []
+        ids, inverse = np.unique(
+            np.concatenate([one.ids for one in found.values()]), return_inverse=True
+        )
+        scores = np.bincount(inverse, np.concatenate([one.scores for one in found.values()]))
+        best = np.arange(len(ids))
+        if len(ids) > limit:
+            best = np.flatnonzero(scores >= np.partition(scores, -limit)[-limit])
+        best = best[np.argsort(-scores[best], kind="stable")][:limit]
+        return list(zip(ids[best].tolist(), scores[best].tolist(), strict=True))
+
+    def _lookup(
+        self, connection: Connection, terms: Sequence[str], max_postings: int
+    ) -> dict[str, _Postings]:
+        """Postings by term, without those of terms in more than ``max_postings`` slots."""
+        # What a transaction under way sees is no commit yet, and is not cached.
+        revision = None if connection.changing else revisions.latest(connection)
+        entries = self._cached(revision, terms)
+        new: dict[str, _Entry] = {}
+        for term in terms:
+            entry = entries.get(term)
+            if entry is None or (isinstance(entry, int) and entry < max_postings):
+                rows = text.postings(connection, term, max_postings)
+                new[term] = max_postings if rows is None else _postings(rows)
+        self._add(revision, new)
+        entries.update(new)
+        return {
+            term: entry
+            for term in terms
+            if isinstance(entry := entries[term], _Postings) and len(entry.ids) <= max_postings
+        }
+
+    def _cached(self, revision: Revision | None, terms: Sequence[str]) -> dict[str, _Entry]:
+        """The entries of some terms as of a commit; those of an older one are dropped."""
+        with self._guard:
+            if revision is None or not self._advance_to(revision):
+                return {}
+            entries = {term: self._cache[term] for term in terms if term in self._cache}
+            for term in entries:
+                self._cache.move_to_end(term)
+            return entries
+
+    def _add(self, revision: Revision | None, new: dict[str, _Entry]) -> None:
+        with self._guard:
+            if revision is None or self._revision != revision:
+                return
+            for term, entry in new.items():
+                previous = self._cache.pop(term, None)
+                self._room += 0 if previous is None else _cost(previous)
+                self._cache[term] = entry
+                self._room -= _cost(entry)
+            while self._room < 0:
+                self._room += _cost(self._cache.popitem(last=False)[1])
+
+    def _advance_to(self, revision: Revision) -> bool:
+        """Empty the cache for a newer commit; False for an older one, which is not cached."""
+        if self._revision is None or self._revision.generation < revision.generation:
+            self._revision = revision
+            self._cache.clear()
+            self._room = self._config.cached_postings
+        return self._revision == revision
+
+
+def _postings(rows: Sequence[tuple[int, float]]) -> _Postings:
+    count = len(rows)
+    scores = np.fromiter((row[1] for row in rows), np.float64, count)
+    # Lengths of texts that are damaged can make them anything.
+    if not ((scores > 0) & np.isfinite(scores)).all():
+        raise damaged("a text search")
+    return _Postings(np.fromiter((row[0] for row in rows), np.int64, count), scores)
+
+
+def _cost(entry: _Entry) -> int:
+    return _ENTRY_COST + (0 if isinstance(entry, int) else len(entry.ids))

@@ -1,1 +1,0 @@
-"""Lexical search: BM25."""

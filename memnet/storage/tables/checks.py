@@ -1,0 +1,61 @@
+"""Looks for damage in the rows."""
+
+from memnet.storage.tables import text
+from memnet.storage.tables.database import Connection
+
+_WRONG_ROWS = {
+    "SELECT count(*) FROM slot WHERE valid_until < valid_from": (
+        "{} statements ended before they began"
+    ),
+    "SELECT count(*) FROM slot WHERE kind <> 'passage' AND NOT EXISTS (SELECT 1 FROM link "
+    "WHERE link.slot = slot.id AND link.relation = slot.vector)": "{} facts can't be followed",
+    "SELECT count(*) FROM "
+    "(SELECT generation, last_slot FROM revision ORDER BY generation DESC LIMIT 1) "
+    "WHERE generation <> (SELECT value + 0 FROM property WHERE name = 'generation') "
+    "OR last_slot <> ifnull((SELECT seq FROM sqlite_sequence WHERE name = 'slot'), 0)": (
+        "the last commit is not the one that its rows are of"
+    ),
+}
+"""Statements that count rows, and what it means where there are some."""
+
+
+def problems(connection: Connection, dimension: int) -> list[str]:
+    """What is wrong with the rows, a line each; empty when all is well."""
+    found = [str(row[0]) for row in connection.rows("PRAGMA integrity_check") if row[0] != "ok"]
+    found += [
+        f"row {row[1]} of {row[0]} refers to a missing row of {row[2]}"
+        for row in connection.rows("PRAGMA foreign_key_check")
+    ]
+    width = 4 * dimension
+    (wrong,) = connection.only("SELECT count(*) FROM vector WHERE length(data) <> ?", width)
+    if wrong:
+        found.append(f"{wrong} vectors have another width than {dimension}")
+    if _has_wrong_values(connection):
+        found.append("holds values that memnet does not write")
+    for statement, message in _WRONG_ROWS.items():
+        (wrong,) = connection.only(statement)
+        if wrong:
+            found.append(message.format(wrong))
+    found = [f"database: {problem}" for problem in found]
+    return (
+        found if text.agrees(connection) else [*found, "text search: does not agree with the slots"]
+    )
+
+
+def _has_wrong_values(connection: Connection) -> bool:
+    """Whether a column holds another type than its schema says, or what can't be used."""
+    for table in ("property", "source", "vector", "slot", "symbol"):
+        columns = connection.rows(f"SELECT name, type FROM pragma_table_info('{table}')")
+        wrong = " OR ".join(
+            f"typeof({name}) NOT IN ('{kind.lower()}', 'null')" for name, kind in columns
+        )
+        if connection.one(f"SELECT 1 FROM {table} WHERE {wrong} LIMIT 1") is not None:
+            return True
+    # The length of a text ends for SQLite where it holds a zero, and its JSON has no NaN.
+    row = connection.one(
+        "SELECT 1 FROM slot WHERE kind NOT IN ('passage', 'fact', 'reverse') "
+        "OR (length(text) <> end - start AND instr(text, char(0)) = 0) UNION ALL "
+        "SELECT 1 FROM source WHERE NOT json_valid(metadata) "
+        "AND NOT (metadata LIKE '%NaN%' OR metadata LIKE '%Infinity%') LIMIT 1"
+    )
+    return row is not None

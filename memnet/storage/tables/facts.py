@@ -1,0 +1,101 @@
+"""Facts as a graph: links from symbol to symbol, one for each fact and each reverse fact."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memnet.storage.scope import EVERYWHERE, Scope
+from memnet.storage.tables import slots
+from memnet.storage.tables.checked import IN_LIST, checked_links, checked_rows, json_list
+from memnet.storage.tables.database import Connection
+
+
+class Facts:
+    """Reads of the facts of a store. A symbol is its id."""
+
+    def __init__(self, connection: Callable[[], Connection], dimension: int) -> None:
+        """Read nothing yet.
+
+        Args:
+            connection: gives the calling thread's own.
+            dimension: D, width of the vectors.
+        """
+        self._connection = connection
+        self._dimension = dimension
+
+    def subjects(self, names: Iterable[str]) -> dict[str, int]:
+        """Those of the named symbols that some fact is about, with their ids."""
+        rows = self._connection().rows(
+            f"SELECT name, id FROM symbol WHERE name {IN_LIST} "
+            "AND EXISTS (SELECT 1 FROM link WHERE link.subject = symbol.id)",
+            json_list(names),
+        )
+        return dict(checked_rows(rows, "a symbol", str, int))
+
+    def outgoing(self, symbols: Iterable[int], scope: Scope = EVERYWHERE) -> NDArray[np.int64]:
+        """The relations of the facts about some symbols.
+
+        Returns:
+            [G, 3] int64: symbol, relation, and how many facts about the one have the other. A
+            relation's number is that of its key vector.
+        """
+        within, parameters = _within(scope)
+        rows = self._connection().rows(
+            f"SELECT subject, relation, count(*) FROM link WHERE subject {IN_LIST} {within}"
+            "GROUP BY subject, relation",
+            json_list(symbols),
+            *parameters,
+        )
+        return checked_links(rows, symbols=[0])
+
+    def follow(
+        self, pairs: Iterable[tuple[int, int]], scope: Scope = EVERYWHERE
+    ) -> NDArray[np.int64]:
+        """The facts of some subjects and relations.
+
+        Args:
+            pairs: (symbol, relation).
+            scope: which sources to look in.
+
+        Returns:
+            [M, 3] int64: index of the pair, the symbol of the fact's object, and its slot.
+        """
+        within, parameters = _within(scope)
+        rows = self._connection().rows(
+            "SELECT pair.key, link.object, link.slot FROM json_each(?) AS pair "
+            "CROSS JOIN link ON link.subject = json_extract(pair.value, '$[0]') "
+            f"AND link.relation = json_extract(pair.value, '$[1]') WHERE true {within}",
+            json_list(pairs),
+            *parameters,
+        )
+        return checked_links(rows, symbols=[1])
+
+    def all(self) -> NDArray[np.int64]:
+        """Every fact once, forward and reverse: [M, 3] int64 symbol, relation, symbol; sorted."""
+        rows = self._connection().rows(
+            "SELECT DISTINCT subject, relation, object FROM link ORDER BY 1, 2, 3"
+        )
+        return checked_links(rows, symbols=[0, 2])
+
+    def relation_keys(self, relations: Sequence[int]) -> tuple[list[str], NDArray[np.float32]]:
+        """For each relation what names it in any store (32 hex digits), and its key vector.
+
+        Returns:
+            R names, and [R, D] float32.
+        """
+        digests, vectors = slots.vectors(self._connection(), relations, self._dimension)
+        return [digest.hex() for digest in digests], vectors
+
+
+def _within(scope: Scope) -> tuple[str, list[Any]]:
+    """A scope as a condition on ``link.slot``, and its parameters."""
+    conditions, parameters = scope.sql()
+    if not conditions:
+        return "", []
+    return (
+        "AND EXISTS (SELECT 1 FROM slot JOIN source ON source.id = slot.source "
+        f"WHERE slot.id = link.slot{conditions}) ",
+        parameters,
+    )

@@ -1,0 +1,335 @@
+"""Slots with their key vectors and symbols: how they are added, deleted, fetched and found."""
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memnet.storage.scope import EVERYWHERE, Scope
+from memnet.storage.tables.checked import (
+    IN_LIST,
+    SLOT_COLUMNS,
+    Row,
+    checked_count,
+    checked_integer,
+    checked_rows,
+    checked_slot,
+    checked_vectors,
+    json_list,
+    missing,
+)
+from memnet.storage.tables.database import Connection
+from memnet.storage.values import Keys, NewSlot, Slot, StoreCounts, Symbols
+
+
+def digest_of(*parts: object) -> bytes:
+    """16 bytes that stand for some values, in their order."""
+    return hashlib.blake2b("\x1f".join(map(str, parts)).encode(), digest_size=16).digest()
+
+
+def by_content(slots: Iterable[NewSlot]) -> dict[bytes, NewSlot]:
+    """Slots by the digest of all their content."""
+    return {
+        digest_of(
+            slot.kind, slot.title, slot.text, slot.start, slot.end, slot.relation, slot.value,
+            slot.key_text, *slot.key_symbols, "", *slot.value_symbols,
+        ): slot
+        for slot in slots
+    }  # fmt: skip
+
+
+def vector_texts(slots: Iterable[NewSlot]) -> dict[bytes, str]:
+    """What must be encoded for some slots: key texts and relations of statements, by digest."""
+    texts: dict[bytes, str] = {}
+    for slot in slots:
+        texts[digest_of(slot.key_text)] = slot.key_text
+        if slot.valid_from is not None:
+            texts[digest_of(slot.relation)] = slot.relation
+    return texts
+
+
+def missing_vectors(connection: Connection, digests: Iterable[bytes]) -> list[bytes]:
+    """Those of the digests under which no vector is stored."""
+    return [
+        digest
+        for digest in digests
+        if connection.one("SELECT 1 FROM vector WHERE digest = ?", digest) is None
+    ]
+
+
+def add_vectors(
+    connection: Connection, vectors: Iterable[tuple[bytes, NDArray[np.float32]]]
+) -> None:
+    """Store vectors under the digest of what they encode."""
+    connection.execute_many(
+        "INSERT OR IGNORE INTO vector (digest, data) VALUES (?, ?)",
+        ((digest, vector.astype("<f4").tobytes()) for digest, vector in vectors),
+    )
+
+
+def add(connection: Connection, source_id: int, slots: Mapping[bytes, NewSlot]) -> list[int]:
+    """Add slots, by the digests of their content, to a source; their vectors are stored already.
+
+    Returns:
+        Their ids, which no slot ever had.
+    """
+    row = connection.one("SELECT seq FROM sqlite_sequence WHERE name = 'slot'")
+    first = 1 if row is None else checked_count(row[0]) + 1
+    ids = list(range(first, first + len(slots)))
+    connection.execute_many(
+        """INSERT INTO slot (id, source, kind, title, text, start, end, relation, value, vector,
+            relation_vector, digest, valid_from, usage, used)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT id FROM vector WHERE digest = ?),
+            (SELECT id FROM vector WHERE digest = ?), ?, ?, ?, ?)""",
+        (
+            (
+                slot_id, source_id, slot.kind, slot.title, slot.text, slot.start, slot.end,
+                slot.relation, slot.value, digest_of(slot.key_text),
+                None if slot.valid_from is None else digest_of(slot.relation), digest,
+                slot.valid_from, 0.0 if slot.valid_from is None else 1.0, slot.valid_from or 0.0,
+            )
+            for slot_id, (digest, slot) in zip(ids, slots.items(), strict=True)
+        ),
+    )  # fmt: skip
+    keys = [slot.key_symbols for slot in slots.values()]
+    mentions = [slot.value_symbols for slot in slots.values()]
+    add_symbols(connection, ids, keys, mentions)
+    return ids
+
+
+def add_symbols(
+    connection: Connection,
+    ids: Sequence[int],
+    keys: Sequence[Iterable[str]],
+    mentions: Sequence[Iterable[str]],
+) -> None:
+    """Store which symbols new slots, with rising ids, are about and mention, and link facts."""
+    for table, symbols in (("slot_key", keys), ("mention", mentions)):
+        pairs = [
+            (slot, name)
+            for slot, names in zip(ids, symbols, strict=True)
+            for name in dict.fromkeys(names)
+        ]
+        connection.execute_many(
+            "INSERT OR IGNORE INTO symbol (name) VALUES (?)",
+            ((name,) for name in dict.fromkeys(name for _, name in pairs)),
+        )
+        connection.execute_many(
+            f"INSERT INTO {table} (slot, symbol) SELECT ?, id FROM symbol WHERE name = ?", pairs
+        )
+    if ids:
+        connection.execute(
+            "INSERT INTO link SELECT slot_key.symbol, slot.vector, mention.symbol, slot.id "
+            "FROM slot JOIN slot_key ON slot_key.slot = slot.id "
+            "JOIN mention ON mention.slot = slot.id WHERE slot.id >= ? AND slot.kind <> 'passage'",
+            ids[0],
+        )
+
+
+def delete(connection: Connection, ids: Sequence[int]) -> None:
+    """Delete slots, and the symbols and vectors that nothing else uses."""
+    if not ids:
+        return
+    chosen = json_list(ids)
+    symbols = connection.rows(
+        f"SELECT symbol FROM slot_key WHERE slot {IN_LIST} "
+        f"UNION SELECT symbol FROM mention WHERE slot {IN_LIST}",
+        chosen,
+        chosen,
+    )
+    vectors = connection.rows(
+        f"SELECT vector FROM slot WHERE id {IN_LIST} UNION SELECT relation_vector FROM slot "
+        f"WHERE id {IN_LIST} AND relation_vector IS NOT NULL",
+        chosen,
+        chosen,
+    )
+    for table, column in (
+        ("link", "slot"),
+        ("slot_key", "slot"),
+        ("mention", "slot"),
+        ("slot", "id"),
+    ):
+        connection.execute(f"DELETE FROM {table} WHERE {column} {IN_LIST}", chosen)
+    connection.execute(
+        f"DELETE FROM symbol WHERE id {IN_LIST} AND id NOT IN (SELECT symbol FROM slot_key) "
+        "AND NOT EXISTS (SELECT 1 FROM mention WHERE mention.symbol = symbol.id)",
+        json_list(row[0] for row in checked_rows(symbols, "the number of a row", int)),
+    )
+    connection.execute(
+        f"DELETE FROM vector WHERE id {IN_LIST} "
+        "AND NOT EXISTS (SELECT 1 FROM slot WHERE slot.vector = vector.id) "
+        "AND NOT EXISTS (SELECT 1 FROM slot WHERE slot.relation_vector = vector.id)",
+        json_list(row[0] for row in checked_rows(vectors, "the number of a row", int)),
+    )
+
+
+def counts(connection: Connection) -> StoreCounts:
+    """How much is stored."""
+    row = connection.only(
+        """SELECT (SELECT count(*) FROM slot),
+            (SELECT count(*) FROM source WHERE kind = 'document'),
+            (SELECT count(*) FROM slot WHERE kind = 'fact'),
+            (SELECT count(*) FROM symbol WHERE id IN (SELECT symbol FROM slot_key)),
+            (SELECT value FROM property WHERE name = 'generation'),
+            (SELECT count(*) FROM slot WHERE valid_until IS NOT NULL),
+            (SELECT count(*) FROM source)"""
+    )
+    return StoreCounts(*map(checked_integer, row))
+
+
+def fetch(connection: Connection, ids: Sequence[int]) -> list[Slot]:
+    """As ``MemoryStore.fetch``."""
+    rows = connection.rows(
+        f"SELECT {SLOT_COLUMNS} FROM slot JOIN source ON source.id = slot.source "
+        f"WHERE slot.id {IN_LIST}",
+        json_list(ids),
+    )
+    fetched = {row[0]: checked_slot(row) for row in rows}
+    return [fetched[slot] for slot in ids if slot in fetched]
+
+
+def last_passages(connection: Connection, limit: int, scope: Scope) -> list[Slot]:
+    """As ``MemoryStore.last_passages``."""
+    within, parameters = scope.sql()
+    rows = connection.rows(
+        f"""SELECT {SLOT_COLUMNS} FROM slot JOIN source ON source.id = slot.source
+        WHERE slot.kind = 'passage' AND slot.valid_until IS NULL {within}
+        ORDER BY source.id DESC, slot.start DESC LIMIT ?""",
+        *parameters,
+        limit,
+    )
+    return [checked_slot(row) for row in reversed(rows)]
+
+
+def keys(connection: Connection, ids: Sequence[int], dimension: int) -> Keys:
+    """Key vectors, ``dimension`` wide, of those slots that are stored, in their order."""
+    if not ids:
+        nothing = np.empty(0, np.int64), np.empty((0, dimension), np.float32)
+        return Keys(*nothing, np.empty(0, np.bool_), ())
+    rows = connection.rows(
+        "SELECT slot.id, slot.kind <> 'passage', vector.data, "
+        "CASE slot.kind WHEN 'passage' THEN '' ELSE slot.relation END "
+        f"FROM slot JOIN vector ON vector.id = slot.vector WHERE slot.id {IN_LIST}",
+        json_list(ids),
+    )
+    stored = {row[0]: row for row in checked_rows(rows, "a key", int, int, bytes, str)}
+    present = [stored[slot] for slot in ids if slot in stored]
+    return Keys(
+        np.array([row[0] for row in present], np.int64),
+        checked_vectors([row[2] for row in present], dimension),
+        np.array([row[1] for row in present], np.bool_),
+        tuple(row[3] for row in present),
+    )
+
+
+def vectors(
+    connection: Connection, ids: Sequence[int], dimension: int
+) -> tuple[list[bytes], NDArray[np.float32]]:
+    """Digests and vectors [K, D] float32 by the vectors' own ids, in this order.
+
+    Raises:
+        StoreError: one does not exist, though a row refers to it.
+    """
+    rows = connection.rows(
+        f"SELECT id, digest, data FROM vector WHERE id {IN_LIST}", json_list(ids)
+    )
+    stored = {row[0]: row[1:] for row in checked_rows(rows, "a vector", int, bytes, bytes)}
+    if not stored.keys() >= set(ids):
+        raise missing("the vector of a relation")
+    present = [stored[vector] for vector in ids]
+    return [row[0] for row in present], checked_vectors([row[1] for row in present], dimension)
+
+
+def dense_ids(connection: Connection, scope: Scope = EVERYWHERE) -> NDArray[np.int64]:
+    """Ids of the slots that vector search covers, in rising order: [N] int64.
+
+    Facts are left out: they share the vectors of their relations, and are found by symbol. So are
+    statements that ended.
+    """
+    within, parameters = scope.sql()
+    sources = f"AND source IN (SELECT id FROM source WHERE true{within})" if within else ""
+    rows = connection.rows(
+        f"SELECT id FROM slot WHERE kind = 'passage' AND valid_until IS NULL {sources} ORDER BY id",
+        *parameters,
+    )
+    return np.fromiter((row[0] for row in rows), np.int64)
+
+
+def about(
+    connection: Connection, names: Iterable[str], limit: int, scope: Scope
+) -> dict[str, list[int]]:
+    """As ``MemoryStore.search_symbolic``."""
+    within, parameters = scope.sql()
+    rows = connection.rows(
+        f"""SELECT name, slot FROM (
+            SELECT symbol.name, slot.id AS slot,
+                row_number() OVER (
+                    PARTITION BY symbol.id,
+                        CASE slot.kind WHEN 'passage' THEN 0 ELSE slot.vector END
+                    ORDER BY slot_key.slot
+                ) AS rank
+            FROM symbol JOIN slot_key ON slot_key.symbol = symbol.id
+            JOIN slot ON slot.id = slot_key.slot JOIN source ON source.id = slot.source
+            WHERE symbol.name {IN_LIST} AND slot.valid_until IS NULL {within}
+        ) WHERE rank <= ? ORDER BY slot""",
+        json_list(names),
+        *parameters,
+        limit,
+    )
+    return _by_name(rows)
+
+
+def mentioning(
+    connection: Connection, names: Iterable[str], max_slots: int, scope: Scope
+) -> dict[str, list[int]]:
+    """As ``MemoryStore.search_mentions``."""
+    within, parameters = scope.sql()
+    source = "JOIN source ON source.id = slot.source" if within else ""
+    rows = connection.rows(
+        f"""WITH known AS MATERIALIZED (
+            SELECT id, name, (
+                SELECT count(*) FROM (
+                    SELECT 1 FROM mention WHERE mention.symbol = symbol.id LIMIT ? + 1
+                )
+            ) AS mentions FROM symbol WHERE name {IN_LIST}
+        )
+        SELECT known.name, slot.id FROM known
+        JOIN mention ON mention.symbol = known.id JOIN slot ON slot.id = mention.slot {source}
+        WHERE known.mentions <= ? AND slot.kind = 'passage' AND slot.valid_until IS NULL
+        {within} ORDER BY mention.slot""",
+        max_slots,
+        json_list(names),
+        max_slots,
+        *parameters,
+    )
+    return _by_name(rows)
+
+
+def symbols(connection: Connection, ids: Iterable[int]) -> dict[int, Symbols]:
+    """As ``MemoryStore.symbols``."""
+    found: dict[int, Symbols] = {}
+    chosen = json_list(ids)
+    for index, table in enumerate(("slot_key", "mention")):
+        rows = connection.rows(
+            f"SELECT {table}.slot, symbol.name FROM {table} "
+            f"JOIN symbol ON symbol.id = {table}.symbol WHERE {table}.slot {IN_LIST} "
+            "ORDER BY 1, 2",
+            chosen,
+        )
+        for slot, name in checked_rows(rows, "a symbol", int, str):
+            found.setdefault(slot, Symbols([], []))[index].append(name)
+    return found
+
+
+def symbol_names(connection: Connection, ids: Iterable[int]) -> dict[int, str]:
+    """The names of symbols."""
+    rows = connection.rows(f"SELECT id, name FROM symbol WHERE id {IN_LIST}", json_list(ids))
+    return dict(checked_rows(rows, "a symbol", int, str))
+
+
+def _by_name(rows: Iterable[Row]) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = {}
+    for name, slot in rows:
+        found.setdefault(name, []).append(slot)
+    return found

@@ -1,0 +1,253 @@
+"""Sources: how they come and go with their slots, and which of them an ingest has seen."""
+
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memnet.storage.tables import slots
+from memnet.storage.tables.checked import (
+    IN_LIST,
+    checked_metadata,
+    checked_rows,
+    damaged,
+    json_list,
+)
+from memnet.storage.tables.database import Connection
+from memnet.storage.values import Encode, NewSource, PutCounts, SourceState
+from memnet.types import Source, SourceKind
+
+_KINDS: dict[str, SourceKind] = {"document": "document", "facts": "facts", "told": "statement"}
+_PAGE = 1000
+"""Sources that are read together."""
+_MAX_CHARACTERS = 2**28
+"""Of a source: a row of a foreign store could ask for any amount of memory."""
+
+
+class Sources:
+    """Reads of the sources of a store, and which of them an ingest has seen."""
+
+    def __init__(self, connection: Callable[[], Connection]) -> None:
+        """Read nothing yet; ``connection`` gives the calling thread's own."""
+        self._connection = connection
+
+    def all(self, namespace: str | None = None) -> Iterator[Source]:
+        """All sources in the order in which they first came; None for those of all namespaces.
+
+        They are read page by page: those that come or go meanwhile may be among them or not.
+        """
+        after = 0
+        while page := _page(self._connection(), after, _PAGE, namespace):
+            yield from (source for _, source in page)
+            after = page[-1][0]
+
+    def get(self, name: str, namespace: str = "") -> tuple[Source, str] | None:
+        """A source with its text, as far as its slots hold it; None if it is not stored.
+
+        Where the slots leave a gap, as at the headings of Markdown, the text has as many line
+        breaks, so that ``text[slot.start:slot.end] == slot.text``.
+        """
+        connection = self._connection()
+        with connection.snapshot():
+            page = _page(connection, 0, 1, namespace, name)
+            return (page[0][1], _text(connection, page[0][0])) if page else None
+
+    def states(self, names: Iterable[str], namespace: str = "") -> dict[str, SourceState]:
+        """Digest and origin of those of the named sources that are stored."""
+        return states(self._connection(), names, namespace)
+
+    def namespaces(self, names: Iterable[str]) -> dict[str, list[str]]:
+        """For those of the names that are sources, the namespaces in which they are, in order."""
+        return namespaces(self._connection(), names)
+
+    def start_run(self) -> None:
+        """Forget which sources this thread's ingest has seen; they are many, and kept on disk."""
+        self._connection().execute(
+            "CREATE TEMP TABLE IF NOT EXISTS seen "
+            "(name TEXT PRIMARY KEY, digest BLOB NOT NULL) WITHOUT ROWID"
+        )
+        self._connection().execute("DELETE FROM temp.seen")
+
+    def mark_seen(self, name: str, digest: bytes) -> bytes | None:
+        """Note that the ingest sees a source; returns its digest if it was seen before."""
+        row = self._connection().one("SELECT digest FROM temp.seen WHERE name = ?", name)
+        if row is not None:
+            return bytes(row[0])
+        self._connection().execute("INSERT INTO temp.seen VALUES (?, ?)", name, digest)
+        return None
+
+    def not_seen(self, origin: str, namespace: str = "") -> dict[str, str]:
+        """Names and origins of stored sources that the ingest has not seen.
+
+        Args:
+            origin: the file that they came from, or a folder above it.
+            namespace: they are in.
+        """
+        # A folder's files lie between its name with a separator and with the next character.
+        first = origin.rstrip(os.sep) + os.sep
+        end = first[:-1] + chr(ord(first[-1]) + 1)
+        query = (
+            "SELECT name, origin FROM source WHERE namespace = ? AND {} "
+            "AND name NOT IN (SELECT name FROM temp.seen)"
+        )
+        rows = self._connection().rows(
+            f"{query.format('origin = ?')} UNION ALL {query.format('origin > ? AND origin < ?')}",
+            namespace,
+            origin,
+            namespace,
+            first,
+            end,
+        )
+        return dict(checked_rows(rows, "a source", str, str))
+
+
+def states(connection: Connection, names: Iterable[str], namespace: str) -> dict[str, SourceState]:
+    """As ``Sources.states``."""
+    rows = connection.rows(
+        f"SELECT name, digest, origin FROM source WHERE namespace = ? AND name {IN_LIST}",
+        namespace,
+        json_list(names),
+    )
+    return {name: SourceState(digest, origin) for name, digest, origin in rows}
+
+
+def namespaces(connection: Connection, names: Iterable[str]) -> dict[str, list[str]]:
+    """As ``Sources.namespaces``."""
+    rows = connection.rows(
+        f"SELECT name, namespace FROM source WHERE name {IN_LIST} ORDER BY name, namespace",
+        json_list(names),
+    )
+    found: dict[str, list[str]] = {}
+    for name, namespace in checked_rows(rows, "a source", str, str):
+        found.setdefault(name, []).append(namespace)
+    return found
+
+
+def changed(connection: Connection, new: Sequence[NewSource]) -> tuple[list[NewSource], PutCounts]:
+    """The sources that differ from what is stored, and the counts that a ``put`` of them gives."""
+    differing: list[NewSource] = []
+    added = updated = 0
+    for namespace in {source.namespace for source in new}:
+        here = [source for source in new if source.namespace == namespace]
+        stored = states(connection, [source.name for source in here], namespace)
+        for source in here:
+            state = stored.get(source.name)
+            if state is not None and state == (source.digest, source.origin):
+                continue
+            differing.append(source)
+            added += state is None
+            updated += state is not None and state.digest != source.digest
+    return differing, PutCounts(added, updated, len(new) - added - updated)
+
+
+def new_vectors(
+    connection: Connection, new: Sequence[NewSource], encode: Encode
+) -> list[tuple[bytes, NDArray[np.float32]]]:
+    """Encode what some sources need and the store lacks: vectors with their digests."""
+    texts = slots.vector_texts(slot for source in new for slot in source.slots)
+    digests = slots.missing_vectors(connection, texts)
+    vectors = encode([texts[digest] for digest in digests]) if digests else ()
+    return list(zip(digests, vectors, strict=True))
+
+
+def put(connection: Connection, source: NewSource) -> tuple[list[int], list[int]]:
+    """Give a source its slots, leaving those that it has already untouched.
+
+    Slots that it should no longer have are for the caller to delete, once every source of the
+    transaction is put: until then other sources may come to share their vectors.
+
+    The vectors of its slots must be stored.
+
+    Returns:
+        Ids of the slots that were added, and of those that are to be deleted.
+    """
+    row = connection.only(
+        """INSERT INTO source (namespace, name, kind, origin, title, metadata, digest)
+        VALUES (?, ?, ?, ?, ?, ?, ?)
+        ON CONFLICT (namespace, name) DO UPDATE SET kind = excluded.kind,
+            origin = excluded.origin, title = excluded.title, metadata = excluded.metadata,
+            digest = excluded.digest
+        RETURNING id""",
+        source.namespace,
+        source.name,
+        source.kind,
+        source.origin,
+        source.title,
+        json.dumps(dict(source.metadata), ensure_ascii=False, default=str),
+        source.digest,
+    )
+    source_id = int(row[0])
+    stored: dict[bytes, int] = dict(
+        connection.rows("SELECT digest, id FROM slot WHERE source = ?", source_id)
+    )
+    wanted = slots.by_content(source.slots)
+    new = {digest: slot for digest, slot in wanted.items() if digest not in stored}
+    outdated = [slot for digest, slot in stored.items() if digest not in wanted]
+    return slots.add(connection, source_id, new), outdated
+
+
+def delete(connection: Connection, names: Iterable[str], namespace: str | None) -> int:
+    """As ``MemoryStore.delete``."""
+    within = "" if namespace is None else "AND namespace = ?"
+    chosen = connection.rows(
+        f"SELECT id FROM source WHERE name {IN_LIST} {within}",
+        json_list(names),
+        *([] if namespace is None else [namespace]),
+    )
+    ids = json_list(row[0] for row in chosen)
+    doomed = [row[0] for row in connection.rows(f"SELECT id FROM slot WHERE source {IN_LIST}", ids)]
+    slots.delete(connection, doomed)
+    connection.execute(f"DELETE FROM source WHERE id {IN_LIST}", ids)
+    return len(doomed)
+
+
+def _page(
+    connection: Connection, after: int, limit: int, namespace: str | None, name: str | None = None
+) -> list[tuple[int, Source]]:
+    """Up to ``limit`` sources with row ids above ``after``, in the order of these."""
+    chosen = {"namespace": namespace, "name": name}
+    conditions = {column: value for column, value in chosen.items() if value is not None}
+    rows = connection.rows(
+        "SELECT id, name, namespace, kind, title, origin, metadata, "
+        "(SELECT count(*) FROM slot WHERE slot.source = source.id) FROM source WHERE id > ? "
+        f"{''.join(f'AND {column} = ? ' for column in conditions)} ORDER BY id LIMIT ?",
+        after,
+        *conditions.values(),
+        limit,
+    )
+    checked_rows(rows, "a source", int, str, str, str, str, str, str, int)
+    return [(row[0], _source(*row[1:])) for row in rows]
+
+
+def _source(
+    name: str, namespace: str, kind: str, title: str, origin: str, metadata: str, slots: int
+) -> Source:
+    if kind not in _KINDS:
+        raise damaged(f"a source of kind {kind!r}")
+    return Source(
+        id=name,
+        kind=_KINDS[kind],
+        title=title,
+        namespace=namespace,
+        slots=slots,
+        metadata=checked_metadata(metadata),
+        origin=origin or None,
+    )
+
+
+def _text(connection: Connection, source_id: int) -> str:
+    """The text of a source, as far as its slots hold it; line breaks where they do not."""
+    rows = connection.rows(
+        "SELECT start, text FROM slot WHERE source = ? AND kind <> 'reverse' ORDER BY start",
+        source_id,
+    )
+    parts: list[str] = []
+    end = 0
+    for start, text in checked_rows(rows, "a slot", int, str):
+        if not 0 <= start <= _MAX_CHARACTERS:
+            raise damaged(f"a text of source {source_id}")
+        parts += ["\n" * (start - end), text[max(0, end - start) :]]
+        end = max(end, start + len(text))
+    return "".join(parts)

@@ -1,0 +1,102 @@
+"""The full-text index (FTS5), which triggers keep up to date: BM25, and its repair."""
+
+import sqlite3
+from collections.abc import Sequence
+
+from memnet.errors import StoreError
+from memnet.storage.scope import Scope
+from memnet.storage.tables.checked import checked_rows
+from memnet.storage.tables.database import Connection
+
+_INDEXED_SLOTS = "FROM slot WHERE kind <> 'reverse' AND valid_until IS NULL"
+
+
+def search(
+    connection: Connection, terms: Sequence[str], limit: int, scope: Scope
+) -> list[tuple[int, float]]:
+    """Slots with any of the terms, best first, as (id, BM25); ties by rising ids."""
+    if not terms:
+        return []
+    within, parameters = scope.sql()
+    if within:
+        within = (
+            "AND rowid IN (SELECT slot.id FROM slot JOIN source ON source.id = slot.source "
+            f"WHERE true{within})"
+        )
+    rows = connection.rows(
+        "SELECT rowid, -rank FROM slot_text WHERE slot_text MATCH ? "
+        f"{within} ORDER BY rank, rowid LIMIT ?",
+        " OR ".join(map(_quoted, terms)),
+        *parameters,
+        limit,
+    )
+    return [(slot, score) for slot, score in checked_rows(rows, "a text search", int, float)]
+
+
+def postings(
+    connection: Connection, term: str, max_postings: int
+) -> list[tuple[int, float]] | None:
+    """Slots with a term, by rising id, as (id, BM25); None if more than ``max_postings`` have it.
+
+    A term that the tokenizer splits is a phrase.
+    """
+    # Counted first: scoring reads the length of each text.
+    count = connection.only(
+        "SELECT count(*) FROM (SELECT 1 FROM slot_text WHERE slot_text MATCH ? LIMIT ?)",
+        _quoted(term),
+        max_postings + 1,
+    )
+    if count[0] > max_postings:
+        return None
+    rows = connection.rows(
+        "SELECT rowid, -rank FROM slot_text WHERE slot_text MATCH ? ORDER BY rowid", _quoted(term)
+    )
+    return [(slot, score) for slot, score in checked_rows(rows, "a text search", int, float)]
+
+
+def rebuild(connection: Connection) -> None:
+    """Make the full-text index anew from the slots."""
+    connection.execute("INSERT INTO slot_text (slot_text) VALUES ('delete-all')")
+    connection.execute(
+        f"INSERT INTO slot_text (rowid, title, text) SELECT id, title, text {_INDEXED_SLOTS}"
+    )
+
+
+def agrees(connection: Connection) -> bool:
+    """Whether the full-text index is sound, and is of the slots that it should hold, no others."""
+    try:
+        connection.execute("INSERT INTO slot_text (slot_text) VALUES ('integrity-check')")
+    except sqlite3.DatabaseError as error:
+        # The check counts as a write, and is left out where nobody may write now.
+        if error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_BUSY):
+            return False
+    try:
+        return _has_all_slots(connection)
+    except (StoreError, sqlite3.DatabaseError):
+        return False
+
+
+def _has_all_slots(connection: Connection) -> bool:
+    for statement in (
+        "CREATE VIRTUAL TABLE IF NOT EXISTS temp.token USING fts5vocab(main, slot_text, instance)",
+        "CREATE VIRTUAL TABLE IF NOT EXISTS temp.other USING fts5 "
+        "(text, content='', tokenize='porter unicode61 remove_diacritics 2')",
+        "CREATE VIRTUAL TABLE IF NOT EXISTS temp.other_token "
+        "USING fts5vocab(temp, other, instance)",
+        "INSERT INTO temp.other (other) VALUES ('delete-all')",
+        f"INSERT INTO temp.other (rowid, text) SELECT id, title || ' ' || text {_INDEXED_SLOTS} "
+        "AND id NOT IN (SELECT doc FROM temp.token)",
+    ):
+        connection.execute(statement)
+    # Texts without any token have no entry in the index.
+    wrong = connection.one(
+        "SELECT 1 FROM temp.other_token UNION ALL SELECT 1 FROM "
+        f"(SELECT doc FROM temp.token EXCEPT SELECT id {_INDEXED_SLOTS}) LIMIT 1"
+    )
+    return wrong is None
+
+
+def _quoted(term: str) -> str:
+    """A term as a string of FTS5's query language."""
+    doubled = term.replace('"', '""')
+    return f'"{doubled}"'
