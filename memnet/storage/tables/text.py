@@ -22,8 +22,9 @@ def search(
         return []
     within, parameters = scope.sql()
     if within:
+        # The plus keeps SQLite from one full-text search for each of the ids.
         within = (
-            "AND rowid IN (SELECT slot.id FROM slot JOIN source ON source.id = slot.source "
+            "AND +rowid IN (SELECT slot.id FROM slot JOIN source ON source.id = slot.source "
             f"WHERE true{within})"
         )
     rows = connection.rows(
