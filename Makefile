@@ -58,6 +58,7 @@ contracts: .venv/test
 
 docs: .venv/test
 	$(BIN)/python -m docs.commands --check
+	$(BIN)/python -m docs.api --check
 	$(BIN)/python -m benchmarks.tables --check
 
 .venv/demo: pyproject.toml

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from memnet.config import available_cores
+
 _ROOT = Path(__file__).resolve().parent.parent
 _LIBRARIES = ("torch", "faiss-cpu", "numpy", "tokenizers", "sentence-transformers")
 
@@ -22,7 +24,7 @@ def environment(more: Sequence[str] = ()) -> dict[str, Any]:
     return {
         "machine": {
             "processor": _processor(),
-            "cores": len(os.sched_getaffinity(0)),
+            "cores": available_cores(),
             "memory_gib": round(
                 os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1
             ),

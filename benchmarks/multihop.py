@@ -10,7 +10,6 @@ of the corpus, so that a change in the machine's speed meets both.
 
 import argparse
 import json
-import os
 import statistics
 import subprocess
 import sys
@@ -26,6 +25,7 @@ from sentence_transformers import SentenceTransformer
 
 from benchmarks.environment import environment
 from memnet import Config, Document, Engine
+from memnet.config import available_cores
 from memnet.encoders.weights import model_folder
 
 _PARTS = 6
@@ -72,7 +72,7 @@ def _split(corpus: Path, folder: Path) -> list[Path]:
 def _ingest(parts: Sequence[Path], store: Path) -> dict[str, Any]:
     neighbour = SentenceTransformer(str(model_folder()), device="cpu")
     index = faiss.IndexFlatIP(384)
-    cores = len(os.sched_getaffinity(0))
+    cores = available_cores()
     ours: list[float] = []
     theirs: list[float] = []
     passages = 0

@@ -25,7 +25,9 @@ _TRACED = """
 import json, sys, threading
 from pathlib import Path
 root, scratch, model = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
+import inspect
 from memnet import Engine
+chosen = "answerer" if "answerer" in inspect.signature(Engine.open).parameters else "model"
 
 def package_file(name):
     path = Path(name).resolve()
@@ -64,10 +66,10 @@ with Engine.open(scratch / "documents", create=True) as memory:
     found["document question with a bridge"] = traced(lambda: memory.ask(question))
     found["document question"] = traced(
         lambda: memory.ask("Who walked out to Orre Head?"))
-with Engine.open(scratch / "facts", model=model) as memory:
+with Engine.open(scratch / "facts", **{chosen: model}) as memory:
     question = "On which island was the builder of the Grey Heron born?"
     found["fact question, trained model"] = traced(lambda: memory.ask(question))
-with Engine.open(scratch / "story", create=True, model="babi") as memory:
+with Engine.open(scratch / "story", create=True, **{chosen: "babi"}) as memory:
     story = scratch / "story.txt"
     story.write_text("Mary moved to the bathroom.\\nJohn went to the hallway.\\n")
     memory.ingest(story)

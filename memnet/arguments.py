@@ -109,20 +109,35 @@ def find_sources(
     ]
 
 
-def unknown_source(store: MemoryStore, source_id: str, namespace: str) -> InputError:
-    """The error of a source that is to be forgotten and is not in the namespace."""
+def existing_sources(
+    store: MemoryStore, source_ids: Sequence[str], namespace: str, limits: LimitConfig
+) -> list[str]:
+    """As ``find_sources``, where all of them must be in the namespace.
+
+    Raises:
+        InputError: one is not.
+    """
+    names: list[str] = []
+    found = find_sources(store, source_ids, namespace, limits)
+    for source_id, name in zip(source_ids, found, strict=True):
+        if name is None:
+            raise _unknown_source(store, source_id, namespace)
+        names.append(name)
+    return names
+
+
+def _unknown_source(store: MemoryStore, source_id: str, namespace: str) -> InputError:
     path = os.path.abspath(source_id)
     known = store.sources.namespaces([source_id, path])
     others = ", ".join(map(repr, known.get(source_id) or known.get(path) or []))
     searched = f" in namespace {namespace!r}" if namespace else ""
     if others:
-        return InputError(
-            f"no source {source_id!r} is stored{searched or ' in the default namespace'}, so "
-            f"nothing was forgotten; it is in namespace {others}: name that one"
-        )
+        searched = searched or " in the default namespace"
+        advice = f"it is in namespace {others}: name that one"
+    else:
+        advice = "'memnet sources' lists the ids of all"
     return InputError(
-        f"no source {source_id!r} is stored{searched}, so nothing was forgotten; "
-        "'memnet sources' lists the ids of all"
+        f"no source {source_id!r} is stored{searched}, so nothing was forgotten; {advice}"
     )
 
 

@@ -57,15 +57,15 @@ class StoreConfig(Settings):
     """What the store caches, and when it saves its vector index."""
 
     unsaved_share: float = Field(default=1 / 16, gt=0)
-    """The index file is written again once it lacks so many changes, as a share of its vectors. A
-    changed slot then costs writing 16 at most, and opening a store reading a sixteenth of its
+    """Changes that the index file may lack, as a share of its vectors, before it is written again.
+    A changed slot then costs writing 16 at most, and opening a store reading a sixteenth of its
     vectors from the rows."""
     max_postings: int = Field(default=5_000, ge=0)
     """A word in more slots is left to the database's text search, which caches nothing. Questions
     skip such words where they have others."""
     cached_postings: int = Field(default=1_000_000, ge=0)
     """Postings, 16 bytes each, that are cached until the next commit, least recently used words
-    dropped first. All words of 17,691 passages have so many."""
+    dropped first. That is all words of 17,691 passages."""
     index: IndexConfig = IndexConfig()
 
 

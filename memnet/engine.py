@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
-from typing import Any, Literal, Self
+from typing import Any, Final, Literal, Self
 
 from memnet.arguments import (
     check_namespace,
     check_question,
     damaged_model_errors,
+    existing_sources,
     find_sources,
     flatten_inputs,
-    unknown_source,
 )
 from memnet.config import Config
 from memnet.device import device_copier, find_device
@@ -25,7 +25,7 @@ from memnet.errors import ModelError, StoreError
 from memnet.files import Problem
 from memnet.ingest.inputs import Input, check_text
 from memnet.ingest.pipeline import Ingest, Progress
-from memnet.protocols import Answerer, Extractor, Reader, Searcher
+from memnet.protocols import Answerer, Extractor, Name, Reader, Searcher
 from memnet.reader.loading import SPANS
 from memnet.registry import TEXT, check_members, find_reader, load_answerer, load_encoder
 from memnet.statements.teller import UsageBuffer, history, tell
@@ -42,20 +42,17 @@ from memnet.types import (
     VerifyReport,
 )
 
-Name = str | os.PathLike[str]
-"""Of a model that ships with memnet or that a library knows, or the path of a folder."""
 _log = logging.getLogger("memnet")
 
 
 class Engine:
     """A memory: a store with the encoder, the reader and the answerer that answer from it.
 
-    Use it as a context manager, or call ``close``. May be shared between threads.
-
-    ``namespace`` keeps sources apart in one store: what is written goes into the default one, "",
-    and questions look in all, None, unless one is named. Arguments that can't be used raise
-    InputError. A store that can't be read or written raises StoreError; while another thread or
-    process writes to it, StoreBusyError.
+    Use it as a context manager, or call ``close``. May be shared between threads. Its parts are
+    ``store``, ``encoder``, ``reader``, ``answerer`` and ``config``. A ``namespace`` keeps sources
+    apart in one store: what is written goes into the default one, "", and questions look in all,
+    None, unless one is named. Arguments that can't be used raise InputError, a store that can't be
+    read or written StoreError, and one that another thread or process writes to StoreBusyError.
     """
 
     def __init__(
@@ -72,11 +69,11 @@ class Engine:
             check_members(extractor, "extractor", ("fingerprint", "extract"))
         self._usage = UsageBuffer(store, config.tell)
         self._extractor = extractor
-        self.config = config
-        self.store = store
-        self.encoder = encoder
-        self.reader = find_reader(reader, config)
-        self.answerer = load_answerer(
+        self.config: Final = config
+        self.store: Final = store
+        self.encoder: Final = encoder
+        self.reader: Final = find_reader(reader, config)
+        self.answerer: Final = load_answerer(
             answerer, store, encoder, config, self._usage.add, self.reader
         )
 
@@ -111,12 +108,9 @@ class Engine:
                 capitalised words.
 
         Raises:
-            ModelError: there is no such model or reader, or it can't be loaded.
-            DeviceError: the device of the settings is not there.
-            EncoderError: there is no such encoder, or this machine does not have the one that the
-                store was made with.
+            ModelError, EncoderError: there is none of that name, or it can't be loaded.
             EncoderMismatchError: the store was made with another encoder.
-            StoreError: there is no store, or it can't be opened.
+            DeviceError: the device of the settings is not there.
             DependencyError: FAISS, or the library of a named model, is not installed.
         """
         config = config or Config()
@@ -175,7 +169,7 @@ class Engine:
         """
         check_text(namespace, "the namespace", self.config.limit.name)
         given = flatten_inputs(inputs)
-        run = Ingest(
+        return Ingest(
             self.store,
             self.encoder.encode,
             self.config,
@@ -185,8 +179,7 @@ class Engine:
             extractor=self._extractor,
             on_progress=on_progress or (lambda _: None),
             on_problem=on_problem or (lambda problem: _log.warning("skipped: %s", problem)),
-        )
-        return run.run(given)
+        ).run(given)
 
     def tell(self, text: str, *, namespace: str = "") -> TellReport:
         """Remember sentences, comparing each with earlier statements about its subject.
@@ -221,10 +214,7 @@ class Engine:
         return history(self.store, name, namespace)
 
     def preload(self) -> None:
-        """Start loading on another thread what the first question will need.
-
-        Its errors are raised when a question is asked.
-        """
+        """Start loading on a thread what a question needs; errors are raised by the question."""
         if isinstance(self.answerer, TextAnswers):
             self.reader.load_early(self.config.answer.tokens, self.config.cores())
 
@@ -309,12 +299,7 @@ class Engine:
             InputError: an id is not in that namespace; nothing is removed then.
         """
         with self.store.writing():
-            names: list[str] = []
-            found = find_sources(self.store, source_ids, namespace, self.config.limit)
-            for given, name in zip(source_ids, found, strict=True):
-                if name is None:
-                    raise unknown_source(self.store, given, namespace)
-                names.append(name)
+            names = existing_sources(self.store, source_ids, namespace, self.config.limit)
             return self.store.delete(names, namespace)
 
     def export_bundle(self, path: str | os.PathLike[str]) -> int:
@@ -352,9 +337,8 @@ class Engine:
 
     def __contains__(self, source_id: object) -> bool:
         """Whether a source is stored in the default namespace."""
-        if not isinstance(source_id, str):
-            return False
-        return find_sources(self.store, [source_id], "", self.config.limit) != [None]
+        names = [source_id] if isinstance(source_id, str) else []
+        return any(find_sources(self.store, names, "", self.config.limit))
 
     def __len__(self) -> int:
         """Number of slots."""
@@ -369,25 +353,18 @@ class Engine:
             counts = self.store.counts()
         except StoreError as error:
             return f"<memnet.Engine: {error}>"
-        return (
-            f"<memnet.Engine {str(self.store.path)!r}: {counts.sources:,} sources, "
-            f"{counts.slots:,} slots>"
-        )
+        size = f"{counts.sources:,} sources, {counts.slots:,} slots"
+        return f"<memnet.Engine {str(self.store.path)!r}: {size}>"
 
     def info(self) -> StoreInfo:
         """What the store holds."""
         counts, index = self.store.counts(), self.store.index_info()
         return StoreInfo(
             path=str(self.store.path),
-            slots=counts.slots,
-            superseded=counts.superseded,
-            documents=counts.documents,
-            facts=counts.facts,
-            symbols=counts.symbols,
+            **counts._asdict(),
             encoder=self.store.fingerprint,
             dimension=self.store.dimension,
             schema_version=self.store.schema_version,
-            generation=counts.generation,
             index=index.description,
             index_kind=index.kind,
             index_recall=index.recall,

@@ -3,6 +3,7 @@
 All of them may be called from several threads at once.
 """
 
+import os
 from typing import Protocol, runtime_checkable
 
 from memnet.encoders import Encoder, TokenEncoder, TokenStates
@@ -24,6 +25,10 @@ __all__ = [
     "TokenEncoder",
     "TokenStates",
 ]
+
+
+Name = str | os.PathLike[str]
+"""Name of a model that ships with memnet or that a library knows, or the path of its folder."""
 
 
 class Answerer(Protocol):

@@ -13,7 +13,7 @@ from memnet.documents.controller import KIND, TextController, text_model_of
 from memnet.encoders import Encoder, MiniLMEncoder
 from memnet.encoders.hub import SentenceTransformersEncoder, stored_encoder_name
 from memnet.errors import InputError, ModelError
-from memnet.protocols import Answerer, Reader
+from memnet.protocols import Answerer, Name, Reader
 from memnet.reader.loading import LazyReader
 from memnet.storage import MemoryStore
 
@@ -29,7 +29,7 @@ _STORY, _FACTS = "story", "facts"
 
 
 def load_encoder(
-    encoder: str | os.PathLike[str] | Encoder | None, config: Config, stored: str | None = None
+    encoder: Name | Encoder | None, config: Config, stored: str | None = None
 ) -> Encoder:
     """The encoder of a store.
 
@@ -57,7 +57,7 @@ def load_encoder(
     return MiniLMEncoder(threads=config.cores(), eight_bits=config.eight_bits, device=device)
 
 
-def find_reader(reader: str | os.PathLike[str] | Reader, config: Config) -> LazyReader:
+def find_reader(reader: Name | Reader, config: Config) -> LazyReader:
     """A reader by its name or folder, or a given one.
 
     Raises:
@@ -86,7 +86,7 @@ def check_members(part: object, what: str, members: Sequence[str]) -> None:
 
 
 def load_answerer(
-    model: str | os.PathLike[str] | Answerer,
+    model: Name | Answerer,
     store: MemoryStore,
     encoder: Encoder,
     config: Config,
@@ -127,7 +127,7 @@ def load_answerer(
     return FactAnswers(store, encoder, *loaded, str(model), config.facts)
 
 
-def model_folder(name: str | os.PathLike[str]) -> Path:
+def model_folder(name: Name) -> Path:
     """The folder of a model that ships with memnet, or else the one that ``name`` is the path of.
 
     Raises:

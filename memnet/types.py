@@ -209,7 +209,8 @@ class StoreInfo(Value):
     path: str
     slots: int
     superseded: int
-    """Slots, of all, that are valid no longer and kept as history."""
+    """Those of the slots that are valid no longer and kept as history."""
+    sources: int
     documents: int
     facts: int
     symbols: int

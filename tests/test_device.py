@@ -25,7 +25,7 @@ from tests.test_vector_index import filled, save, vectors
 from tests.toy import DIMENSION, ToyEncoder, passage, source
 
 HERE = partial(DeviceVectors, device="cpu")
-"""Holds vectors on a device that is there, by the code that serves the others."""
+"""The code of other devices on one that is always there."""
 encode = ToyEncoder().encode
 
 
@@ -46,7 +46,7 @@ def test_a_gpu_is_found(gpus: pytest.MonkeyPatch, wanted: str, found: str) -> No
     assert find_device(wanted) == found
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere torch is asked")
+@pytest.mark.skipif(sys.platform != "linux", reason="on others torch is asked")
 def test_without_a_driver_torch_is_not_asked(gpus: pytest.MonkeyPatch, tmp_path: Path) -> None:
     gpus.setattr(device, "_DRIVERS", (str(tmp_path / "none"),))
     assert find_device("auto") == "cpu"
@@ -82,13 +82,13 @@ def test_vectors_on_a_device_are_found_as_by_numpy(
     rows: int, count: int, share: float | None, seed: int
 ) -> None:
     random = np.random.default_rng(seed)
-    held = random.standard_normal((rows, 6)).astype(np.float32)
+    stored = random.standard_normal((rows, 6)).astype(np.float32)
     query = random.standard_normal(6).astype(np.float32)
     allowed = None if share is None else random.random(rows) < share
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(device, "_BLOCK", 7)
-        places, scores = HERE(held).nearest(query, count, allowed)
-    exact = held.astype(np.float64) @ query
+        places, scores = HERE(stored).nearest(query, count, allowed)
+    exact = stored.astype(np.float64) @ query
     among = np.arange(rows) if allowed is None else np.flatnonzero(allowed)
     expected = among[np.argsort(-exact[among])][:count]
     assert places.dtype == np.int64
@@ -98,7 +98,7 @@ def test_vectors_on_a_device_are_found_as_by_numpy(
 
 
 class Counted:
-    """Holds vectors, and knows how often it was asked to."""
+    """Copies vectors to a device, and counts how often."""
 
     def __init__(self, room: bool = True) -> None:
         self.sizes: list[int] = []
@@ -110,12 +110,12 @@ class Counted:
 
 
 @pytest.mark.parametrize(
-    ("kind", "max_flat_on_device", "elsewhere"),
+    ("kind", "max_flat_on_device", "on_device"),
     [("auto", 300, True), ("auto", 299, False), ("flat", 0, True), ("pq", 300, False)],
 )
 @pytest.mark.parametrize("written", ["flat", "pq"])
-def test_number_and_device_choose_the_index(
-    tmp_path: Path, written: str, kind: str, max_flat_on_device: int, elsewhere: bool
+def test_count_and_device_choose_the_index(
+    tmp_path: Path, written: str, kind: str, max_flat_on_device: int, on_device: bool
 ) -> None:
     path = tmp_path / "index"
     filled(path, IndexConfig.model_validate({"kind": written, "min_pq": 16}))
@@ -126,10 +126,10 @@ def test_number_and_device_choose_the_index(
     assert counted.sizes == []
     for _ in range(2):
         index.search(vectors(1, seed=9)[0], 5)
-    assert counted.sizes == ([300] if elsewhere else [])
-    coded = written == "pq" and kind != "flat" and not elsewhere
+    assert counted.sizes == ([300] if on_device else [])
+    coded = written == "pq" and kind != "flat" and not on_device
     assert index.info().kind == ("pq" if coded else "flat")
-    assert ("on the device" in index.info().description) == elsewhere
+    assert ("on the device" in index.info().description) == on_device
 
 
 def test_a_device_without_room_leaves_the_search_here(tmp_path: Path) -> None:
@@ -160,7 +160,7 @@ def test_too_little_memory_is_a_warning(
     assert "cuda:0 has no room for 1,200 vectors" in caplog.text
 
 
-def test_the_processor_holds_nothing_twice() -> None:
+def test_the_cpu_needs_no_copy() -> None:
     assert device_copier("cpu") is None
 
 
@@ -178,7 +178,7 @@ def test_damaged_vectors_do_not_reach_a_device(tmp_path: Path) -> None:
     assert counted.sizes == []
 
 
-def test_a_saved_index_is_held_anew(tmp_path: Path) -> None:
+def test_a_saved_index_is_copied_again(tmp_path: Path) -> None:
     counted = Counted()
     rows = vectors(50)
     index = VectorIndex.empty(DIMENSION).add(np.arange(1, 31), rows[:30])

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from memnet.facts.answers import StoreGraph
-from memnet.facts.graph import ArrayGraph
 from memnet.facts.hops import (
     Entities,
     FactController,
+    FactModelConfig,
     HopTrace,
     MentionBatch,
     RelationKeys,
@@ -22,6 +22,7 @@ from memnet.facts.hops import (
     follow_facts,
     max_weights,
 )
+from memnet.facts.training_data import ArrayGraph
 from memnet.storage import EVERYWHERE, MemoryStore
 from tests.toy import DIMENSION, ToyEncoder, fact, source
 
@@ -31,7 +32,8 @@ Links = list[tuple[int, int, int]]
 
 def controller(seed: int = 0) -> FactController:
     torch.manual_seed(seed)
-    made = FactController(ENCODED, WIDTH, 2, 12, HOPS, RELATIONS, 0.0)
+    config = FactModelConfig(width=WIDTH, heads=2, inner=12, hops=HOPS, dropout=0.0)
+    made = FactController(config, ENCODED, RELATIONS)
     torch.nn.init.normal_(made.learned.weight)
     return made.eval()
 

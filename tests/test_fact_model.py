@@ -16,8 +16,9 @@ from memnet.config import FactConfig
 from memnet.errors import InputError, ModelError
 from memnet.evaluation import evaluate
 from memnet.evaluation.questions import Question, read_questions
+from memnet.facts.hops import FactModelConfig
 from memnet.facts.linking import LinkedQuestion, Mention
-from memnet.facts.model import FactModel, FactModelConfig
+from memnet.facts.model import FactModel
 from memnet.training import EpochReport, train_facts
 from tests.test_cli import run
 

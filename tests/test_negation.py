@@ -4,8 +4,13 @@ from itertools import pairwise
 
 import pytest
 
-from memnet.reader.decompose.denial import undenied
-from memnet.reader.decompose.negation import asserted, clauses, denies_itself, negated
+from memnet.reader.decompose.negation import (
+    clauses,
+    drop_denied,
+    is_negative,
+    negated,
+    without_denied,
+)
 from memnet.types import Candidate
 from tests.reading import ranked
 
@@ -31,7 +36,7 @@ from tests.reading import ranked
     ],
 )
 def test_a_negation_governs_its_clause(text: str, left: str) -> None:
-    assert _words(asserted(text)) == _words(left)
+    assert _words(without_denied(text)) == _words(left)
 
 
 def _words(text: str) -> list[str]:
@@ -66,9 +71,9 @@ def test_negated_questions_and_answers() -> None:
     assert negated("Which of them aren't Dutch?")
     assert negated("Who never sailed?")
     assert not negated("Who wrote Nota Bene, Ann or Norman?")
-    assert denies_itself("without a crew")
-    assert not denies_itself("Norway")
-    assert not denies_itself("never sailed")
+    assert is_negative("without a crew")
+    assert not is_negative("Norway")
+    assert not is_negative("never sailed")
 
 
 WORKS, WORKED = "Where does Clara work?", "Where did Clara work?"
@@ -104,6 +109,6 @@ def test_denied_spans_are_dropped(texts: list[str], question: str, kept: list[st
         for item in passages
         if "Siemens" in item.slot.text
     ]
-    left, share = undenied(question, spans, passages)
+    left, share = drop_denied(question, spans, passages)
     assert sorted({one.text for one in left}) == kept
     assert share == pytest.approx(len(left) / len(spans))

@@ -227,7 +227,7 @@ def test_an_index_file_that_lacks_rows_is_reported_and_replaced(path: Path) -> N
         assert store.verify() == []
 
 
-def test_a_damaged_file_under_a_writer_is_made_anew(path: Path) -> None:
+def test_a_damaged_file_under_a_writer_is_rebuilt(path: Path) -> None:
     file = path / "vectors.faiss"
     with closing(open_store(path)) as store:
         more = [f"more {number}" for number in range(400)]
@@ -259,42 +259,58 @@ def test_the_next_write_makes_the_kind_of_index_that_is_wanted(tmp_path: Path) -
 
 
 @pytest.fixture
-def beside(tmp_path: Path) -> Iterator[MemoryStore]:
+def large_store(tmp_path: Path) -> Iterator[MemoryStore]:
     """A store whose index is written in a thread of its own."""
     config = IndexConfig(max_flat=20, min_pq=16)
     with closing(_filled(tmp_path / "store", config)) as store:
         yield store
 
 
-def test_one_process_at_a_time_writes_the_index_beside(beside: MemoryStore) -> None:
-    beside.close()
-    file = beside.path / "vectors.faiss"
+def test_one_process_at_a_time_writes_the_index(large_store: MemoryStore) -> None:
+    large_store.close()
+    file = large_store.path / "vectors.faiss"
     before = file.read_bytes()
-    with FileLock(beside.path / "index.lock"):
-        with closing(_filled(beside.path, IndexConfig(max_flat=20, min_pq=16))) as store:
+    with FileLock(large_store.path / "index.lock"):
+        with closing(_filled(large_store.path, IndexConfig(max_flat=20, min_pq=16))) as store:
             store.put([source(f"new {text}", passage(f"new {text}")) for text in _TEXTS], encode)
         assert file.read_bytes() == before
-    with closing(_filled(beside.path, IndexConfig(max_flat=20, min_pq=16))) as store:
+    with closing(_filled(large_store.path, IndexConfig(max_flat=20, min_pq=16))) as store:
         assert _found(store, f"new {_TEXTS[3]}") == f"new {_TEXTS[3]}"
         store.put([source("last", passage("last"))], encode)
     assert file.read_bytes() != before
-    with closing(open_store(beside.path)) as store:
+    with closing(open_store(large_store.path)) as store:
         assert store.verify() == []
 
 
-def test_an_index_beside_that_cannot_be_written_is_a_warning(
-    beside: MemoryStore, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+def test_a_write_goes_on_while_another_process_writes_the_index(
+    path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = path / "vectors.faiss"
+    before = file.read_bytes()
+    with FileLock(path / "index.lock"), closing(open_store(path)) as store:
+        store.put([source(text, passage(text)) for text in _TEXTS], encode)
+        assert _found(store, _TEXTS[7]) == _TEXTS[7]
+        assert file.read_bytes() == before
+    assert not caplog.records
+    with closing(open_store(path)) as store:
+        assert _found(store, _TEXTS[7]) == _TEXTS[7]
+        assert store.verify() == []
+    assert file.read_bytes() != before
+
+
+def test_an_index_in_the_background_that_cannot_be_written_is_a_warning(
+    large_store: MemoryStore, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def failing(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch, caplog.at_level(logging.WARNING, "memnet"):
         patch.setattr(os, "fsync", failing)
-        beside.put([source(f"new {text}", passage(f"new {text}")) for text in _TEXTS], encode)
-        beside.close()  # waits for the thread
+        large_store.put([source(f"new {text}", passage(f"new {text}")) for text in _TEXTS], encode)
+        large_store.close()  # waits for the thread
     assert "No space left on device" in caplog.text
     assert "readers make up for it from the rows" in caplog.text
-    with closing(open_store(beside.path)) as store:
+    with closing(open_store(large_store.path)) as store:
         assert _found(store, f"new {_TEXTS[3]}") == f"new {_TEXTS[3]}"
 
 

@@ -10,12 +10,11 @@ from safetensors.torch import load_file, save_file
 
 from memnet.errors import ModelError
 from memnet.stories.answers import StoryAnswer, answer_stories
-from memnet.stories.layers import PADDING, SentenceEncoder, causal_mask
+from memnet.stories.layers import PADDING, SentenceEncoder, StoryModelConfig, causal_mask
 from memnet.stories.model import (
     END,
     UNKNOWN,
     StoryModel,
-    StoryModelConfig,
     StoryWords,
     Vocabulary,
     load_story_model,
@@ -82,7 +81,7 @@ def test_only_what_came_before_is_attended_to() -> None:
 
 def test_the_sentence_encoder_sees_order_and_not_padding() -> None:
     torch.manual_seed(0)
-    encoder = SentenceEncoder(words=9, width=8, queries=3, max_length=6).eval()
+    encoder = SentenceEncoder(9, StoryModelConfig(width=8, queries=3, longest_sentence=6)).eval()
     with torch.no_grad():
         short = encoder(torch.tensor([[3, 4, 5], [5, 4, 3], [3, 4, 5]]))
         padded = encoder(torch.tensor([[3, 4, 5, 0, 0, 0]]))

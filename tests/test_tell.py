@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from memnet import Config, Document, Engine, MemoryStore
 from memnet.config import TellConfig
 from memnet.errors import InputError, StoreBusyError, StoreError
 from memnet.evaluation.metrics import f1
-from memnet.statements.controller import EarlierStatements, WriteController
+from memnet.statements.controller import WriteController
 from memnet.statements.parsing import (
     ParsedStatement,
     parse_sentence,
@@ -25,6 +26,7 @@ from memnet.statements.parsing import (
     statement_slot,
 )
 from memnet.statements.relations import relation_of
+from memnet.statements.teller import UsageBuffer
 from memnet.types import TellReport
 from tests.toy import ToyEncoder
 
@@ -502,39 +504,45 @@ def test_symbols_of_a_statement() -> None:
     assert slot.key_text == slot.text
 
 
-def _before(similarities: list[float], **masks: list[bool]) -> EarlierStatements:
-    angles = np.arccos(similarities)
-    count = len(similarities)
-    given_masks = {
-        name: np.array(masks.get(name, [name == "permitted"] * count), np.bool_)
-        for name in (
-            "permitted", "exclusive", "same_verb", "same_value", "same_words", "same_aspects",
-            "opposite",
-        )
-    }  # fmt: skip
-    relations = np.stack([np.cos(angles), np.sin(angles)], 1).astype(np.float32)
-    return EarlierStatements(relations=relations, **given_masks)
+def _at_cosines(cosines: list[float]) -> np.ndarray[Any, np.dtype[np.float32]]:
+    """Vectors [K, 2] with these cosines to (1, 0)."""
+    angles = np.arccos(cosines)
+    return np.stack([np.cos(angles), np.sin(angles)], 1).astype(np.float32).reshape(-1, 2)
+
+
+_RELATION = np.array([1.0, 0.0], np.float32)
 
 
 def test_attention_compares_with_an_empty_slot() -> None:
     config = TellConfig(same_relation_floor=0.6, same_verb_weight=0.3, temperature=0.1)
-    before = _before([0.5, 0.7, 0.9], permitted=[True, True, False], same_verb=[True, False, True])
-    weights = WriteController(config).attention(np.array([1.0, 0.0], np.float32), before)
+    controller = WriteController(config)
+    weights = controller.attention(
+        _RELATION,
+        _at_cosines([0.5, 0.7, 0.9]),
+        same_verb=np.array([True, False, True]),
+        permitted=np.array([True, True, False]),
+    )
     logits = np.array([0.8, 0.7, -np.inf, 0.6]) / 0.1
     expected = np.exp(logits - 8) / np.exp(logits - 8).sum()
     np.testing.assert_allclose(weights, expected, atol=1e-5)
-    nothing = WriteController(config).attention(np.array([1.0, 0.0], np.float32), _before([]))
+    none = np.zeros(0, np.bool_)
+    nothing = controller.attention(_RELATION, _at_cosines([]), same_verb=none, permitted=none)
     assert nothing.tolist() == [1.0]
 
 
 def test_the_most_attended_duplicate_is_merged_with() -> None:
-    before = _before(
-        [0.8, 0.95], exclusive=[True, True], same_value=[True, True], same_aspects=[True, True]
+    new, *earlier = map(
+        parse_sentence,
+        ("Ann works at Acme.", "Ann is employed by Acme.", "Ann got a job at Acme."),
     )
     choice = WriteController(TellConfig()).choose(
-        np.array([1.0, 0.0], np.float32), before, "tell", negative=False
+        new, earlier, np.array([True, True]), _RELATION, _at_cosines([0.8, 0.95])
     )
-    assert (choice.action, [place for place, _ in choice.affected]) == ("merge", [1])
+    assert (choice.action, [index for index, _ in choice.affected]) == ("merge", [1])
+    ended = WriteController(TellConfig()).choose(
+        new, earlier, np.array([True, False]), _RELATION, _at_cosines([0.8, 0.95])
+    )
+    assert [index for index, _ in ended.affected] == [0]
 
 
 def test_a_report_is_one_json_object(toy_engine: Engine) -> None:
@@ -560,7 +568,7 @@ def test_usage_that_can_not_be_stored_is_kept(
     toy_engine.tell("Ann lives in Paris.")
     (slot,) = _usage(toy_engine)
     before = _usage(toy_engine)[slot]
-    usage = toy_engine._usage
+    usage = UsageBuffer(toy_engine.store, TellConfig())
     usage.add({slot: 0.25})
 
     def fail(*_: object) -> None:

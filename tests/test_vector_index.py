@@ -59,14 +59,14 @@ def filled(
 class AgainstNumPy(RuleBasedStateMachine):
     """Up to 200 vectors: every search compares all that could be among the hits exactly."""
 
-    @initialize(kind=st.sampled_from(sorted(_KINDS)), held=st.booleans())
-    def start(self, kind: str, held: bool) -> None:
+    @initialize(kind=st.sampled_from(sorted(_KINDS)), on_device=st.booleans())
+    def start(self, kind: str, on_device: bool) -> None:
         import tempfile
 
         self.folder = tempfile.TemporaryDirectory()
         self.path = Path(self.folder.name) / "index"
         self.config = _KINDS[kind]
-        self.to_device = partial(DeviceVectors, device="cpu") if held else None
+        self.to_device = partial(DeviceVectors, device="cpu") if on_device else None
         self.index = VectorIndex.empty(DIMENSION, self.config)
         self.twin: dict[int, NDArray[np.float32]] = {}
         self.last = 0
@@ -141,7 +141,7 @@ TestAgainstNumPy.settings = settings(max_examples=40, stateful_step_count=20, de
 
 
 @pytest.mark.parametrize("dimension", [48, 50, 64, 37])
-def test_codes_find_most_and_say_how_many(tmp_path: Path, dimension: int) -> None:
+def test_pq_reaches_the_recall_that_it_reports(tmp_path: Path, dimension: int) -> None:
     config = _PQ.model_copy(update={"rerank": 100, "rerank_per_hit": 1, "max_rerank": 100})
     index = filled(tmp_path / "index", config, 3000, dimension)
     rows = vectors(3000, dimension=dimension)
@@ -156,7 +156,7 @@ def test_codes_find_most_and_say_how_many(tmp_path: Path, dimension: int) -> Non
     assert f"{index.info().recall:.3f}" in index.info().description
 
 
-def test_more_is_compared_until_enough_is_found(tmp_path: Path) -> None:
+def test_more_is_reranked_until_the_target_recall(tmp_path: Path) -> None:
     few = _PQ.model_copy(update={"rerank": 10, "rerank_per_hit": 1, "target_recall": 0.0})
     index = filled(tmp_path / "few", few, 3000)
     assert index.info().rerank == 10
@@ -169,7 +169,7 @@ def test_more_is_compared_until_enough_is_found(tmp_path: Path) -> None:
     assert loaded.info().rerank == index.info().rerank
 
 
-def test_a_search_among_few_or_far_vectors_is_exact(tmp_path: Path) -> None:
+def test_a_restricted_search_is_exact(tmp_path: Path) -> None:
     index = filled(
         tmp_path / "index", _PQ.model_copy(update={"rerank": 100, "max_rerank": 100}), 3000
     )
@@ -183,7 +183,7 @@ def test_a_search_among_few_or_far_vectors_is_exact(tmp_path: Path) -> None:
 
 @settings(deadline=None, max_examples=150)
 @given(st.data())
-def test_no_damage_goes_unseen(
+def test_every_damage_is_detected(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
     path = tmp_path_factory.getbasetemp() / "damaged"
@@ -267,7 +267,7 @@ def replace_header(path: Path, text: bytes) -> None:
         {"dimension": 32, "code_size": 16 + 128},
     ],
 )  # fmt: skip
-def test_a_header_of_anyone_is_refused(tmp_path: Path, change: dict[str, object]) -> None:
+def test_a_hostile_header_is_refused(tmp_path: Path, change: dict[str, object]) -> None:
     path = tmp_path / "index"
     header = filled(path, _PQ).file.header  # type: ignore[union-attr]
     replace_header(path, header.model_dump_json().encode())
@@ -278,7 +278,7 @@ def test_a_header_of_anyone_is_refused(tmp_path: Path, change: dict[str, object]
 
 
 @pytest.mark.parametrize("text", [b"", b"{}", b"[]", b"\xff", b"[" * 100_000, b'{"commit_id": 1'])
-def test_a_header_that_is_none_is_refused(tmp_path: Path, text: bytes) -> None:
+def test_an_unreadable_header_is_refused(tmp_path: Path, text: bytes) -> None:
     path = tmp_path / "index"
     filled(path, _PQ)
     replace_header(path, text)
@@ -387,7 +387,7 @@ def test_background_writes_lose_nothing(tmp_path: Path) -> None:
         )
 
 
-def test_a_large_index_is_written_beside_what_the_store_does(tmp_path: Path) -> None:
+def test_a_large_index_is_written_in_the_background(tmp_path: Path) -> None:
     config = StoreConfig(index=IndexConfig(max_flat=20, min_pq=16))
 
     def opened() -> MemoryStore:
@@ -421,17 +421,21 @@ def test_a_large_index_is_written_beside_what_the_store_does(tmp_path: Path) -> 
     assert not list((tmp_path / "store").glob("*.part"))
 
 
-def test_damage_under_an_open_store_is_made_good_from_the_rows(tmp_path: Path) -> None:
+def test_damage_under_an_open_store_is_repaired_from_the_rows(tmp_path: Path) -> None:
     store = MemoryStore(tmp_path / "store", fingerprint="toy/64", dimension=DIMENSION, create=True)
-    store.put([source(name, passage(f"text {name}")) for name in "abc"], encode)
+    store.put(
+        [source(name, passage(f"text {name}")) for name in [*"abc", *map(str, range(400))]], encode
+    )
     store.close()
     path = tmp_path / "store" / "vectors.faiss"
     content = bytearray(path.read_bytes())
-    content[100] ^= 1
+    content[-10_000] ^= 1  # among the vectors, and not in the block of the ids
     path.write_bytes(content)
     store = MemoryStore(tmp_path / "store", fingerprint="toy/64", dimension=DIMENSION)
     assert any("damaged" in problem for problem in store.verify())
-    hits = store.search_dense(encode(["\ntext b"])[0], 3)
-    assert store.fetch(hits.ids.tolist())[0].source == "b"
-    assert store.verify() == []  # the reader wrote it anew
+    for _ in range(2):
+        hits = store.search_dense(encode(["\ntext b"])[0], 3)
+        assert store.fetch(hits.ids.tolist())[0].source == "b"
+        assert len(store.keys(range(1, 404)).ids) == 403
+    assert store.verify() == []  # the reader wrote it again
     store.close()

@@ -10,9 +10,11 @@ from benchmarks.hostile_inputs import TEXTS
 from memnet import Config, Document, Engine, Fact, MemoryStore
 from memnet.cli.show import show_answer, show_hops
 from memnet.encoders import Encoder
-from memnet.facts.model import AnswerRule, FactModel, FactModelConfig, save_fact_model
+from memnet.facts.hops import FactModelConfig
+from memnet.facts.model import AnswerRule, FactModel, save_fact_model
 from memnet.storage import Scope
-from memnet.stories.model import StoryModel, StoryModelConfig, Vocabulary, save_story_model
+from memnet.stories.layers import StoryModelConfig
+from memnet.stories.model import StoryModel, Vocabulary, save_story_model
 
 
 def engine_in(

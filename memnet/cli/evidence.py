@@ -10,7 +10,7 @@ from rich.text import Text
 from memnet.cli.text import shorten, source_name, text_line
 from memnet.errors import one_line
 from memnet.text.english import query_terms
-from memnet.text.sentences import sentences
+from memnet.text.sentences import overlapping, sentences
 from memnet.types import Candidate, Evidence
 
 _INDENT = "      "
@@ -108,9 +108,8 @@ def _sentence(item: Evidence, found: Span | None, question: str) -> Span:
     if not spans:
         return 0, len(item.text)
     if found is not None:
-        start = max((span[0] for span in spans if span[0] <= found[0]), default=0)
-        end = min((span[1] for span in spans if span[1] >= found[1]), default=len(item.text))
-        return start, end
+        inside = [found, *overlapping(spans, *found)]
+        return min(start for start, _ in inside), max(end for _, end in inside)
     asked = set(query_terms(question))
     return max(spans, key=lambda span: len(asked & set(query_terms(item.text[slice(*span)]))))
 

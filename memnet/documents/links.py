@@ -133,18 +133,16 @@ def _sender_features(state: QueryState, question: Question) -> dict[int, tuple[f
 
 def _name_features(sender: int, name: str, question: Question) -> tuple[float, ...]:
     """WORDS, ASKED, POSITION and NEAR of a name in the text of a sender."""
-    words, text = name.split(), question.fetched.words(sender)
-    joined = f" {' '.join(text)} "
-    start = joined.find(f" {name} ")
-    terms = question.terms
+    text, terms = f" {question.fetched.normalised_text(sender)} ", question.terms
+    words, start = name.split(), text.find(f" {name} ")
     if start < 0 or not words:
         return len(words) / 3, terms.share_of(words or [""]), 1.0, 0.0
-    position = joined.count(" ", 0, start)
-    around = text[max(0, position - _NEAR) : position + len(words) + _NEAR]
+    position, length = text.count(" ", 0, start), text.count(" ") - 1
+    around = text.split()[max(0, position - _NEAR) : position + len(words) + _NEAR]
     return (
         len(words) / 3,
         terms.share_of(words),
-        position / len(text),
+        position / length,
         terms.share_in(around),
     )
 

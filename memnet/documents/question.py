@@ -42,7 +42,7 @@ class FetchedSlots:
     def __init__(self, store: MemoryStore) -> None:
         self._store = store
         self._slots: dict[int, Slot] = {}
-        self._words: dict[int, list[str]] = {}
+        self._texts: dict[int, str] = {}
         self._symbols: dict[int, Symbols] = {}
         self._rows: dict[int, int] = {}
         self._keys: Keys | None = None
@@ -58,12 +58,12 @@ class FetchedSlots:
             self._slots.update((slot.id, slot) for slot in self._store.fetch_existing(missing))
         return [self._slots[slot] for slot in ids]
 
-    def words(self, slot: int) -> list[str]:
-        """The normalised words of a slot's text."""
-        if slot not in self._words:
+    def normalised_text(self, slot: int) -> str:
+        """The text of a slot, normalised as names are."""
+        if slot not in self._texts:
             [fetched] = self.slots([slot])
-            self._words[slot] = normalise(fetched.text).split()
-        return self._words[slot]
+            self._texts[slot] = normalise(fetched.text)
+        return self._texts[slot]
 
     def symbols(self, ids: Sequence[int]) -> dict[int, Symbols]:
         """What each slot is about and mentions; slots without any symbol are left out.
@@ -90,8 +90,12 @@ class FetchedSlots:
             self._keys = new if old is None else _joined(old, new)
         rows = np.array([self._rows[slot] for slot in ids], np.int64)
         known = self._keys
-        relations = tuple(known.relations[row] for row in rows.tolist())
-        return Keys(known.ids[rows], known.vectors[rows], known.is_fact[rows], relations)
+        is_fact = known.is_fact[rows]
+        # Only facts have relations, and most stores hold documents.
+        relations: tuple[str, ...] = ("",) * len(rows)
+        if is_fact.any():
+            relations = tuple(known.relations[row] for row in rows.tolist())
+        return Keys(known.ids[rows], known.vectors[rows], is_fact, relations)
 
 
 class Question:

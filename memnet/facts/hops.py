@@ -4,10 +4,12 @@ import math
 from typing import NamedTuple, Protocol
 
 import torch
+from pydantic import Field
 from torch import Tensor, nn
 
 from memnet.attention import TransformerEncoder, masked_softmax
 from memnet.attention.layers import HopLayer
+from memnet.config import Settings
 
 _MAX_DISTANCE = 16
 """Tokens from the mention; farther ones share a position embedding."""
@@ -16,6 +18,20 @@ _MIN_SHARE = 1e-3
 _MIN_CONTINUING = 0.01
 """Probability of going on below which a chain has halted."""
 _EPSILON = 1e-9
+
+
+class FactModelConfig(Settings):
+    """The sizes of a fact model."""
+
+    width: int = Field(default=128, ge=1, le=4096)
+    heads: int = Field(default=4, ge=1, le=64)
+    inner: int = Field(default=256, ge=1, le=16384)
+    hops: int = Field(default=3, ge=1, le=100)
+    """At most; a hop follows one relation."""
+    mentions: int = Field(default=4, ge=1, le=100)
+    """Names of a question to start from, at most."""
+    dropout: float = Field(default=0.1, ge=0, lt=1)
+    """While training, of encoded tokens and of relation embeddings."""
 
 
 class RelationKeys(NamedTuple):
@@ -138,29 +154,23 @@ class FactController(nn.Module):
     2021 (TransferNet), section 3.2 (a hop attends to the question, then scores relations).
     """
 
-    def __init__(
-        self, encoded: int, width: int, heads: int, inner: int, hops: int, relations: int,
-        dropout: float,
-    ) -> None:  # fmt: skip
+    def __init__(self, config: FactModelConfig, encoded: int, relations: int) -> None:
         """Make a controller with untrained weights.
 
         Args:
+            config: sizes; H and D are its ``hops`` and ``width``.
             encoded: E, width of an encoded token and of a relation's words.
-            width: D, width of a query.
-            heads: attention heads.
-            inner: width of the hidden layers.
-            hops: H, the maximum.
-            relations: seen in training.
-            dropout: of tokens and of relation embeddings, while training.
+            relations: how many training sees.
         """
+        width = config.width
         super().__init__()
         # Checkpoints name the tensors by these attributes.
         self.input = nn.Linear(encoded, width)
         self.roles = nn.Embedding(3, width)
         self.places = nn.Embedding(2 * _MAX_DISTANCE + 1, width)
-        self.encoder = TransformerEncoder(1, width, heads, inner)
-        self.hop = HopLayer(width, heads, inner)
-        self.steps = nn.Parameter(torch.randn(hops, width) * 0.1)
+        self.encoder = TransformerEncoder(1, width, config.heads, config.inner)
+        self.hop = HopLayer(width, config.heads, config.inner)
+        self.steps = nn.Parameter(torch.randn(config.hops, width) * 0.1)
         self.query = nn.Linear(width, width)
         self.key = nn.Linear(encoded, width)
         self.learned = nn.Embedding(relations + 1, width, padding_idx=0)
@@ -170,7 +180,7 @@ class FactController(nn.Module):
         self.halt = nn.Linear(width, 1)
         self.back = nn.Linear(width, 1)
         self.weigh = nn.Linear(width, 1)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = nn.Dropout(config.dropout)
         for table in (self.roles, self.places):
             nn.init.normal_(table.weight, std=0.1)
         nn.init.zeros_(self.learned.weight)

@@ -12,12 +12,12 @@ from torch import Tensor, nn
 
 from memnet.checkpoints import MODEL, save_checkpoint
 from memnet.checkpoints.torch_modules import arrays_of, invalid_description, load_module
-from memnet.config import Settings
 from memnet.encoders import MENTION, TokenStates
 from memnet.facts.hops import (
     Entities,
     FactController,
     FactGraph,
+    FactModelConfig,
     HopTrace,
     MentionBatch,
     follow_facts,
@@ -31,20 +31,6 @@ _UNREACHED = 1e-3
 one that leads nowhere must not rule out everything."""
 _MAX_ENCODED = 100_000
 """Width of an encoded token."""
-
-
-class FactModelConfig(Settings):
-    """The sizes of a fact model."""
-
-    width: int = Field(default=128, ge=1, le=4096)
-    heads: int = Field(default=4, ge=1, le=64)
-    inner: int = Field(default=256, ge=1, le=16384)
-    hops: int = Field(default=3, ge=1, le=100)
-    """At most; a hop follows one relation."""
-    mentions: int = Field(default=4, ge=1, le=100)
-    """Names of a question to start from, at most."""
-    dropout: float = Field(default=0.1, ge=0, lt=1)
-    """While training, of encoded tokens and of relation embeddings."""
 
 
 class AnswerRule(NamedTuple):
@@ -116,10 +102,7 @@ class FactModel(nn.Module):
         self.relations = tuple(relations)
         self.common_names = common_names
         self.unused_names = unused_names
-        self.controller = FactController(
-            encoded, config.width, config.heads, config.inner, config.hops, len(relations),
-            config.dropout,
-        )  # fmt: skip
+        self.controller = FactController(config, encoded, len(relations))
 
     def relation_numbers(self) -> dict[str, int]:
         """The number of each relation seen in training, by name."""

@@ -4,45 +4,41 @@ import hashlib
 import math
 import os
 import random
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
-from memnet.encoders import Encoder, TokenStates, encode_tokens
 from memnet.errors import InputError
 from memnet.evaluation.questions import Question
-from memnet.facts.graph import ArrayGraph
-from memnet.facts.linking import LinkedQuestion, link
+from memnet.facts.hops import FactModelConfig
+from memnet.facts.linking import link
 from memnet.facts.model import (
     AnswerRule,
-    Chain,
     FactModel,
-    FactModelConfig,
     FactScores,
     fact_batch,
     grouped_softmax,
     save_fact_model,
 )
-from memnet.storage import MemoryStore
-from memnet.text.names import symbol
+from memnet.facts.training_data import (
+    ArrayGraph,
+    FactExample,
+    common_names,
+    encode_texts,
+    fact_example,
+)
 from memnet.training import TrainableMemory
 from memnet.training.loop import EpochReport, Training, TrainingConfig, seeded, using_threads
 from memnet.training.progress import OnProgress, counted, no_progress
 
 _BATCH_SIZE = 64
-_ENCODE_BATCH = 4096
-"""Texts that are encoded between two reports of progress."""
 _BUDGET = 4000
 """Facts that a hop follows in one chain while training; an untrained controller follows all."""
 _MIN_WEIGHT = 1e-3
 """Weight in the loss of an answer that no hop reaches: it keeps logarithms finite."""
-_COMMON_SHARE = 0.002
-_COMMON_COUNT = 5
-"""A name is common when this share of the training questions and this many of them hold it."""
 _UNUSED_SHARE = 0.02
 """A common name whose importance in no dev question is as large is unused."""
 _FLOOR_QUANTILE = 0.01
@@ -54,20 +50,6 @@ _MIN_EPOCHS, _MAX_EPOCHS = 6, 40
 """There are as many epochs as make so many updates, within these bounds."""
 _WARM_UP = 100
 _THRESHOLDS = tuple(step / 20 for step in range(1, 20))
-
-
-class _Example(NamedTuple):
-    chains: list[Chain]
-    answers: list[int]
-    """Entities; right answers that are not in the facts are left out."""
-    question: Question
-
-
-class FactData(NamedTuple):
-    """Questions over the facts of a store."""
-
-    train: Sequence[Question]
-    dev: Sequence[Question]
 
 
 class FactReport(NamedTuple):
@@ -118,12 +100,12 @@ def train_facts(
         InputError: the store holds no facts, or no question can be learned from.
         ModelError: ``out`` can't be written, or holds another unfinished run.
     """
-    store, data, folder = memory.store, FactData(train, dev), Path(out)
-    if not store.counts().facts:
+    folder = Path(out)
+    if not memory.store.counts().facts:
         raise InputError("the store holds no facts; ingest a fact table first")
-    task = FactTask(store, memory.encoder, data, seed, on_progress)
+    task = FactTask(memory, train, dev, seed, on_progress)
     config = TrainingConfig(epochs=epochs or task.epochs(), warm_up=_WARM_UP, seed=seed)
-    digest = _digest(data, task.model.relations)
+    digest = _digest([*train, *dev], task.model.relations)
     identity = {"preset": "facts", "data": digest, "torch": torch.__version__}
 
     def save(report: EpochReport) -> None:
@@ -140,35 +122,36 @@ class FactTask:
     """Questions over facts, as the training loop sees them."""
 
     def __init__(
-        self, store: MemoryStore, encoder: Encoder, data: FactData, seed: int,
-        on_progress: OnProgress,
+        self, memory: TrainableMemory, train: Sequence[Question], dev: Sequence[Question],
+        seed: int, on_progress: OnProgress,
     ) -> None:  # fmt: skip
         """Link and encode all questions once; the arguments are those of ``train_facts``."""
+        store, encoder = memory.store, memory.encoder
         self._seed = seed
-        self._store = store
         self._graph, relations = ArrayGraph.of_store(store)
         linked = [
             link(question.question, store.facts.subjects)
-            for question in counted(data.train, "linking questions", on_progress)
+            for question in counted(train, "linking questions", on_progress)
         ]
         with seeded(seed):
             self.model = FactModel(
-                FactModelConfig(), encoder.dimension, relations, _common_names(linked)
+                FactModelConfig(), encoder.dimension, relations, common_names(linked)
             )
-        train = [self._example(*pair) for pair in zip(data.train, linked, strict=True)]
-        self._dev = [
-            self._example(question, link(question.question, store.facts.subjects))
-            for question in data.dev
+        linked += [link(question.question, store.facts.subjects) for question in dev]
+        examples = [
+            fact_example(question, names, store, self._graph, self.model)
+            for question, names in zip([*train, *dev], linked, strict=True)
         ]
-        self._train = [example for example in train if example.chains and example.answers]
+        all_train, self._dev = examples[: len(train)], examples[len(train) :]
+        self._train = [example for example in all_train if example.chains and example.answers]
         if not self._train:
             raise InputError(
                 f"none of the {len(train)} training questions names something in the facts of "
                 "the store and has an answer there; ingest the facts first"
             )
-        self._encoded = _encoded(encoder, [*self._train, *self._dev], on_progress)
+        self._encoded = encode_texts(encoder, [*self._train, *self._dev], on_progress)
         self.rule = AnswerRule(0.5, 0.0)
-        no_name = sum(not example.chains for example in train)
+        no_name = sum(not example.chains for example in all_train)
         self.latest = FactReport(len(train), no_name, len(train) - no_name - len(self._train))
         """Of the last epoch."""
         self.best = self.latest
@@ -179,13 +162,13 @@ class FactTask:
         batches = math.ceil(len(self._train) / _BATCH_SIZE)
         return min(_MAX_EPOCHS, max(_MIN_EPOCHS, round(_UPDATES / batches)))
 
-    def batches(self, epoch: int) -> Iterator[list[_Example]]:
+    def batches(self, epoch: int) -> Iterator[list[FactExample]]:
         """All questions in a random order."""
         order = list(self._train)
         random.Random(f"{self._seed}/{epoch}").shuffle(order)
         return (order[start : start + _BATCH_SIZE] for start in range(0, len(order), _BATCH_SIZE))
 
-    def loss(self, examples: list[_Example], _: float) -> Tensor:
+    def loss(self, examples: list[FactExample], _: float) -> Tensor:
         """Cross-entropy of what the hops reach and an equal share for each right answer."""
         batch = fact_batch([example.chains for example in examples], self._encoded)
         scores, _ = self.model(batch, self._graph, _BUDGET)
@@ -246,37 +229,6 @@ class FactTask:
         # An unfinished run of an earlier version saved none.
         self.best = self.best._replace(**state.get("best", {}))
 
-    def _example(self, question: Question, linked: LinkedQuestion) -> _Example:
-        names = {name for mention in linked.mentions for name in mention.names}
-        answers = self._store.facts.subjects({symbol(answer) for answer in question.answers})
-        symbols = self._store.facts.subjects(names)
-        entities = dict(zip(symbols, self._graph.entities(symbols.values()), strict=True))
-        chains = self.model.chains(linked, entities)
-        return _Example(chains, sorted(self._graph.entities(answers.values())), question)
-
-
-def _common_names(linked: Sequence[LinkedQuestion]) -> frozenset[str]:
-    counts = Counter(
-        name for question in linked for mention in question.mentions for name in mention.names
-    )
-    minimum = max(_COMMON_COUNT, _COMMON_SHARE * len(linked))
-    return frozenset(name for name, count in counts.items() if count >= minimum)
-
-
-def _encoded(
-    encoder: Encoder, examples: Sequence[_Example], on_progress: OnProgress
-) -> dict[str, TokenStates]:
-    """The tokens of each text of a chain, in float16 as all are kept in memory."""
-    texts = list(dict.fromkeys(chain.text for example in examples for chain in example.chains))
-    batches = [
-        texts[start : start + _ENCODE_BATCH] for start in range(0, len(texts), _ENCODE_BATCH)
-    ]
-    return {
-        text: TokenStates(state.states.astype("float16"), state.mentions)
-        for batch in counted(batches, "encoding questions", on_progress)
-        for text, state in zip(batch, encode_tokens(encoder, batch), strict=True)
-    }
-
 
 def _cross_entropy(scores: FactScores, answers: Sequence[Sequence[int]]) -> Tensor:
     """Mean over questions of the cross-entropy [] of their entities' shares of the weight."""
@@ -305,9 +257,8 @@ def _f1(entities: Tensor, weights: Tensor, answers: Tensor, count: int) -> Tenso
     return 2 * right / (chosen.sum(dim=1) + count)
 
 
-def _digest(data: FactData, relations: Sequence[str]) -> str:
+def _digest(questions: Iterable[Question], relations: Sequence[str]) -> str:
     digest = hashlib.sha256("\n".join(relations).encode())
-    for questions in data:
-        for question in questions:
-            digest.update(question.model_dump_json().encode())
+    for question in questions:
+        digest.update(question.model_dump_json().encode())
     return digest.hexdigest()

@@ -51,10 +51,6 @@ def document_source(
     )
 
 
-def _symbols(names: Iterable[str]) -> Iterator[str]:
-    return iter(dict.fromkeys(name for name in map(symbol, names) if name))
-
-
 def facts_source(facts: ParsedFacts, digest: bytes, namespace: str) -> NewSource:
     """Facts as a source with two slots each: from subject to object, and back."""
     slots = _LazySlots(lambda: _fact_slots(facts))
@@ -124,8 +120,8 @@ def _document_slots(
             text = section_text[start:end]
             aliases = () if number else _aliases(text, symbols)
             key_symbols = tuple(dict.fromkeys((*symbols, *aliases)))
-            found = mentions(text) if extractor is None else _symbols(extractor.extract(text))
-            value_symbols = tuple(name for name in found if name not in key_symbols)
+            names = mentions(text) if extractor is None else map(symbol, extractor.extract(text))
+            mentioned = dict.fromkeys(name for name in names if name and name not in key_symbols)
             slots.append(
                 NewSlot(
                     kind="passage",
@@ -135,7 +131,7 @@ def _document_slots(
                     end=section.start + end,
                     key_text=f"{section.title}\n{text}" if section.title else text,
                     key_symbols=key_symbols,
-                    value_symbols=value_symbols,
+                    value_symbols=tuple(mentioned),
                 )
             )
     return slots

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from memnet.config import AnswerConfig
 from memnet.reader.confidence import Calibration, Signals
 from memnet.reader.decompose import Compared, Resolved
-from memnet.reader.decompose.denial import undenied
+from memnet.reader.decompose.negation import drop_denied
 from memnet.reader.passages import (
     RankedSlot,
     indices_named,
@@ -17,7 +17,7 @@ from memnet.reader.passages import (
 )
 from memnet.reader.spans import Reading
 from memnet.text.names import maximal_names, mentions, normalise, stems, without_names
-from memnet.text.sentences import sentences
+from memnet.text.sentences import overlapping
 from memnet.types import AnswerKind, Candidate
 
 _MAX_CANDIDATES = 10
@@ -86,7 +86,7 @@ def predict_spans(
     found = list(_attended(reading, passages, 1 - last.probability if last else 1.0))
     if last is not None and further is not None:
         found += [span_candidate(span, others, last.probability) for span in further.spans]
-    found, share = undenied(question, found, (*passages, *others))
+    found, share = drop_denied(question, found, (*passages, *others))
     reading = reading._replace(answerable=share * reading.answerable)
     weight = 1.0 if _asks_whether(question) else _UNLIKELY
     for word, probability in (("yes", reading.yes), ("no", reading.no)):
@@ -251,10 +251,8 @@ def _answer_context(answer: Candidate | None, support: Sequence[RankedSlot]) -> 
     if answer.evidence is None or answer.start is None or answer.end is None:
         return " ".join(f"{item.slot.title} {item.slot.text}" for item in support)
     first, last = answer.start - slot.start, answer.end - slot.start
-    inside = (
-        slot.text[start:end] for start, end in sentences(slot.text) if start < last and first < end
-    )
-    return f"{slot.title} {' '.join(inside)}"
+    inside = overlapping(support[0].sentence_spans, first, last)
+    return " ".join([slot.title, *(slot.text[start:end] for start, end in inside)])
 
 
 def _share(question: str, text: str) -> float:
@@ -303,7 +301,7 @@ def rank_sentences(
     for item in passages:
         slot = item.slot
         value = item.score + config.later_hop_weight * (item.hop > 1)
-        for start, end in sentences(slot.text):
+        for start, end in item.sentence_spans:
             sentence = slot.text[start:end]
             share = len(wanted & stems(sentence, _STEM_LETTERS)) / max(1, len(wanted))
             news = _brings_news(sentence, asked, item.names)

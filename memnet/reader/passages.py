@@ -7,6 +7,7 @@ from functools import cached_property
 from memnet.reader.spans import Passage, Reader, Span
 from memnet.storage import Slot
 from memnet.text.names import normalise, title_symbols, without_brackets
+from memnet.text.sentences import sentences
 from memnet.types import Candidate, Evidence
 
 
@@ -33,6 +34,11 @@ class RankedSlot:
     def normalised_text(self) -> str:
         """The slot's text, normalised as names are."""
         return normalise(self.slot.text)
+
+    @cached_property
+    def sentence_spans(self) -> list[tuple[int, int]]:
+        """Character spans of the sentences of the slot's text."""
+        return sentences(self.slot.text)
 
     @cached_property
     def subject(self) -> str:

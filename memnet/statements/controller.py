@@ -1,6 +1,6 @@
 """The write controller: what to do with a statement, by attention over earlier ones."""
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -8,31 +8,10 @@ from numpy.typing import NDArray
 
 from memnet.attention.arrays import cosines, softmax
 from memnet.config import TellConfig
+from memnet.statements.parsing import ParsedStatement
 
 Action = Literal["add", "merge", "supersede", "end", "erase"]
 """``end`` closes the validity of what it affects and adds nothing; ``erase`` deletes it."""
-
-
-@dataclass(frozen=True)
-class EarlierStatements:
-    """Earlier statements about the subject of a new one. K = statements, D = width of a vector."""
-
-    relations: NDArray[np.float32]
-    """[K, D] float32: relation vectors."""
-    permitted: NDArray[np.bool_]
-    """[K] bool: True where the statement may be affected."""
-    exclusive: NDArray[np.bool_]
-    """[K] bool: True where both are about an aspect that has one value at a time."""
-    same_verb: NDArray[np.bool_]
-    """[K] bool: True where a rule about verbs says that both are about the same aspect."""
-    same_value: NDArray[np.bool_]
-    """[K] bool: True where it has the new one's value."""
-    same_words: NDArray[np.bool_]
-    """[K] bool: True where it is the same, word for word."""
-    same_aspects: NDArray[np.bool_]
-    """[K] bool: True where both are about the same aspects."""
-    opposite: NDArray[np.bool_]
-    """[K] bool: True where one of the two is negated and the other is not."""
 
 
 class Choice(NamedTuple):
@@ -59,43 +38,62 @@ class WriteController:
         self._config = config
 
     def attention(
-        self, relation: NDArray[np.float32], earlier: EarlierStatements
+        self,
+        relation: NDArray[np.float32],
+        relations: NDArray[np.float32],
+        same_verb: NDArray[np.bool_],
+        permitted: NDArray[np.bool_],
     ) -> NDArray[np.float32]:
         """Attention weights [K + 1] float32 of the statements and, last, of the empty slot.
 
         Args:
             relation: [D] float32, the new statement's relation vector.
-            earlier: statements about its subject.
+            relations: [K, D] float32, those of the earlier statements.
+            same_verb: [K] bool: True where a rule about verbs says that the relation is the same.
+            permitted: [K] bool: True where a statement may be affected.
         """
-        similarity = cosines(relation, earlier.relations)
-        scores = similarity + self._config.same_verb_weight * earlier.same_verb
+        scores = cosines(relation, relations) + self._config.same_verb_weight * same_verb
         with np.errstate(all="ignore"):  # a temperature close to 0 overflows
             scores = np.append(scores, self._config.same_relation_floor) / self._config.temperature
-            return softmax(scores.astype(np.float32), np.append(earlier.permitted, True))
+            return softmax(scores.astype(np.float32), np.append(permitted, True))
 
     def choose(
         self,
+        new: ParsedStatement,
+        earlier: Sequence[ParsedStatement],
+        valid: NDArray[np.bool_],
         relation: NDArray[np.float32],
-        earlier: EarlierStatements,
-        act: Literal["tell", "end", "forget"],
-        negative: bool,
+        relations: NDArray[np.float32],
     ) -> Choice:
         """What to do with a statement.
 
         Args:
-            relation: [D] float32, its relation vector.
-            earlier: statements about its subject.
-            act: whether it holds, holds no longer, or is to be forgotten.
-            negative: whether its predicate is negated.
+            new: the statement.
+            earlier: K statements about its subject.
+            valid: [K] bool: False for those that have ended.
+            relation: [D] float32, the relation vector of the new statement.
+            relations: [K, D] float32, those of the earlier ones.
         """
-        weights = self.attention(relation, earlier)
-        excluded = earlier.exclusive & (weights[:-1] > weights[-1])
-        same = earlier.permitted & (earlier.same_words | (excluded & earlier.same_value))
-        repeated, contradicted = same & ~earlier.opposite, same & earlier.opposite
-        replaced = excluded & ~earlier.same_value & ~earlier.opposite & (not negative)
-        if act == "forget":
+
+        def mask(compare: Callable[[ParsedStatement], bool]) -> NDArray[np.bool_]:
+            return np.array([compare(one) for one in earlier], np.bool_)
+
+        same_verb = mask(lambda one: new.relation.shares_aspect(one.relation, named=True))
+        exclusive = mask(lambda one: new.relation.shares_aspect(one.relation))
+        same_value = mask(lambda one: new.relation.same_value(one.relation))
+        same_words = mask(lambda one: new.words == one.words)
+        same_aspects = mask(lambda one: new.relation.aspects == one.relation.aspects)
+        opposite = mask(lambda one: new.negative != one.negative)
+        permitted = valid | (new.act == "forget")
+        weights = self.attention(relation, relations, same_verb, permitted)
+
+        excluded = exclusive & (weights[:-1] > weights[-1])
+        same = permitted & (same_words | (excluded & same_value))
+        repeated, contradicted = same & ~opposite, same & opposite
+        replaced = excluded & ~same_value & ~opposite & (not new.negative)
+        if new.act == "forget":
             return _choice("erase", repeated, weights, "It was to be forgotten.")
-        if act == "end" and contradicted.any():
+        if new.act == "end" and contradicted.any():
             return _choice("end", contradicted, weights, "It holds no longer; it stays as history.")
         if contradicted.any():
             reason = "It contradicts what was told before."
@@ -103,11 +101,11 @@ class WriteController:
         if replaced.any():
             reason = "The same subject and relation have a new value."
             return _choice("supersede", replaced | repeated, weights, reason)
-        if (repeated & earlier.same_words).any():
-            return _choice("merge", repeated & earlier.same_words, weights, "It was told before.")
-        if (repeated & earlier.same_aspects).any():
+        if (repeated & same_words).any():
+            return _choice("merge", repeated & same_words, weights, "It was told before.")
+        if (repeated & same_aspects).any():
             reason = "Its subject, relation and value were told before in other words."
-            return _choice("merge", repeated & earlier.same_aspects, weights, reason)
+            return _choice("merge", repeated & same_aspects, weights, reason)
         if len(same):
             return Choice("add", (), "Nothing told about its subject excludes it.")
         return Choice("add", (), "Nothing was told about its subject before.")

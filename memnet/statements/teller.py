@@ -3,7 +3,7 @@
 import hashlib
 import threading
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from memnet.config import TellConfig
 from memnet.errors import InputError
-from memnet.statements.controller import EarlierStatements, WriteController
+from memnet.statements.controller import WriteController
 from memnet.statements.parsing import (
     ParsedStatement,
     parse_sentence,
@@ -88,10 +88,11 @@ class _Telling:
         """Decide about a sentence, whose slot is given, and do it."""
         earlier = self._earlier(sentence)
         choice = self._controller.choose(
+            sentence,
+            [parsed for _, parsed in earlier],
+            np.array([stored.valid_until is None for stored, _ in earlier], np.bool_),
             self._vectors[slot.relation],
-            self._compared(sentence, earlier),
-            sentence.act,
-            sentence.negative,
+            self._store.statements.relation_vectors([stored.id for stored, _ in earlier]),
         )
         affected = [(earlier[index][0], weight) for index, weight in choice.affected]
         ids = [stored.id for stored, _ in affected]
@@ -125,24 +126,6 @@ class _Telling:
             for slot in self._store.statements.about(sentence.about, self._namespace)
         ]
         return [(slot, parsed) for slot, parsed in found if parsed.about == sentence.about]
-
-    def _compared(
-        self, sentence: ParsedStatement, earlier: Sequence[tuple[Slot, ParsedStatement]]
-    ) -> EarlierStatements:
-        stored = [one for _, one in earlier]
-        relation = sentence.relation
-        return EarlierStatements(
-            relations=self._store.statements.relation_vectors([slot.id for slot, _ in earlier]),
-            permitted=_mask(
-                sentence.act == "forget" or slot.valid_until is None for slot, _ in earlier
-            ),
-            exclusive=_mask(relation.shares_aspect(one.relation) for one in stored),
-            same_verb=_mask(relation.shares_aspect(one.relation, named=True) for one in stored),
-            same_value=_mask(relation.same_value(one.relation) for one in stored),
-            same_words=_mask(sentence.words == one.words for one in stored),
-            same_aspects=_mask(relation.aspects == one.relation.aspects for one in stored),
-            opposite=_mask(sentence.negative != one.negative for one in stored),
-        )
 
     def _add(self, slot: NewSlot) -> int:
         """Store a statement; returns the id of its slot."""
@@ -249,7 +232,3 @@ def _statement_time(latest: float, skew: float) -> float:
     """
     now = _now()
     return latest if now < latest <= now + skew else now
-
-
-def _mask(values: Iterable[bool]) -> NDArray[np.bool_]:
-    return np.array(list(values), np.bool_)

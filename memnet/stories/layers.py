@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 import torch
+from pydantic import Field
 from torch import Tensor, nn
 
 from memnet.attention import (
@@ -11,11 +12,32 @@ from memnet.attention import (
     attend,
     scaled_dot_product_score,
 )
+from memnet.config import Settings
 
 PADDING = 0
 """Id of no word."""
 _MIN_CONTINUING = 0.001
 """Probability of going on below which a question has halted."""
+
+
+class StoryModelConfig(Settings):
+    """The sizes of a story model."""
+
+    width: int = Field(default=128, ge=2, le=4096)
+    heads: int = Field(default=8, ge=1, le=64)
+    inner: int = Field(default=256, ge=1, le=16384)
+    hops: int = Field(default=6, ge=1, le=100)
+    """Reads of the story, at most."""
+    blocks: int = Field(default=3, ge=1, le=100)
+    """Hops with weights of their own, which take turns."""
+    queries: int = Field(default=8, ge=1, le=1024)
+    """Learned queries that read a sentence."""
+    longest_sentence: int = Field(default=16, ge=1, le=4096)
+    """Words."""
+    longest_answer: int = Field(default=4, ge=1, le=1024)
+    """Words, and the end."""
+    dropout: float = Field(default=0.05, ge=0, lt=1)
+    """Of the encoded sentences, while training."""
 
 
 class SentenceEncoder(nn.Module):
@@ -28,16 +50,17 @@ class SentenceEncoder(nn.Module):
     2015, section 4.1 (the position of a word as part of its meaning).
     """
 
-    def __init__(self, words: int, width: int, queries: int, max_length: int) -> None:
-        """Make an encoder of ``words`` words, sentences of ``max_length``, vectors of ``width``."""
+    def __init__(self, words: int, config: StoryModelConfig) -> None:
+        """Make an encoder of ``words`` words; D is the ``width`` of the configuration."""
         super().__init__()
+        width = config.width
         self.words = nn.Embedding(words, width, padding_idx=PADDING)
         nn.init.normal_(self.words.weight, std=0.1)
-        self.places = nn.Parameter(torch.randn(max_length, width) * 0.02)
+        self.places = nn.Parameter(torch.randn(config.longest_sentence, width) * 0.02)
         self.norm = nn.LayerNorm(width)
         self.values = nn.Linear(width, width // 2)
-        self.attention = FixedAttention(width, queries)
-        self.join = nn.Linear(queries * (width // 2), width)
+        self.attention = FixedAttention(width, config.queries)
+        self.join = nn.Linear(config.queries * (width // 2), width)
         self.join_norm = nn.LayerNorm(width)
         self.expand = nn.Linear(width, 2 * width)
         self.contract = nn.Linear(2 * width, width)
@@ -46,7 +69,7 @@ class SentenceEncoder(nn.Module):
         """Encode sentences.
 
         Args:
-            sentences: [S, T] int64, padded with ``PADDING``, T at most ``max_length``.
+            sentences: [S, T] int64, padded with ``PADDING``, T at most ``longest_sentence``.
 
         Returns:
             [S, D] float32; one vector of no meaning for a sentence without words.
@@ -116,15 +139,16 @@ class StoryHop(nn.Module):
     bias of the score), here with learned slopes.
     """
 
-    def __init__(self, width: int, heads: int, inner: int) -> None:
-        """Make a hop of ``heads`` heads on vectors of ``width``, ``inner`` wide inside."""
+    def __init__(self, config: StoryModelConfig) -> None:
+        """Make a hop with untrained weights; D is the ``width`` of the configuration."""
         super().__init__()
+        width, heads = config.width, config.heads
         self.attention_norm = nn.LayerNorm(width)
         self.attention = MultiHeadAttention(width, heads)
         self.recency = nn.Parameter(torch.linspace(-8.0, 0.0, heads))
         self.update_norm = nn.LayerNorm(width)
-        self.expand = nn.Linear(width, inner)
-        self.contract = nn.Linear(inner, width)
+        self.expand = nn.Linear(width, config.inner)
+        self.contract = nn.Linear(config.inner, width)
 
     def forward(self, state: StoryState, causal: CausalMask) -> tuple[StoryState, Tensor]:
         """Read and update once.
@@ -169,21 +193,13 @@ class StoryHops(nn.Module):
     number of the step); Banino et al. 2021, section 2 (halting).
     """
 
-    def __init__(self, width: int, heads: int, inner: int, hops: int, blocks: int) -> None:
-        """Make the hops.
-
-        Args:
-            width: D, width of slots and query states.
-            heads: attention heads of a hop.
-            inner: width of the hidden layer of a hop's token-wise network.
-            hops: H, the maximum.
-            blocks: hops with weights of their own; they take turns.
-        """
+    def __init__(self, config: StoryModelConfig) -> None:
+        """Make hops with untrained weights; D is the ``width`` of the configuration."""
         super().__init__()
-        self.hops = nn.ModuleList(StoryHop(width, heads, inner) for _ in range(blocks))
-        self.steps = nn.Parameter(torch.randn(hops, width) * 0.02)
-        self.norm = nn.LayerNorm(width)
-        self.halting = Halting(width)
+        self.hops = nn.ModuleList(StoryHop(config) for _ in range(config.blocks))
+        self.steps = nn.Parameter(torch.randn(config.hops, config.width) * 0.02)
+        self.norm = nn.LayerNorm(config.width)
+        self.halting = Halting(config.width)
 
     def forward(
         self,

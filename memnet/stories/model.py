@@ -7,13 +7,12 @@ from typing import Any, NamedTuple
 
 import torch
 from numpy.typing import NDArray
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, ValidationError
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
 from memnet.checkpoints import MODEL, load_checkpoint, save_checkpoint
 from memnet.checkpoints.torch_modules import arrays_of, invalid_description, load_module
-from memnet.config import Settings
 from memnet.errors import ModelError
 from memnet.ingest.babi import Story
 from memnet.stories.layers import (
@@ -22,6 +21,7 @@ from memnet.stories.layers import (
     SentenceEncoder,
     SequenceDecoder,
     StoryHops,
+    StoryModelConfig,
     StoryState,
     StoryTrace,
     causal_mask,
@@ -130,26 +130,6 @@ def story_words(story: StoryWords) -> set[str]:
     return {word for text in texts for word in text}
 
 
-class StoryModelConfig(Settings):
-    """The sizes of a story model."""
-
-    width: int = Field(default=128, ge=2, le=4096)
-    heads: int = Field(default=8, ge=1, le=64)
-    inner: int = Field(default=256, ge=1, le=16384)
-    hops: int = Field(default=6, ge=1, le=100)
-    """Reads of the story, at most."""
-    blocks: int = Field(default=3, ge=1, le=100)
-    """Hops with weights of their own, which take turns."""
-    queries: int = Field(default=8, ge=1, le=1024)
-    """Learned queries that read a sentence."""
-    longest_sentence: int = Field(default=16, ge=1, le=4096)
-    """Words."""
-    longest_answer: int = Field(default=4, ge=1, le=1024)
-    """Words, and the end."""
-    dropout: float = Field(default=0.05, ge=0, lt=1)
-    """Of the encoded sentences, while training."""
-
-
 class StoryModel(nn.Module):
     """Answers questions about stories.
 
@@ -162,15 +142,12 @@ class StoryModel(nn.Module):
         super().__init__()
         self.vocabulary = vocabulary
         self.config = config
-        width = config.width
-        self.encoder = SentenceEncoder(
-            len(vocabulary), width, config.queries, config.longest_sentence
-        )
+        self.encoder = SentenceEncoder(len(vocabulary), config)
         # Token types: sentence, question.
-        self.kinds = nn.Parameter(torch.randn(2, width) * 0.02)
+        self.kinds = nn.Parameter(torch.randn(2, config.width) * 0.02)
         self.dropout = nn.Dropout(config.dropout)
-        self.hops = StoryHops(width, config.heads, config.inner, config.hops, config.blocks)
-        self.decoder = SequenceDecoder(len(vocabulary), width)
+        self.hops = StoryHops(config)
+        self.decoder = SequenceDecoder(len(vocabulary), config.width)
 
     @property
     def device(self) -> torch.device:

@@ -11,12 +11,11 @@ import torch
 from torch import Tensor, nn
 
 from memnet.ingest.babi import Story
-from memnet.stories.layers import PADDING
+from memnet.stories.layers import PADDING, StoryModelConfig
 from memnet.stories.model import (
     UNKNOWN,
     StoryIds,
     StoryModel,
-    StoryModelConfig,
     Vocabulary,
     collate,
     save_story_model,

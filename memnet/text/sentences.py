@@ -1,7 +1,7 @@
 """Sentences of a text, with exact character spans."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from sentencex import segment  # pyright: ignore[reportAttributeAccessIssue]
 
@@ -21,6 +21,11 @@ def sentences(text: str) -> list[tuple[int, int]]:
     plain = _WIDE_BREAK.sub("\n", _WIDE_SPACE.sub(" ", text))
     spans = (trim_span(text, start, end) for start, end in _segments(plain))
     return [span for span in spans if span is not None]
+
+
+def overlapping(spans: Iterable[tuple[int, int]], start: int, end: int) -> list[tuple[int, int]]:
+    """The spans that share a character with the one from ``start`` to ``end``."""
+    return [span for span in spans if span[0] < end and start < span[1]]
 
 
 def trim_span(text: str, start: int, end: int) -> tuple[int, int] | None:

@@ -145,7 +145,7 @@ def babi(
     """
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     from memnet.device import find_device
-    from memnet.stories.model import StoryModelConfig
+    from memnet.stories.layers import StoryModelConfig
     from memnet.training import read_story_data, train_stories
     from memnet.training.loop import TrainingConfig
 

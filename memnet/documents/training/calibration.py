@@ -92,7 +92,7 @@ def fit_calibration(
 
     Args:
         questions: with their right answers.
-        predict: answers a question, with the signals.
+        predict: answers a question, with its signals.
         on_progress: called after each question.
 
     Raises:

@@ -158,9 +158,8 @@ def _cloze(sentence: str, name: str, title: str, text: str, rng: random.Random) 
 
 def _two_hop_question(store: MemoryStore, slot: int, rng: random.Random) -> Iterator[Question]:
     """A question that starts from a slot, or none."""
-    links = [
-        link for link in find_links(store.symbols([slot]), store) if link.kind != LinkKind.BACK
-    ]
+    found = find_links(store.symbols([slot]), store)
+    links = [link for link in found if link.kind != LinkKind.BACK]
     if not links:
         return
     kind = rng.choice(sorted({link.kind for link in links}))

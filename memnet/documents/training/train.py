@@ -180,13 +180,10 @@ def _sample(controller: TextController, example: _Example, hop: int, seed: int) 
     scores = controller.score(candidates, hop).total()
     order = np.argsort(np.where(candidates.is_fact, np.inf, -scores), kind="stable").tolist()
     passages = order[: len(order) - int(candidates.is_fact.sum())]
-    rest = (
-        np.random.default_rng(seed)
-        .permutation(passages[_HARD_NEGATIVES:])[:_RANDOM_NEGATIVES]
-        .tolist()
-    )
+    rest = np.random.default_rng(seed).permutation(passages[_HARD_NEGATIVES:])
+    negatives = {*passages[:_HARD_NEGATIVES], *rest[:_RANDOM_NEGATIVES].tolist()}
     right = np.nonzero(example.right)[0].tolist()
-    sample = np.array(sorted({*passages[:_HARD_NEGATIVES], *rest, *right}), np.int64)
+    sample = np.array(sorted(negatives.union(right)), np.int64)
     return example._replace(candidates=_subset(candidates, sample), right=example.right[sample])
 
 

@@ -11,8 +11,14 @@ from typing import NamedTuple
 
 from memnet.device import in_background
 from memnet.reader.decompose import Compared, LookUp
-from memnet.reader.decompose.attestation import BOTH, ONE, both_attested, one_attested
-from memnet.reader.decompose.pairs import MARK, pair_of
+from memnet.reader.decompose.pairs import (
+    BOTH_PROBABILITY,
+    MASK,
+    ONE_PROBABILITY,
+    both_attested,
+    one_attested,
+    pair_of,
+)
 from memnet.reader.decompose.phrases import ROLES
 from memnet.reader.passages import RankedSlot, indices_about, read_best, windows_of
 from memnet.reader.spans import Reader
@@ -27,7 +33,7 @@ _MAKING = (
 _ORDER = re.compile(
     r"\b(?:(?P<first>first|earlier|earliest|older|oldest|elder|sooner)"
     r"|(?P<last>last|later|latest|younger|youngest|newer|newest|more recently))\b"
-    rf"(?=\s*(?:[^\w\s]|{MARK}|$"
+    rf"(?=\s*(?:[^\w\s]|{MASK}|$"
     rf"|(?:out of|between|than the other|to be|born|{_MAKING}|{_ROLES})\b))"
 )
 """Words of order where they say something of the two: not in "the first ship"."""
@@ -115,17 +121,19 @@ def compare(
     pair = pair_of(question, passages)
     if pair is None:
         return None
-    words = pair.words.casefold()
-    comparison = _Comparison(pair.places, passages, reader, look_up)
+    words = pair.masked.casefold()
+    comparison = _Comparison(pair.indices, passages, reader, look_up)
     if pair.choice:
         if _LIVED_LONGER.search(words):
             return comparison.longer_lived()
         one = one_attested(pair, passages)
-        return comparison.in_order(words) if one is None else comparison.one_of(one, ONE)
+        return (
+            comparison.in_order(words) if one is None else comparison.one_of(one, ONE_PROBABILITY)
+        )
     if _SAME_COUNTRY.search(words):
         return comparison.same_country(words)
     if both_attested(pair, passages):
-        return Compared("yes", None, BOTH, comparison.both)
+        return Compared("yes", None, BOTH_PROBABILITY, comparison.both)
     return None
 
 

@@ -30,7 +30,7 @@ class EnglishDecomposer:
         phrase = phrase_of(question, passages, known)
         if phrase is None:
             return None
-        about = phrase.place
+        about = phrase.about
         where = passages[:_MAX_PASSAGES] if about is None else windows_of(about, passages)
         before, after = question[: phrase.start], question[phrase.end :]
         return SubQuestion(phrase.question, tuple(where), about, before, after)

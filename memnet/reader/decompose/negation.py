@@ -1,34 +1,38 @@
-"""Negation: which clauses of a text deny what they say. English, and linear in the text.
+"""Negation in English: the clauses of a text that deny something, and the answers that they deny.
 
-Source: NegEx (Chapman et al. 2001): a word of negation governs its clause, up to a word or a mark
-that ends it.
+Source: NegEx (Chapman et al. 2001): a cue negates its clause, up to a word or a mark that ends it.
+All expressions are linear in the text.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from memnet.text.sentences import sentences
+from memnet.reader.passages import RankedSlot
+from memnet.storage import Slot
+from memnet.text.names import mentions, normalise, stems
+from memnet.text.sentences import overlapping, sentences
+from memnet.types import Candidate
 
-_NEVER_TRUE = re.compile(
+_NEVER = re.compile(
     r"\b(?:not(?! (?:only|just|merely|simply|least)\b)|never|cannot|neither|nor|none(?! other\b)"
     r"|nobody|nothing(?! but\b)|nowhere|(?<!\bor )without(?! doubt\b)"
     r"|no(?! (?:fewer|less|more|later|earlier|doubt|longer)\b|[. ]+\d)"
     r"|(?:failed|refused|declined) to|den(?:y|ies|ied))\b|n['’]t\b",
     re.IGNORECASE,
 )
-"""Cues of what was not so. "Not only", "no fewer than" and "No. 5" deny nothing."""
-_NO_LONGER_TRUE = re.compile(
+"""Cues of what was never true. "Not only", "no fewer than" and "No. 5" deny nothing."""
+_NO_LONGER = re.compile(
     r"\b(?:no longer|any ?more|any longer|(?:stop(?:s|ped)?|ceas(?:es?|ed)|quit) [a-z]+ing"
     r"|used to)\b",
     re.IGNORECASE,
 )
-"""Cues of what was so and is not: they deny it now, and not what it was then."""
+"""Cues of what was true once: they deny the present, not the past."""
 _PRESENT = re.compile(
     r"\b(?:is|are|am|does|do|has|have|['’]s|now|currently|today)\b", re.IGNORECASE
 )
 _PAST = re.compile(r"\b(?:did|was|were|had|used to|before|formerly|once)\b", re.IGNORECASE)
-_BORDER = re.compile(
+_CLAUSE_END = re.compile(
     r"[;:!?()\[\]—–]|[.,](?=\s|$)"
     r"|\bno\b(?! longer\b)|\b(?<!\bor )without\b"
     r"|\bfor (?=(?:\w+ ){0,4}(?:hour|day|week|month|year|decade|centur))"
@@ -38,66 +42,170 @@ _BORDER = re.compile(
     r"|instead|later|\w+ed)\b)",
     re.IGNORECASE,
 )
-"""Where a clause ends, and with it what a negation governs: "no" and "without" govern what follows
-them alone."""
+"""Where a clause ends, and with it the scope of a cue. "No" and "without" negate only what follows
+them."""
+_NEGATIVE_ANSWER = re.compile(
+    r"(?:no|nobody|none|nothing|nowhere|without|neither)\b", re.IGNORECASE
+)
 
 
-_DENYING_ANSWER = re.compile(r"(?:no|nobody|none|nothing|nowhere|without|neither)\b", re.IGNORECASE)
+_STEM_LETTERS = 4
+"""Words are compared by their first letters: "work", "works" and "worked" agree."""
+_MIN_PREFIX = 4
+"""Letters of an answer from which it may be the beginning of a longer word: "walnut", "walnuts"."""
+_THERE = " there "
+"""Stands for an answer that an earlier sentence of the same source names."""
 
 
 class Clause(NamedTuple):
-    """A part of a text that says one thing."""
+    """A clause of a text."""
 
     start: int
     end: int
     denied: bool
 
 
+class _Denial(NamedTuple):
+    """A clause that denies something."""
+
+    slot: Slot
+    sentence: tuple[int, int]
+    """Span of its sentence in the slot."""
+    clause: tuple[int, int]
+    """Its own span."""
+    text: str
+    """The clause, normalised, between spaces."""
+    shared: frozenset[str]
+    """Stems of the question that its sentence or its title contains."""
+    predicate: bool
+    """Whether the clause shares a stem with the question that is of no name."""
+    whole: bool
+    """Whether it denies what the question asks about, and not only one answer: it has all of the
+    question's stems and no others."""
+
+
 def negated(text: str) -> bool:
     """Whether anything in a text is denied."""
-    return _NEVER_TRUE.search(text) is not None or _NO_LONGER_TRUE.search(text) is not None
+    return _NEVER.search(text) is not None or _NO_LONGER.search(text) is not None
 
 
-def denies_itself(answer: str) -> bool:
-    """Whether an answer is itself a denial: "nobody", "without a crew"."""
-    return _DENYING_ANSWER.match(answer) is not None
+def is_negative(answer: str) -> bool:
+    """Whether an answer is itself negative: "nobody", "without a crew"."""
+    return _NEGATIVE_ANSWER.match(answer) is not None
 
 
 def clauses(text: str, question: str = "") -> list[Clause]:
-    """The clauses of a text, in order, with whether each denies what it says.
+    """The clauses of a text, in order.
 
     Args:
         text: one sentence or many.
-        question: as asked; where it asks about the past, what is so no longer is not denied.
+        question: as asked; where it asks about the past, what is no longer true is not denied.
     """
     if not negated(text):
         return [Clause(0, len(text), denied=False)]
     past = _PAST.search(question) is not None and not _PRESENT.search(question)
     return [
-        Clause(start, end, denied=_denies(text[start:end], past)) for start, end in _parts(text)
+        Clause(start, end, denied=_denies(text[start:end], past)) for start, end in _spans(text)
     ]
 
 
-def asserted(text: str) -> str:
-    """A text without the clauses that deny what they say."""
+def without_denied(text: str) -> str:
+    """A text without its denied clauses."""
     return " ".join(text[one.start : one.end] for one in clauses(text) if not one.denied)
 
 
 def _denies(clause: str, past: bool) -> bool:
-    if _NEVER_TRUE.search(clause):
-        return True
-    return not past and _NO_LONGER_TRUE.search(clause) is not None
+    return bool(_NEVER.search(clause) or (not past and _NO_LONGER.search(clause)))
 
 
-def _parts(text: str) -> Iterator[tuple[int, int]]:
+def _spans(text: str) -> Iterator[tuple[int, int]]:
     for start, end in sentences(text):
-        for match in _BORDER.finditer(text, start, end):
+        for match in _CLAUSE_END.finditer(text, start, end):
             if match.start() > start:
                 yield start, match.start()
                 start = match.start()
         yield start, end
 
 
-def without_cues(text: str) -> str:
-    """A text without its words of negation."""
-    return _NO_LONGER_TRUE.sub(" ", _NEVER_TRUE.sub(" ", text))
+def drop_denied(
+    question: str, candidates: Sequence[Candidate], passages: Sequence[RankedSlot]
+) -> tuple[list[Candidate], float]:
+    """Spans that are not denied, and their share of the probability of all.
+
+    A span is denied where its own clause is ("Clara no longer works at Siemens"), and where a
+    clause elsewhere denies it and its sentence shares at least those stems with the question that
+    the span's sentence shares. A question with a negation ("Who never sailed?") drops nothing.
+
+    Args:
+        question: as asked.
+        candidates: spans of the passages.
+        passages: that were read.
+    """
+    items = {item.slot.id: item for item in passages}
+    denials = [] if negated(question) else list(_denials(question, items.values()))
+    if not denials:
+        return list(candidates), 1.0
+    asked = stems(question, _STEM_LETTERS)
+    kept = [one for one in candidates if not _denied(one, asked, items, denials)]
+    total = sum(one.score for one in candidates)
+    return kept, sum(one.score for one in kept) / total if total else 1.0
+
+
+def _denials(question: str, items: Iterable[RankedSlot]) -> Iterator[_Denial]:
+    asked = stems(question, _STEM_LETTERS)
+    names = stems(" ".join(mentions(question)), _STEM_LETTERS)
+    for item in items:
+        slot = item.slot
+        if not negated(slot.text):
+            continue
+        title = stems(slot.title, _STEM_LETTERS)
+        for start, end in item.sentence_spans:
+            sentence = slot.text[start:end]
+            shared = asked & (title | stems(sentence, _STEM_LETTERS))
+            for clause in clauses(sentence, question):
+                if clause.denied:
+                    text = sentence[clause.start : clause.end]
+                    content = stems(_NO_LONGER.sub(" ", _NEVER.sub(" ", text)), _STEM_LETTERS)
+                    yield _Denial(
+                        slot=slot,
+                        sentence=(start, end),
+                        clause=(start + clause.start, start + clause.end),
+                        text=f" {normalise(text)} ",
+                        shared=shared,
+                        predicate=not content.isdisjoint(asked - names),
+                        whole=bool(content)
+                        and content <= asked | title
+                        and asked <= content | title,
+                    )
+
+
+def _denied(
+    span: Candidate,
+    asked: frozenset[str],
+    items: Mapping[int, RankedSlot],
+    denials: Sequence[_Denial],
+) -> bool:
+    """Whether any clause denies a span; ``asked`` are the question's stems."""
+    if span.evidence is None or span.start is None or span.end is None or is_negative(span.text):
+        return False
+    item = items[span.evidence]
+    slot, start, end = item.slot, span.start - item.slot.start, span.end - item.slot.start
+    inside = overlapping(item.sentence_spans, start, end)
+    context = " ".join([slot.title, *(slot.text[first:last] for first, last in inside)])
+    shared = asked & stems(context, _STEM_LETTERS)
+    answer = f" {normalise(span.text)} "
+    for one in denials:
+        if one.slot.id == slot.id and overlapping([one.sentence], start, end):
+            if overlapping([one.clause], start, end):
+                return True
+            continue
+        if _THERE in one.text and one.slot.source == slot.source and one.predicate:
+            return True
+        if (one.whole or _contains(one.text, answer)) and shared <= one.shared:
+            return True
+    return False
+
+
+def _contains(text: str, answer: str) -> bool:
+    """Whether a text contains an answer, in singular or plural."""
+    return answer in text or (len(answer.strip()) >= _MIN_PREFIX and answer.rstrip() in text)

@@ -21,7 +21,7 @@ ROLES = {
     ),
     **dict.fromkeys(("place of death", "city of death"), "Where did {} die?"),
 }
-"""Questions for makers, and for where lives began and ended, as people ask them."""
+"""Questions that ask for who has a role, and for where lives began and ended."""
 _PEOPLE = frozenset(
     """
     actress boss brother captain ceo child coach daughter father grandfather grandmother head host
@@ -36,8 +36,8 @@ _THINGS = frozenset(
     publisher region religion school series sport state studio team university
     """.split()
 )
-_MAKERS = re.compile(r"^[a-z]{3,}(?:er|or|ist|ian|ect|man)")
-"""Words for those who do something: a keyboardist, a screenwriter."""
+_AGENTS = re.compile(r"^[a-z]{3,}(?:er|or|ist|ian|ect|man)")
+"""Agent nouns: a keyboardist, a screenwriter."""
 KIN = {
     "paternal grandfather": ("father", "father"),
     "paternal grandmother": ("father", "mother"),
@@ -56,16 +56,16 @@ KIN = {
 _KIN_WORDS = "|".join(KIN)
 _KIN_OF = re.compile(rf"\b({_KIN_WORDS}) of\b", re.IGNORECASE)
 _KIN_AFTER = re.compile(rf"(?<=['’]s )({_KIN_WORDS})\b", re.IGNORECASE)
-_WORDS_FOR_ROLES = r"(?:place|city) of (?:birth|death)|birth place|[a-z]+(?:-in-law)?"
+_ROLE_WORDS = r"(?:place|city) of (?:birth|death)|birth place|[a-z]+(?:-in-law)?"
 _BEFORE = re.compile(
-    rf"(?<!\w)(?:the\s++|its\s++)?\b({_WORDS_FOR_ROLES})\s++(?:of|for)\s++(?:the\s++)?"
+    rf"(?<!\w)(?:the\s++|its\s++)?\b({_ROLE_WORDS})\s++(?:of|for)\s++(?:the\s++)?"
     r"(?:film|movie|song|album|book|novel|series|band|company|city|work|game)?s?\s*+[\"“']?$",
     re.IGNORECASE,
 )
-_LONGEST_BEFORE = 100
+_MAX_BEFORE = 100
 """Characters before a name in which its role is looked for: "the place of birth of the company"
-has 33. Without a limit each name in a question would read all that stands before it."""
-_AFTER = re.compile(rf"[\"”]?\s?['’]s\s+({_WORDS_FOR_ROLES})\b", re.IGNORECASE)
+has 33. Without a limit the time would grow with the square of the question's length."""
+_AFTER = re.compile(rf"[\"”]?\s?['’]s\s+({_ROLE_WORDS})\b", re.IGNORECASE)
 """To be matched where a name ends."""
 _CLAUSE = re.compile(
     r"\bthe (?:(?!the )[\w'’-]+ ){1,4}?"
@@ -77,7 +77,7 @@ _AUXILIARY = re.compile(
     r"\s+(?:(?:the\s+)?[\w'’-]+\s+(?:of|in)\s+)*$",
     re.IGNORECASE,
 )
-"""Before a subject: where its clause ends can't be told from its words."""
+"""Before a subject: no word shows where its clause ends."""
 _COMMA = re.compile(r",(?! [A-Z])")
 """After a clause, not within "Johnnycake, West Virginia"."""
 _VERBS_OF_PLACE = re.compile(
@@ -95,13 +95,13 @@ class Phrase(NamedTuple):
     start: int
     end: int
     question: str
-    """Which its meaning answers."""
-    place: int | None
-    """The passage about what it names; None for a phrase that says what something does."""
+    """That asks what it stands for."""
+    about: int | None
+    """Index of the passage about what it names; None for a clause that describes something."""
 
 
 def expanded_kin(question: str) -> str:
-    """A question with relatives by two relations written out: "Ann's father's mother"."""
+    """A question with relatives by two relations written out ("Ann's father's mother")."""
 
     def of(match: re.Match[str]) -> str:
         nearer, further = KIN[match.group(1).lower()]
@@ -116,27 +116,27 @@ def expanded_kin(question: str) -> str:
 def phrase_of(
     question: str, passages: Sequence[RankedSlot], known: Iterable[tuple[str, int]]
 ) -> Phrase | None:
-    """The phrase of a question to be read first; None where it asks for something right away.
+    """The phrase of a question to be resolved first; None where it needs none.
 
     Args:
         question: in plain language.
         passages: the evidence; what a role is a role of must be the subject of one.
-        known: other names and the passages about them.
+        known: other names, with the indices of the passages about them.
     """
-    names = {(item.subject, place) for place, item in enumerate(passages)} | set(known)
+    names = {(item.subject, index) for index, item in enumerate(passages)} | set(known)
     found = _role(question, [pair for pair in names if len(normalise(pair[0])) > 1])
     found = found or _clause(question)
     return None if found is None or _asks_for(question, found) else found
 
 
 def _role(question: str, names: Iterable[tuple[str, int]]) -> Phrase | None:
-    """The role of a named thing, of the longest name."""
-    for name, place in sorted(names, key=lambda pair: (-len(pair[0]), pair[1])):
+    """The role of a named thing; of several, of the one with the longest name."""
+    for name, index in sorted(names, key=lambda pair: (-len(pair[0]), pair[1])):
         for match in re.finditer(
             rf"\b{name_pattern(name)}\b(?:\s*+\([^()]*\))?", question, re.IGNORECASE
         ):
             after = _AFTER.match(question, match.end())
-            earliest = max(0, match.start() - _LONGEST_BEFORE)
+            earliest = max(0, match.start() - _MAX_BEFORE)
             before = _BEFORE.search(question, earliest, match.start())
             if after:
                 start, end, role = match.start(), after.end(), after.group(1)
@@ -145,7 +145,7 @@ def _role(question: str, names: Iterable[tuple[str, int]]) -> Phrase | None:
             else:
                 continue
             if _is_role(role.lower()):
-                return Phrase(start, end, _asked(role.lower(), name), place)
+                return Phrase(start, end, _role_question(role.lower(), name), index)
     return None
 
 
@@ -154,15 +154,15 @@ def _is_role(word: str) -> bool:
 
 
 def _is_person(word: str) -> bool:
-    return word in _PEOPLE or _MAKERS.fullmatch(word) is not None
+    return word in _PEOPLE or _AGENTS.fullmatch(word) is not None
 
 
-def _word_for(role: str) -> str:
+def _question_word(role: str) -> str:
     return "Who" if _is_person(role) else "What"
 
 
 def _clause(question: str) -> Phrase | None:
-    """The last thing that a question describes by what it does or where it is."""
+    """The last noun phrase with a relative clause ("the country where it is located")."""
     matches = list(_CLAUSE.finditer(question))
     if not matches:
         return None
@@ -176,7 +176,7 @@ def _clause(question: str) -> Phrase | None:
     if endless or _ASKING.search(words, inner - start):
         return None
     kind = question[start : matches[-1].start("mark")].split()[-1].lower()
-    return Phrase(start, end, f"{_word_for(kind)} is {words}?", None)
+    return Phrase(start, end, f"{_question_word(kind)} is {words}?", None)
 
 
 def _asks_for(question: str, phrase: Phrase) -> bool:
@@ -185,7 +185,7 @@ def _asks_for(question: str, phrase: Phrase) -> bool:
     return _ALONE.fullmatch(rest) is not None
 
 
-def _asked(role: str, name: str) -> str:
+def _role_question(role: str, name: str) -> str:
     if role in ROLES:
         return ROLES[role].format(name)
-    return f"{_word_for(role)} is the {role} of {name}?"
+    return f"{_question_word(role)} is the {role} of {name}?"

@@ -21,13 +21,13 @@ from memnet.storage.vectors.search import (
 _BLOCK = 16_384
 """Vectors that are encoded together: 25 MB."""
 _HITS = 10
-"""Recall is measured over so many."""
+"""Neighbours of a query over which recall is measured: recall@10."""
 _QUESTION_COSINE = 0.65
 """Of a question and its nearest passage: the median of 481 questions."""
 
 
 def uses_pq(count: int, config: IndexConfig) -> bool:
-    """Whether a file of so many vectors gets codes."""
+    """Whether a file of ``count`` vectors gets codes."""
     if config.kind == "auto":
         return count > max(config.max_flat, config.min_pq)
     return config.kind == "pq" and count >= config.min_pq
@@ -85,7 +85,7 @@ def _write_codes(
     while True:
         search = PQSearch(exact, lambda: index, rerank, config)
         found = [search.nearest(query, _HITS, None)[1] for query in queries]
-        # Less what the order of additions changes: equals may change places.
+        # Ties may be in another order, and sums differ in the last bits.
         recall = float(np.mean(np.stack(found) >= least[:, None] - 1e-6))
         if recall >= config.target_recall or rerank >= config.max_rerank:
             return header.model_copy(update={"rerank": rerank, "recall": recall})

@@ -1,7 +1,7 @@
 """The vector index as a cache of a store's rows: loaded, brought up to date, saved, rebuilt.
 
 The file of the index may be missing, stale, torn or foreign at any time: what it lacks is read from
-the rows, and what can't be trusted is made from them anew.
+the rows, and what can't be trusted is rebuilt from them.
 """
 
 import logging
@@ -35,7 +35,7 @@ class VectorRows(Protocol):
     """The rows of a store, as far as the index is made of them; of one thread."""
 
     changing: bool
-    """Whether a transaction is under way that may change what is stored."""
+    """Whether a transaction is open that may change the slots."""
 
     def snapshot(self) -> AbstractContextManager[None]:
         """Every read inside sees the same commit."""
@@ -139,7 +139,7 @@ class IndexCache:
         return np.zeros((len(ids), self._dimension), np.float32), np.zeros(len(ids), np.bool_)
 
     def problems(self) -> list[str]:
-        """What is wrong with the file; changes that it lacks are no problem."""
+        """Problems of the file, a line each; being stale is none."""
         rows, index = self._rows(), self._load()
         if index is None or index.file is None:
             return ["vector index: the file is missing or damaged"]
@@ -162,7 +162,7 @@ class IndexCache:
         self._write_current(lock_seconds=-1)
 
     def save_if_stale(self) -> None:
-        """Save the index if its file lacks much, or is of another kind than the settings name.
+        """Save the index if its file is stale, or is of another kind than the settings name.
 
         Called by the store's one writer, after its commits. The rows are safe by then: a file that
         can't be written is a warning.
@@ -188,7 +188,7 @@ class IndexCache:
                 index, of = self._load_known()
             index = self._catch_up(index, of)
             if rows.changing:
-                # Other threads must not see what is not committed.
+                # Not committed: other threads must not see it.
                 return index
             self._index, self._revision = index, revision
             if first and (of is None or self._is_stale()):
@@ -210,7 +210,7 @@ class IndexCache:
         return index.remove(changes.removed).add(ids[:count], vectors[:count])
 
     def _changes(self, index: VectorIndex, revision: Revision | None) -> Changes:
-        """What an index of an earlier commit lacks, and what it holds too much.
+        """Slots to add to an index of another commit, and to remove from it.
 
         A slot never changes its vector and no id is used twice, so ids are enough. Where the rows
         don't know the commit, as seen by a read that began before it, all ids are compared.
@@ -245,7 +245,7 @@ class IndexCache:
             self._index, self._revision = self._empty(), None
 
     def _is_stale(self) -> bool:
-        """Whether the file lacks so many changes that it is worth writing again."""
+        """Whether the file lacks enough changes to be worth writing again."""
         header, rows = read_header(self._path), self._rows()
         revision = None if header is None else rows.revision_of(header.commit_id)
         if header is None or revision is None:
@@ -263,8 +263,8 @@ class IndexCache:
         return header is not None and bool(header.code_size) == uses_pq(header.count, config)
 
     def _offer(self, index: VectorIndex, revision: Revision) -> None:
-        """Save what a reader made, unless someone writes, or did since it loaded the file."""
-        # A damaged file shows again in the search that follows, which makes the index anew.
+        """Save what a reader has loaded, unless someone writes, or did since it loaded the file."""
+        # A damaged file fails again in the search that follows, which rebuilds the index.
         with suppress(StoreError, DamagedIndexError, Timeout), self._try_writing() as writing:
             if not writing:
                 return

@@ -257,11 +257,11 @@ class VectorIndex:
         rows = np.concatenate([np.flatnonzero(segment.live) for segment in self._segments])
         owner = np.repeat(np.arange(len(self._segments)), [len(one) for one in self._segments])
         for start in range(0, len(order), _BLOCK):
-            places = order[start : start + _BLOCK]
-            block = np.empty((len(places), self.dimension), np.float32)
+            block_order = order[start : start + _BLOCK]
+            block = np.empty((len(block_order), self.dimension), np.float32)
             for number, segment in enumerate(self._segments):
-                mine = owner[places] == number
-                block[mine] = segment.exact.read(rows[places[mine]])
+                mine = owner[block_order] == number
+                block[mine] = segment.exact.read(rows[block_order[mine]])
             yield block
 
 

@@ -1,13 +1,26 @@
-"""All facts of a store in arrays, for training."""
+"""Training questions over facts: all facts of a store in arrays, and questions linked to them."""
 
-from collections.abc import Iterable
-from typing import Self
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple, Self
 
 import torch
 from torch import Tensor
 
+from memnet.encoders import Encoder, TokenStates, encode_tokens
+from memnet.evaluation.questions import Question
 from memnet.facts.hops import Facts, Outgoing, RelationKeys, expand_ranges
+from memnet.facts.linking import LinkedQuestion
+from memnet.facts.model import Chain, FactModel
 from memnet.storage import MemoryStore
+from memnet.text.names import symbol
+from memnet.training.progress import OnProgress, counted
+
+_ENCODE_BATCH = 4096
+"""Texts that are encoded between two reports of progress."""
+_COMMON_SHARE = 0.002
+_COMMON_COUNT = 5
+"""A name is common when this share of the training questions and this many of them hold it."""
 
 
 class ArrayGraph:
@@ -64,3 +77,50 @@ class ArrayGraph:
         first = self._first[pair]
         group, index = expand_ranges(first, first + self._count[pair])
         return Facts(group, self._object[index], torch.zeros_like(group))
+
+
+class FactExample(NamedTuple):
+    """A question as it is trained on."""
+
+    chains: list[Chain]
+    answers: list[int]
+    """Entities; right answers that are not in the facts are left out."""
+    question: Question
+
+
+def fact_example(
+    question: Question,
+    linked: LinkedQuestion,
+    store: MemoryStore,
+    graph: ArrayGraph,
+    model: FactModel,
+) -> FactExample:
+    """A question as a model sees it, with the entities of a graph of the store's facts."""
+    answers = store.facts.subjects({symbol(answer) for answer in question.answers})
+    symbols = store.facts.subjects({name for item in linked.mentions for name in item.names})
+    entities = dict(zip(symbols, graph.entities(symbols.values()), strict=True))
+    chains = model.chains(linked, entities)
+    return FactExample(chains, sorted(graph.entities(answers.values())), question)
+
+
+def common_names(linked: Sequence[LinkedQuestion]) -> frozenset[str]:
+    """The names that many of the training questions hold."""
+    counts = Counter(
+        name for question in linked for mention in question.mentions for name in mention.names
+    )
+    minimum = max(_COMMON_COUNT, _COMMON_SHARE * len(linked))
+    return frozenset(name for name, count in counts.items() if count >= minimum)
+
+
+def encode_texts(
+    encoder: Encoder, examples: Iterable[FactExample], on_progress: OnProgress
+) -> dict[str, TokenStates]:
+    """The tokens of each text of a chain, in float16: all are in memory at once."""
+    texts = list(dict.fromkeys(chain.text for example in examples for chain in example.chains))
+    starts = range(0, len(texts), _ENCODE_BATCH)
+    batches = [texts[start : start + _ENCODE_BATCH] for start in starts]
+    return {
+        text: TokenStates(state.states.astype("float16"), state.mentions)
+        for batch in counted(batches, "encoding questions", on_progress)
+        for text, state in zip(batch, encode_tokens(encoder, batch), strict=True)
+    }
