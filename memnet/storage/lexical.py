@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from memnet.config import StoreConfig
 from memnet.storage.tables import revisions, text
-from memnet.storage.tables.checked import damaged
 from memnet.storage.tables.database import Connection
 from memnet.storage.values import Revision
 
@@ -99,8 +98,8 @@ class Bm25Index:
         for term in terms:
             entry = entries.get(term)
             if entry is None or (isinstance(entry, int) and entry < max_postings):
-                rows = text.postings(connection, term, max_postings)
-                new[term] = max_postings if rows is None else _postings(rows)
+                found = text.postings(connection, term, max_postings)
+                new[term] = max_postings if found is None else _Postings(*found)
         self._add(revision, new)
         entries.update(new)
         return {
@@ -138,15 +137,6 @@ class Bm25Index:
             self._cache.clear()
             self._room = self._config.cached_postings
         return self._revision == revision
-
-
-def _postings(rows: Sequence[tuple[int, float]]) -> _Postings:
-    count = len(rows)
-    scores = np.fromiter((row[1] for row in rows), np.float64, count)
-    # Lengths of texts that are damaged can make them anything.
-    if not ((scores > 0) & np.isfinite(scores)).all():
-        raise damaged("a text search")
-    return _Postings(np.fromiter((row[0] for row in rows), np.int64, count), scores)
 
 
 def _cost(entry: _Entry) -> int:

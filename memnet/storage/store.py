@@ -19,7 +19,6 @@ from memnet.storage.tables import checks, slots, sources, text
 from memnet.storage.tables.checked import missing
 from memnet.storage.tables.database import Connection, Database, keep_inherited
 from memnet.storage.tables.facts import Facts
-from memnet.storage.tables.revisions import IndexedRows
 from memnet.storage.tables.schema import SCHEMA_VERSION
 from memnet.storage.tables.sources import Sources
 from memnet.storage.tables.statements import Statements
@@ -186,14 +185,9 @@ class MemoryStore:
             return sources.put(self._connection, source)[0]
 
     def delete(self, names: Iterable[str], namespace: str | None = None) -> int:
-        """Delete sources and everything made from them.
+        """Delete sources and all that was made from them; returns how many slots were deleted.
 
-        Args:
-            names: source names; unknown ones are passed over.
-            namespace: where to look for them; None for everywhere.
-
-        Returns:
-            How many slots were deleted.
+        Unknown names are passed over; ``namespace`` None means all of them.
         """
         with self.changing():
             return sources.delete(self._connection, names, namespace)
@@ -231,12 +225,7 @@ class MemoryStore:
     def search_terms(self, terms: Iterable[str], max_slots: int) -> dict[str, NDArray[np.int64]]:
         """The valid slots whose title or text has each term, in any of its endings.
 
-        Args:
-            terms: distinct words.
-            max_slots: a term in more slots is left out.
-
-        Returns:
-            Ids [P] int64, rising, by term.
+        Ids [P] int64, rising, by term. A term that is in more than ``max_slots`` is left out.
         """
         with self.reading():
             return self._process.bm25.postings(self._connection, list(terms), max_slots)
@@ -381,7 +370,7 @@ class MemoryStore:
             self.dimension,
             self._config,
             self._to_device,
-            rows=lambda: IndexedRows(database.connection()),
+            connection=database.connection,
             try_writing=lock.try_writing,
             on_saved=lambda: copy_rights(self.path, (INDEX_FILE, INDEX_LOCK)),
         )
@@ -403,24 +392,7 @@ class MemoryStore:
                 f"the store {self.path} was made with encoder {encoder}, not with "
                 f"{self.fingerprint}; open it with that encoder, or ingest into a new store"
             )
-        self._check_copy(connection)
-
-    def _check_copy(self, connection: Connection) -> None:
-        """Check a store that came here as a copy, which may have been taken during a write.
-
-        Raises:
-            StoreError: it is not whole.
-        """
-        file = (self.path / DATABASE).stat()
-        location = f"{file.st_dev} {file.st_ino}"
-        if connection.property("place") == location:
-            return
-        problems = checks.problems(connection, self.dimension)
-        if problems:
-            raise StoreError(
-                f"the store {self.path} is damaged ({problems[0]}), as a copy is that was taken "
-                "while something wrote to the store; copy it again when nothing does"
-            )
-        if not self._read_only:
+        location = checks.new_location(connection, self.path / DATABASE, self.dimension)
+        if location is not None and not self._read_only:
             with suppress(StoreBusyError), self.writing(), connection.transaction(advance=False):
                 connection.set_property("place", location)

@@ -30,16 +30,16 @@ class NewSlot:
     value_symbols: tuple[str, ...] = ()
     """Normalised names that the slot mentions, or, for a fact, leads to."""
     relation: str = ""
-    """Words of the relation of a fact or a told statement; the latter's have a vector as well."""
+    """Words of the relation of a fact or statement; that of a statement has a vector as well."""
     value: str = ""
     """The object of a fact as written; empty for a passage."""
     valid_from: float | None = None
-    """For a told statement the time it was told, in seconds since the epoch; else None: always."""
+    """For a statement the time of ``tell``, in seconds since the epoch; None: always valid."""
 
 
 @dataclass(frozen=True, slots=True)
 class NewSource:
-    """A document, a file of facts or something told, with the slots made from it."""
+    """A document, a file of facts or a statement, with the slots made from it."""
 
     name: str
     digest: bytes
@@ -47,6 +47,7 @@ class NewSource:
     slots: Sequence[NewSlot]
     namespace: str = ""
     kind: Literal["document", "facts", "told"] = "document"
+    """As stores have it: "told" for statements."""
     origin: str = ""
     """The file this came from, absolute; empty when it came from no file."""
     title: str = ""
@@ -68,7 +69,7 @@ class Slot:
     relation: str
     value: str
     valid_from: float | None = None
-    """Seconds since the epoch; None where nobody told it: it is valid as long as its source is."""
+    """Seconds since the epoch; None for what is no statement: it is valid as long as its source."""
     valid_until: float | None = None
     """Seconds since the epoch; None while it is valid."""
     metadata: Mapping[str, Any] = field(default_factory=dict, hash=False)
@@ -109,7 +110,7 @@ class Symbols(NamedTuple):
 
 
 class Usage(NamedTuple):
-    """How much a told slot is used."""
+    """How much a statement is used."""
 
     id: int
     usage: float
@@ -160,7 +161,7 @@ class StoreCounts(NamedTuple):
     symbols: int
     generation: int
     superseded: int
-    """Slots that are valid no longer; ``slots`` counts them too."""
+    """Statements that ended; ``slots`` counts them too."""
     sources: int
 
 

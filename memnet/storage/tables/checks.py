@@ -1,5 +1,8 @@
 """Looks for damage in the rows."""
 
+from pathlib import Path
+
+from memnet.errors import StoreError
 from memnet.storage.tables import text
 from memnet.storage.tables.database import Connection
 
@@ -40,6 +43,28 @@ def problems(connection: Connection, dimension: int) -> list[str]:
     return (
         found if text.agrees(connection) else [*found, "text search: does not agree with the slots"]
     )
+
+
+def new_location(connection: Connection, database: Path, dimension: int) -> str | None:
+    """Check a store that came here as a copy, which may have been taken during a write.
+
+    Returns:
+        Where the database is, for its property "place"; None if it says so already.
+
+    Raises:
+        StoreError: it is not whole.
+    """
+    file = database.stat()
+    location = f"{file.st_dev} {file.st_ino}"
+    if connection.property("place") == location:
+        return None
+    found = problems(connection, dimension)
+    if found:
+        raise StoreError(
+            f"the store {database.parent} is damaged ({found[0]}), as a copy is that was taken "
+            "while something wrote to the store; copy it again when nothing does"
+        )
+    return location
 
 
 def _has_wrong_values(connection: Connection) -> bool:

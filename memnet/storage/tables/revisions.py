@@ -1,15 +1,10 @@
 """The commits of a store, and how its slots changed since: what brings caches up to date."""
 
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
-
 import numpy as np
-from numpy.typing import NDArray
 
-from memnet.storage.tables import slots
 from memnet.storage.tables.checked import checked_integer, checked_rows
 from memnet.storage.tables.database import Connection
-from memnet.storage.values import Changes, Keys, Revision
+from memnet.storage.values import Changes, Revision
 
 _COLUMNS = "SELECT generation, mark, last_slot FROM revision"
 
@@ -47,44 +42,3 @@ def forget_before(connection: Connection, revision: Revision) -> None:
     """Forget how the slots changed before a commit; nobody can ask for it any longer."""
     connection.execute("DELETE FROM revision WHERE generation < ?", revision.generation)
     connection.execute("DELETE FROM gone WHERE generation <= ?", revision.generation)
-
-
-class IndexedRows:
-    """The rows of a connection, as far as the vector index is made of them (``VectorRows``)."""
-
-    def __init__(self, connection: Connection) -> None:
-        """Read nothing yet."""
-        self.connection = connection
-        self.changing = connection.changing
-
-    def snapshot(self) -> AbstractContextManager[None]:
-        """Every read inside sees the same commit."""
-        return self.connection.snapshot()
-
-    def transaction(self, advance: bool = True) -> AbstractContextManager[None]:
-        """As ``Connection.transaction``."""
-        return self.connection.transaction(advance)
-
-    def revision(self) -> Revision:
-        """The last commit that changed the slots."""
-        return latest(self.connection)
-
-    def revision_of(self, commit_id: int) -> Revision | None:
-        """The commit with this id; None where it is unknown."""
-        return by_commit_id(self.connection, commit_id)
-
-    def changes_since(self, revision: Revision) -> Changes:
-        """Slots that were added and removed since a commit."""
-        return changes_since(self.connection, revision)
-
-    def forget_revisions(self, before: Revision) -> None:
-        """Drop the record of changes before a commit."""
-        forget_before(self.connection, before)
-
-    def dense_ids(self) -> NDArray[np.int64]:
-        """Ids of all slots in the index, rising: [N] int64."""
-        return slots.dense_ids(self.connection)
-
-    def keys(self, ids: Sequence[int], dimension: int) -> Keys:
-        """Key vectors of slots."""
-        return slots.keys(self.connection, ids, dimension)

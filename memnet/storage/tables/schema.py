@@ -1,4 +1,8 @@
-"""The schema of the rows: what each version made it, and what else is refused."""
+"""The schema of the rows: what each version made it, and what else is refused.
+
+Names in a database stay as they were: ``gone`` holds tombstones, ``mark`` a commit id, and "told"
+means statements.
+"""
 
 import re
 import sqlite3

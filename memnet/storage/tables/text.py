@@ -3,9 +3,12 @@
 import sqlite3
 from collections.abc import Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 from memnet.errors import StoreError
 from memnet.storage.scope import Scope
-from memnet.storage.tables.checked import checked_rows
+from memnet.storage.tables.checked import checked_rows, damaged
 from memnet.storage.tables.database import Connection
 
 _INDEXED_SLOTS = "FROM slot WHERE kind <> 'reverse' AND valid_until IS NULL"
@@ -19,8 +22,9 @@ def search(
         return []
     within, parameters = scope.sql()
     if within:
+        # The plus keeps SQLite from one full-text search for each of the ids.
         within = (
-            "AND rowid IN (SELECT slot.id FROM slot JOIN source ON source.id = slot.source "
+            "AND +rowid IN (SELECT slot.id FROM slot JOIN source ON source.id = slot.source "
             f"WHERE true{within})"
         )
     rows = connection.rows(
@@ -35,10 +39,10 @@ def search(
 
 def postings(
     connection: Connection, term: str, max_postings: int
-) -> list[tuple[int, float]] | None:
-    """Slots with a term, by rising id, as (id, BM25); None if more than ``max_postings`` have it.
+) -> tuple[NDArray[np.int64], NDArray[np.float64]] | None:
+    """The slots with a term: ids [P] int64, rising, and BM25 [P] float64.
 
-    A term that the tokenizer splits is a phrase.
+    None if more than ``max_postings`` slots have it. A term that the tokenizer splits is a phrase.
     """
     # Counted first: scoring reads the length of each text.
     count = connection.only(
@@ -51,7 +55,15 @@ def postings(
     rows = connection.rows(
         "SELECT rowid, -rank FROM slot_text WHERE slot_text MATCH ? ORDER BY rowid", _quoted(term)
     )
-    return [(slot, score) for slot, score in checked_rows(rows, "a text search", int, float)]
+    # So many rows are read here that only whole columns are looked at.
+    ids, scores = zip(*rows, strict=True) if rows else ((), ())
+    if not {*map(type, scores)} <= {float}:
+        raise damaged("a text search")
+    values = np.array(scores, np.float64)
+    # Damaged lengths of texts can make scores anything.
+    if not ((values > 0) & np.isfinite(values)).all():
+        raise damaged("a text search")
+    return np.array(ids, np.int64), values
 
 
 def rebuild(connection: Connection) -> None:

@@ -6,10 +6,9 @@ the rows, and what can't be trusted is rebuilt from them.
 
 import logging
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 from filelock import FileLock, Timeout
@@ -17,7 +16,9 @@ from numpy.typing import NDArray
 
 from memnet.config import StoreConfig
 from memnet.errors import StoreError
-from memnet.storage.values import Changes, Hits, Keys, Revision
+from memnet.storage.tables import revisions, slots
+from memnet.storage.tables.database import Connection
+from memnet.storage.values import Changes, Hits, Revision
 from memnet.storage.vectors.build import uses_pq
 from memnet.storage.vectors.file import DamagedIndexError, IndexHeader, read_header
 from memnet.storage.vectors.index import IndexInfo, VectorIndex
@@ -31,37 +32,6 @@ _BATCH = 10_000
 """Vectors that are read from the rows at once: 15 MB."""
 
 
-class VectorRows(Protocol):
-    """The rows of a store, as far as the index is made of them; of one thread."""
-
-    changing: bool
-    """Whether a transaction is open that may change the slots."""
-
-    def snapshot(self) -> AbstractContextManager[None]:
-        """Every read inside sees the same commit."""
-
-    def transaction(self, advance: bool = True) -> AbstractContextManager[None]:
-        """Everything inside happens, or nothing; ``advance`` as the slots change."""
-
-    def revision(self) -> Revision:
-        """The last commit that changed the slots."""
-
-    def revision_of(self, commit_id: int) -> Revision | None:
-        """The commit with this id; None where it is unknown."""
-
-    def changes_since(self, revision: Revision) -> Changes:
-        """Slots that were added and removed since a commit."""
-
-    def forget_revisions(self, before: Revision) -> None:
-        """Drop the record of changes before a commit."""
-
-    def dense_ids(self) -> NDArray[np.int64]:
-        """Ids of all slots in the index, rising: [N] int64."""
-
-    def keys(self, ids: Sequence[int], dimension: int) -> Keys:
-        """Key vectors of slots."""
-
-
 class IndexCache:
     """The vector index of the rows of a store, in one process; safe to use from many threads."""
 
@@ -73,7 +43,7 @@ class IndexCache:
         config: StoreConfig,
         to_device: ToDevice | None,
         *,
-        rows: Callable[[], VectorRows],
+        connection: Callable[[], Connection],
         try_writing: Callable[[], AbstractContextManager[bool]],
         on_saved: Callable[[], None],
     ) -> None:
@@ -85,7 +55,7 @@ class IndexCache:
             dimension: D, width of the vectors.
             config: settings.
             to_device: copies vectors to a GPU; None for the CPU.
-            rows: gives the calling thread's connection to the rows.
+            connection: gives the calling thread's own connection.
             try_writing: gives True while the caller is the store's one writer, or False where
                 someone else is, or nobody may be; it does not wait.
             on_saved: called when the file has been replaced.
@@ -96,7 +66,7 @@ class IndexCache:
         self._dimension = dimension
         self._config = config
         self._to_device = to_device
-        self._rows = rows
+        self._connection = connection
         self._try_writing = try_writing
         self._on_saved = on_saved
         self._guard = threading.RLock()
@@ -130,29 +100,33 @@ class IndexCache:
 
     def vectors(self, ids: NDArray[np.int64]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
         """As ``VectorIndex.vectors``; none where no index of the commit that is read is loaded."""
-        rows = self._rows()
+        connection = self._connection()
         with self._guard:
             index, revision = self._index, self._revision
-        if index is not None and not rows.changing and revision == rows.revision():
+        if (
+            index is not None
+            and not connection.changing
+            and revision == revisions.latest(connection)
+        ):
             with suppress(DamagedIndexError):
                 return index.vectors(ids)
         return np.zeros((len(ids), self._dimension), np.float32), np.zeros(len(ids), np.bool_)
 
     def problems(self) -> list[str]:
         """Problems of the file, a line each; being stale is none."""
-        rows, index = self._rows(), self._load()
+        connection, index = self._connection(), self._load()
         if index is None or index.file is None:
             return ["vector index: the file is missing or damaged"]
         try:
             index.file.check_all()
         except DamagedIndexError as error:
             return [f"vector index: the file is damaged: {error}"]
-        revision = rows.revision_of(index.file.header.commit_id)
+        revision = revisions.by_commit_id(connection, index.file.header.commit_id)
         if revision is None:
             return ["vector index: the file was not made from these rows"]
-        changes = rows.changes_since(revision)
+        changes = revisions.changes_since(connection, revision)
         ids = np.append(np.setdiff1d(index.ids(), changes.removed), changes.added)
-        if not np.array_equal(np.sort(ids), rows.dense_ids()):
+        if not np.array_equal(np.sort(ids), slots.dense_ids(connection)):
             return ["vector index: does not hold the ids of the rows"]
         return []
 
@@ -177,9 +151,9 @@ class IndexCache:
 
     def _current(self) -> VectorIndex:
         """The index of the commit that the calling thread reads."""
-        rows = self._rows()
-        with self._guard, rows.snapshot():
-            revision = rows.revision()
+        connection = self._connection()
+        with self._guard, connection.snapshot():
+            revision = revisions.latest(connection)
             index, of = self._index, self._revision
             if index is not None and of == revision:
                 return index
@@ -187,7 +161,7 @@ class IndexCache:
             if index is None:
                 index, of = self._load_known()
             index = self._catch_up(index, of)
-            if rows.changing:
+            if connection.changing:
                 # Not committed: other threads must not see it.
                 return index
             self._index, self._revision = index, revision
@@ -203,7 +177,7 @@ class IndexCache:
         count = 0
         for start in range(0, len(ids), _BATCH):
             batch = changes.added[start : start + _BATCH].tolist()
-            keys = self._rows().keys(batch, self._dimension)
+            keys = slots.keys(self._connection(), batch, self._dimension)
             end = count + len(keys.ids)
             ids[count:end], vectors[count:end] = keys.ids, keys.vectors
             count = end
@@ -215,10 +189,13 @@ class IndexCache:
         A slot never changes its vector and no id is used twice, so ids are enough. Where the rows
         don't know the commit, as seen by a read that began before it, all ids are compared.
         """
-        rows = self._rows()
-        if revision is not None and rows.revision_of(revision.commit_id) == revision:
-            return rows.changes_since(revision)
-        wanted, indexed = rows.dense_ids(), index.ids()
+        connection = self._connection()
+        if (
+            revision is not None
+            and revisions.by_commit_id(connection, revision.commit_id) == revision
+        ):
+            return revisions.changes_since(connection, revision)
+        wanted, indexed = slots.dense_ids(connection), index.ids()
         return Changes(np.setdiff1d(wanted, indexed), np.setdiff1d(indexed, wanted))
 
     def _load(self) -> VectorIndex | None:
@@ -231,7 +208,7 @@ class IndexCache:
         self._loaded_header = read_header(self._path)
         index = self._load()
         if index is not None and index.file is not None:
-            revision = self._rows().revision_of(index.file.header.commit_id)
+            revision = revisions.by_commit_id(self._connection(), index.file.header.commit_id)
             if revision is not None:
                 return index, revision
         return self._empty(), None
@@ -246,11 +223,11 @@ class IndexCache:
 
     def _is_stale(self) -> bool:
         """Whether the file lacks enough changes to be worth writing again."""
-        header, rows = read_header(self._path), self._rows()
-        revision = None if header is None else rows.revision_of(header.commit_id)
+        header, connection = read_header(self._path), self._connection()
+        revision = None if header is None else revisions.by_commit_id(connection, header.commit_id)
         if header is None or revision is None:
             return True
-        changes = rows.changes_since(revision)
+        changes = revisions.changes_since(connection, revision)
         missing = len(changes.added) + len(changes.removed)
         return missing > 0 and missing >= self._config.unsaved_share * header.count
 
@@ -287,17 +264,17 @@ class IndexCache:
             Timeout: another thread or process is at it for longer than ``lock_seconds``; -1 waits.
             StoreError: the file can't be written.
         """
-        rows = self._rows()
-        with rows.snapshot():
-            index, revision = self._current(), rows.revision()
+        connection = self._connection()
+        with connection.snapshot():
+            index, revision = self._current(), revisions.latest(connection)
         try:
             self._write(index, revision, lock_seconds)
         except DamagedIndexError:
             self._discard()
             self._write_current(lock_seconds)
             return
-        with rows.transaction(advance=False):
-            rows.forget_revisions(revision)
+        with connection.transaction(advance=False):
+            revisions.forget_before(connection, revision)
 
     def _write(self, index: VectorIndex, revision: Revision, lock_seconds: float = 0) -> None:
         """Write the index of a commit, and go on from the file; errors as ``_write_current``."""
