@@ -49,18 +49,18 @@ def test_a_full_database_refuses_and_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chance, model = random.Random(1), killed.Model()
-    opened: list[sqlite3.Connection] = []
+    opened: dict[str, sqlite3.Connection] = {}
     connect = sqlite3.connect
 
-    def noted(*args: Any, **options: Any) -> sqlite3.Connection:
-        opened.append(connect(*args, **options))
-        return opened[-1]
+    def noted(address: str, **options: Any) -> sqlite3.Connection:
+        opened[address] = connect(address, **options)
+        return opened[address]
 
     with monkeypatch.context() as patch:
         patch.setattr(sqlite3, "connect", noted)
         store = killed.open_store(tmp_path / "store")
     # The limit is one of a connection.
-    (connection,) = (one for one in opened if one.execute("PRAGMA database_list").fetchone()[2])
+    (connection,) = (opened[address] for address in opened if address.startswith("file:"))
     with closing(store):
         assert not change(store, model, chance, 10)
         for extra in range(4):
