@@ -88,7 +88,7 @@ class LazyReader:
             DependencyError: a named model's library is not installed.
         """
         self._device = device
-        self._precision = onnx_precision(eight_bits, device)
+        self._precision: Precision | None = onnx_precision(eight_bits, device)
         self._lock = threading.Lock()
         self._loaded: LoadedReader | None = None
         self.folder: Path | None = None
