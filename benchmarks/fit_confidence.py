@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 
 from memnet import Engine
-from memnet.evaluation.questions import read_questions
+from memnet.evaluation import read_questions
 from memnet.reader.checkpoint import copy_reader
 from memnet.reader.loading import SPANS, LazyReader
 from memnet.training import calibrate

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
         StoreBusyError,
         StoreError,
     )
-    from memnet.evaluation.questions import Question
+    from memnet.evaluation import Question
     from memnet.storage import MemoryStore, Scope
     from memnet.types import (
         Alignment,
@@ -84,7 +84,7 @@ _HOMES = {
     "Engine": "memnet.engine",
     "MemoryStore": "memnet.storage",
     "Scope": "memnet.storage",
-    "Question": "memnet.evaluation.questions",
+    "Question": "memnet.evaluation",
 }
 __getattr__ = lazy_names(__name__, _HOMES)
 """``import memnet`` loads neither torch nor FAISS."""

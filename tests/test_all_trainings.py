@@ -17,7 +17,7 @@ from memnet.cli.main import memnet as group
 from memnet.cli.train import shared
 from memnet.cli.train.shared import ProgressLines
 from memnet.documents.training.calibration import fit_calibration
-from memnet.evaluation.questions import Question
+from memnet.evaluation import Question
 from memnet.reader.answers import Prediction
 from memnet.reader.confidence import Signals
 from memnet.stories.model import load_story_model

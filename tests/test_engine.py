@@ -12,8 +12,7 @@ from pydantic import ValidationError
 
 from memnet import Document, Engine, Fact
 from memnet.errors import InputError, ModelError
-from memnet.evaluation import evaluate
-from memnet.evaluation.questions import read_questions
+from memnet.evaluation import evaluate, read_questions
 from tests.conftest import EXAMPLES
 
 

@@ -15,8 +15,7 @@ from memnet import Config, Engine
 from memnet.checkpoints import MODEL, load_checkpoint
 from memnet.config import FactConfig
 from memnet.errors import InputError, ModelError
-from memnet.evaluation import evaluate
-from memnet.evaluation.questions import Question, read_questions
+from memnet.evaluation import Question, evaluate, read_questions
 from memnet.facts.hops import FactModelConfig
 from memnet.facts.linking import LinkedQuestion, Mention
 from memnet.facts.model import AnswerRule, FactModel, fact_model_of, save_fact_model

@@ -10,11 +10,18 @@ from numpy.typing import NDArray
 
 from memnet import Document, Engine
 from memnet.config import HopConfig
-from memnet.documents.candidates import Candidates, LinkFeature, LinkKind, Links, SlotFeature
+from memnet.documents.candidates import (
+    Candidates,
+    Link,
+    LinkFeature,
+    LinkKind,
+    Links,
+    SlotFeature,
+    find_links,
+)
 from memnet.documents.controller import TextController
 from memnet.documents.hops import HopRead, read_in_hops
 from memnet.documents.learner import LinkTensors, TextLearner
-from memnet.documents.links import Link, find_links
 from memnet.documents.question import Question
 from tests import oracle
 

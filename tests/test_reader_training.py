@@ -16,13 +16,13 @@ from memnet.documents.training.calibration import fit_calibration
 from memnet.documents.training.templates import templated_examples
 from memnet.encoders.weights import checked_folder, load_tokenizer
 from memnet.errors import InputError, ModelError
+from memnet.evaluation import Question
 from memnet.evaluation.metrics import (
     area_under_roc,
     calibration_error,
     normalised_answer,
     reliability,
 )
-from memnet.evaluation.questions import Question
 from memnet.reader.answers import Prediction
 from memnet.reader.checkpoint import load_calibration
 from memnet.reader.confidence import FEATURES, Signals

@@ -18,7 +18,6 @@ from memnet import Config, Document, Engine, MemoryStore
 from memnet.config import TellConfig
 from memnet.errors import InputError, StoreBusyError, StoreError
 from memnet.evaluation.metrics import f1
-from memnet.statements.controller import WriteController
 from memnet.statements.parsing import (
     ParsedStatement,
     parse_sentence,
@@ -26,7 +25,7 @@ from memnet.statements.parsing import (
     statement_slot,
 )
 from memnet.statements.relations import relation_of
-from memnet.statements.teller import UsageBuffer
+from memnet.statements.teller import UsageBuffer, WriteController
 from memnet.types import TellReport
 from tests.toy import ToyEncoder
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memnet.ingest.slots import windows
-from memnet.text.sentences import sentences
+from memnet.text.english import sentences
 
 _TEXTS = st.text(
     alphabet=st.one_of(st.sampled_from(" .!?\n\tabAB\"'"), st.characters(codec="utf-8")),

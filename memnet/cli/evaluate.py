@@ -89,7 +89,7 @@ def _ask_lines(
     opened: "Callable[[], Engine]",
 ) -> "Evaluation":
     from memnet.evaluation import evaluate as run
-    from memnet.evaluation.questions import read_questions
+    from memnet.evaluation import read_questions
 
     asked = read_questions(questions)
     with opened() as engine, _progress(len(asked)) as bar:

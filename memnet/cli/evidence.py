@@ -9,8 +9,7 @@ from rich.text import Text
 
 from memnet.cli.text import shorten, source_name, text_line
 from memnet.errors import one_line
-from memnet.text.english import query_terms
-from memnet.text.sentences import overlapping, sentences
+from memnet.text.english import overlapping, query_terms, sentences
 from memnet.types import Candidate, Evidence
 
 _INDENT = "      "

@@ -4,8 +4,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memnet.config import HopConfig
-from memnet.documents.candidates import Candidates, QueryState, SlotFeature
-from memnet.documents.links import find_links, links_with_features
+from memnet.documents.candidates import (
+    Candidates,
+    QueryState,
+    SlotFeature,
+    find_links,
+    links_with_features,
+)
 from memnet.documents.question import Question, relation_stems
 from memnet.storage import Keys
 from memnet.text.english import query_terms

@@ -1,12 +1,18 @@
-"""What memory and controller exchange in a hop: candidates with their features, and scores."""
+"""What memory and controller exchange in a hop: candidates with their features, links, scores."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from memnet.documents.question import MAX_SLOTS_PER_SYMBOL, Question
+from memnet.storage import EVERYWHERE, MemoryStore, Scope, Symbols
+from memnet.text.names import maximal_names
 
 
 class SlotFeature(IntEnum):
@@ -133,3 +139,138 @@ class Scores(NamedTuple):
     def total(self) -> NDArray[np.float32]:
         """[K] float32."""
         return self.dense + self.lexical + self.symbolic + self.learned
+
+
+_MAX_SHARING = 20
+"""A name that more slots mention links none of them by being mentioned."""
+_NEAR = 12
+"""Words on each side of a name that stand near it."""
+
+
+class Link(NamedTuple):
+    """A way from one slot to another."""
+
+    sender: int
+    slot: int
+    kind: LinkKind
+    name: str
+    mentions: int
+    """Slots that mention the name, counted up to one more than may share it."""
+    slots: int
+    """Slots that are about it."""
+
+
+def find_links(
+    symbols: Mapping[int, Symbols], store: MemoryStore, scope: Scope = EVERYWHERE
+) -> list[Link]:
+    """Follow the names of some slots: those that they mention, and those that they are about.
+
+    Of several names that link two slots in one way, the one that the fewest slots mention counts.
+
+    Args:
+        symbols: of the slots that send links.
+        store: the memory.
+        scope: which sources to look in.
+    """
+    if not symbols:
+        return []
+    mentioned = {name for slot in symbols.values() for name in slot.values}
+    keyed = store.search_symbolic(mentioned, MAX_SLOTS_PER_SYMBOL, scope)
+    about = {name for slot in symbols.values() for name in slot.keys}
+    sharing = store.search_mentions(mentioned | about, _MAX_SHARING, scope)
+    best: dict[tuple[int, int, LinkKind], Link] = {}
+    for sender, own in symbols.items():
+        whole = maximal_names(name for name in own.values if name in keyed and name not in own.keys)
+        for kind, names, reached in (
+            (LinkKind.KEY, whole, keyed),
+            (LinkKind.SHARED, own.values, sharing),
+            (LinkKind.BACK, own.keys, sharing),
+        ):
+            for name in names:
+                mentions = len(sharing.get(name, ())) or _MAX_SHARING + 1
+                slots = len(keyed.get(name, ()))
+                for slot in reached.get(name, ()):
+                    way = sender, slot, kind
+                    other = best.get(way)
+                    if slot != sender and (other is None or _is_rarer(name, mentions, other)):
+                        best[way] = Link(sender, slot, kind, name, mentions, slots)
+    return list(best.values())
+
+
+def _is_rarer(name: str, mentions: int, other: Link) -> bool:
+    return (mentions, -len(name)) < (other.mentions, -len(other.name))
+
+
+def links_with_features(
+    links: Sequence[Link],
+    state: QueryState,
+    question: Question,
+    ids: Sequence[int],
+    vectors: NDArray[np.float32],
+    dense: NDArray[np.float32],
+    occurs: NDArray[np.float32],
+) -> Links:
+    """What is known of some links.
+
+    Args:
+        links: E of them; their senders and slots are among the candidates.
+        state: whose attended slots send them.
+        question: that is asked.
+        ids: K candidates.
+        vectors: [K, D] float32: their keys.
+        dense: [K] float32: their cosines with the question.
+        occurs: [K, T] float32: the question's words that they contain.
+    """
+    if not links:
+        return _no_links()
+    index = {slot: i for i, slot in enumerate(ids)}
+    sender = np.array([index[link.sender] for link in links], np.int64)
+    slot = np.array([index[link.slot] for link in links], np.int64)
+    kind = np.array([link.kind for link in links], np.int64)
+    counts = np.log1p(np.array([(link.mentions, link.slots) for link in links], np.float32))
+    of_sender = _sender_features(state, question)
+    of_name = {
+        pair: _name_features(*pair, question)
+        for pair in {(link.sender, link.name) for link in links}
+    }
+    rows = [(*of_name[link.sender, link.name], *of_sender[link.sender]) for link in links]
+    terms = question.terms
+    beyond = np.einsum("et,t->e", occurs[slot] * (1 - occurs[sender]), terms.rest)
+    together = np.einsum("et,t->e", np.maximum(occurs[slot], occurs[sender]), terms.weights)
+    likeness = np.einsum("ed,ed->e", vectors[sender], vectors[slot])
+    pairs = np.stack([beyond, together, likeness, dense[slot]], axis=1)
+    features = np.concatenate(
+        [np.eye(len(LinkKind), dtype=np.float32)[kind], counts, np.array(rows, np.float32), pairs],
+        axis=1,
+    )
+    senders = np.array([link.sender for link in links], np.int64)
+    return Links(slot, senders, kind, features, tuple(link.name for link in links))
+
+
+def _sender_features(state: QueryState, question: Question) -> dict[int, tuple[float, ...]]:
+    """STRENGTH, RANK and SENDER_NAMED of each attended slot that has symbols."""
+    logits = state.logits or {}
+    named = frozenset(question.named)
+    symbols = question.fetched.symbols(state.attended)
+    return {
+        slot: (math.exp(logits[slot]), rank / 10, float(not named.isdisjoint(symbols[slot].keys)))
+        for rank, slot in enumerate(state.attended)
+        if slot in symbols
+    }
+
+
+def _name_features(sender: int, name: str, question: Question) -> tuple[float, ...]:
+    """WORDS, ASKED, POSITION and NEAR of a name in the text of a sender."""
+    text, terms = f" {question.fetched.normalised_text(sender)} ", question.terms
+    words, start = name.split(), text.find(f" {name} ")
+    if start < 0 or not words:
+        return len(words) / 3, terms.share_of(words or [""]), 1.0, 0.0
+    position, length = text.count(" ", 0, start), text.count(" ") - 1
+    around = text.split()[max(0, position - _NEAR) : position + len(words) + _NEAR]
+    return len(words) / 3, terms.share_of(words), position / length, terms.share_in(around)
+
+
+@cache
+def _no_links() -> Links:
+    none = np.zeros(0, np.int64)
+    return Links(none, none, none, np.zeros((0, len(LinkFeature)), np.float32), ())

@@ -1,9 +1,11 @@
-"""Evaluation: ask the questions of a file and score evidence, answers and time."""
+"""Evaluation: read a file of questions, ask them, and score evidence, answers and time."""
 
+import os
 from collections.abc import Callable, Iterable, Sequence
-from typing import Protocol
+from typing import Annotated, Protocol
 
 import numpy as np
+from pydantic import AfterValidator, BaseModel, ConfigDict
 
 from memnet.evaluation.metrics import (
     area_under_roc,
@@ -14,8 +16,39 @@ from memnet.evaluation.metrics import (
     reliability,
     set_f1,
 )
-from memnet.evaluation.questions import Question
+from memnet.files import read_json_lines
 from memnet.types import Answer, Evaluation
+
+
+def _not_blank(question: str) -> str:
+    if not question.strip():
+        raise ValueError("the question is blank; fill or remove it")
+    return question
+
+
+class Question(BaseModel):
+    """A question with what is right; further fields of a file are passed over."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    question: Annotated[str, AfterValidator(_not_blank)]
+    answers: tuple[str, ...] = ()
+    """Right answers; none means that the memory does not hold one."""
+    gold: tuple[str, ...] = ()
+    """Source ids of the documents that hold the answer; none means not known."""
+    hops: int | None = None
+    """How many facts in a row lead to the answer, where that is known."""
+
+
+def read_questions(path: str | os.PathLike[str]) -> list[Question]:
+    """Read a question file.
+
+    Raises:
+        InputError: it can't be read, holds no question, or a line is not one.
+    """
+    expected = '{"question": str, "answers": [str], "gold": [source id]?}'
+    return read_json_lines(path, Question, "question", expected)
+
 
 _TOP_K = 50
 """Evidence asked for: recall@10 counts sources, and documents have several slots."""

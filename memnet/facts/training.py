@@ -13,7 +13,7 @@ from torch import Tensor
 
 from memnet.encoders import token_encoder
 from memnet.errors import InputError
-from memnet.evaluation.questions import Question
+from memnet.evaluation import Question
 from memnet.facts.hops import FactModelConfig
 from memnet.facts.linking import link
 from memnet.facts.model import (

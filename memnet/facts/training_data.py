@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from memnet.encoders import TokenEncoder, TokenStates
-from memnet.evaluation.questions import Question
+from memnet.evaluation import Question
 from memnet.facts.hops import Facts, Outgoing, RelationKeys, expand_ranges
 from memnet.facts.linking import LinkedQuestion
 from memnet.facts.model import Chain, FactModel

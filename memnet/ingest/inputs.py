@@ -13,12 +13,13 @@ from memnet.arguments import check_text
 from memnet.config import LimitConfig
 from memnet.errors import InputError
 from memnet.files import Problem, read_lines
-from memnet.ingest.fact_tables import fact_source, parse_fact
 from memnet.ingest.formats import (
     LOADERS,
+    fact_source,
     load_fact_table,
     load_text,
     parse_document,
+    parse_fact,
     parse_json_lines,
     parse_text,
 )

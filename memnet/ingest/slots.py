@@ -7,8 +7,8 @@ from typing import Protocol, overload
 
 from memnet.ingest.parsed import ParsedDocument, ParsedFacts
 from memnet.storage import NewSlot, NewSource
+from memnet.text.english import sentences, trim_span
 from memnet.text.names import mentions, normalise, opening_names, symbol, title_symbols
-from memnet.text.sentences import sentences, trim_span
 
 _SPACE = re.compile(r"\s+")
 _MIN_SHARED_LETTERS = 4

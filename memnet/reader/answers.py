@@ -16,8 +16,8 @@ from memnet.reader.passages import (
     span_candidate,
 )
 from memnet.reader.spans import Reading
+from memnet.text.english import overlapping
 from memnet.text.names import maximal_names, mentions, normalise, stems, without_names
-from memnet.text.sentences import overlapping
 from memnet.types import AnswerKind, Candidate
 
 _MAX_CANDIDATES = 10

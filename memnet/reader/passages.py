@@ -6,8 +6,8 @@ from functools import cached_property
 
 from memnet.reader.spans import Passage, Reader, Span
 from memnet.storage import Slot
+from memnet.text.english import sentences
 from memnet.text.names import normalise, title_symbols, without_brackets
-from memnet.text.sentences import sentences
 from memnet.types import Candidate, Evidence
 
 

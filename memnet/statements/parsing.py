@@ -17,8 +17,8 @@ from memnet.statements.relations import (
     starts_relation,
 )
 from memnet.storage import NewSlot
+from memnet.text.english import sentences
 from memnet.text.names import maximal_names, mentions, normalise
-from memnet.text.sentences import sentences
 
 _SENTENCE_ENDS = " \t\r\n.!;,\"'”"
 _FORGET = re.compile(r"(?:please )?forget that\s+", re.IGNORECASE)

@@ -14,7 +14,7 @@ from memnet.config import StoryConfig
 from memnet.device import one_thread_each
 from memnet.storage import MemoryStore, Scope, Slot
 from memnet.stories.model import StoryModel, StoryWords, collate, tokenize
-from memnet.text.sentences import sentences
+from memnet.text.english import sentences
 from memnet.types import Alignment, Answer, Candidate, Evidence, Hop, SlotWeight
 
 

@@ -56,7 +56,7 @@ def text(
       memnet train text --out my-model
       memnet ask "Who raised the Orre Light?" --model my-model
     """
-    from memnet.evaluation.questions import read_questions
+    from memnet.evaluation import read_questions
     from memnet.training import train_text
 
     groups = [read_questions(file) for file in train_files]
@@ -221,7 +221,7 @@ def confidence(
       memnet train confidence --train questions.jsonl --out my-reader
       memnet ask "Who raised the Orre Light?" --reader my-reader
     """
-    from memnet.evaluation.questions import read_questions
+    from memnet.evaluation import read_questions
     from memnet.training import calibrate
 
     questions = [question for file in train_files for question in read_questions(file)]

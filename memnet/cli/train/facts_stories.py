@@ -47,7 +47,7 @@ def facts(
       memnet train facts --train train.jsonl --dev dev.jsonl --out my-model
       memnet ask "Who directed the films that Ann Orre wrote?" --model my-model --explain
     """
-    from memnet.evaluation.questions import read_questions
+    from memnet.evaluation import read_questions
     from memnet.training import train_facts
 
     train, dev = (

@@ -10,8 +10,8 @@ from torch import nn
 
 from memnet.documents.answers import TextAnswers
 from memnet.errors import InputError
+from memnet.evaluation import Question
 from memnet.evaluation.metrics import area_under_roc, calibration_error, exact_match
-from memnet.evaluation.questions import Question
 from memnet.reader.answers import Prediction
 from memnet.reader.checkpoint import copy_reader, save_calibration
 from memnet.reader.confidence import Calibration, Signals

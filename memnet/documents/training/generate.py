@@ -5,14 +5,13 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
-from memnet.documents.candidates import LinkKind
-from memnet.documents.links import Link, find_links
+from memnet.documents.candidates import Link, LinkKind, find_links
 from memnet.documents.training.templates import templated_examples
-from memnet.evaluation.questions import Question
+from memnet.evaluation import Question
 from memnet.reader.training.examples import NAME, ReaderExample, ReaderPassage
 from memnet.storage import MemoryStore, Slot
+from memnet.text.english import sentences
 from memnet.text.names import name_pattern, normalise
-from memnet.text.sentences import sentences
 from memnet.training import TrainableMemory
 from memnet.training.progress import OnProgress, TrainingProgress, no_progress
 

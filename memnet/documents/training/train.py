@@ -20,8 +20,8 @@ from memnet.documents.question import Question as AskedQuestion
 from memnet.documents.training.generate import two_hop_questions
 from memnet.documents.training.templates import templated_questions
 from memnet.errors import InputError
+from memnet.evaluation import Question
 from memnet.evaluation.metrics import recall
-from memnet.evaluation.questions import Question
 from memnet.training import TrainableMemory
 from memnet.training.loop import seeded
 from memnet.training.progress import OnProgress, TrainingProgress, counted, no_progress

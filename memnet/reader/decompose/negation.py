@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from memnet.reader.passages import RankedSlot
 from memnet.storage import Slot
+from memnet.text.english import overlapping, sentences
 from memnet.text.names import mentions, normalise, stems
-from memnet.text.sentences import overlapping, sentences
 from memnet.types import Candidate
 
 _NEVER = re.compile(

@@ -19,10 +19,9 @@ from memnet.errors import StoreError
 from memnet.storage.tables import revisions, slots
 from memnet.storage.tables.database import Connection
 from memnet.storage.values import Changes, Hits, Revision
-from memnet.storage.vectors.build import uses_pq
 from memnet.storage.vectors.file import DamagedIndexError, IndexHeader, read_header
 from memnet.storage.vectors.index import IndexInfo, VectorIndex
-from memnet.storage.vectors.search import ToDevice
+from memnet.storage.vectors.search import ToDevice, uses_pq
 
 INDEX_FILE = "vectors.faiss"
 INDEX_LOCK = "index.lock"

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from memnet.config import IndexConfig
 from memnet.storage.values import Hits
-from memnet.storage.vectors.build import write_index
 from memnet.storage.vectors.file import DamagedIndexError, IndexFile, IndexHeader
 from memnet.storage.vectors.search import (
     ExactSearch,
@@ -27,6 +26,7 @@ from memnet.storage.vectors.search import (
     empty_pq,
     fast_scan_index,
     import_faiss,
+    write_index,
 )
 
 _BLOCK = 16_384
