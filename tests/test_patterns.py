@@ -17,9 +17,9 @@ from memnet.facts.linking import link
 from memnet.ingest.formats import parse_text
 from memnet.ingest.slots import windows
 from memnet.reader.decompose.comparison import compare, is_comparison
-from memnet.reader.decompose.english import expanded_kin, phrase_of
 from memnet.reader.decompose.negation import clauses
 from memnet.reader.decompose.pairs import pair_of
+from memnet.reader.decompose.phrases import expanded_kin, phrase_of
 from memnet.reader.training.examples import unanswerable_question
 from memnet.statements.parsing import parse_sentence, parse_statements
 from memnet.statements.relations import is_plain_name, relation_of

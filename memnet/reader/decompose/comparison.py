@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 from memnet.device import in_background
 from memnet.reader.decompose import Compared, LookUp
-from memnet.reader.decompose.english import ROLES
 from memnet.reader.decompose.pairs import (
     BOTH_PROBABILITY,
     MASK,
@@ -20,6 +19,7 @@ from memnet.reader.decompose.pairs import (
     one_attested,
     pair_of,
 )
+from memnet.reader.decompose.phrases import ROLES
 from memnet.reader.passages import RankedSlot, indices_about, read_best, windows_of
 from memnet.reader.spans import Reader
 from memnet.text.names import normalise
