@@ -17,7 +17,7 @@ _PAGE = Path(__file__).parent / "commands.md"
 def page() -> str:
     """The page as it should be."""
     parts = ["# Commands\n", "Made from the help texts by `python -m docs.commands`.\n"]
-    root = Context(memnet, info_name="memnet", terminal_width=100)
+    root = Context(memnet, info_name="memnet", terminal_width=100, **memnet.context_settings)
     for name, command in sorted(memnet.commands.items()):
         parts += _sections(name, command, root)
     return "\n".join(parts)

@@ -1,17 +1,49 @@
 """Checks of what goes into an ``Engine`` and what comes out of its answerer."""
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, BinaryIO, cast
+from typing import Any
 
 from pydantic import ValidationError
 
 from memnet.config import Config, LimitConfig
 from memnet.errors import InputError, ModelError
-from memnet.ingest.inputs import Input, check_text, check_type
 from memnet.storage import MemoryStore, Scope
-from memnet.types import Document, Fact
+
+
+def check_text(text: str, what: str, max_characters: int) -> None:
+    """Check a text from outside.
+
+    Args:
+        text: any value that should be a string.
+        what: its name in the error.
+        max_characters: limit of its length.
+
+    Raises:
+        InputError: it is no string, is longer, or is not valid Unicode.
+    """
+    check_type(text, what)
+    if len(text) > max_characters:
+        raise InputError(
+            f"{what} has {len(text):,} characters, the limit is {max_characters:,}; cut it"
+        )
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"{what} holds a broken character at offset {error.start}; give it as UTF-8"
+        ) from error
+
+
+def check_type(text: object, what: str) -> None:
+    """Check that a value is a string.
+
+    Raises:
+        InputError: it is not.
+    """
+    if not isinstance(text, str):
+        raise InputError(f"{what} is of type {type(text).__name__}, expected text (str)")
 
 
 def check_namespace(namespace: str | None, limits: LimitConfig) -> None:
@@ -56,38 +88,6 @@ def check_question(
 
 def _is_count(value: object, limit: int) -> bool:
     return isinstance(value, int) and 1 <= value <= limit
-
-
-def flatten_inputs(inputs: Sequence[Input | Iterable[Input]]) -> Iterator[Input]:
-    """Inputs of an ingest one by one, whether given by themselves or in lists.
-
-    Raises:
-        InputError: one is of another type; at once where it is given by itself.
-    """
-    for given in inputs:
-        _check_input(given, Iterable)
-
-    def each() -> Iterator[Input]:
-        for given in inputs:
-            if isinstance(given, (str, os.PathLike, Document, Fact)):
-                yield given
-            elif hasattr(given, "readline"):
-                yield cast(BinaryIO, given)
-            else:
-                for one in given:
-                    _check_input(one)
-                    yield one  # pyright: ignore[reportReturnType]
-
-    return each()
-
-
-def _check_input(given: object, *other_types: type) -> None:
-    single = isinstance(given, (str, os.PathLike, Document, Fact)) or hasattr(given, "readline")
-    if not single and not isinstance(given, other_types):
-        raise InputError(
-            f"an input is of type {type(given).__name__}; expected paths, open binary files, "
-            "Document and Fact values, or lists of them"
-        )
 
 
 def find_sources(

@@ -12,10 +12,10 @@ from typing import Any, Final, Literal, Self
 from memnet.arguments import (
     check_namespace,
     check_question,
+    check_text,
     damaged_model_errors,
     existing_sources,
     find_sources,
-    flatten_inputs,
 )
 from memnet.config import Config
 from memnet.device import device_copier, find_device
@@ -23,7 +23,7 @@ from memnet.documents.answers import TextAnswers
 from memnet.encoders import Encoder
 from memnet.errors import ModelError, StoreError
 from memnet.files import Problem
-from memnet.ingest.inputs import Input, check_text
+from memnet.ingest.inputs import Input, flatten_inputs
 from memnet.ingest.pipeline import Ingest, Progress
 from memnet.protocols import Answerer, Extractor, Name, Reader, Searcher
 from memnet.reader.loading import SPANS

@@ -5,14 +5,16 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from memnet.checkpoints import MODEL, SHIPPED, load_checkpoint
 from memnet.config import Config, HopConfig
 from memnet.device import find_device
 from memnet.documents.answers import TextAnswers
 from memnet.documents.controller import KIND, TextController, text_model_of
-from memnet.encoders import Encoder, MiniLMEncoder
+from memnet.encoders import Encoder, MiniLMEncoder, token_encoder
 from memnet.encoders.hub import SentenceTransformersEncoder, stored_encoder_name
-from memnet.errors import InputError, ModelError
+from memnet.errors import EncoderError, InputError, ModelError
 from memnet.protocols import Answerer, Name, Reader
 from memnet.reader.loading import LazyReader
 from memnet.storage import MemoryStore
@@ -40,13 +42,15 @@ def load_encoder(
         stored: the store's fingerprint; None without a store.
 
     Raises:
-        EncoderError: there is no such encoder, or this machine does not have the store's.
+        EncoderError: there is no such encoder, or this machine does not have the store's, or an
+            object gives no vectors of its dimension.
         DependencyError: the library of a named model is not installed.
         DeviceError: the device of the settings is not there.
         InputError: an object is no encoder.
     """
     if encoder is not None and not isinstance(encoder, (str, os.PathLike)):
         check_members(encoder, "encoder", ("fingerprint", "dimension", "encode"))
+        _check_vectors(encoder)
         return encoder
     device = find_device(config.device)
     if encoder:
@@ -55,6 +59,21 @@ def load_encoder(
         # The store may come from anyone, who must not choose what is fetched from the network.
         return SentenceTransformersEncoder(stored_name, device, fetch=False)
     return MiniLMEncoder(threads=config.cores(), eight_bits=config.eight_bits, device=device)
+
+
+def _check_vectors(encoder: Encoder) -> None:
+    # Rows of another width would be stored as they are, and be found damaged when they are read.
+    vectors: object = encoder.encode(["memnet"])
+    if not isinstance(vectors, np.ndarray):
+        found = f"a value of type {type(vectors).__name__}"
+    elif vectors.shape != (1, encoder.dimension) or not np.isfinite(vectors).all():
+        found = f"an array of shape {vectors.shape}, or numbers that are not finite,"
+    else:
+        return
+    raise EncoderError(
+        f"the encoder {encoder.fingerprint!r} gives {found} for one text; expected a NumPy array "
+        f"of shape (1, {encoder.dimension}); correct its 'encode' or its 'dimension'"
+    )
 
 
 def find_reader(reader: Name | Reader, config: Config) -> LazyReader:
@@ -106,6 +125,7 @@ def load_answerer(
     Raises:
         ModelError: there is no such model, or it can't be loaded.
         DeviceError: the device of the settings is not there.
+        EncoderError: a model of facts needs another encoder.
         InputError: an object is no answerer.
     """
     if not isinstance(model, (str, os.PathLike)):
@@ -124,7 +144,7 @@ def load_answerer(
     if not isinstance(loaded, tuple):
         loaded.to(find_device(config.device))
         return StoryAnswers(store, loaded, str(model), config.story)
-    return FactAnswers(store, encoder, *loaded, str(model), config.facts)
+    return FactAnswers(store, token_encoder(encoder), *loaded, str(model), config.facts)
 
 
 def model_folder(name: Name) -> Path:

@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 
 from memnet import Config, Document, Engine, MemoryStore
-from memnet.encoders import MENTION, MiniLMEncoder, encode_tokens
+from memnet.encoders import MENTION, MiniLMEncoder, token_encoder
 from memnet.encoders.weights import model_folder
 from memnet.errors import EncoderError
 
@@ -109,4 +109,4 @@ def test_an_encoder_of_three_members_is_enough(tmp_path: Path) -> None:
         assert memory.ask("Who raised the Orre Light?").evidence[0].source == "light"
         assert memory.tell("Ann moved to Rome.").decisions[0].action == "add"
     with pytest.raises(EncoderError, match="encoder 'lengths' has no 'encode_tokens'"):
-        encode_tokens(encoder, ["text"])
+        token_encoder(encoder)

@@ -12,13 +12,14 @@ import pytest
 import torch
 
 from memnet import Config, Engine
+from memnet.checkpoints import MODEL, load_checkpoint
 from memnet.config import FactConfig
 from memnet.errors import InputError, ModelError
 from memnet.evaluation import evaluate
 from memnet.evaluation.questions import Question, read_questions
 from memnet.facts.hops import FactModelConfig
 from memnet.facts.linking import LinkedQuestion, Mention
-from memnet.facts.model import FactModel
+from memnet.facts.model import AnswerRule, FactModel, fact_model_of, save_fact_model
 from memnet.training import EpochReport, train_facts
 from tests.test_cli import run
 
@@ -262,6 +263,21 @@ def test_unused_names_start_no_chain_unless_alone() -> None:
 def test_names_without_facts_are_words() -> None:
     (only,) = model().chains(LINKED, {"tug": 3})
     assert only.text == "which [MASK] lies at port averin"
+
+
+def test_a_model_comes_back_as_it_was_saved(tmp_path: Path) -> None:
+    saved = model(frozenset({"tug", "port"}), frozenset({"tug"}))
+    save_fact_model(tmp_path, saved, AnswerRule(0.5, 0.1), {"seed": 3})
+    arrays, description = load_checkpoint(tmp_path, MODEL)
+    loaded, rule = fact_model_of(tmp_path, arrays, description)
+    assert rule == (0.5, 0.1)
+    assert (loaded.config, loaded.relations) == (saved.config, saved.relations)
+    assert loaded.common_names == {"tug", "port"}
+    assert loaded.unused_names == {"tug"}
+    weights = loaded.state_dict()
+    assert all(torch.equal(tensor, weights[name]) for name, tensor in saved.state_dict().items())
+    # Models of earlier versions name these so.
+    assert (description["familiar"], description["idle"]) == (["port", "tug"], ["tug"])
 
 
 def test_the_example_is_what_its_maker_writes(tmp_path: Path) -> None:

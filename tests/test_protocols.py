@@ -8,7 +8,16 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from memnet import Answer, Document, EncoderMismatchError, Engine, Fact, InputError, ModelError
+from memnet import (
+    Answer,
+    Document,
+    EncoderError,
+    EncoderMismatchError,
+    Engine,
+    Fact,
+    InputError,
+    ModelError,
+)
 from memnet.protocols import Answerer, Encoder, Extractor, Passage, Reader, Reading, Scope, Span
 from tests.toy import DIMENSION, ToyEncoder
 
@@ -120,6 +129,18 @@ def test_an_answerer_is_used(tmp_path: Path) -> None:
             memory.ask(" ")
         with pytest.raises(ModelError, match="can't search"):
             memory.search("it")
+
+
+@pytest.mark.parametrize(
+    "vectors",
+    [[[0.0] * DIMENSION], np.zeros(DIMENSION), np.zeros((1, 3)), np.full((1, DIMENSION), np.nan)],
+)
+def test_an_encoder_that_gives_other_vectors_is_refused(tmp_path: Path, vectors: object) -> None:
+    encoder = MinimalEncoder()
+    encoder.encode = lambda _: vectors  # type: ignore[assignment, method-assign, return-value]
+    with pytest.raises(EncoderError, match=r"'minimal/1' gives .*expected .* \(1, 64\)"):
+        _open(tmp_path / "store", encoder=encoder)
+    assert not (tmp_path / "store").exists()
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import memnet
-from memnet import errors, types
+from memnet import errors, training, types
 
 ROOT = Path(__file__).parents[1]
 
@@ -19,6 +19,15 @@ def test_public_names_are_what_they_say() -> None:
         assert getattr(importlib.import_module(value.__module__), name) is value
     assert set(dir(memnet)) == {*memnet.__all__, "__version__"}
     assert not hasattr(memnet, "nothing_of_this_name")
+
+
+def test_names_of_trainings_are_what_they_say() -> None:
+    assert sorted(training.__all__) == training.__all__
+    for name in training.__all__:
+        assert getattr(training, name).__name__ == name
+    code = "import memnet.training, sys; print({'torch', 'faiss'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"
 
 
 def test_all_errors_and_values_are_public() -> None:

@@ -45,40 +45,36 @@ class HopRead:
         """[A] the slots that were attended to, best first."""
         return tuple(self.candidates.ids[index] for index in self.order.tolist())
 
-    def sender(self, index: int) -> int | None:
+    def record(self, number: int, top_k: int, fetched: FetchedSlots) -> Hop:
+        """The ``top_k`` most attended slots with the parts of their scores, as a public value."""
+        shown: list[int] = self.order[:top_k].tolist()
+        senders = [self._sender(index) for index in shown]
+        fetched.slots([*self.ids[:top_k], *(sender for sender in senders if sender is not None)])
+        weights: list[SlotWeight] = []
+        for index, sender in zip(shown, senders, strict=True):
+            [slot] = fetched.slots([self.candidates.ids[index]])
+            link = self.scores.link[index]
+            named = self.candidates.named[index] if link < 0 else self.candidates.links.names[link]
+            weights.append(
+                SlotWeight(
+                    id=slot.id,
+                    source=slot.source,
+                    weight=float(self.weights[index]),
+                    title=slot.title,
+                    dense=float(self.scores.dense[index]),
+                    lexical=float(self.scores.lexical[index]),
+                    symbolic=float(self.scores.symbolic[index]),
+                    learned=float(self.scores.learned[index]),
+                    via=self.via or named,
+                    via_source=None if sender is None else fetched.slots([sender])[0].source,
+                )
+            )
+        return Hop(hop=number, weights=tuple(weights))
+
+    def _sender(self, index: int) -> int | None:
         """The slot that gave the name by which a candidate was found; None for the question."""
         link = self.scores.link[index]
         return None if link < 0 or self.via else int(self.candidates.links.sender[link])
-
-    def record(self, number: int, top_k: int, fetched: FetchedSlots) -> Hop:
-        """The ``top_k`` most attended slots with the parts of their scores, as a public value."""
-        return Hop(
-            hop=number,
-            weights=tuple(self._slot_weight(index, fetched) for index in self.shown(top_k)),
-        )
-
-    def shown(self, top_k: int) -> list[int]:
-        """The indices of the ``top_k`` most attended candidates."""
-        indices: list[int] = self.order[:top_k].tolist()
-        return indices
-
-    def _slot_weight(self, index: int, fetched: FetchedSlots) -> SlotWeight:
-        [slot] = fetched.slots([self.candidates.ids[index]])
-        link, sender = self.scores.link[index], self.sender(index)
-        named = self.candidates.named[index] if link < 0 else self.candidates.links.names[link]
-        dense, lexical, symbolic, learned = (float(part[index]) for part in self.scores[:4])
-        return SlotWeight(
-            id=slot.id,
-            source=slot.source,
-            weight=float(self.weights[index]),
-            title=slot.title,
-            dense=dense,
-            lexical=lexical,
-            symbolic=symbolic,
-            learned=learned,
-            via=self.via or named,
-            via_source=None if sender is None else fetched.slots([sender])[0].source,
-        )
 
 
 def read_in_hops(
@@ -117,19 +113,46 @@ class Retrieval:
         self._controller = controller
         self._config = config
 
-    def search(self, max_hops: int, top_k: int) -> list[RankedSlot]:
-        """The slots that hops for the question rank first, and all facts: a set of facts is whole.
+    def search(
+        self, max_hops: int, top_k: int, question: Question | None = None
+    ) -> list[RankedSlot]:
+        """The slots that hops for a question rank first, and all facts: a set of facts is whole.
 
         Args:
             max_hops: at least 1.
-            top_k: slots to rank, besides those that the reader needs.
+            top_k: slots to rank, if that is more than the reader needs.
+            question: a part of the question; None for the whole of it.
         """
-        return self._search(self._question, max_hops, top_k)
+        question = question or self._question
+        reads = read_in_hops(question, self._controller, self._config.hop, max_hops)
+        first = len(self.reads) + 1
+        self.reads += reads
+        first_hop = {
+            slot: number
+            for number, read in reversed(list(enumerate(reads, start=first)))
+            for slot in read.ids[:top_k]
+        }
+        last = self._latest = reads[-1]
+        count = max(top_k, self._config.answer.passages)
+        is_fact = last.candidates.is_fact[last.order]
+        chosen = last.order[(np.arange(len(last.order)) < count) | is_fact]
+        total, dense = last.scores.total(), last.candidates.features[:, SlotFeature.DENSE]
+        slots = question.fetched.slots([last.candidates.ids[index] for index in chosen.tolist()])
+        return [
+            RankedSlot(
+                slot,
+                score=float(total[index]),
+                similarity=float(dense[index]),
+                attention=float(last.weights[index]),
+                hop=first_hop.get(slot.id, len(self.reads)),
+            )
+            for slot, index in zip(slots, chosen.tolist(), strict=True)
+        ]
 
     def look_up(self, text: str) -> list[RankedSlot]:
         """The passages that further hops find for a sub-question, best first."""
         question = self._question.sub_question(text)
-        ranked = self._search(question, self._config.hop.hops, self._config.answer.passages)
+        ranked = self.search(self._config.hop.hops, self._config.answer.passages, question)
         return [item for item in ranked if item.slot.kind == "passage"]
 
     def attend(
@@ -157,13 +180,7 @@ class Retrieval:
     def records(self, top_k: int) -> tuple[Hop, ...]:
         """All hops as public values."""
         fetched = self._question.fetched
-        shown = [(read, index) for read in self.reads for index in read.shown(top_k)]
-        senders = [read.sender(index) for read, index in shown]
-        fetched.slots([read.candidates.ids[index] for read, index in shown])
-        fetched.slots([sender for sender in senders if sender is not None])
-        return tuple(
-            read.record(number, top_k, fetched) for number, read in enumerate(self.reads, start=1)
-        )
+        return tuple(read.record(n, top_k, fetched) for n, read in enumerate(self.reads, start=1))
 
     def attention_to(self, slots: Iterable[int]) -> dict[int, float]:
         """For each of some slots the most that a hop attended to it."""
@@ -173,32 +190,6 @@ class Retrieval:
                 if slot in weights:
                     weights[slot] = max(weight, weights[slot])
         return weights
-
-    def _search(self, question: Question, max_hops: int, top_k: int) -> list[RankedSlot]:
-        reads = read_in_hops(question, self._controller, self._config.hop, max_hops)
-        first = len(self.reads) + 1
-        self.reads += reads
-        first_hop = {
-            slot: number
-            for number, read in reversed(list(enumerate(reads, start=first)))
-            for slot in read.ids[:top_k]
-        }
-        last = self._latest = reads[-1]
-        count = max(top_k, self._config.answer.passages)
-        is_fact = last.candidates.is_fact[last.order]
-        chosen = last.order[(np.arange(len(last.order)) < count) | is_fact]
-        total, dense = last.scores.total(), last.candidates.features[:, SlotFeature.DENSE]
-        slots = question.fetched.slots([last.candidates.ids[index] for index in chosen.tolist()])
-        return [
-            RankedSlot(
-                slot,
-                score=float(total[index]),
-                similarity=float(dense[index]),
-                attention=float(last.weights[index]),
-                hop=first_hop.get(slot.id, len(self.reads)),
-            )
-            for slot, index in zip(slots, chosen.tolist(), strict=True)
-        ]
 
 
 def answer_parts(

@@ -83,7 +83,7 @@ class LinkScorer(nn.Module):
         super().__init__()
         self.weights = nn.Parameter(torch.tensor(link_weights(config)))
         self.sharpness = nn.Parameter(torch.ones(()))
-        """Of the attention to senders: 1 leaves it as it is, at 0 all senders count alike."""
+        """Of the attention to senders: 1 leaves it as it is, at 0 all senders count equally."""
         self.gate = Corrector(len(LinkFeature))
 
     def forward(self, links: LinkTensors, candidates: int) -> tuple[Tensor, Tensor]:

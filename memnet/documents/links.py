@@ -139,12 +139,7 @@ def _name_features(sender: int, name: str, question: Question) -> tuple[float, .
         return len(words) / 3, terms.share_of(words or [""]), 1.0, 0.0
     position, length = text.count(" ", 0, start), text.count(" ") - 1
     around = text.split()[max(0, position - _NEAR) : position + len(words) + _NEAR]
-    return (
-        len(words) / 3,
-        terms.share_of(words),
-        position / length,
-        terms.share_in(around),
-    )
+    return len(words) / 3, terms.share_of(words), position / length, terms.share_in(around)
 
 
 @cache

@@ -176,8 +176,12 @@ def cached_model(
     return model
 
 
-def onnx_session(model: bytes) -> Any:
-    """An ONNX Runtime session of a model; each call runs on the thread that makes it.
+def onnx_session(model: bytes, threads: int = 1) -> Any:
+    """An ONNX Runtime session of a model.
+
+    Args:
+        model: as serialised.
+        threads: that share the work of one call, the calling one among them.
 
     Raises:
         DependencyError: ONNX Runtime is not installed.
@@ -186,7 +190,9 @@ def onnx_session(model: bytes) -> Any:
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
+    # A thread that spins while it waits takes the core from the calls of other threads.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 
 

@@ -52,8 +52,8 @@ class TokenEncoder(Protocol):
         ...
 
 
-def encode_tokens(encoder: Encoder, texts: Sequence[str]) -> list[TokenStates]:
-    """Token states of N texts.
+def token_encoder(encoder: Encoder) -> TokenEncoder:
+    """The encoder as one of single tokens.
 
     Raises:
         EncoderError: the encoder is no ``TokenEncoder``.
@@ -63,4 +63,4 @@ def encode_tokens(encoder: Encoder, texts: Sequence[str]) -> list[TokenStates]:
             f"the encoder {encoder.fingerprint!r} has no 'encode_tokens', which models of facts "
             "need; add it, or use another encoder"
         )
-    return encoder.encode_tokens(texts)
+    return encoder

@@ -1,4 +1,4 @@
-"""Asking every question of a file and scoring what comes back."""
+"""Evaluation: ask the questions of a file and score evidence, answers and time."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
@@ -17,8 +17,9 @@ from memnet.evaluation.metrics import (
 from memnet.evaluation.questions import Question
 from memnet.types import Answer, Evaluation
 
-_SLOTS = 50
-"""Evidence asked for, so that ten distinct sources come up where documents have several slots."""
+_TOP_K = 50
+"""Evidence asked for: recall@10 counts sources, and documents have several slots."""
+_RECALL_AT = (1, 2, 5, 10)
 
 
 class Askable(Protocol):
@@ -55,28 +56,26 @@ def evaluate(
 
     Returns:
         Means over the questions that support each score. Recall needs gold sources; hits@1, EM and
-        F1 need answers, and of a question without a right answer an abstention is right. The
-        confidence scores and the diagram need answers with a calibrated confidence: they tell how
-        well it separates questions with an answer from those without, and how far it is from the
-        share of best candidates that are right.
+        F1 need answers, and to a question without a right answer it is right to abstain. AUROC,
+        ECE and the reliability diagram need calibrated confidences.
     """
     answers: list[Answer] = []
     for question in questions:
-        answers.append(memory.ask(question.question, hops=hops, top_k=_SLOTS, namespace=namespace))
+        answers.append(memory.ask(question.question, hops=hops, top_k=_TOP_K, namespace=namespace))
         on_answer()
     pairs = list(zip(questions, answers, strict=True))
     recalls = {
-        first: _mean(
-            recall([item.source for item in answer.evidence], question.gold, first)
+        k: _mean(
+            recall([item.source for item in answer.evidence], question.gold, k)
             for question, answer in pairs
             if question.gold
         )
-        for first in (1, 2, 5, 10)
+        for k in _RECALL_AT
     }
     calibrated = [pair for pair in pairs if pair[1].confidence is not None]
-    sure = [answer.confidence or 0.0 for _, answer in calibrated]
+    confidences = [answer.confidence or 0.0 for _, answer in calibrated]
     rights = [_best_is_right(*pair) for pair in calibrated]
-    judged = any(question.answers for question in questions)
+    answerable = any(question.answers for question in questions)
     elapsed = [answer.elapsed_ms for answer in answers]
     return Evaluation(
         n=len(questions),
@@ -85,16 +84,18 @@ def evaluate(
         recall_at_5=recalls[5],
         recall_at_10=recalls[10],
         hits_at_1=_mean(_best_is_right(*pair) for pair in pairs if pair[0].answers),
-        em=_mean(_judge(exact_match, *pair) for pair in pairs) if judged else None,
-        f1=_mean(_judge(f1, *pair) for pair in pairs) if judged else None,
+        em=_mean(_score(exact_match, *pair) for pair in pairs) if answerable else None,
+        f1=_mean(_score(f1, *pair) for pair in pairs) if answerable else None,
         set_f1=_mean(
             set_f1([candidate.text for candidate in answer.candidates], question.answers)
             for question, answer in pairs
             if question.answers and answer.evidence and answer.evidence[0].kind == "fact"
         ),
-        answerable_auroc=area_under_roc(sure, [bool(asked.answers) for asked, _ in calibrated]),
-        ece=calibration_error(sure, rights),
-        reliability=tuple(reliability(sure, rights)),
+        answerable_auroc=area_under_roc(
+            confidences, [bool(asked.answers) for asked, _ in calibrated]
+        ),
+        ece=calibration_error(confidences, rights),
+        reliability=tuple(reliability(confidences, rights)),
         latency_ms={
             "p50": float(np.percentile(elapsed, 50)),
             "p95": float(np.percentile(elapsed, 95)),
@@ -107,7 +108,7 @@ def _best_is_right(question: Question, answer: Answer) -> float:
     return exact_match(best, question.answers)
 
 
-def _judge(
+def _score(
     score: Callable[[str, Sequence[str]], float], question: Question, answer: Answer
 ) -> float:
     if not question.answers:

@@ -24,7 +24,7 @@ def exact_match(answer: str, right: Sequence[str]) -> float:
 
 
 def f1(answer: str, right: Sequence[str]) -> float:
-    """Best harmonic mean of word precision and recall over the right answers, 0..1.
+    """The best F1 of words over the right answers, 0..1.
 
     Source: Rajpurkar et al. 2016, section 6.1.
     """
@@ -34,14 +34,14 @@ def f1(answer: str, right: Sequence[str]) -> float:
 
 
 def set_f1(answers: Sequence[str], right: Sequence[str]) -> float:
-    """Harmonic mean of precision and recall of a set of normalised answers, 0..1."""
+    """F1 of a set of normalised answers, 0..1."""
     given, wanted = set(map(normalised_answer, answers)), set(map(normalised_answer, right))
     return 2 * len(given & wanted) / max(1, len(given) + len(wanted))
 
 
-def recall(found: Sequence[str], gold: Sequence[str], first: int) -> float:
-    """Share of the gold sources among the ``first`` distinct sources found, 0..1."""
-    distinct = list(dict.fromkeys(found))[:first]
+def recall(found: Sequence[str], gold: Sequence[str], k: int) -> float:
+    """Share of the gold sources among the first ``k`` distinct sources found, 0..1."""
+    distinct = list(dict.fromkeys(found))[:k]
     return len(set(distinct) & set(gold)) / len(set(gold))
 
 
@@ -62,35 +62,35 @@ def area_under_roc(scores: Sequence[float], positive: Sequence[bool]) -> float |
     """
     if len(scores) != len(positive):
         raise ValueError(f"{len(scores)} scores and {len(positive)} labels; expected as many")
-    high = np.asarray(positive, np.bool_)
-    positives, negatives = int(high.sum()), int((~high).sum())
+    labels = np.asarray(positive, np.bool_)
+    positives, negatives = int(labels.sum()), int((~labels).sum())
     if not positives or not negatives:
         return None
-    _, place, ties = np.unique(
+    _, group, ties = np.unique(
         np.asarray(scores, np.float64), return_inverse=True, return_counts=True
     )
-    ranks = (np.cumsum(ties) - (ties - 1) / 2)[place]  # from 1; equal scores share their mean
-    wins = ranks[high].sum() - positives * (positives + 1) / 2
+    ranks = (np.cumsum(ties) - (ties - 1) / 2)[group]  # from 1; equal scores share their mean
+    wins = ranks[labels].sum() - positives * (positives + 1) / 2
     return float(wins / (positives * negatives))
 
 
 def reliability(
     confidence: Sequence[float], right: Sequence[float], bins: int = 10
 ) -> list[ReliabilityBin]:
-    """Answers in bins of equal width by confidence; bins that hold none are left out.
+    """Answers in bins of equal width by confidence, without empty bins.
 
     Source: DeGroot and Fienberg 1983 (reliability diagram).
     """
-    sure, so = np.asarray(confidence, np.float64), np.asarray(right, np.float64)
-    which = np.minimum((sure * bins).astype(int), bins - 1)
+    confidences, rights = np.asarray(confidence, np.float64), np.asarray(right, np.float64)
+    bin_of = np.minimum((confidences * bins).astype(int), bins - 1)
     return [
         ReliabilityBin(
-            size=int(chosen.sum()),
-            confidence=float(sure[chosen].mean()),
-            right=float(so[chosen].mean()),
+            size=int(inside.sum()),
+            confidence=float(confidences[inside].mean()),
+            right=float(rights[inside].mean()),
         )
-        for chosen in (which == number for number in range(bins))
-        if chosen.any()
+        for inside in (bin_of == number for number in range(bins))
+        if inside.any()
     ]
 
 

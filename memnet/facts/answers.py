@@ -10,7 +10,7 @@ from torch import Tensor
 
 from memnet.config import FactConfig
 from memnet.device import one_thread_each
-from memnet.encoders import Encoder, encode_tokens
+from memnet.encoders import TokenEncoder
 from memnet.facts.hops import Facts, HopStep, HopTrace, Outgoing, RelationKeys
 from memnet.facts.linking import link
 from memnet.facts.model import (
@@ -51,7 +51,7 @@ class StoreGraph:
     """Of the relations seen in training, by name."""
 
     def outgoing(self, entities: Tensor) -> Outgoing:
-        """As the protocol says."""
+        """See ``FactGraph.outgoing``."""
         rows = torch.from_numpy(self.store.facts.outgoing(entities.tolist(), self.scope))
         entity, order = torch.sort(
             torch.searchsorted(entities, rows[:, 0].contiguous()), stable=True
@@ -63,7 +63,7 @@ class StoreGraph:
         return Outgoing(entity, relation, rows[order, 2], relations, keys)
 
     def facts(self, entities: Tensor, relations: Tensor) -> Facts:
-        """As the protocol says."""
+        """See ``FactGraph.facts``."""
         pairs = zip(entities.tolist(), relations.tolist(), strict=True)
         return Facts(*torch.from_numpy(self.store.facts.follow(pairs, self.scope)).unbind(1))
 
@@ -73,7 +73,7 @@ class FactAnswers:
     """Answers from the facts of a store."""
 
     store: MemoryStore
-    encoder: Encoder
+    encoder: TokenEncoder
     """The one that the store was made with."""
     model: FactModel
     """In evaluation mode."""
@@ -134,7 +134,7 @@ class FactAnswers:
         if not chains:
             return None
         texts = list(dict.fromkeys(chain.text for chain in chains))
-        encoded = dict(zip(texts, encode_tokens(self.encoder, texts), strict=True))
+        encoded = dict(zip(texts, self.encoder.encode_tokens(texts), strict=True))
         return fact_batch([chains], encoded)
 
     def _chosen(self, scores: FactScores) -> list[tuple[int, float]]:

@@ -164,7 +164,7 @@ class FactController(nn.Module):
         """
         width = config.width
         super().__init__()
-        # Checkpoints name the tensors by these attributes.
+        # Checkpoints name tensors by these attributes; ``places`` are position embeddings.
         self.input = nn.Linear(encoded, width)
         self.roles = nn.Embedding(3, width)
         self.places = nn.Embedding(2 * _MAX_DISTANCE + 1, width)

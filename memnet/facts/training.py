@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from memnet.encoders import token_encoder
 from memnet.errors import InputError
 from memnet.evaluation.questions import Question
 from memnet.facts.hops import FactModelConfig
@@ -47,7 +48,7 @@ Half, for the weight of a right answer differs: a way back to its own start is d
 _MAX_FLOOR = 0.1
 _UPDATES = 3000
 _MIN_EPOCHS, _MAX_EPOCHS = 6, 40
-"""There are as many epochs as make so many updates, within these bounds."""
+"""The number of epochs is what makes ``_UPDATES``, within these bounds."""
 _WARM_UP = 100
 _THRESHOLDS = tuple(step / 20 for step in range(1, 20))
 
@@ -149,7 +150,9 @@ class FactTask:
                 f"none of the {len(train)} training questions names something in the facts of "
                 "the store and has an answer there; ingest the facts first"
             )
-        self._encoded = encode_texts(encoder, [*self._train, *self._dev], on_progress)
+        self._encoded = encode_texts(
+            token_encoder(encoder), [*self._train, *self._dev], on_progress
+        )
         self.rule = AnswerRule(0.5, 0.0)
         no_name = sum(not example.chains for example in all_train)
         self.latest = FactReport(len(train), no_name, len(train) - no_name - len(self._train))

@@ -7,7 +7,7 @@ from typing import NamedTuple, Self
 import torch
 from torch import Tensor
 
-from memnet.encoders import Encoder, TokenStates, encode_tokens
+from memnet.encoders import TokenEncoder, TokenStates
 from memnet.evaluation.questions import Question
 from memnet.facts.hops import Facts, Outgoing, RelationKeys, expand_ranges
 from memnet.facts.linking import LinkedQuestion
@@ -65,14 +65,14 @@ class ArrayGraph:
         return found
 
     def outgoing(self, entities: Tensor) -> Outgoing:
-        """As the protocol says."""
+        """See ``FactGraph.outgoing``."""
         entity, pair = expand_ranges(self._bounds[entities], self._bounds[entities + 1])
         relations, relation = torch.unique(self._relation[pair], return_inverse=True)
         keys = RelationKeys(*(part[relations] for part in self._keys))
         return Outgoing(entity, relation, self._count[pair], relations, keys)
 
     def facts(self, entities: Tensor, relations: Tensor) -> Facts:
-        """As the protocol says."""
+        """See ``FactGraph.facts``."""
         pair = torch.searchsorted(self._pair, entities * self._relations + relations)
         first = self._first[pair]
         group, index = expand_ranges(first, first + self._count[pair])
@@ -113,7 +113,7 @@ def common_names(linked: Sequence[LinkedQuestion]) -> frozenset[str]:
 
 
 def encode_texts(
-    encoder: Encoder, examples: Iterable[FactExample], on_progress: OnProgress
+    encoder: TokenEncoder, examples: Iterable[FactExample], on_progress: OnProgress
 ) -> dict[str, TokenStates]:
     """The tokens of each text of a chain, in float16: all are in memory at once."""
     texts = list(dict.fromkeys(chain.text for example in examples for chain in example.chains))
@@ -122,5 +122,5 @@ def encode_texts(
     return {
         text: TokenStates(state.states.astype("float16"), state.mentions)
         for batch in counted(batches, "encoding questions", on_progress)
-        for text, state in zip(batch, encode_tokens(encoder, batch), strict=True)
+        for text, state in zip(batch, encoder.encode_tokens(batch), strict=True)
     }

@@ -8,14 +8,14 @@ from memnet.ingest.parsed import ParsedFacts, PlacedFact
 from memnet.types import Fact
 
 
-def from_fact(fact: Fact) -> ParsedFacts:
+def fact_source(fact: Fact) -> ParsedFacts:
     """A fact given by itself, as a source of its own."""
     text = f"{fact.subject}\t{fact.relation}\t{fact.object}"
     name = f"{fact.subject} | {fact.relation} | {fact.object}"
     return ParsedFacts(name, (PlacedFact(fact, text, 0, len(text)),))
 
 
-def from_table(
+def parse_fact_table(
     text: str, name: str, max_characters: int, origin: str = ""
 ) -> Iterator[ParsedFacts | Problem]:
     """The facts of a file, a fact a line, as one source; and a problem for each bad line."""
@@ -25,7 +25,7 @@ def from_table(
         content = line.rstrip("\r")
         if content.strip():
             try:
-                fact = from_line(content, max_characters)
+                fact = parse_fact(content, max_characters)
                 facts.append(PlacedFact(fact, content, position, position + len(content)))
             except InputError as error:
                 yield Problem(f"{name}, line {number}", str(error))
@@ -34,7 +34,7 @@ def from_table(
         yield ParsedFacts(name, tuple(facts), origin)
 
 
-def from_line(line: str, max_characters: int) -> Fact:
+def parse_fact(line: str, max_characters: int) -> Fact:
     """The fact on one line.
 
     Args:

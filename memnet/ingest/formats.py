@@ -16,7 +16,7 @@ from memnet.config import LimitConfig
 from memnet.errors import InputError
 from memnet.files import Problem, open_file, read_lines, read_text
 from memnet.ingest.babi import looks_like_stories, read_stories
-from memnet.ingest.fact_tables import from_table
+from memnet.ingest.fact_tables import parse_fact_table
 from memnet.ingest.parsed import Parsed, ParsedDocument, Section
 from memnet.text.names import title_symbols
 from memnet.types import Document
@@ -47,7 +47,7 @@ def load_json_lines(path: Path, limits: LimitConfig) -> Iterator[Parsed | Proble
 def load_fact_table(path: Path, limits: LimitConfig) -> Iterator[Parsed | Problem]:
     """A fact for each line, as one source."""
     text = read_text(path, limits.document)
-    yield from from_table(text, str(path), limits.fact, str(path))
+    yield from parse_fact_table(text, str(path), limits.fact, str(path))
 
 
 LOADERS: Mapping[str, Loader] = {

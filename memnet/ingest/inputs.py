@@ -4,15 +4,16 @@ import hashlib
 import json
 import os
 import stat
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, NamedTuple, TypeAlias
+from typing import Any, BinaryIO, Literal, NamedTuple, TypeAlias, cast
 
+from memnet.arguments import check_text
 from memnet.config import LimitConfig
 from memnet.errors import InputError
 from memnet.files import Problem, read_lines
-from memnet.ingest.fact_tables import from_fact, from_line
+from memnet.ingest.fact_tables import fact_source, parse_fact
 from memnet.ingest.formats import (
     LOADERS,
     load_fact_table,
@@ -74,7 +75,7 @@ class InputReader:
             if isinstance(given, Document):
                 yield from self._document(given)
             elif isinstance(given, Fact):
-                yield from self._checked([from_fact(given)], "fact")
+                yield from self._checked([fact_source(given)], "fact")
             elif isinstance(given, (str, os.PathLike)):
                 yield from self._path(Path(os.path.abspath(given)))
             else:
@@ -213,38 +214,36 @@ def _bad_link(link: Path, root: Path) -> Problem | None:
     )
 
 
-def check_text(text: str, what: str, max_characters: int) -> None:
-    """Check a text from outside.
-
-    Args:
-        text: any value that should be a string.
-        what: its name in the error.
-        max_characters: limit of its length.
+def flatten_inputs(inputs: Sequence[Input | Iterable[Input]]) -> Iterator[Input]:
+    """Inputs of an ingest one by one, whether given by themselves or in lists.
 
     Raises:
-        InputError: it is no string, is longer, or is not valid Unicode.
+        InputError: one is of another type; at once where it is given by itself.
     """
-    check_type(text, what)
-    if len(text) > max_characters:
+    for given in inputs:
+        _check_input(given, Iterable)
+
+    def each() -> Iterator[Input]:
+        for given in inputs:
+            if isinstance(given, (str, os.PathLike, Document, Fact)):
+                yield given
+            elif hasattr(given, "readline"):
+                yield cast(BinaryIO, given)
+            else:
+                for one in given:
+                    _check_input(one)
+                    yield one  # pyright: ignore[reportReturnType]
+
+    return each()
+
+
+def _check_input(given: object, *other_types: type) -> None:
+    single = isinstance(given, (str, os.PathLike, Document, Fact)) or hasattr(given, "readline")
+    if not single and not isinstance(given, other_types):
         raise InputError(
-            f"{what} has {len(text):,} characters, the limit is {max_characters:,}; cut it"
+            f"an input is of type {type(given).__name__}; expected paths, open binary files, "
+            "Document and Fact values, or lists of them"
         )
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise InputError(
-            f"{what} holds a broken character at offset {error.start}; give it as UTF-8"
-        ) from error
-
-
-def check_type(text: object, what: str) -> None:
-    """Check that a value is a string.
-
-    Raises:
-        InputError: it is not.
-    """
-    if not isinstance(text, str):
-        raise InputError(f"{what} is of type {type(text).__name__}, expected text (str)")
 
 
 def check_parsed(parsed: Parsed, limits: LimitConfig) -> None:
@@ -285,7 +284,7 @@ def _fact_lines(
             yield line
         elif line[1].strip():
             try:
-                yield from_fact(from_line(line[1].rstrip("\r\n"), max_characters))
+                yield fact_source(parse_fact(line[1].rstrip("\r\n"), max_characters))
             except InputError as error:
                 yield Problem(f"{_STDIN}, line {line[0]}", str(error))
 

@@ -48,7 +48,7 @@ def load_reader(
         model = cached_model(
             READER, sha256, precision, lambda: span_model(dequantised(tensors, folder), precision)
         )
-        return ExtractiveReader(OnnxSpanNetwork(model), packer, threads)
+        return ExtractiveReader(OnnxSpanNetwork(model, threads), packer, threads)
     from memnet.reader.network import load_span_network, score_packs
 
     network = load_span_network(folder).eval().requires_grad_(False).to(device)
@@ -88,7 +88,7 @@ class LazyReader:
             DependencyError: a named model's library is not installed.
         """
         self._device = device
-        self._precision = onnx_precision(eight_bits, device)
+        self._precision: Precision | None = onnx_precision(eight_bits, device)
         self._lock = threading.Lock()
         self._loaded: LoadedReader | None = None
         self.folder: Path | None = None

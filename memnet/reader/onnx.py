@@ -21,15 +21,15 @@ _QUESTION_TOKENS, _PASSAGE_TOKENS, _SEP = 16, 120, 102
 
 
 class OnnxSpanNetwork:
-    """``SpanNetwork`` for inference. Thread-safe; each call runs on the thread that makes it."""
+    """``SpanNetwork`` for inference. Thread-safe."""
 
-    def __init__(self, model: bytes) -> None:
-        """Load a model that ``span_model`` built.
+    def __init__(self, model: bytes, threads: int = 1) -> None:
+        """Load a model that ``span_model`` built, to run each call on some threads.
 
         Raises:
             DependencyError: ONNX Runtime is not installed.
         """
-        self._session = onnx_session(model)
+        self._session = onnx_session(model, threads)
 
     def __call__(
         self,

@@ -54,6 +54,7 @@ class SentenceEncoder(nn.Module):
         """Make an encoder of ``words`` words; D is the ``width`` of the configuration."""
         super().__init__()
         width = config.width
+        # Checkpoints name tensors by these attributes; ``places`` are position embeddings.
         self.words = nn.Embedding(words, width, padding_idx=PADDING)
         nn.init.normal_(self.words.weight, std=0.1)
         self.places = nn.Parameter(torch.randn(config.longest_sentence, width) * 0.02)

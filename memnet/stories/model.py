@@ -143,7 +143,7 @@ class StoryModel(nn.Module):
         self.vocabulary = vocabulary
         self.config = config
         self.encoder = SentenceEncoder(len(vocabulary), config)
-        # Token types: sentence, question.
+        # Embeddings of the two kinds of row, sentence and question.
         self.kinds = nn.Parameter(torch.randn(2, config.width) * 0.02)
         self.dropout = nn.Dropout(config.dropout)
         self.hops = StoryHops(config)

@@ -71,8 +71,8 @@ def train_stories(
         on_epoch: called after each epoch.
         supports: learn also to attend to the sentences that the files name as supporting an
             answer; else from answers alone.
-        renaming: let names that mean nothing by themselves change places in each story anew,
-            where the tasks are those of bAbI.
+        renaming: permute the names of people, rooms and things anew in each story, where the
+            tasks are those of bAbI.
         device: of torch, that is there.
         threads: processor cores to use; None for torch's own number.
         on_progress: called after each batch.

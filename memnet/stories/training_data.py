@@ -28,7 +28,7 @@ _DECAY = 0.95
 """Of the running training error at each batch."""
 
 Group = Sequence[Sequence[str]]
-"""Items that may change places, all of one word or all of several that change together."""
+"""Items that may be permuted: all of one word, or all of several that change together."""
 
 
 class StoryData(NamedTuple):
@@ -162,7 +162,7 @@ def read_name_groups(path: Path) -> dict[str, list[Group]]:
 
 
 class NameShuffler:
-    """More stories out of given ones: the names of a task change places at random."""
+    """Augments stories: permutes the names of a task at random."""
 
     def __init__(
         self, groups: Mapping[str, Sequence[Group]], words: Mapping[str, Iterable[str]],
@@ -195,7 +195,7 @@ class NameShuffler:
         return torch.tensor(renamed)
 
     def rename(self, example: StoryExample, rng: random.Random) -> StoryExample:
-        """An example with the names of its task drawn anew."""
+        """An example with the names of its task permuted anew."""
         renamed = self.draw(example.task, rng)
         sentences, questions, after, answers = example.ids
         ids = StoryIds(renamed[sentences], renamed[questions], after, renamed[answers])

@@ -69,6 +69,11 @@ __all__ = [
 __getattr__ = lazy_names(__name__, _HOMES)
 
 
+def __dir__() -> list[str]:
+    """The public names."""
+    return __all__
+
+
 class TrainableMemory(Protocol):
     """What models are trained on: an ``Engine``, or anything with these parts of one."""
 

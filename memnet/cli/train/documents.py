@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     "train_files",
     type=click.Path(path_type=Path),
     multiple=True,
-    help="Questions to learn from; given several times, the files count alike. Without any, "
-    "questions are made from the documents.",
+    help="Questions to learn from; may be given several times, each file counts as much. Without "
+    "any, questions are made from the documents.",
 )
 @out_option
 @seed_option
@@ -45,10 +45,10 @@ def text(
     store: Path | None,
     as_json: bool,
 ) -> None:
-    """Adapt the reading of documents to those of a store.
+    """Adapt the search for documents to those of a store.
 
     Each file has a JSON object a line: {"question", "gold": [source ids of the documents that hold
-    the answer]}. A fifth of the questions is held out at first, to tell what the training gives.
+    the answer]}. A fifth of the questions is held out at first, to measure what training gains.
 
     \b
     Example:
@@ -91,28 +91,28 @@ def text(
 @click.option(
     "--start",
     type=click.Path(path_type=Path),
-    help="Folder of a reader to go on from; the mean of both is kept where it is better.  "
-    "[default: one that can't read yet]",
+    help="Folder of a reader to start from; the mean of both is saved where it is better.  "
+    "[default: untrained]",
 )
 @click.option(
     "--made",
     type=click.IntRange(min=0),
     default=0,
     show_default=True,
-    help="So many more questions, made from the documents of the store.",
+    help="Number of questions to make from the documents of the store and learn from as well.",
 )
 @click.option(
     "--found/--given",
     default=False,
     show_default=True,
-    help="Read examples among what the store finds for their questions, or among their others.",
+    help="Distractors: what the store finds for a question, or the example's own others.",
 )
 @click.option("--passes", type=click.IntRange(min=1), help="Over the examples.  [default: 3]")
 @click.option(
     "--bfloat16/--float32",
     default=False,
     show_default=True,
-    help="Multiply in 16 bits, where the processor has instructions for it.",
+    help="Precision of products; 16 bits are faster where the processor supports them.",
 )
 @click.option("--threads", type=click.IntRange(min=1), help="Processor cores.")
 @seed_option
@@ -137,8 +137,8 @@ def reader(
     """Train a reader of short answers, to be used with --reader.
 
     Each file has a JSON object a line: {"question", "answers": [...], "passages": [{"title",
-    "text"}], "others": [passages that don't help]?}; answers stand word for word in a passage, or
-    are yes or no; none: the passages hold no answer. A run that was stopped goes on where it was.
+    "text"}], "others": [distractors]?}; answers stand word for word in a passage, or are yes or no;
+    none: the passages hold no answer. The same command resumes a run that was stopped.
 
     \b
     Example:

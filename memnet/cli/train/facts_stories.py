@@ -38,9 +38,8 @@ def facts(
 ) -> None:
     """Learn to hop over the facts of a store, from questions and answers alone.
 
-    Each file has a JSON object a line: {"question", "answers": [...], "hops": 2?}. Keeps the
-    weights that answer most of the other questions. A run that was stopped goes on where it was
-    when the same command is given again.
+    Each file has a JSON object a line: {"question", "answers": [...], "hops": 2?}. Saves the
+    weights that answer most of the dev questions. The same command resumes a run that was stopped.
 
     \b
     Example:
@@ -135,8 +134,8 @@ def babi(
 ) -> None:
     """Train one model on stories with questions, all tasks together.
 
-    Keeps the weights with the lowest error on the valid files. A run that was stopped goes on where
-    it was when the same command is given again.
+    Saves the weights with the lowest error on the valid files. The same command resumes a run that
+    was stopped.
 
     \b
     Example:

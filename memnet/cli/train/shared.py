@@ -53,12 +53,7 @@ class ProgressLines:
         clock: Callable[[], float] = time.monotonic,
         show: Callable[[str], None] = _print,
     ) -> None:
-        """Start to count.
-
-        Args:
-            clock: in seconds.
-            show: prints a line.
-        """
+        """Take a ``clock`` in seconds and what shows a line."""
         self._clock = clock
         self._show = show
         self._shown = clock()

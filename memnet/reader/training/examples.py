@@ -133,11 +133,14 @@ def packed_example(
     if kind != SPAN:
         return PackedExample(packs[0], [], kind) if packs else None
     texts = {one.text for one in right}
-    places = [
+    answer_spans = [
         _find_answers(one.text, example.answers) if one.text in texts else [] for one in passages
     ]
+    token_spans = [_token_spans(pack, answer_spans) for pack in packs]
     with_answer = [
-        PackedExample(pack, spans, kind) for pack in packs if (spans := _token_spans(pack, places))
+        PackedExample(pack, spans, kind)
+        for pack, spans in zip(packs, token_spans, strict=True)
+        if spans
     ]
     return rng.choice(with_answer) if with_answer else None
 
@@ -244,10 +247,12 @@ def _find_answers(text: str, answers: Sequence[str]) -> list[tuple[int, int]]:
     return []
 
 
-def _token_spans(pack: Pack, places: Sequence[Sequence[tuple[int, int]]]) -> list[tuple[int, int]]:
+def _token_spans(
+    pack: Pack, answer_spans: Sequence[Sequence[tuple[int, int]]]
+) -> list[tuple[int, int]]:
     """First and last token of each character span, by passage, that a pack holds whole."""
     spans: list[tuple[int, int]] = []
-    for passage, found in enumerate(places):
+    for passage, found in enumerate(answer_spans):
         for start, end in found:
             tokens = [
                 (token, one)
