@@ -29,8 +29,8 @@ from memnet.config import StoreConfig
 from memnet.errors import StoreError
 from memnet.storage import MemoryStore, NewSlot, NewSource, Slot
 from memnet.storage.folder import DATABASE
-from memnet.storage.tables import revisions
 from memnet.storage.tables.database import Connection as StoreConnection
+from memnet.storage.tables.database import latest_revision, revision_of
 from memnet.storage.vectors.file import read_header
 from memnet.text.english import query_terms
 from tests.exact_store import ExactStore
@@ -342,16 +342,16 @@ def _connect(store: MemoryStore) -> StoreConnection:
 def _index_state(store: MemoryStore) -> str:
     header = read_header(store.path / "vectors.faiss")
     with closing(_connect(store)) as connection:
-        revision = None if header is None else revisions.by_commit_id(connection, header.commit_id)
+        revision = None if header is None else revision_of(connection, header.commit_id)
         if revision is None:
             return "not of these rows"
-        return "current" if revision == revisions.latest(connection) else "older"
+        return "current" if revision == latest_revision(connection) else "older"
 
 
 def check(store: MemoryStore, possible: Sequence[Model], queries: int = 3) -> Model:
     """That a store holds exactly what one of the models does, and finds it; gives that model."""
     with closing(_connect(store)) as connection:
-        last_slot = revisions.latest(connection).last_slot
+        last_slot = latest_revision(connection).last_slot
     slots = store.fetch(range(1, last_slot + 1))
     symbols = store.symbols([slot.id for slot in slots])
     content = {

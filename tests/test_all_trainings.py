@@ -18,8 +18,7 @@ from memnet.cli.train import shared
 from memnet.cli.train.shared import ProgressLines
 from memnet.documents.training.calibration import fit_calibration
 from memnet.evaluation import Question
-from memnet.reader.answers import Prediction
-from memnet.reader.confidence import Signals
+from memnet.reader.answers import Prediction, Signals
 from memnet.stories.model import load_story_model
 from memnet.training import (
     EpochReport,
@@ -27,6 +26,7 @@ from memnet.training import (
     ReaderExample,
     ReaderPassage,
     TrainingProgress,
+    counted,
     read_story_data,
     train_facts,
     train_reader,
@@ -34,7 +34,6 @@ from memnet.training import (
     train_text,
 )
 from memnet.training.loop import TrainingConfig
-from memnet.training.progress import counted
 from memnet.types import Candidate
 from tests.test_training import CONFIG, moves
 

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from memnet import Document, Engine
 from memnet.encoders.weights import checked_folder, load_tokenizer
 from memnet.errors import ModelError
-from memnet.reader.answers import signals_of
-from memnet.reader.confidence import Signals
+from memnet.reader.answers import Signals, signals_of
 from memnet.reader.loading import LazyReader, load_reader
 from memnet.reader.network import (
     SpanNetwork,

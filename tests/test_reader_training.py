@@ -23,9 +23,8 @@ from memnet.evaluation.metrics import (
     normalised_answer,
     reliability,
 )
-from memnet.reader.answers import Prediction
-from memnet.reader.checkpoint import load_calibration
-from memnet.reader.confidence import FEATURES, Signals
+from memnet.reader.answers import FEATURES, Prediction, Signals
+from memnet.reader.loading import load_calibration
 from memnet.reader.network import (
     load_span_network,
     new_span_network,

@@ -55,6 +55,7 @@ class TextAnswers:
         self._encoder = encoder
         self._controller = controller
         self._config = config
+        self._threads = config.cores()
         self._on_read = on_read
         self._decomposer = decomposer
 
@@ -128,7 +129,7 @@ class TextAnswers:
         settings = self._config.answer
         first = passages[: settings.passages]
         supported = max(item.similarity for item in first) >= settings.support_floor
-        loaded = self._reader.load(settings.tokens, self._config.cores())
+        loaded = self._reader.load(settings.tokens, self._threads)
         if loaded is None:
             found = rank_sentences(text, first, settings)[: settings.passages]
             own = tuple(item for item in first if item.slot.id == found[0].evidence)

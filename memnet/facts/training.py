@@ -31,9 +31,8 @@ from memnet.facts.training_data import (
     encode_texts,
     fact_example,
 )
-from memnet.training import TrainableMemory
+from memnet.training import OnProgress, TrainableMemory, counted, no_progress
 from memnet.training.loop import EpochReport, Training, TrainingConfig, seeded, using_threads
-from memnet.training.progress import OnProgress, counted, no_progress
 
 _BATCH_SIZE = 64
 _BUDGET = 4000

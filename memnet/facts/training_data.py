@@ -14,7 +14,7 @@ from memnet.facts.linking import LinkedQuestion
 from memnet.facts.model import Chain, FactModel
 from memnet.storage import MemoryStore
 from memnet.text.names import symbol
-from memnet.training.progress import OnProgress, counted
+from memnet.training import OnProgress, counted
 
 _ENCODE_BATCH = 4096
 """Texts that are encoded between two reports of progress."""

@@ -15,6 +15,9 @@ from memnet.errors import InputError
 from memnet.files import Problem, read_lines
 from memnet.ingest.formats import (
     LOADERS,
+    Parsed,
+    ParsedDocument,
+    ParsedFacts,
     fact_source,
     load_fact_table,
     load_text,
@@ -23,7 +26,6 @@ from memnet.ingest.formats import (
     parse_json_lines,
     parse_text,
 )
-from memnet.ingest.parsed import Parsed, ParsedDocument, ParsedFacts
 from memnet.storage import DATABASE
 from memnet.types import Document, Fact
 

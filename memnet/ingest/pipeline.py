@@ -9,8 +9,8 @@ from typing import Literal, NamedTuple
 from memnet.config import Config
 from memnet.errors import InputError
 from memnet.files import Problem
+from memnet.ingest.formats import Parsed, ParsedDocument
 from memnet.ingest.inputs import Input, InputReader, ReadToEnd
-from memnet.ingest.parsed import Parsed, ParsedDocument
 from memnet.ingest.slots import Extractor, document_source, facts_source
 from memnet.storage import Encode, MemoryStore, NewSource
 from memnet.types import IngestReport

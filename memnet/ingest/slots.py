@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Protocol, overload
 
-from memnet.ingest.parsed import ParsedDocument, ParsedFacts
+from memnet.ingest.formats import ParsedDocument, ParsedFacts
 from memnet.storage import NewSlot, NewSource
 from memnet.text.english import sentences, trim_span
 from memnet.text.names import mentions, normalise, opening_names, symbol, title_symbols

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memnet.config import StoreConfig
-from memnet.storage.tables import revisions, text
-from memnet.storage.tables.database import Connection
+from memnet.storage.tables import text
+from memnet.storage.tables.database import Connection, latest_revision
 from memnet.storage.values import Revision
 
 _ENTRY_COST = 64
@@ -92,7 +92,7 @@ class Bm25Index:
     ) -> dict[str, _Postings]:
         """Postings by term, without those of terms in more than ``max_postings`` slots."""
         # What a transaction under way sees is no commit yet, and is not cached.
-        revision = None if connection.changing else revisions.latest(connection)
+        revision = None if connection.changing else latest_revision(connection)
         entries = self._cached(revision, terms)
         new: dict[str, _Entry] = {}
         for term in terms:

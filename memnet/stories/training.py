@@ -31,8 +31,8 @@ from memnet.stories.training_data import (
     in_batches,
     read_name_groups,
 )
+from memnet.training import OnProgress, no_progress
 from memnet.training.loop import EpochReport, Training, TrainingConfig, seeded, using_threads
-from memnet.training.progress import OnProgress, no_progress
 
 _HALTING_FROM = 0.6
 """Of the run: before it every question makes all hops. Learned from the start, halting after the

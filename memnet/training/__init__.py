@@ -3,9 +3,41 @@
 The functions stand with what they train and are imported at their first use.
 """
 
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from memnet.lazy_names import lazy_names
+
+Item = TypeVar("Item")
+
+
+class TrainingProgress(NamedTuple):
+    """Progress of one stage of a training."""
+
+    stage: str
+    """What is being done, such as "training"."""
+    examples: int
+    """Processed since the stage began, or since a stopped run was resumed."""
+    share: float
+    """Of the whole stage that is done, 0..1."""
+    loss: float | None = None
+    """Mean of the epoch so far; None where nothing is learned."""
+
+
+OnProgress: TypeAlias = Callable[[TrainingProgress], None]
+
+
+def no_progress(_: TrainingProgress) -> None:
+    """Report nothing."""
+
+
+def counted(items: Sequence[Item], stage: str, on_progress: OnProgress) -> Iterator[Item]:
+    """The same items; reports before the first and after each."""
+    on_progress(TrainingProgress(stage, 0, 0.0))
+    for number, item in enumerate(items, start=1):
+        yield item
+        on_progress(TrainingProgress(stage, number, number / len(items)))
+
 
 if TYPE_CHECKING:
     from memnet.config import Config
@@ -25,7 +57,6 @@ if TYPE_CHECKING:
     from memnet.stories.training import train_stories
     from memnet.stories.training_data import read_story_data
     from memnet.training.loop import EpochReport
-    from memnet.training.progress import TrainingProgress
 
 _HOMES = {
     "CalibrationReport": "memnet.documents.training.calibration",
@@ -34,7 +65,6 @@ _HOMES = {
     "ReaderExample": "memnet.reader.training.examples",
     "ReaderPassage": "memnet.reader.training.examples",
     "TextReport": "memnet.documents.training.train",
-    "TrainingProgress": "memnet.training.progress",
     "calibrate": "memnet.documents.training.calibration",
     "read_reader_examples": "memnet.reader.training.examples",
     "read_story_data": "memnet.stories.training_data",

@@ -12,8 +12,7 @@ from memnet.reader.training.examples import NAME, ReaderExample, ReaderPassage
 from memnet.storage import MemoryStore, Slot
 from memnet.text.english import sentences
 from memnet.text.names import name_pattern, normalise
-from memnet.training import TrainableMemory
-from memnet.training.progress import OnProgress, TrainingProgress, no_progress
+from memnet.training import OnProgress, TrainableMemory, TrainingProgress, no_progress
 
 _YEAR = re.compile(r"[12]\d{3}")
 _MIN_CLOZE_LENGTH, _MAX_CLOZE_LENGTH = 40, 260

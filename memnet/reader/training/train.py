@@ -29,6 +29,7 @@ from memnet.reader.training.examples import (
     batches_by_length,
     packed_example,
 )
+from memnet.training import OnProgress, counted, no_progress
 from memnet.training.loop import (
     EpochReport,
     Training,
@@ -37,7 +38,6 @@ from memnet.training.loop import (
     seeded,
     using_threads,
 )
-from memnet.training.progress import OnProgress, counted, no_progress
 
 _MAX_TOKENS = 384
 """Of a pack."""

@@ -16,8 +16,14 @@ from numpy.typing import NDArray
 
 from memnet.config import StoreConfig
 from memnet.errors import StoreError
-from memnet.storage.tables import revisions, slots
-from memnet.storage.tables.database import Connection
+from memnet.storage.tables import slots
+from memnet.storage.tables.database import (
+    Connection,
+    changes_since,
+    forget_revisions_before,
+    latest_revision,
+    revision_of,
+)
 from memnet.storage.values import Changes, Hits, Revision
 from memnet.storage.vectors.file import DamagedIndexError, IndexHeader, read_header
 from memnet.storage.vectors.index import IndexInfo, VectorIndex
@@ -105,7 +111,7 @@ class IndexCache:
         if (
             index is not None
             and not connection.changing
-            and revision == revisions.latest(connection)
+            and revision == latest_revision(connection)
         ):
             with suppress(DamagedIndexError):
                 return index.vectors(ids)
@@ -120,10 +126,10 @@ class IndexCache:
             index.file.check_all()
         except DamagedIndexError as error:
             return [f"vector index: the file is damaged: {error}"]
-        revision = revisions.by_commit_id(connection, index.file.header.commit_id)
+        revision = revision_of(connection, index.file.header.commit_id)
         if revision is None:
             return ["vector index: the file was not made from these rows"]
-        changes = revisions.changes_since(connection, revision)
+        changes = changes_since(connection, revision)
         ids = np.append(np.setdiff1d(index.ids(), changes.removed), changes.added)
         if not np.array_equal(np.sort(ids), slots.dense_ids(connection)):
             return ["vector index: does not hold the ids of the rows"]
@@ -152,7 +158,7 @@ class IndexCache:
         """The index of the commit that the calling thread reads."""
         connection = self._connection()
         with self._guard, connection.snapshot():
-            revision = revisions.latest(connection)
+            revision = latest_revision(connection)
             index, of = self._index, self._revision
             if index is not None and of == revision:
                 return index
@@ -189,11 +195,8 @@ class IndexCache:
         don't know the commit, as seen by a read that began before it, all ids are compared.
         """
         connection = self._connection()
-        if (
-            revision is not None
-            and revisions.by_commit_id(connection, revision.commit_id) == revision
-        ):
-            return revisions.changes_since(connection, revision)
+        if revision is not None and revision_of(connection, revision.commit_id) == revision:
+            return changes_since(connection, revision)
         wanted, indexed = slots.dense_ids(connection), index.ids()
         return Changes(np.setdiff1d(wanted, indexed), np.setdiff1d(indexed, wanted))
 
@@ -207,7 +210,7 @@ class IndexCache:
         self._loaded_header = read_header(self._path)
         index = self._load()
         if index is not None and index.file is not None:
-            revision = revisions.by_commit_id(self._connection(), index.file.header.commit_id)
+            revision = revision_of(self._connection(), index.file.header.commit_id)
             if revision is not None:
                 return index, revision
         return self._empty(), None
@@ -223,10 +226,10 @@ class IndexCache:
     def _is_stale(self) -> bool:
         """Whether the file lacks enough changes to be worth writing again."""
         header, connection = read_header(self._path), self._connection()
-        revision = None if header is None else revisions.by_commit_id(connection, header.commit_id)
+        revision = None if header is None else revision_of(connection, header.commit_id)
         if header is None or revision is None:
             return True
-        changes = revisions.changes_since(connection, revision)
+        changes = changes_since(connection, revision)
         missing = len(changes.added) + len(changes.removed)
         return missing > 0 and missing >= self._config.unsaved_share * header.count
 
@@ -265,7 +268,7 @@ class IndexCache:
         """
         connection = self._connection()
         with connection.snapshot():
-            index, revision = self._current(), revisions.latest(connection)
+            index, revision = self._current(), latest_revision(connection)
         try:
             self._write(index, revision, lock_seconds)
         except DamagedIndexError:
@@ -273,7 +276,7 @@ class IndexCache:
             self._write_current(lock_seconds)
             return
         with connection.transaction(advance=False):
-            revisions.forget_before(connection, revision)
+            forget_revisions_before(connection, revision)
 
     def _write(self, index: VectorIndex, revision: Revision, lock_seconds: float = 0) -> None:
         """Write the index of a commit, and go on from the file; errors as ``_write_current``."""
