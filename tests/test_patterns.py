@@ -16,7 +16,7 @@ from memnet.evaluation.metrics import normalised_answer
 from memnet.facts.linking import link
 from memnet.ingest.formats import parse_text
 from memnet.ingest.slots import windows
-from memnet.reader.decompose.comparison import compare, is_comparison
+from memnet.reader.decompose.english import compare, is_comparison
 from memnet.reader.decompose.negation import clauses
 from memnet.reader.decompose.pairs import pair_of
 from memnet.reader.decompose.phrases import expanded_kin, phrase_of
