@@ -29,6 +29,11 @@ from memnet.types import Hop, SlotWeight
 
 _MIN_PREVIOUS = -1.0
 """Least value of the feature ``PREVIOUS``, and that of a slot that the last hop did not score."""
+_MAX_SUB_QUESTIONS = 3
+_MAX_PASSAGES = 4
+"""Passages that are read for a question after a part of it was answered."""
+_MIN_PROBABILITY = 0.25
+"""Of the answer to a sub-question, for the memory to be searched with it."""
 
 
 class Addressing:
@@ -131,13 +136,6 @@ def _lexical(question: Question, limit: int) -> dict[int, float]:
     scores = hits.scores[hits.mask]
     relative = scores / max(scores.max(initial=0.0), 1e-9)
     return dict(zip(hits.ids[hits.mask].tolist(), relative.tolist(), strict=True))
-
-
-_MAX_SUB_QUESTIONS = 3
-_MAX_PASSAGES = 4
-"""Passages that are read for a question after a part of it was answered."""
-_MIN_PROBABILITY = 0.25
-"""Of the answer to a sub-question, for the memory to be searched with it."""
 
 
 @dataclass(frozen=True)
