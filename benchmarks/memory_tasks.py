@@ -21,7 +21,7 @@ import torch
 from torch import Generator, Tensor, nn
 
 from benchmarks.environment import environment
-from memnet.nn.dnc import DifferentiableNeuralComputer
+from memnet.nn import DifferentiableNeuralComputer
 
 _BITS, _MARKS = 6, 2
 _ITEM = 3

@@ -18,6 +18,7 @@ from memnet.cli.train import shared
 from memnet.cli.train.shared import ProgressLines
 from memnet.documents.training.calibration import fit_calibration
 from memnet.evaluation import Question
+from memnet.learning.loop import TrainingConfig
 from memnet.reader.answers import Prediction, Signals
 from memnet.stories.model import load_story_model
 from memnet.training import (
@@ -33,7 +34,6 @@ from memnet.training import (
     train_stories,
     train_text,
 )
-from memnet.training.loop import TrainingConfig
 from memnet.types import Candidate
 from tests.test_training import CONFIG, moves
 

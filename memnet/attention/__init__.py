@@ -20,22 +20,27 @@ if TYPE_CHECKING:
         TransformerEncoder,
         TransformerLayer,
     )
-    from memnet.nn.attention import AdditiveScore, MultiplicativeScore, attend_selected, kept_mass
+    from memnet.attention.learned import (
+        AdditiveScore,
+        MultiplicativeScore,
+        attend_selected,
+        kept_mass,
+    )
 
 _HOMES = {
-    "AdditiveScore": "memnet.nn.attention",
+    "AdditiveScore": "memnet.attention.learned",
     "Attended": "memnet.attention.functional",
     "FixedAttention": "memnet.attention.layers",
     "MultiHeadAttention": "memnet.attention.layers",
     "MultiLayerAttention": "memnet.attention.layers",
-    "MultiplicativeScore": "memnet.nn.attention",
+    "MultiplicativeScore": "memnet.attention.learned",
     "TransformerEncoder": "memnet.attention.layers",
     "TransformerLayer": "memnet.attention.layers",
     "attend": "memnet.attention.functional",
-    "attend_selected": "memnet.nn.attention",
+    "attend_selected": "memnet.attention.learned",
     "cosine_score": "memnet.attention.functional",
     "dot_product_score": "memnet.attention.functional",
-    "kept_mass": "memnet.nn.attention",
+    "kept_mass": "memnet.attention.learned",
     "masked_softmax": "memnet.attention.functional",
     "scaled_dot_product_score": "memnet.attention.functional",
 }

@@ -2,7 +2,7 @@
 
 A scoring function takes ``query`` [..., Q, D] and ``keys`` [..., K, D] and returns scores
 [..., Q, K]; leading axes broadcast. Any of them can stand before ``attend``; those with weights to
-learn are in ``memnet.nn``.
+learn are in ``memnet.attention.learned``.
 """
 
 import math

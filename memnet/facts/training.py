@@ -31,8 +31,8 @@ from memnet.facts.training_data import (
     encode_texts,
     fact_example,
 )
-from memnet.training import OnProgress, TrainableMemory, counted, no_progress
-from memnet.training.loop import EpochReport, Training, TrainingConfig, seeded, using_threads
+from memnet.learning import OnProgress, TrainableMemory, counted, no_progress
+from memnet.learning.loop import EpochReport, Training, TrainingConfig, seeded, using_threads
 
 _BATCH_SIZE = 64
 _BUDGET = 4000

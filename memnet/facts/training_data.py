@@ -12,9 +12,9 @@ from memnet.evaluation import Question
 from memnet.facts.hops import Facts, Outgoing, RelationKeys, expand_ranges
 from memnet.facts.linking import LinkedQuestion
 from memnet.facts.model import Chain, FactModel
+from memnet.learning import OnProgress, counted
 from memnet.storage import MemoryStore
 from memnet.text.names import symbol
-from memnet.training import OnProgress, counted
 
 _ENCODE_BATCH = 4096
 """Texts that are encoded between two reports of progress."""

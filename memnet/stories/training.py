@@ -11,6 +11,8 @@ import torch
 from torch import Tensor, nn
 
 from memnet.ingest.babi import Story
+from memnet.learning import OnProgress, no_progress
+from memnet.learning.loop import EpochReport, Training, TrainingConfig, seeded, using_threads
 from memnet.stories.layers import PADDING, StoryModelConfig
 from memnet.stories.model import (
     UNKNOWN,
@@ -31,8 +33,6 @@ from memnet.stories.training_data import (
     in_batches,
     read_name_groups,
 )
-from memnet.training import OnProgress, no_progress
-from memnet.training.loop import EpochReport, Training, TrainingConfig, seeded, using_threads
 
 _HALTING_FROM = 0.6
 """Of the run: before it every question makes all hops. Learned from the start, halting after the

@@ -17,7 +17,7 @@ from memnet.cli.options import (
     store_option,
 )
 from memnet.cli.train.shared import ProgressLines, dev_option, out_option, seed_option, train_option
-from memnet.training import counted
+from memnet.learning import counted
 
 if TYPE_CHECKING:
     from memnet.training import EpochReport

@@ -144,9 +144,9 @@ def babi(
     """
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     from memnet.device import find_device
+    from memnet.learning.loop import TrainingConfig
     from memnet.stories.layers import StoryModelConfig
     from memnet.training import read_story_data, train_stories
-    from memnet.training.loop import TrainingConfig
 
     config = TrainingConfig(seed=seed)
     if epochs is not None:

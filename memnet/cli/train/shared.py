@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
-from memnet.training import TrainingProgress
+from memnet.learning import TrainingProgress
 
 _INTERVAL = 60.0
 """Seconds between two lines."""

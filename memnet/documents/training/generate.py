@@ -8,11 +8,11 @@ from typing import TypeVar
 from memnet.documents.candidates import Link, LinkKind, find_links
 from memnet.documents.training.templates import templated_examples
 from memnet.evaluation import Question
+from memnet.learning import OnProgress, TrainableMemory, TrainingProgress, no_progress
 from memnet.reader.training.examples import NAME, ReaderExample, ReaderPassage
 from memnet.storage import MemoryStore, Slot
 from memnet.text.english import sentences
 from memnet.text.names import name_pattern, normalise
-from memnet.training import OnProgress, TrainableMemory, TrainingProgress, no_progress
 
 _YEAR = re.compile(r"[12]\d{3}")
 _MIN_CLOZE_LENGTH, _MAX_CLOZE_LENGTH = 40, 260

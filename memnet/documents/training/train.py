@@ -22,8 +22,8 @@ from memnet.documents.training.templates import templated_questions
 from memnet.errors import InputError
 from memnet.evaluation import Question
 from memnet.evaluation.metrics import recall
-from memnet.training import OnProgress, TrainableMemory, TrainingProgress, counted, no_progress
-from memnet.training.loop import seeded
+from memnet.learning import OnProgress, TrainableMemory, TrainingProgress, counted, no_progress
+from memnet.learning.loop import seeded
 
 _HOPS = 2
 _HARD_NEGATIVES, _RANDOM_NEGATIVES = 120, 80

@@ -14,6 +14,15 @@ from torch import Tensor
 from memnet.encoders.weights import checked_folder, load_tokenizer
 from memnet.errors import InputError
 from memnet.evaluation.metrics import area_under_roc, f1
+from memnet.learning import OnProgress, counted, no_progress
+from memnet.learning.loop import (
+    EpochReport,
+    Training,
+    TrainingConfig,
+    mean,
+    seeded,
+    using_threads,
+)
 from memnet.reader.network import (
     SpanNetwork,
     load_span_network,
@@ -28,15 +37,6 @@ from memnet.reader.training.examples import (
     ReaderExample,
     batches_by_length,
     packed_example,
-)
-from memnet.training import OnProgress, counted, no_progress
-from memnet.training.loop import (
-    EpochReport,
-    Training,
-    TrainingConfig,
-    mean,
-    seeded,
-    using_threads,
 )
 
 _MAX_TOKENS = 384

@@ -16,7 +16,7 @@ from memnet.checkpoints import delete_checkpoint, load_checkpoint, save_checkpoi
 from memnet.checkpoints.torch_modules import arrays_of, load_state
 from memnet.config import Settings
 from memnet.errors import ModelError
-from memnet.training import OnProgress, TrainingProgress, no_progress
+from memnet.learning import OnProgress, TrainingProgress, no_progress
 
 _STATE = "training"
 """Name of the checkpoint that a run resumes from; it is deleted when the run ends."""
