@@ -18,7 +18,7 @@ import numpy as np
 
 from benchmarks.environment import environment
 from memnet import Answer, Document, Engine
-from memnet.evaluation.metrics import (
+from memnet.evaluation import (
     area_under_roc,
     calibration_error,
     exact_match,

@@ -16,7 +16,8 @@ from pathlib import Path
 
 from memnet import Engine
 from memnet.evaluation import read_questions
-from memnet.reader.loading import SPANS, LazyReader, copy_reader
+from memnet.reader.checkpoint import copy_reader
+from memnet.reader.loading import SPANS, LazyReader
 from memnet.training import calibrate
 
 

@@ -10,8 +10,7 @@ import pytest
 
 from memnet import Config, Document, Engine
 from memnet.config import AnswerConfig
-from memnet.evaluation import Question, evaluate, read_questions
-from memnet.evaluation.metrics import area_under_roc, f1
+from memnet.evaluation import Question, area_under_roc, evaluate, f1, read_questions
 from memnet.reader.loading import LazyReader
 from memnet.text.names import normalise
 from memnet.types import Answer

@@ -14,7 +14,7 @@ from memnet import Engine
 from memnet.cli import store as store_commands
 from memnet.cli.main import run
 from memnet.cli.options import store_path
-from memnet.reader.loading import load_calibration
+from memnet.reader.checkpoint import load_calibration
 from tests.conftest import EXAMPLES
 
 Memnet = Callable[..., tuple[str, str]]

@@ -15,7 +15,8 @@ from memnet.encoders.onnx_model import OnnxEncoder, Precision, encoder_model, on
 from memnet.encoders.weights import load_tokenizer, model_folder
 from memnet.errors import DependencyError
 from memnet.reader import loading as reader
-from memnet.reader.loading import load_reader, load_weights
+from memnet.reader.checkpoint import load_weights
+from memnet.reader.loading import load_reader
 from memnet.reader.network import (
     load_span_network,
     new_span_network,

@@ -12,7 +12,7 @@ from typing import Any, cast
 import pytest
 
 import memnet
-from memnet.evaluation.metrics import normalised_answer
+from memnet.evaluation import normalised_answer
 from memnet.facts.linking import link
 from memnet.ingest.formats import parse_text
 from memnet.ingest.slots import windows

@@ -16,15 +16,15 @@ from memnet.documents.training.calibration import fit_calibration
 from memnet.documents.training.templates import templated_examples
 from memnet.encoders.weights import checked_folder, load_tokenizer
 from memnet.errors import InputError, ModelError
-from memnet.evaluation import Question
-from memnet.evaluation.metrics import (
+from memnet.evaluation import (
+    Question,
     area_under_roc,
     calibration_error,
     normalised_answer,
     reliability,
 )
 from memnet.reader.answers import FEATURES, Prediction, Signals
-from memnet.reader.loading import load_calibration
+from memnet.reader.checkpoint import load_calibration
 from memnet.reader.network import (
     load_span_network,
     new_span_network,

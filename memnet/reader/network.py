@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from memnet.checkpoints.torch_modules import arrays_of, tensors_of
 from memnet.encoders.bert import BertNetwork, WithoutInitialisation, bert_tensors
 from memnet.encoders.weights import checked_folder
-from memnet.reader.loading import EMBEDDINGS, load_weights, save_weights
+from memnet.reader.checkpoint import EMBEDDINGS, load_weights, save_weights
 from memnet.reader.spans import HEADS, MASKED_LOGIT, ScorePacks, SpanScores
 
 _WIDTH = 384

@@ -9,7 +9,7 @@ import numpy as np
 
 from memnet.config import LimitConfig
 from memnet.errors import InputError
-from memnet.evaluation.metrics import f1
+from memnet.evaluation import f1
 from memnet.files import open_file, read_text
 from memnet.ingest.babi import Story, looks_like_stories, may_open_stories, parse_stories
 from memnet.stories.answers import answer_stories

@@ -10,11 +10,11 @@ from torch import nn
 
 from memnet.documents.answers import TextAnswers
 from memnet.errors import InputError
-from memnet.evaluation import Question
-from memnet.evaluation.metrics import area_under_roc, calibration_error, exact_match
+from memnet.evaluation import Question, area_under_roc, calibration_error, exact_match
 from memnet.learning import OnProgress, counted, no_progress
 from memnet.reader.answers import Calibration, Prediction, Signals
-from memnet.reader.loading import LazyReader, copy_reader, save_calibration
+from memnet.reader.checkpoint import copy_reader, save_calibration
+from memnet.reader.loading import LazyReader
 
 _PENALTY = 1e-2
 """On squared weights of standardised features."""

@@ -20,8 +20,7 @@ from memnet.documents.question import Question as AskedQuestion
 from memnet.documents.training.generate import two_hop_questions
 from memnet.documents.training.templates import templated_questions
 from memnet.errors import InputError
-from memnet.evaluation import Question
-from memnet.evaluation.metrics import recall
+from memnet.evaluation import Question, recall
 from memnet.learning import OnProgress, TrainableMemory, TrainingProgress, counted, no_progress
 from memnet.learning.loop import seeded
 
