@@ -66,7 +66,8 @@ class TextAnswers:
             retrieval, ranked, prediction = self._answer(question, hops, top_k, scope)
             records = retrieval.records(top_k)
         statements = [item.slot.id for item in ranked if item.slot.valid_from is not None]
-        self._on_read(retrieval.attention_to(statements))
+        if statements:
+            self._on_read(retrieval.attention_to(statements))
         evidence = rank_evidence(ranked, prediction.resolved, prediction.support)[:top_k]
         abstained = prediction.abstained or not prediction.candidates
         return Answer(

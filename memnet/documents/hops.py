@@ -297,7 +297,7 @@ class Retrieval:
     def attention_to(self, slots: Iterable[int]) -> dict[int, float]:
         """For each of some slots the most that a hop attended to it."""
         weights = dict.fromkeys(slots, 0.0)
-        for read in self.reads if weights else ():
+        for read in self.reads:
             for slot, weight in zip(read.candidates.ids, read.weights.tolist(), strict=True):
                 if slot in weights:
                     weights[slot] = max(weight, weights[slot])
