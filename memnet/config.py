@@ -115,7 +115,7 @@ class HopConfig(Settings):
     """Reads of the memory. A third hop changed Recall@5 by less than 0.3 points."""
     evidence: int = Field(default=10, ge=1, le=1000)
     """Slots returned as evidence."""
-    candidates: int = Field(default=100, ge=1)
+    candidates: int = Field(default=100, ge=1, le=100_000)
     """Slots that dense and lexical addressing may each propose at a hop."""
     dense_weight: float = 1.0
     """Of the cosine of query and key: the unit that the other weights are measured in."""

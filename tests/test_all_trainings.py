@@ -18,6 +18,7 @@ from memnet.cli.train import shared
 from memnet.cli.train.shared import ProgressLines
 from memnet.documents.training.calibration import fit_calibration
 from memnet.evaluation import Question
+from memnet.learning import counted
 from memnet.learning.loop import TrainingConfig
 from memnet.reader.answers import Prediction, Signals
 from memnet.stories.model import load_story_model
@@ -27,7 +28,6 @@ from memnet.training import (
     ReaderExample,
     ReaderPassage,
     TrainingProgress,
-    counted,
     read_story_data,
     train_facts,
     train_reader,

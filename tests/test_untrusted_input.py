@@ -240,3 +240,8 @@ def test_changed_values_are_values(tmp_path: Path) -> None:
     """The generators of bad inputs make what JSON can hold."""
     for seed in range(200):
         json.dumps(changed_json(Random(seed), {"a": [1, {"b": hostile_value(Random(seed))}]}))
+
+
+def test_settings_can_not_ask_for_more_candidates_than_fit_in_memory() -> None:
+    with pytest.raises(ValidationError, match="less than or equal to 100000"):
+        HopConfig(candidates=2**62)
