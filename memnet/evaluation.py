@@ -15,6 +15,9 @@ from memnet.types import Answer, Evaluation, ReliabilityBin
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
+_TOP_K = 50
+"""Evidence asked for: recall@10 counts sources, and documents have several slots."""
+_RECALL_AT = (1, 2, 5, 10)
 
 
 def normalised_answer(text: str) -> str:
@@ -137,11 +140,6 @@ def read_questions(path: str | os.PathLike[str]) -> list[Question]:
     """
     expected = '{"question": str, "answers": [str], "gold": [source id]?}'
     return read_json_lines(path, Question, "question", expected)
-
-
-_TOP_K = 50
-"""Evidence asked for: recall@10 counts sources, and documents have several slots."""
-_RECALL_AT = (1, 2, 5, 10)
 
 
 class Askable(Protocol):

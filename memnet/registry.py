@@ -119,7 +119,7 @@ def load_answerer(
         store: the memory.
         encoder: the one it was made with.
         config: settings.
-        on_read: given the attention weights of told slots after each read.
+        on_read: given the attention weights of statements after each question.
         reader: of short answers about documents.
 
     Raises:

@@ -6,12 +6,14 @@ from typing import Any, TypeVar
 
 import torch
 from numpy.typing import NDArray
+from pydantic import BaseModel, ValidationError
 from torch import Tensor, nn
 
 from memnet.checkpoints import MODEL, check_shapes, check_weights
 from memnet.errors import ModelError
 
 _Module = TypeVar("_Module", bound=nn.Module)
+_Description = TypeVar("_Description", bound=BaseModel)
 
 
 def arrays_of(tensors: Mapping[str, Tensor]) -> dict[str, NDArray[Any]]:
@@ -71,13 +73,31 @@ def load_module(
                 _check_module(make(), arrays, source)
             module = make()
     except (KeyError, TypeError, ValueError, RuntimeError) as error:
-        raise invalid_description(source, error) from error
+        raise _invalid_description(source, error) from error
     load_state(module, arrays, source)
     return module.eval()
 
 
-def invalid_description(folder: Path, error: Exception) -> ModelError:
-    """The error of a checkpoint whose description is not one of a model."""
+def parse_description(
+    kind: type[_Description], description: Mapping[str, Any], source: Path
+) -> _Description:
+    """The description of a checkpoint as a value.
+
+    Args:
+        kind: of the value.
+        description: as JSON gives it.
+        source: where it comes from, for errors.
+
+    Raises:
+        ModelError: it is not one of such a model.
+    """
+    try:
+        return kind.model_validate(description)
+    except ValidationError as error:
+        raise _invalid_description(source, error) from error
+
+
+def _invalid_description(folder: Path, error: Exception) -> ModelError:
     return ModelError(
         f"{folder / MODEL}.json does not describe a model ({' '.join(repr(error).split())}); "
         "train it again"

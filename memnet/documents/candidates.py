@@ -14,6 +14,11 @@ from memnet.documents.question import MAX_SLOTS_PER_SYMBOL, Question
 from memnet.storage import EVERYWHERE, MemoryStore, Scope, Symbols
 from memnet.text.names import maximal_names
 
+_MAX_SHARING = 20
+"""A name that more slots mention links none of them by being mentioned."""
+_NEAR = 12
+"""Words on each side of a name that stand near it."""
+
 
 class SlotFeature(IntEnum):
     """Columns of ``Candidates.features``."""
@@ -139,12 +144,6 @@ class Scores(NamedTuple):
     def total(self) -> NDArray[np.float32]:
         """[K] float32."""
         return self.dense + self.lexical + self.symbolic + self.learned
-
-
-_MAX_SHARING = 20
-"""A name that more slots mention links none of them by being mentioned."""
-_NEAR = 12
-"""Words on each side of a name that stand near it."""
 
 
 class Link(NamedTuple):

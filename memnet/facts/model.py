@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 import torch
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 from torch import Tensor, nn
 
 from memnet.checkpoints import MODEL, save_checkpoint
-from memnet.checkpoints.torch_modules import arrays_of, invalid_description, load_module
+from memnet.checkpoints.torch_modules import arrays_of, load_module, parse_description
 from memnet.encoders import MENTION, TokenStates
 from memnet.facts.hops import (
     Entities,
@@ -254,10 +254,7 @@ def fact_model_of(
     Raises:
         ModelError: the description is not one of a fact model, or does not fit the arrays.
     """
-    try:
-        checked = _Description.model_validate(description)
-    except ValidationError as error:
-        raise invalid_description(folder, error) from error
+    checked = parse_description(_Description, description, folder)
 
     def make() -> FactModel:
         return FactModel(

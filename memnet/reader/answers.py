@@ -22,6 +22,23 @@ from memnet.types import AnswerKind, Candidate
 
 _EPSILON = 1e-6
 _MAX_LOGIT = 30.0
+FEATURES = 8
+_MAX_CANDIDATES = 10
+_STEM_LETTERS = 5
+"""Words are compared by their first letters: "directed" and "director" agree."""
+_UNLIKELY = 0.1
+"""Factor of what can hardly be the answer: yes to "who", words of the question itself, and what was
+put in the place of a phrase."""
+_ASKS_WHETHER = re.compile(
+    r"\W{0,9}+(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should)\b",
+    re.IGNORECASE,
+)
+_GIVES_A_CHOICE = re.compile(r"\b(?:or|between|out of)\b", re.IGNORECASE)
+_ASKS_FOR = re.compile(r"\b(?:what|which|who|whom|whose|when|where|how|why)\b", re.IGNORECASE)
+_NAME = re.compile(r"(?<!^)\b[A-Z][\w'’.-]+|\b\d[\d,.]*\b")
+"""What is taken for a name or a number in a question, but for its first word."""
+_ASKS_FOR_A_NUMBER = re.compile(r"\b(when|year|date|number|how (many|old|long|much|far|tall))\b")
+_NUMBER = re.compile(r"\d")
 
 
 class Signals(NamedTuple):
@@ -58,9 +75,6 @@ class Signals(NamedTuple):
         )
 
 
-FEATURES = 8
-
-
 class Calibration:
     """Logistic regression from signals to the probability that an answer is right.
 
@@ -81,24 +95,6 @@ class Calibration:
 def _logit(probability: float) -> float:
     clipped = min(max(probability, _EPSILON), 1 - _EPSILON)
     return math.log(clipped / (1 - clipped))
-
-
-_MAX_CANDIDATES = 10
-_STEM_LETTERS = 5
-"""Words are compared by their first letters: "directed" and "director" agree."""
-_UNLIKELY = 0.1
-"""Factor of what can hardly be the answer: yes to "who", words of the question itself, and what was
-put in the place of a phrase."""
-_ASKS_WHETHER = re.compile(
-    r"\W{0,9}+(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should)\b",
-    re.IGNORECASE,
-)
-_GIVES_A_CHOICE = re.compile(r"\b(?:or|between|out of)\b", re.IGNORECASE)
-_ASKS_FOR = re.compile(r"\b(?:what|which|who|whom|whose|when|where|how|why)\b", re.IGNORECASE)
-_NAME = re.compile(r"(?<!^)\b[A-Z][\w'’.-]+|\b\d[\d,.]*\b")
-"""What is taken for a name or a number in a question, but for its first word."""
-_ASKS_FOR_A_NUMBER = re.compile(r"\b(when|year|date|number|how (many|old|long|much|far|tall))\b")
-_NUMBER = re.compile(r"\d")
 
 
 class Prediction(NamedTuple):

@@ -25,7 +25,7 @@ MASKED_LOGIT = -1e4
 _CLS, _SEP = "[CLS]", "[SEP]"
 _MAX_QUESTION_TOKENS = 64
 _MIN_PASSAGE_TOKENS = 24
-"""A longer title than leaves so many tokens for its passage is cut off."""
+"""Tokens that are left for a passage, however long its title; a longer title is cut."""
 _MAX_SPAN_TOKENS = 20
 _MAX_SPANS = 20
 """Of each pack."""

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 import torch
 from numpy.typing import NDArray
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
 from memnet.checkpoints import MODEL, load_checkpoint, save_checkpoint
-from memnet.checkpoints.torch_modules import arrays_of, invalid_description, load_module
+from memnet.checkpoints.torch_modules import arrays_of, load_module, parse_description
 from memnet.errors import ModelError
 from memnet.ingest.babi import Story
 from memnet.stories.layers import (
@@ -249,10 +249,7 @@ def story_model_of(
     Raises:
         ModelError: the description is not one of a story model, or does not fit the arrays.
     """
-    try:
-        checked = _Description.model_validate(description)
-    except ValidationError as error:
-        raise invalid_description(folder, error) from error
+    checked = parse_description(_Description, description, folder)
 
     def make() -> StoryModel:
         return StoryModel(Vocabulary(checked.vocabulary), checked.config)

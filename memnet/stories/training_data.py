@@ -91,7 +91,7 @@ class TaskSampler:
     """
 
     def __init__(self, rows: Mapping[str, int]) -> None:
-        """Set up for tasks with so many rows of examples."""
+        """Take the number of examples of each task."""
         self._rows = dict(rows)
         self.errors = dict.fromkeys(rows, 1.0)
         """Running training error of each task, 0..1."""

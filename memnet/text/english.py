@@ -47,6 +47,12 @@ _STOP_WORDS = frozenset(
 _WORD = re.compile(r"\w+")
 _MAX_QUERY_TERMS = 64
 """A question of 10,000 words would match everything, slowly; its first distinct words decide."""
+_WIDE_BREAK = re.compile(r"[\x85\u2028\u2029]")
+_WIDE_SPACE = re.compile(r"[^\S\x00-\x7f\x85\u2028\u2029]")
+_VISIBLE = re.compile(r"\S")
+_BLOCK = 8_000
+"""Characters segmented at once. The segmenter's time grows with the square of the quotation marks
+in a text: 64,000 opening ones take 0.9 s, and a file of them would take days."""
 
 
 def query_terms(text: str) -> list[str]:
@@ -58,14 +64,6 @@ def query_terms(text: str) -> list[str]:
     words = list(dict.fromkeys(_WORD.findall(text.casefold())))
     content = [word for word in words if word not in _STOP_WORDS]
     return (content or words)[:_MAX_QUERY_TERMS]
-
-
-_WIDE_BREAK = re.compile(r"[\x85\u2028\u2029]")
-_WIDE_SPACE = re.compile(r"[^\S\x00-\x7f\x85\u2028\u2029]")
-_VISIBLE = re.compile(r"\S")
-_BLOCK = 8_000
-"""Characters segmented at once. The segmenter's time grows with the square of the quotation marks
-in a text: 64,000 opening ones take 0.9 s, and a file of them would take days."""
 
 
 def sentences(text: str) -> list[tuple[int, int]]:

@@ -80,6 +80,8 @@ _ASKS_BIRTH, _ASKS_DEATH = "When was {} born?", "When did {} die?"
 _PRECISION = {1: 1.0, 2: 1 / 12, 3: 0.0}
 """Years within which something was, by how many of year, month and day are written."""
 _DEFAULTS = (datetime(2000, 1, 1), datetime(2004, 2, 2))
+_MAX_PASSAGES = 5
+"""Passages in which the answer to a phrase that names nothing is read."""
 
 
 class _Side(NamedTuple):
@@ -312,10 +314,6 @@ def _date(written: str) -> tuple[int, ...] | None:
     if one.month != other.month:  # what is not written is taken from the default
         return (one.year,)
     return (one.year, one.month) if one.day != other.day else (one.year, one.month, one.day)
-
-
-_MAX_PASSAGES = 5
-"""Passages in which the answer to a phrase that names nothing is read."""
 
 
 class EnglishDecomposer:

@@ -23,7 +23,7 @@ _STEM_LETTERS = 5
 _MIN_SHARE = 0.5
 """Of the stems of a claim that the passages about each have to contain."""
 _CONTEXT = 60
-"""Characters beside a name that are matched, so that no expression can be slow."""
+"""Characters next to a name that are matched, so that no expression can be slow."""
 _PREPOSITION = r"(?:to|from|in|at|with|by|for|near|on|into|of|about|between|before|after)"
 _NOUN = rf"(?:(?:the|an?) )?(?:(?!{_PREPOSITION}\b)[a-z-]{{1,20}} )?[\"“]?"
 """What may stand before a name: "the film"."""

@@ -23,6 +23,7 @@ _UNREADABLE = (sqlite3.DatabaseError, UnicodeDecodeError)
 _INHERITED: list[object] = []
 """What a parent process opened, kept for the life of a forked child: SQLite forbids the child to
 close the parent's connections, and Python would close those that nothing refers to."""
+_REVISION = "SELECT generation, mark, last_slot FROM revision"
 
 
 def keep_inherited(thing: object) -> None:
@@ -342,9 +343,6 @@ def _why_not_opened(
             f"is read-only ({error}); open the store once where it can be written"
         )
     return f"{path} could not be opened ({error}); check free space and permissions"
-
-
-_REVISION = "SELECT generation, mark, last_slot FROM revision"
 
 
 def latest_revision(connection: Connection) -> Revision:

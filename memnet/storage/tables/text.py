@@ -55,7 +55,7 @@ def postings(
     rows = connection.rows(
         "SELECT rowid, -rank FROM slot_text WHERE slot_text MATCH ? ORDER BY rowid", _quoted(term)
     )
-    # So many rows are read here that only whole columns are looked at.
+    # There can be many rows: columns are checked as a whole.
     ids, scores = zip(*rows, strict=True) if rows else ((), ())
     if not {*map(type, scores)} <= {float}:
         raise damaged("a text search")

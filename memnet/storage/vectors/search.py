@@ -26,6 +26,12 @@ Nearest = tuple[NDArray[np.int64], NDArray[np.float32]]
 Check = Callable[[NDArray[np.int64] | None], None]
 """Verifies rows [K] int64 before they are used, or all for None; raises DamagedIndexError."""
 CODE_BITS = 4
+_BLOCK = 16_384
+"""Vectors that are encoded together: 25 MB."""
+_HITS = 10
+"""Neighbours of a query over which recall is measured: recall@10."""
+_QUESTION_COSINE = 0.65
+"""Of a question and its nearest passage: the median of 481 questions."""
 
 
 class Searcher(Protocol):
@@ -229,14 +235,6 @@ def import_faiss() -> Any:
             "or, for an NVIDIA GPU, \"pip install 'memnet[gpu]'\" (one of the two, never both)"
         ) from error
     return faiss
-
-
-_BLOCK = 16_384
-"""Vectors that are encoded together: 25 MB."""
-_HITS = 10
-"""Neighbours of a query over which recall is measured: recall@10."""
-_QUESTION_COSINE = 0.65
-"""Of a question and its nearest passage: the median of 481 questions."""
 
 
 def uses_pq(count: int, config: IndexConfig) -> bool:
