@@ -21,8 +21,7 @@ from memnet.config import Config
 from memnet.device import device_copier, find_device
 from memnet.documents.answers import TextAnswers
 from memnet.encoders import Encoder
-from memnet.errors import ModelError, StoreError
-from memnet.files import Problem
+from memnet.errors import ModelError, Problem, StoreError
 from memnet.ingest.inputs import Input, flatten_inputs
 from memnet.ingest.pipeline import Ingest, Progress
 from memnet.protocols import Answerer, Extractor, Name, Reader, Searcher

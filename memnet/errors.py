@@ -4,6 +4,7 @@ Each message says what was found, what was expected and what to do, in one line.
 """
 
 import re
+from dataclasses import dataclass
 
 _MAX_MESSAGE = 1000
 """Characters: a quoted name may be of any length."""
@@ -22,6 +23,17 @@ def one_line(text: str, max_length: int | None = _MAX_MESSAGE) -> str:
     """A text, cut to ``max_length``, with line ends and terminal control characters escaped."""
     cut = text if max_length is None or len(text) <= max_length else f"{text[: max_length - 3]}..."
     return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), cut)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something that was skipped, and why."""
+
+    where: str
+    what: str
+
+    def __str__(self) -> str:
+        return one_line(f"{self.where}: {self.what}")
 
 
 class InputError(MemnetError):

@@ -4,30 +4,18 @@ import codecs
 import os
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from memnet.config import LimitConfig
-from memnet.errors import InputError, one_line
+from memnet.errors import InputError, Problem
 
 # Without it, opening a pipe waits for its other end; Windows has no pipes among its files.
 _NON_BLOCKING = getattr(os, "O_NONBLOCK", 0)
 
 Model = TypeVar("Model", bound=BaseModel)
-
-
-@dataclass(frozen=True)
-class Problem:
-    """Something that was skipped, and why."""
-
-    where: str
-    what: str
-
-    def __str__(self) -> str:
-        return one_line(f"{self.where}: {self.what}")
 
 
 def open_file(path: str | os.PathLike[str]) -> BinaryIO:

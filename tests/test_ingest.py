@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from memnet import Config, Document, Engine, Fact, MemoryStore
-from memnet.errors import InputError
-from memnet.files import Problem
+from memnet.errors import InputError, Problem
 from memnet.ingest.pipeline import Ingest, Progress
 from tests.toy import ToyEncoder
 

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memnet import Engine
-from memnet.errors import InputError
-from memnet.files import Problem
+from memnet.errors import InputError, Problem
 from memnet.ingest.babi import Story, StoryQuestion, looks_like_stories, parse_stories
 from memnet.storage import Slot
 

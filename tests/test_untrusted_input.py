@@ -18,9 +18,8 @@ from memnet import Config, Document, Engine, MemnetError
 from memnet.checkpoints import load_checkpoint
 from memnet.cli.show import show_answer, show_hops
 from memnet.config import HopConfig
-from memnet.errors import InputError, ModelError, one_line
+from memnet.errors import InputError, ModelError, Problem, one_line
 from memnet.facts.linking import link
-from memnet.files import Problem
 from memnet.registry import load_model, model_folder
 from memnet.text.english import query_terms
 from tests.toy import ToyEncoder

@@ -20,7 +20,7 @@ from memnet.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from memnet.files import Problem
+    from memnet.errors import Problem
     from memnet.ingest.pipeline import Progress
 
 _PROBLEMS_SHOWN = 20

@@ -8,8 +8,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from memnet.errors import InputError
-from memnet.files import Problem
+from memnet.errors import InputError, Problem
 
 _NUMBERED_LINE = re.compile(r"(\d{1,9}) +(\S.*)", re.DOTALL)
 _FIRST_LINE = re.compile(r"^\s*1\s")

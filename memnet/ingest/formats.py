@@ -15,8 +15,8 @@ from typing import Any, NamedTuple, TypeAlias
 from pydantic import ValidationError
 
 from memnet.config import LimitConfig
-from memnet.errors import InputError
-from memnet.files import Problem, open_file, read_lines, read_text
+from memnet.errors import InputError, Problem
+from memnet.files import open_file, read_lines, read_text
 from memnet.ingest.babi import looks_like_stories, read_stories
 from memnet.text.names import title_symbols
 from memnet.types import Document, Fact

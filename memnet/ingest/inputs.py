@@ -11,8 +11,8 @@ from typing import Any, BinaryIO, Literal, NamedTuple, TypeAlias, cast
 
 from memnet.arguments import check_text
 from memnet.config import LimitConfig
-from memnet.errors import InputError
-from memnet.files import Problem, read_lines
+from memnet.errors import InputError, Problem
+from memnet.files import read_lines
 from memnet.ingest.formats import (
     LOADERS,
     Parsed,

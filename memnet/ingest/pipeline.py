@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from memnet.config import Config
-from memnet.errors import InputError
-from memnet.files import Problem
+from memnet.errors import InputError, Problem
 from memnet.ingest.formats import Parsed, ParsedDocument
 from memnet.ingest.inputs import Input, InputReader, ReadToEnd
 from memnet.ingest.slots import Extractor, document_source, facts_source

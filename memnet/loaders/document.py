@@ -1,0 +1,228 @@
+"""What a loader gives: a plain text, the blocks that it consists of, and where each one stands."""
+
+import hashlib
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+BlockKind = Literal["heading", "paragraph", "item", "header", "row", "code", "quote", "message"]
+
+_SPACE = re.compile(r"\s+")
+_TIGHT: frozenset[BlockKind] = frozenset({"item", "header", "row", "message"})
+"""Kinds of which two in a row are separated by a line break, all others by an empty line."""
+
+
+class Cell(NamedTuple):
+    """A cell of a table row."""
+
+    header: str
+    """Text of its column's header; empty without one."""
+    start: int
+    end: int
+    """Its text is ``text[start:end]`` of the document."""
+    place: str = ""
+    """"Sheet1!B4"; empty for that of its row."""
+
+
+class Block(NamedTuple):
+    """A piece of a document that reads as one: a heading, a paragraph, a row of a table."""
+
+    kind: BlockKind
+    """"header" is the first row of a table that names its columns, "row" any other; "item" is an
+    item of a list with its bullet or number; "message" one of a chat, a mail or a subtitle."""
+    start: int
+    end: int
+    """The block is ``text[start:end]`` of the document."""
+    level: int = 0
+    """Of a heading 1 for the highest; of a list item 0 for one of the outermost list."""
+    place: str = ""
+    """Where a reader finds it: "p. 8", "slide 4", "Sheet1!A4:D4", "2024-03-01 Ann", "line 12".
+    Empty: by the headings above it."""
+    opens: bool = False
+    """Whether something new starts here, such as a page or a slide: no slot reaches across."""
+    links: tuple[str, ...] = ()
+    """Names of what its links lead to, in any spelling."""
+    cells: tuple[Cell, ...] = ()
+    """Of a row."""
+
+
+@dataclass(frozen=True)
+class ParsedDocument:
+    """A document with its blocks. What is in no block is not stored."""
+
+    name: str
+    """Its source id."""
+    title: str
+    text: str
+    blocks: tuple[Block, ...]
+    """In the order of the text, without overlap."""
+    origin: str = ""
+    """Path of the file it was read from; empty without one."""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    names: tuple[str, ...] = ()
+    """Further names of it, in any spelling: aliases, and what links to it are written with."""
+
+    def digest(self) -> bytes:
+        """16 bytes, equal for equal content."""
+        content = (self.title, self.text, self.blocks, sorted(self.metadata.items()), self.names)
+        return hashlib.blake2b(
+            repr(content).encode("utf-8", "surrogatepass"), digest_size=16
+        ).digest()
+
+    def size(self) -> int:
+        """Characters."""
+        return len(self.text)
+
+
+class DocumentBuilder:
+    """Collects the blocks of a document, and joins their texts."""
+
+    def __init__(self) -> None:
+        self.place = ""
+        """Of all blocks that are added without one, until it changes."""
+        self._parts: list[str] = []
+        self._blocks: list[Block] = []
+        self._length = 0
+        self._opens = False
+
+    def __len__(self) -> int:
+        """Number of blocks."""
+        return len(self._blocks)
+
+    @property
+    def length(self) -> int:
+        """Characters so far."""
+        return self._length
+
+    def open(self, place: str = "") -> None:
+        """Start something new, such as a page or a slide, where the next block begins."""
+        self.place, self._opens = place, True
+
+    def add(
+        self,
+        kind: BlockKind,
+        text: str,
+        *,
+        level: int = 0,
+        place: str | None = None,
+        links: Iterable[str] = (),
+    ) -> None:
+        """Add a block, if its text is not blank.
+
+        Args:
+            kind: see ``Block``.
+            text: with line breaks where they matter; ``one_line`` joins those that do not.
+            level: of a heading or an item.
+            place: None for that of the builder.
+            links: names of what its links lead to.
+        """
+        text = text.strip("\n").rstrip() if kind == "code" else text.strip()
+        if not text.strip():
+            return
+        self._append(kind, text, level, self.place if place is None else place, tuple(links), ())
+
+    def add_row(
+        self,
+        cells: Iterable[tuple[str, str, str]],
+        *,
+        header: bool = False,
+        labelled: bool = False,
+        place: str | None = None,
+        links: Iterable[str] = (),
+    ) -> None:
+        """Add a row of a table, unless all its cells are blank.
+
+        Args:
+            cells: header, text and place of each; headers and places may be empty.
+            header: whether it is the row of the headers.
+            labelled: write "Price: $4; Seats: 5" in place of "$4 | 5", leaving empty cells out,
+                for a table that is too long to be read with its header.
+            place: None for that of the builder.
+            links: as in ``add``.
+        """
+        given = [(one_line(name), one_line(text), at) for name, text, at in cells]
+        if not any(text for _, text, _ in given):
+            return
+        parts: list[str] = []
+        spans: list[tuple[str, int, int, str]] = []
+        length = 0
+        for name, text, at in given:
+            if labelled and not text:
+                continue
+            between = "" if not parts else "; " if labelled else " | "
+            label = f"{name}: " if labelled and name else ""
+            start = length + len(between) + len(label)
+            length = start + len(text)
+            parts.append(f"{between}{label}{text}")
+            if text:
+                spans.append((name, start, length, at))
+        row, lead = "".join(parts).rstrip(), 0
+        kind: BlockKind = "header" if header else "row"
+        if not labelled:  # empty first cells
+            lead = len(row) - len(row.lstrip())
+            row = row.lstrip()
+        base = self._length + len(self._separator(kind)) - lead
+        placed = tuple(Cell(name, base + start, base + end, at) for name, start, end, at in spans)
+        self._append(kind, row, 0, self.place if place is None else place, tuple(links), placed)
+
+    def build(
+        self,
+        name: str,
+        title: str,
+        *,
+        origin: str = "",
+        metadata: Mapping[str, Any] | None = None,
+        names: Iterable[str] = (),
+    ) -> ParsedDocument:
+        """The document of all blocks so far."""
+        return ParsedDocument(
+            name,
+            one_line(title),
+            "".join(self._parts),
+            tuple(self._blocks),
+            origin,
+            metadata or {},
+            tuple(dict.fromkeys(filter(None, names))),
+        )
+
+    def _separator(self, kind: BlockKind) -> str:
+        if not self._blocks:
+            return ""
+        tight = kind in _TIGHT and self._blocks[-1].kind in _TIGHT and not self._opens
+        return "\n" if tight else "\n\n"
+
+    def _append(
+        self,
+        kind: BlockKind,
+        text: str,
+        level: int,
+        place: str,
+        links: tuple[str, ...],
+        cells: tuple[Cell, ...],
+    ) -> None:
+        separator = self._separator(kind)
+        start = self._length + len(separator)
+        self._length = start + len(text)
+        self._parts += [separator, text]
+        self._blocks.append(
+            Block(kind, start, self._length, level, place, self._opens, links, cells)
+        )
+        self._opens = False
+
+
+def one_line(text: str) -> str:
+    """A text with single spaces where white space stands, and none at its ends."""
+    return _SPACE.sub(" ", text).strip()
+
+
+def paragraphs(text: str) -> Iterator[tuple[int, int]]:
+    """Spans of the parts of a text between empty lines, without white space around them."""
+    start = 0
+    for gap in [*re.finditer(r"\n[^\S\n]*\n\s*", text), None]:
+        end = len(text) if gap is None else gap.start()
+        part = text[start:end]
+        if part.strip():
+            left = len(part) - len(part.lstrip())
+            yield start + left, start + len(part.rstrip())
+        start = end if gap is None else gap.end()

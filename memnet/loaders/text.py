@@ -1,0 +1,19 @@
+"""Plain text: a block for each paragraph, placed by its line."""
+
+from bisect import bisect_right
+from collections.abc import Iterator
+
+from memnet.errors import Problem
+from memnet.loaders.document import Block, ParsedDocument, paragraphs
+from memnet.loaders.formats import SourceFile
+
+
+def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
+    """The text as it stands."""
+    text = file.data.decode()
+    lines = [at for at, character in enumerate(text) if character == "\n"]
+    blocks = tuple(
+        Block("paragraph", start, end, place=f"line {bisect_right(lines, start) + 1}")
+        for start, end in paragraphs(text)
+    )
+    yield ParsedDocument(file.name, file.title, text, blocks)
