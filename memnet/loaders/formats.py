@@ -67,6 +67,7 @@ class Format:
 
 
 FORMATS: tuple[Format, ...] = (
+    Format("docx", "Word documents", (".docx", ".docm", ".dotx", ".dotm"), "docx"),
     Format("text", "plain text", (".txt", ".text", ".log"), "text", isolated=False),
     Format("markdown", "Markdown", (".md", ".markdown", ".mdx"), "markdown", isolated=False),
 )
