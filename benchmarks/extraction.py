@@ -2,8 +2,8 @@
 
     python -m benchmarks.extraction docx FOLDER --limit 200 --worst 20
 
-The readers for comparison (python-docx, python-pptx, openpyxl, odfpy, ...) go into an environment of
-their own together with what the loader needs. A file that either of both refuses is counted as such.
+The readers for comparison (python-docx, python-pptx, openpyxl, odfpy, ...) go into an environment
+of their own together with what the loader needs. A file that one of both refuses is counted.
 """
 
 import argparse
@@ -32,6 +32,12 @@ def word_f1(found: str, expected: str) -> float:
     if not ours and not theirs:
         return 1.0
     return 2 * (ours & theirs).total() / (ours.total() + theirs.total())
+
+
+def word_recall(found: str, expected: str) -> float:
+    """Share of the expected words that were found."""
+    ours, theirs = Counter(WORD.findall(found)), Counter(WORD.findall(expected))
+    return (ours & theirs).total() / max(theirs.total(), 1)
 
 
 def read(file_format: Format, path: Path) -> tuple[str, int]:
@@ -80,6 +86,7 @@ def main() -> None:
     random.Random(0).shuffle(files)
     signal.signal(signal.SIGALRM, out_of_patience)
     scores: list[tuple[float, Path]] = []
+    recalls: list[float] = []
     refused: Counter[str] = Counter()
     ours = theirs = 0.0
     for path in files:
@@ -104,13 +111,16 @@ def main() -> None:
             text = ""
         theirs += middle - start
         ours += time.perf_counter() - middle
+        recalls.append(word_recall(text, expected))
         scores.append((word_f1(text, expected), path))
     values = sorted(score for score, _ in scores)
     if not values:
         parser.error("no file could be compared")
     print(
-        f"files {len(values)}  mean F1 {statistics.fmean(values):.4f}  median {values[len(values) // 2]:.4f}"
+        f"files {len(values)}  mean F1 {statistics.fmean(values):.4f}  "
+        f"median {statistics.median(values):.4f}"
     )
+    print(f"mean share of its words {statistics.fmean(recalls):.4f}")
     print(f"at least 0.99: {sum(value >= 0.99 for value in values) / len(values):.1%}")
     print(f"seconds: loader {ours:.2f}, other reader {theirs:.2f}")
     for reason, count in refused.most_common(12):

@@ -6,7 +6,7 @@ from typing import Any
 from xml.etree.ElementTree import Element
 
 from memnet.errors import InputError, Problem
-from memnet.loaders.document import DocumentBuilder, ParsedDocument, one_line
+from memnet.loaders.document import BlockKind, DocumentBuilder, ParsedDocument, one_line
 from memnet.loaders.docx_styles import BODY_LEVEL, Numbering, Styles, integer, number
 from memnet.loaders.formats import SourceFile
 from memnet.loaders.ooxml import (
@@ -153,7 +153,8 @@ class _Reader:
         elif marker:
             yield Piece("item", f"{marker} {words}", depth, tuple(text.links), bold)
         else:
-            kind = "quote" if name in ("quote", "intense quote", "block text") else "paragraph"
+            quoted = name in ("quote", "intense quote", "block text")
+            kind: BlockKind = "quote" if quoted else "paragraph"
             yield Piece(kind, words, 0, tuple(text.links), bold)
         for line in text.drawings:
             yield Piece("paragraph", line)

@@ -68,6 +68,7 @@ class Format:
 
 FORMATS: tuple[Format, ...] = (
     Format("docx", "Word documents", (".docx", ".docm", ".dotx", ".dotm"), "docx"),
+    Format("pptx", "presentations", (".pptx", ".ppsx", ".pptm", ".potx", ".ppsm"), "pptx"),
     Format("text", "plain text", (".txt", ".text", ".log"), "text", isolated=False),
     Format("markdown", "Markdown", (".md", ".markdown", ".mdx"), "markdown", isolated=False),
 )

@@ -10,6 +10,8 @@ from memnet.loaders.package import Package, local, parse_xml, resolve
 
 R = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
 _STRICT = re.compile(rb"http://purl\.oclc\.org/ooxml/(\w+)/")
+_UNNAMED = re.compile(r"Series ?\d+")
+"""A series of a chart that nobody named."""
 _PROPERTIES = {
     "title": "title",
     "creator": "author",
@@ -124,7 +126,8 @@ def drawing_texts(package: Package, part: str) -> list[str]:
                     "".join(e.text or "" for e in paragraph.iter() if local(e) == "t")
                     for paragraph in paragraphs
                 ]
-    return list(dict.fromkeys(line for line in map(one_line, lines) if line))
+    named = (line for line in map(one_line, lines) if line and not _UNNAMED.fullmatch(line))
+    return list(dict.fromkeys(named))
 
 
 def children(element: Element, name: str) -> list[Element]:

@@ -1,4 +1,4 @@
-"""What office documents consist of, before it becomes blocks: texts and tables within each other."""
+"""What office documents consist of before it becomes blocks: texts, and tables of texts."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -8,6 +8,7 @@ from typing import NamedTuple, TypeAlias
 from urllib.parse import unquote, urlsplit
 
 from memnet.loaders.document import BlockKind, DocumentBuilder, one_line
+from memnet.loaders.symbol_fonts import without_private_use
 
 _BLANKS = re.compile(r"[^\S\n]+")
 _BREAKS = re.compile(r" ?\n\s*")
@@ -67,7 +68,7 @@ Content: TypeAlias = Iterable[Piece | Table]
 
 def tidy(text: str) -> str:
     """A text with single spaces and line breaks, and none at its ends."""
-    return _BREAKS.sub("\n", _BLANKS.sub(" ", text)).strip()
+    return _BREAKS.sub("\n", _BLANKS.sub(" ", without_private_use(text))).strip()
 
 
 def link_names(target: str) -> tuple[str, ...]:

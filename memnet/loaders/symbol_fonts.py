@@ -16,6 +16,15 @@ _SYMBOL = dict(
 _WINGDINGS = dict(zip("lnoqr¨þýüûàßáâðØ§v", "●■□❑❒☐☑☒✓✗→←↑↓⇨➢▪❖", strict=True))
 _PRIVATE = 0xF000
 """Where symbol fonts have their characters."""
+_PRIVATE_TABLE = {_PRIVATE + code: None for code in range(0x100)} | {
+    _PRIVATE + ord(letter): character
+    for letter, character in (_WINGDINGS | _SYMBOL | {"à": "→", "ß": "←", "á": "↑", "â": "↓"}).items()
+}
+
+
+def without_private_use(text: str) -> str:
+    """A text whose characters of symbol fonts are those that they draw, as far as is known."""
+    return text if text.isascii() else text.translate(_PRIVATE_TABLE)
 
 
 def symbol(font: str, code: str) -> str:
