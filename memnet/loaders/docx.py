@@ -28,6 +28,7 @@ from memnet.loaders.pieces import (
     TableCell,
     add_content,
     link_names,
+    opening_heading,
     tidy,
 )
 from memnet.loaders.symbol_fonts import symbol
@@ -58,10 +59,8 @@ def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
 
 def _title(shown: str, metadata: dict[str, Any], content: list[Piece | Table]) -> str:
     given = metadata.pop("title", "")
-    first = content[0] if content else None
-    opening = one_line(first.text) if isinstance(first, Piece) and first.kind == "heading" else ""
     generic = given.lower() in _UNTITLED or given.startswith("Microsoft Word - ")
-    return shown or ("" if generic else given) or opening
+    return shown or ("" if generic else given) or opening_heading(content)
 
 
 @dataclass
@@ -90,7 +89,7 @@ class _Reader:
 
         def linked(kind: str) -> Element | None:
             found = [r.target for r in self._relations.values() if r.kind == kind]
-            return package.xml(found[0]) if found else None
+            return package.xml_if_sound(found[0]) if found else None
 
         self._styles = Styles(linked("styles"))
         self._numbering = Numbering(linked("numbering"), self._styles)

@@ -68,6 +68,12 @@ class Format:
 
 FORMATS: tuple[Format, ...] = (
     Format("docx", "Word documents", (".docx", ".docm", ".dotx", ".dotm"), "docx"),
+    Format(
+        "opendocument",
+        "OpenDocument texts and presentations",
+        (".odt", ".ott", ".fodt", ".odp", ".otp", ".fodp"),
+        "opendocument",
+    ),
     Format("pptx", "presentations", (".pptx", ".ppsx", ".pptm", ".potx", ".ppsm"), "pptx"),
     Format("text", "plain text", (".txt", ".text", ".log"), "text", isolated=False),
     Format("markdown", "Markdown", (".md", ".markdown", ".mdx"), "markdown", isolated=False),

@@ -91,7 +91,7 @@ class OfficePackage(Package):
     def properties(self) -> dict[str, Any]:
         """The title, author, dates and so on, those that are there."""
         part = self.related("", "core-properties")
-        root = self.xml(part) if part else None
+        root = self.xml_if_sound(part) if part else None
         found: dict[str, Any] = {}
         for element in root if root is not None else ():
             name, text = _PROPERTIES.get(local(element)), one_line(element.text or "")
@@ -107,7 +107,7 @@ def keyword_list(text: str) -> list[str]:
 
 def drawing_texts(package: Package, part: str) -> list[str]:
     """The texts of a chart (its titles and series) or a diagram, a line each."""
-    root = package.xml(part)
+    root = package.xml_if_sound(part)
     if root is None:
         return []
     lines: list[str] = []

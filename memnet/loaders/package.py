@@ -105,6 +105,13 @@ class Package:
         data = self.read(part)
         return None if data is None else parse_xml(data, part)
 
+    def xml_if_sound(self, part: str) -> Element | None:
+        """As ``xml``, for parts that a document can do without: None also if it is damaged."""
+        try:
+            return self.xml(part)
+        except InputError:
+            return None
+
 
 def check_not_legacy(data: bytes) -> None:
     """Name the files that carry a modern suffix and are OLE2 files.

@@ -84,6 +84,12 @@ def link_names(target: str) -> tuple[str, ...]:
     return (stem,) if stem else ()
 
 
+def opening_heading(content: Sequence[Piece | Table]) -> str:
+    """The text of the heading that a document begins with; empty if it begins otherwise."""
+    first = next((piece for piece in content if isinstance(piece, Table) or piece.text), None)
+    return one_line(first.text) if isinstance(first, Piece) and first.kind == "heading" else ""
+
+
 def add_content(builder: DocumentBuilder, content: Content, max_title: int) -> None:
     """Add texts and tables as blocks.
 

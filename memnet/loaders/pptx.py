@@ -243,9 +243,11 @@ class _Slide:
             elif name == "fld" and attribute(element, "type") == "slidenum":
                 continue
             else:
-                for text in element.iter():
-                    if local(text) == "t":
-                        parts.append((text.text or "").replace("\n", " "))
+                parts += [
+                    (text.text or "").replace("\n", " ")
+                    for text in element.iter()
+                    if local(text) == "t"
+                ]
                 target = attribute(child(element, "rPr", "hlinkClick"), "id")
                 relation = self._relations.get(target or "")
                 if relation and relation.external:

@@ -18,7 +18,9 @@ _PRIVATE = 0xF000
 """Where symbol fonts have their characters."""
 _PRIVATE_TABLE = {_PRIVATE + code: None for code in range(0x100)} | {
     _PRIVATE + ord(letter): character
-    for letter, character in (_WINGDINGS | _SYMBOL | {"à": "→", "ß": "←", "á": "↑", "â": "↓"}).items()
+    for letter, character in (
+        _WINGDINGS | _SYMBOL | {"à": "→", "ß": "←", "á": "↑", "â": "↓"}
+    ).items()
 }
 
 
