@@ -75,6 +75,7 @@ FORMATS: tuple[Format, ...] = (
         "opendocument",
     ),
     Format("pptx", "presentations", (".pptx", ".ppsx", ".pptm", ".potx", ".ppsm"), "pptx"),
+    Format("sheets", "workbooks", (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"), "sheets"),
     Format("text", "plain text", (".txt", ".text", ".log"), "text", isolated=False),
     Format("markdown", "Markdown", (".md", ".markdown", ".mdx"), "markdown", isolated=False),
 )

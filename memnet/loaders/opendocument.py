@@ -10,7 +10,13 @@ from memnet.loaders.formats import SourceFile
 from memnet.loaders.odf_styles import OdfStyles
 from memnet.loaders.odf_text import OdfText
 from memnet.loaders.ooxml import attribute, child, children, keyword_list
-from memnet.loaders.package import Package, check_not_legacy, local, parse_xml
+from memnet.loaders.package import (
+    Package,
+    check_not_encrypted_odf,
+    check_not_legacy,
+    local,
+    parse_xml,
+)
 from memnet.loaders.pieces import Content, Piece, add_content, opening_heading
 
 _DROPPED_CLASSES = frozenset({"date-time", "header", "footer", "page-number", "page"})
@@ -68,13 +74,7 @@ def _roots(data: bytes) -> tuple[Element, Element | None, Element | None]:
             "is a zip package without a content.xml, expected an OpenDocument text or "
             "presentation; give it the suffix of what it is"
         )
-    manifest = package.xml_if_sound("META-INF/manifest.xml")
-    for entry in manifest if manifest is not None else ():
-        if attribute(entry, "full-path") == "content.xml" and len(entry):
-            raise InputError(
-                "is protected with a password, expected a file that opens without one; "
-                "save it without its password"
-            )
+    check_not_encrypted_odf(package)
     return (
         parse_xml(content, "content.xml"),
         package.xml_if_sound("styles.xml"),
@@ -141,7 +141,9 @@ def _slide(reader: OdfText, page: Element) -> tuple[str, Content]:
             continue
         pieces = list(reader.content([shape]))
         if role == "title" and not title:
-            title = one_line(" ".join(p.text for p in pieces if isinstance(p, Piece)))
+            title = one_line(
+                " ".join(p.text.removeprefix("- ") for p in pieces if isinstance(p, Piece))
+            )
         elif role == "subtitle":
             content += [
                 p._replace(kind="paragraph", text=p.text.removeprefix("- "))
