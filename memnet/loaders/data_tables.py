@@ -15,6 +15,8 @@ _MAX_HEADER = 80
 """Characters of a header."""
 _MAX_KEYS = 30
 """Rows of a list of keys and values in two columns, which has no headers."""
+_MAX_LINES = 3
+"""Rows of one cell each that are text between tables; more of them are a table of one column."""
 _MOST = 0.8
 """Share of a column's values that says what kind it is of."""
 
@@ -46,7 +48,25 @@ def header_rows(rows: Sequence[Sequence[str]]) -> int:
         return 0
     if len(rows) > 2 and _groups(rows[0], rows[1]) and _is_header(rows[1], rows[2:]):
         return 2
-    return int(_is_header(rows[0], rows[1:]))
+    if not _is_header(rows[0], rows[1:]):
+        return 0
+    return 1 + (len(rows) > 2 and _goes_on(rows[1], rows[2:]))
+
+
+def _goes_on(row: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
+    """Whether a row continues the headers above it: text only, over nothing but numbers."""
+    columns = [column for column, text in enumerate(row) if text]
+    return len(columns) > 1 and all(
+        kind_of(row[column]) == "text" and _kind_of_column(below, column) in ("number", "date")
+        for column in columns
+    )
+
+
+def _kind_of_column(rows: Sequence[Sequence[str]], column: int) -> Kind:
+    """What kind most of its values are of; empty if no kind prevails."""
+    kinds = Counter(kind_of(row[column]) for row in rows if column < len(row) and row[column])
+    kind, count = kinds.most_common(1)[0] if kinds else ("", 0)
+    return kind if count and count >= _MOST * kinds.total() else ""
 
 
 def _groups(upper: Sequence[str], lower: Sequence[str]) -> bool:
@@ -108,7 +128,9 @@ def names_of(headers: Sequence[Sequence[str]], width: int) -> list[str]:
         for column in range(len(names)):
             text = row[column] if column < len(row) else ""
             if number < len(headers) - 1:
-                text = above = text or above
+                above = text or above
+                below = headers[number + 1]
+                text = text or (above if column < len(below) and below[column] else "")
             if text and text != names[column]:
                 names[column] = f"{names[column]} {text}".strip()
     return [one_line(name) for name in names]
@@ -121,6 +143,9 @@ class TableWriter:
         self._builder = builder
         self._places = places
         self._max_characters = max_characters
+        self._names: list[str] = []
+        self._numbers: set[int] = set()
+        """Columns of numbers of the table with the last headers."""
 
     def table(self, rows: Iterable[Row], first_column: int = 0) -> None:
         """Add a table, with the titles above it as paragraphs.
@@ -136,16 +161,32 @@ class TableWriter:
         sample = list(islice(source, SAMPLE))
         while len(sample) > 1 and _is_title(sample):
             number, row = sample.pop(0)
-            column = next(at for at, text in enumerate(row) if text)
-            place = self._places(number, first_column + column, first_column + column)
-            self._builder.add("paragraph", row[column], place=place)
+            self._text(number, row, first_column)
         texts = [row for _, row in sample]
+        if len(texts) <= _MAX_LINES and max(map(_filled, texts)) <= 1:  # text, in a sheet
+            for number, row in sample:
+                self._text(number, row, first_column)
+            return
         count = header_rows(texts)
-        names = names_of(texts[:count], max(map(len, texts), default=0))
-        if count and count == len(sample):  # nothing but headers
+        if count == len(texts):  # that name the columns of nothing
             count = 0
+        names = names_of(texts[:count], max(map(len, texts)))
+        numbers = {
+            first_column + column
+            for column in range(len(names))
+            if _kind_of_column(texts[count:], column) == "number"
+        }
+        if count:
+            self._names, self._numbers = [""] * first_column + names, numbers
+        elif numbers and numbers <= self._numbers:  # goes on after an empty row
+            names = self._names[first_column:]
         for number, row in chain(sample[count:], source):
             self._row(number, row, names, first_column)
+
+    def _text(self, number: int, row: Sequence[str], first_column: int) -> None:
+        column = next(at for at, text in enumerate(row) if text)
+        place = self._places(number, first_column + column, first_column + column)
+        self._builder.add("paragraph", row[column], place=place)
 
     def _row(self, number: int, row: Sequence[str], names: list[str], first_column: int) -> None:
         filled = [column for column, text in enumerate(row) if text]
@@ -170,5 +211,8 @@ class TableWriter:
 
 def _is_title(rows: Sequence[Row]) -> bool:
     """Whether the first row is a title: one text alone, above rows of several cells."""
-    first = sum(1 for text in rows[0][1] if text)
-    return first == 1 and any(sum(1 for text in row if text) > 1 for _, row in rows[1:])
+    return _filled(rows[0][1]) == 1 and any(_filled(row) > 1 for _, row in rows[1:])
+
+
+def _filled(row: Sequence[str]) -> int:
+    return sum(1 for text in row if text)

@@ -68,6 +68,7 @@ class Format:
 
 FORMATS: tuple[Format, ...] = (
     Format("docx", "Word documents", (".docx", ".docm", ".dotx", ".dotm"), "docx"),
+    Format("ods", "OpenDocument spreadsheets", (".ods", ".ots", ".fods"), "ods"),
     Format(
         "opendocument",
         "OpenDocument texts and presentations",
@@ -75,7 +76,7 @@ FORMATS: tuple[Format, ...] = (
         "opendocument",
     ),
     Format("pptx", "presentations", (".pptx", ".ppsx", ".pptm", ".potx", ".ppsm"), "pptx"),
-    Format("sheets", "workbooks", (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"), "sheets"),
+    Format("sheets", "Excel workbooks", (".xlsx", ".xlsm", ".xltx", ".xlsb", ".xls"), "sheets"),
     Format("text", "plain text", (".txt", ".text", ".log"), "text", isolated=False),
     Format("markdown", "Markdown", (".md", ".markdown", ".mdx"), "markdown", isolated=False),
 )

@@ -7,41 +7,26 @@ from xml.etree.ElementTree import Element
 from memnet.errors import InputError, Problem
 from memnet.loaders.document import DocumentBuilder, ParsedDocument, one_line
 from memnet.loaders.formats import SourceFile
+from memnet.loaders.odf_package import read_metadata, read_parts, style_groups
 from memnet.loaders.odf_styles import OdfStyles
 from memnet.loaders.odf_text import OdfText
-from memnet.loaders.ooxml import attribute, child, children, keyword_list
-from memnet.loaders.package import (
-    Package,
-    check_not_encrypted_odf,
-    check_not_legacy,
-    local,
-    parse_xml,
-)
+from memnet.loaders.ooxml import attribute, child, children
+from memnet.loaders.package import local
 from memnet.loaders.pieces import Content, Piece, add_content, opening_heading
 
 _DROPPED_CLASSES = frozenset({"date-time", "header", "footer", "page-number", "page"})
 """Of frames of a slide: what stands on each alike."""
-_METADATA = {
-    "title": "title",
-    "initial-creator": "author",
-    "subject": "subject",
-    "description": "description",
-    "language": "language",
-    "creation-date": "created",
-    "date": "modified",
-}
-"""Names in ``metadata`` of the elements of the metadata."""
 
 
 def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
     """The text with its lists, tables and notes; of a presentation a slide after the other."""
-    content, styles, meta = _roots(file.data)
+    content, styles, meta = read_parts(file.data)
     body = child(content, "body")
     builder = DocumentBuilder()
     text = child(body, "text")
     slides = child(body, "presentation")
-    reader = OdfText(OdfStyles([*_style_groups(styles), *_style_groups(content)]))
-    metadata = _metadata(meta)
+    reader = OdfText(OdfStyles([*style_groups(styles), *style_groups(content)]))
+    metadata = read_metadata(meta)
     given = metadata.pop("title", "")
     if text is not None:
         pieces = list(reader.content(text))
@@ -59,51 +44,6 @@ def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
         raise InputError("holds no text; expected a document with some")
     title = one_line(shown or file.title)[: file.max_title]
     yield builder.build(file.name, title, metadata=metadata)
-
-
-def _roots(data: bytes) -> tuple[Element, Element | None, Element | None]:
-    """The roots of the content, the styles and the metadata; in a flat document all one."""
-    if data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
-        root = parse_xml(data, "document")
-        return root, root, root
-    check_not_legacy(data)
-    package = Package(data)
-    content = package.read("content.xml")
-    if content is None:
-        raise InputError(
-            "is a zip package without a content.xml, expected an OpenDocument text or "
-            "presentation; give it the suffix of what it is"
-        )
-    check_not_encrypted_odf(package)
-    return (
-        parse_xml(content, "content.xml"),
-        package.xml_if_sound("styles.xml"),
-        package.xml_if_sound("meta.xml"),
-    )
-
-
-def _style_groups(root: Element | None) -> Iterator[Element]:
-    for element in root if root is not None else ():
-        if local(element) in ("styles", "automatic-styles"):
-            yield element
-
-
-def _metadata(root: Element | None) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    keywords: list[str] = []
-    meta = child(root, "meta")
-    for element in meta if meta is not None else ():
-        text = one_line(element.text or "")
-        name = _METADATA.get(local(element))
-        if name and text:
-            found[name] = text
-        elif local(element) == "keyword":
-            keywords += keyword_list(text)
-        elif local(element) == "creator" and text:
-            found.setdefault("author", text)
-    if keywords:
-        found["keywords"] = list(dict.fromkeys(keywords))
-    return found
 
 
 def _add_slides(builder: DocumentBuilder, reader: OdfText, slides: Element, max_title: int) -> str:

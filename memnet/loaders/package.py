@@ -123,24 +123,6 @@ def check_not_encrypted(data: bytes) -> None:
         raise InputError(PROTECTED)
 
 
-def check_not_encrypted_odf(package: Package) -> None:
-    """The same for a package in the format of OpenDocument.
-
-    Raises:
-        InputError: a password protects it.
-    """
-    manifest = package.xml_if_sound("META-INF/manifest.xml")
-    for entry in manifest if manifest is not None else ():
-        path = [value for name, value in entry.items() if name.endswith("full-path")]
-        if path == ["content.xml"] and len(entry):
-            raise InputError(PROTECTED)
-
-
-def is_zip(data: bytes) -> bool:
-    """Whether it begins as a zip file does."""
-    return data.startswith(b"PK")
-
-
 def check_not_legacy(data: bytes) -> None:
     """Name the files that carry a modern suffix and are OLE2 files.
 
