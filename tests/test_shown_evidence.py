@@ -162,5 +162,5 @@ def test_the_place_stands_beside_the_title(
 def test_the_place_of_a_fact_stands_beside_its_source() -> None:
     shown = _shown("Orre | height | 34", ["34"], kind="fact", source="towers.csv", place="row 4")
     assert shown == "  [1] hop 2  Orre | height | **34** (towers.csv, row 4)\n"
-    narrow = _shown("Orre | height | 34", ["34"], kind="fact", place="Sheet1!A4:D4", width=35)
+    narrow = _shown("Orre | height | 34", ["34"], kind="fact", place="Sheet1!A4:D4", width=36)
     assert narrow.splitlines()[0] == "  [1] hop 2  …/orre.md, Sheet1!A4:D4"
