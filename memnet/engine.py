@@ -86,6 +86,7 @@ class Engine:
         reader: Name | Reader = SPANS,
         encoder: Name | Encoder | None = None,
         extractor: Extractor | None = None,
+        model: Name | Answerer | None = None,
     ) -> Self:
         """Open the store in the folder ``path``.
 
@@ -105,6 +106,7 @@ class Engine:
                 here is fetched from the network, never one that the store names.
             extractor: what finds the names in documents that are ingested; None for runs of
                 capitalised words.
+            model: the earlier name of ``answerer``.
 
         Raises:
             ModelError, EncoderError: there is none of that name, or it can't be loaded.
@@ -124,7 +126,7 @@ class Engine:
             to_device=device_copier(find_device(config.device)),
         )
         try:
-            return cls(store, loaded, config, answerer, reader, extractor)
+            return cls(store, loaded, config, model or answerer, reader, extractor)
         except BaseException:
             store.close()
             raise
@@ -159,7 +161,7 @@ class Engine:
             inputs: paths, open binary files, ``Document`` and ``Fact`` values, or lists of them.
             namespace: to put them into.
             facts: read all files as fact tables, whatever their names.
-            read_as: name of the format, such as "text", of files of an unknown kind; None skips them.
+            read_as: format of files of an unknown kind, such as "text"; None skips them.
             on_progress: called after each batch that is safely stored.
             on_problem: called for each input that is skipped; None logs a warning.
 
