@@ -82,7 +82,8 @@ def _limit_time(seconds: float) -> None:
 
 def _lower(which: int, limit: int) -> None:
     """Set a limit that the process could raise again, if the system allows as much."""
-    assert resource is not None
+    if resource is None:
+        return
     _, most = resource.getrlimit(which)
     if most != resource.RLIM_INFINITY:
         limit = min(limit, most)
