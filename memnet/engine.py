@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
-from typing import Any, Final, Literal, Self
+from typing import Any, Final, Self
 
 from memnet.arguments import (
     check_namespace,
@@ -146,7 +146,7 @@ class Engine:
         *inputs: Input | Iterable[Input],
         namespace: str = "",
         facts: bool = False,
-        read_as: Literal["text"] | None = None,
+        read_as: str | None = None,
         on_progress: Callable[[Progress], None] | None = None,
         on_problem: Callable[[Problem], None] | None = None,
     ) -> IngestReport:
@@ -159,7 +159,7 @@ class Engine:
             inputs: paths, open binary files, ``Document`` and ``Fact`` values, or lists of them.
             namespace: to put them into.
             facts: read all files as fact tables, whatever their names.
-            read_as: "text" reads files of an unknown kind as plain text; None skips them.
+            read_as: name of the format, such as "text", of files of an unknown kind; None skips them.
             on_progress: called after each batch that is safely stored.
             on_problem: called for each input that is skipped; None logs a warning.
 

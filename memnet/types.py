@@ -63,6 +63,8 @@ class Evidence(Value):
     """The first hop, counted from 1, that ranked this slot as evidence."""
     metadata: dict[str, Any] = {}
     """Of its document."""
+    place: str | None = None
+    """Where in its source a reader finds it: "p. 8", "Settings > Hotkeys"; None if unknown."""
 
 
 class SlotWeight(Value):

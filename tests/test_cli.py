@@ -68,6 +68,7 @@ def test_search_gives_evidence(store: Path) -> None:
     assert len(found["evidence"]) == 3
     assert found["evidence"][0].keys() == {
         "id", "kind", "source", "title", "start", "end", "text", "score", "hop", "metadata",
+        "place",
     }  # fmt: skip
     shown = run("search", "towers of granite", "--top-k", "3", store=store).stdout
     assert [line[:7] for line in shown.splitlines() if line.startswith("  [")] == [

@@ -4,17 +4,18 @@ import hashlib
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from memnet.config import Config
 from memnet.errors import InputError, Problem
-from memnet.ingest.formats import Parsed, ParsedDocument
+from memnet.ingest.formats import Parsed
 from memnet.ingest.inputs import Input, InputReader, ReadToEnd
 from memnet.ingest.slots import Extractor, document_source, facts_source
+from memnet.loaders.document import ParsedDocument
 from memnet.storage import Encode, MemoryStore, NewSource
 from memnet.types import IngestReport
 
-_PIPELINE_VERSION = "4"
+_PIPELINE_VERSION = "5"
 """Part of every digest: raise it when slots are made in another way, so that all are made again."""
 
 
@@ -41,7 +42,7 @@ class Ingest:
         *,
         namespace: str = "",
         facts: bool = False,
-        read_as: Literal["text"] | None = None,
+        read_as: str | None = None,
         extractor: Extractor | None = None,
         on_progress: Callable[[Progress], None] = lambda _: None,
         on_problem: Callable[[Problem], None] = lambda _: None,
@@ -56,7 +57,9 @@ class Ingest:
         self._config = config
         self._namespace = namespace
         self._extractor = extractor
-        self._reader = InputReader(facts=facts, limits=config.limit, read_as=read_as)
+        self._reader = InputReader(
+            facts=facts, limits=config.limit, read_as=read_as, is_known=self._is_known
+        )
         self._on_progress = on_progress
         self._problems = _Problems(on_problem)
         self._added = self._updated = self._unchanged = self._removed = 0
@@ -64,6 +67,8 @@ class Ingest:
         self._used = False
         self._batch: list[NewSource] = []
         self._batch_characters = 0
+        self._files: dict[str, bytes] = {}
+        """Digests of files of which all is stored with this batch, by path."""
         salt = f"{_PIPELINE_VERSION}/{config.window.characters}/"
         self._salt = (salt if extractor is None else f"{salt}{extractor.fingerprint}/").encode()
 
@@ -82,6 +87,8 @@ class Ingest:
                     self._problems.add(item)
                 elif isinstance(item, ReadToEnd):
                     self._remove_vanished(item)
+                    if item.digest:
+                        self._files[item.origin] = self._file_digest(item.digest)
                 else:
                     self._add(item)
             self._store_batch()
@@ -95,6 +102,18 @@ class Ingest:
             slots=self._store.counts().slots,
             seconds=time.perf_counter() - started,
         )
+
+    def _is_known(self, path: str, digest: bytes) -> bool:
+        """Count the sources of a file as unchanged, if they were made of this content."""
+        unchanged = self._store.sources.mark_file_seen(
+            path, self._file_digest(digest), self._namespace
+        )
+        self._unchanged += unchanged
+        self._used = self._used or unchanged > 0
+        return unchanged > 0
+
+    def _file_digest(self, content: bytes) -> bytes:
+        return hashlib.blake2b(self._salt + content, digest_size=16).digest()
 
     def _add(self, parsed: Parsed) -> None:
         """Put an input into the batch, unless its name occurred before in this run."""
@@ -128,7 +147,7 @@ class Ingest:
 
     def _store_batch(self) -> None:
         """Write what changed of the batch, in one transaction."""
-        counts = self._store.put(self._batch, self._encode)
+        counts = self._store.put(self._batch, self._encode, self._files, self._namespace)
         self._added += counts.added
         self._updated += counts.updated
         self._unchanged += counts.unchanged
@@ -138,6 +157,7 @@ class Ingest:
         )
         self._batch = []
         self._batch_characters = 0
+        self._files = {}
         self._on_progress(self._progress)
 
     def _remove_vanished(self, read: ReadToEnd) -> None:
