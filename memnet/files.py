@@ -10,7 +10,7 @@ from typing import BinaryIO, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from memnet.config import LimitConfig
-from memnet.errors import InputError, Problem
+from memnet.errors import EMPTY, InputError, Problem
 
 # Without it, opening a pipe waits for its other end; Windows has no pipes among its files.
 _NON_BLOCKING = getattr(os, "O_NONBLOCK", 0)
@@ -52,7 +52,7 @@ def read_text(path: Path, max_bytes: int) -> str:
         ) from error
     text = _decode(data)
     if not text.strip():
-        raise InputError("is empty; there is nothing to remember in it")
+        raise InputError("is empty; there is nothing to remember in it", EMPTY)
     return text
 
 

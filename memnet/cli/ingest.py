@@ -18,12 +18,10 @@ from memnet.cli.options import (
     open_engine,
     store_option,
 )
+from memnet.cli.progress import ProblemReporter
 
 if TYPE_CHECKING:
-    from memnet.errors import Problem
     from memnet.ingest.pipeline import Progress
-
-_PROBLEMS_SHOWN = 20
 
 
 @click.command()
@@ -35,6 +33,13 @@ _PROBLEMS_SHOWN = 20
     type=click.Choice(["text"]),
     help="Read files of an unknown kind as plain text.  [default: skip them]",
 )
+@click.option(
+    "--exclude",
+    multiple=True,
+    metavar="GLOB",
+    help="Leave out what matches in folders, as a line of a .gitignore would: 'drafts/', "
+    "'*.min.js'. What came from there before is removed. May be repeated.",
+)
 @encoder_option("For a new store: a sentence-transformers model.  [default: all-MiniLM-L6-v2]")
 @index_option
 @device_option
@@ -45,6 +50,7 @@ def ingest(
     paths: tuple[str, ...],
     facts: bool,
     read_as: 'Literal["text"] | None',
+    exclude: tuple[str, ...],
     namespace: str | None,
     as_json: bool,
     **opening: Any,
@@ -61,12 +67,13 @@ def ingest(
       cat story.txt | memnet ingest -
     """
     with open_engine(create=True, **opening) as engine, _bar(paths) as advance:
-        reporter = _Reporter()
+        reporter = ProblemReporter()
         report = engine.ingest(
             [sys.stdin.buffer if path == "-" else path for path in paths],
             namespace=namespace or "",
             facts=facts,
             read_as=read_as,
+            exclude=exclude,
             on_progress=advance,
             on_problem=reporter.report,
         )
@@ -79,22 +86,8 @@ def ingest(
         f"{report.removed} removed, {report.skipped} skipped in {report.seconds:.1f} s; "
         f"{report.slots} slots in the memory."
     )
-
-
-class _Reporter:
-    """Prints the first problems and counts the others."""
-
-    def __init__(self) -> None:
-        self._count = 0
-
-    def report(self, problem: "Problem") -> None:
-        self._count += 1
-        if self._count <= _PROBLEMS_SHOWN:
-            click.echo(f"skipped: {problem}", err=True)
-
-    def finish(self) -> None:
-        if self._count > _PROBLEMS_SHOWN:
-            click.echo(f"skipped: {self._count - _PROBLEMS_SHOWN} more", err=True)
+    if report.skipped_by_reason.keys() - {"errors"}:
+        click.echo(reporter.summary(report.skipped_by_reason))
 
 
 @contextmanager

@@ -5,6 +5,7 @@ import json
 import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, NamedTuple, TypeAlias, cast
@@ -13,6 +14,7 @@ from memnet.arguments import check_text
 from memnet.config import LimitConfig
 from memnet.errors import InputError, Problem
 from memnet.files import read_lines
+from memnet.ingest.folders import Exclusions, files_below
 from memnet.ingest.formats import (
     LOADERS,
     Parsed,
@@ -26,7 +28,7 @@ from memnet.ingest.formats import (
     parse_json_lines,
     parse_text,
 )
-from memnet.storage import DATABASE
+from memnet.loaders.without_text import skip_reason
 from memnet.types import Document, Fact
 
 _SUFFIXES = ", ".join(LOADERS)
@@ -45,6 +47,20 @@ class ReadToEnd(NamedTuple):
 
     origin: str
     is_folder: bool
+    exclusions: Exclusions = Exclusions()
+    """What of a folder was left out."""
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """How inputs are read."""
+
+    facts: bool = False
+    """Read files and streams as facts, whatever their names; JSON lines stay documents."""
+    read_as: Literal["text"] | None = None
+    """What files of an unknown kind are read as; None makes them a problem."""
+    exclude: Sequence[str] = ()
+    """Patterns as in a .gitignore of each folder: what matches is left out."""
 
 
 Item: TypeAlias = Parsed | Problem | ReadToEnd
@@ -53,24 +69,18 @@ Item: TypeAlias = Parsed | Problem | ReadToEnd
 class InputReader:
     """Reads inputs one after the other, with a ``Problem`` in the place of each bad part."""
 
-    def __init__(
-        self, *, facts: bool, limits: LimitConfig, read_as: Literal["text"] | None = None
-    ) -> None:
-        """Set up a reader.
-
-        Args:
-            facts: read files and streams as facts, whatever their names; JSON lines stay documents.
-            limits: what is larger is a problem.
-            read_as: what files of an unknown kind are read as; None makes them a problem.
+    def __init__(self, limits: LimitConfig, options: ReadOptions) -> None:
+        """Set up a reader; what is beyond the limits will be a problem.
 
         Raises:
-            InputError: ``read_as`` is something else.
+            InputError: an option can't be used.
         """
-        if read_as not in (None, "text"):
-            raise InputError(f"read_as is {read_as!r}, expected 'text' or None; correct it")
-        self._facts = facts
-        self._read_as = read_as
+        if options.read_as not in (None, "text"):
+            raise InputError(f"read_as is {options.read_as!r}, expected 'text' or None; correct it")
+        self._facts = options.facts
+        self._read_as = options.read_as
         self._limits = limits
+        self._exclusions = Exclusions(options.exclude)
 
     def read(self, inputs: Iterable[Input]) -> Iterator[Item]:
         """Everything that the inputs hold, in their order."""
@@ -112,16 +122,17 @@ class InputReader:
         except InputError as error:
             yield Problem(str(path), str(error))
         else:
-            yield from self._folder(path) if is_folder else self._file(path)
+            # A file that was named by itself is missed by somebody, whatever it is.
+            yield from self._folder(path) if is_folder else map(_as_error, self._file(path))
 
     def _folder(self, folder: Path) -> Iterator[Item]:
         empty = True
-        for path in files_below(folder):
+        for path in files_below(folder, self._exclusions):
             empty = False
             yield from [path] if isinstance(path, Problem) else self._file(path)
         if empty:
             yield Problem(str(folder), f"the folder holds no file to read ({_SUFFIXES})")
-        yield ReadToEnd(str(folder), is_folder=True)
+        yield ReadToEnd(str(folder), True, self._exclusions)
 
     def _file(self, path: Path) -> Iterator[Item]:
         origin = str(path)
@@ -132,7 +143,7 @@ class InputReader:
                 complete = complete and not isinstance(item, Problem)
                 yield item
         except InputError as error:
-            yield Problem(origin, str(error))
+            yield Problem(origin, str(error), error.reason)
         except OSError as error:
             yield Problem(origin, f"can't be read ({error.strerror or error}); check its rights")
         else:
@@ -149,7 +160,8 @@ class InputReader:
             if suffix and self._read_as is None:
                 raise InputError(
                     f"is of the unknown kind {suffix!r}, expected {_SUFFIXES}; "
-                    "'--as text', or read_as=\"text\", reads it as plain text"
+                    "'--as text', or read_as=\"text\", reads it as plain text",
+                    skip_reason(suffix),
                 )
             loader = load_text
         return loader(path, self._limits)
@@ -172,49 +184,8 @@ class InputReader:
             yield from _whole_text(lines, self._limits.document)
 
 
-def files_below(folder: Path) -> Iterator[Path | Problem]:
-    """Files of every kind in a folder and its subfolders, in a fixed order.
-
-    Skipped are hidden files and folders, folders of memories (which often lie among the notes that
-    were ingested into them) and links to folders within the folder, as these are visited anyway. A
-    link that leads out of the folder or nowhere, or a folder that can't be read, is a problem.
-    """
-    root = folder.resolve()
-    unreadable: list[Problem] = []
-
-    def on_error(error: OSError) -> None:
-        what = f"the folder can't be read ({error.strerror}); check its rights"
-        unreadable.append(Problem(str(error.filename), what))
-
-    for parent, folders, names in os.walk(folder, onerror=on_error):
-        if DATABASE in names:
-            folders.clear()
-            continue
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        links = (name for name in folders if Path(parent, name).is_symlink())
-        for name in sorted([*names, *links]):
-            path = Path(parent, name)
-            if name.startswith("."):
-                continue
-            problem = _bad_link(path, root) if path.is_symlink() else None
-            if problem:
-                yield problem
-            elif name not in folders:
-                yield path
-    yield from unreadable
-
-
-def _bad_link(link: Path, root: Path) -> Problem | None:
-    """What is wrong with a link below ``root``, if anything."""
-    try:
-        target = link.resolve(strict=True)
-    except (OSError, RuntimeError):
-        return Problem(str(link), "is a link that leads nowhere; remove it")
-    if target.is_relative_to(root):
-        return None
-    return Problem(
-        str(link), f"is a link out of the folder, to {target}; name that too if it is wanted"
-    )
+def _as_error(item: Item) -> Item:
+    return Problem(item.where, item.what) if isinstance(item, Problem) else item
 
 
 def flatten_inputs(inputs: Sequence[Input | Iterable[Input]]) -> Iterator[Input]:
