@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
-from typing import Any, Final, Literal, Self
+from typing import Any, Final, Self
 
 from memnet.arguments import (
     check_namespace,
@@ -143,7 +143,7 @@ class Engine:
         *inputs: Input | Iterable[Input],
         namespace: str = "",
         facts: bool = False,
-        read_as: Literal["text"] | None = None,
+        read_as: str | None = None,
         exclude: Sequence[str] = (),
         on_progress: Callable[[Progress], None] | None = None,
         on_problem: Callable[[Problem], None] | None = None,
@@ -157,7 +157,8 @@ class Engine:
             inputs: paths, open binary files, ``Document`` and ``Fact`` values, or lists of them.
             namespace: to put them into.
             facts: read all files as fact tables, whatever their names.
-            read_as: "text" reads files of an unknown kind as plain text; None skips them.
+            read_as: name of the format, such as "text", that files of an unknown kind are read as,
+                and files that are named by themselves; None to go by their suffixes.
             exclude: patterns as in a .gitignore of each folder. What matches is left out, and
                 removed if it came from there before.
             on_progress: called after each batch that is safely stored.

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,19 +19,31 @@ from memnet.cli.options import (
     store_option,
 )
 from memnet.cli.progress import ProblemReporter
+from memnet.loaders.formats import FORMATS
 
 if TYPE_CHECKING:
     from memnet.ingest.pipeline import Progress
 
 
-@click.command()
+def _formats() -> str:
+    """A line for each format: its name, what people call it, its suffixes."""
+    lines = (
+        f"  {known.name:<12} {known.title} ({' '.join(known.suffixes)})"
+        for known in sorted(FORMATS, key=lambda known: known.name)
+    )
+    return "\b\nFormats:\n" + "\n".join(lines)
+
+
+@click.command(epilog=_formats())
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @click.option("--facts", is_flag=True, help="Read all files as fact tables.")
 @click.option(
     "--as",
     "read_as",
-    type=click.Choice(["text"]),
-    help="Read files of an unknown kind as plain text.  [default: skip them]",
+    type=click.Choice([known.name for known in FORMATS]),
+    metavar="FORMAT",
+    help="Read files of an unknown kind, and those that are named here by themselves, as this "
+    "format of the list below.  [default: by suffix]",
 )
 @click.option(
     "--exclude",
@@ -49,7 +61,7 @@ if TYPE_CHECKING:
 def ingest(
     paths: tuple[str, ...],
     facts: bool,
-    read_as: 'Literal["text"] | None',
+    read_as: str | None,
     exclude: tuple[str, ...],
     namespace: str | None,
     as_json: bool,
@@ -57,9 +69,10 @@ def ingest(
 ) -> None:
     """Remember files and folders (or standard input, as -).
 
-    Documents: .txt, .md, files without a suffix, and .jsonl with {"id", "title", "text"} a line.
-    Facts: .tsv with subject<TAB>relation<TAB>object a line. Files of any other kind are named and
-    skipped. What is unchanged since last time costs nothing.
+    Documents: the formats below, files without a suffix as text, and .jsonl with
+    {"id", "title", "text"} a line. Facts: .tsv with subject<TAB>relation<TAB>object a line. Files
+    of any other kind are counted and skipped, hidden ones left out. What is unchanged since last
+    time costs nothing.
 
     \b
     Example:

@@ -4,35 +4,36 @@ import hashlib
 import json
 import os
 import stat
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, NamedTuple, TypeAlias, cast
+from typing import Any, BinaryIO, NamedTuple, TypeAlias, cast
 
 from memnet.arguments import check_text
 from memnet.config import LimitConfig
 from memnet.errors import InputError, Problem
-from memnet.files import read_lines
+from memnet.files import decode, open_file, read_bytes, read_lines, read_text
+from memnet.ingest.babi import looks_like_stories
 from memnet.ingest.folders import Exclusions, files_below
 from memnet.ingest.formats import (
-    LOADERS,
     Parsed,
-    ParsedDocument,
     ParsedFacts,
     fact_source,
-    load_fact_table,
-    load_text,
     parse_document,
     parse_fact,
+    parse_fact_table,
     parse_json_lines,
-    parse_text,
+    parse_stories,
 )
+from memnet.loaders.document import ParsedDocument
+from memnet.loaders.formats import Format, SourceFile, find_format, format_by_name
 from memnet.loaders.without_text import skip_reason
 from memnet.types import Document, Fact
 
-_SUFFIXES = ", ".join(LOADERS)
 _STDIN = "standard input"
+_DIGEST_BYTES = 2**20
+"""Bytes of a file that are read at a time."""
 _MAX_DEPTH = 50
 """Of nested lists and objects in metadata."""
 
@@ -47,6 +48,8 @@ class ReadToEnd(NamedTuple):
 
     origin: str
     is_folder: bool
+    digest: bytes = b""
+    """Of a file's content."""
     exclusions: Exclusions = Exclusions()
     """What of a folder was left out."""
 
@@ -57,8 +60,9 @@ class ReadOptions:
 
     facts: bool = False
     """Read files and streams as facts, whatever their names; JSON lines stay documents."""
-    read_as: Literal["text"] | None = None
-    """What files of an unknown kind are read as; None makes them a problem."""
+    read_as: str | None = None
+    """Name of the format that files of an unknown kind are read as, and files that are named by
+    themselves; None to go by their suffixes."""
     exclude: Sequence[str] = ()
     """Patterns as in a .gitignore of each folder: what matches is left out."""
 
@@ -69,14 +73,26 @@ Item: TypeAlias = Parsed | Problem | ReadToEnd
 class InputReader:
     """Reads inputs one after the other, with a ``Problem`` in the place of each bad part."""
 
-    def __init__(self, limits: LimitConfig, options: ReadOptions) -> None:
-        """Set up a reader; what is beyond the limits will be a problem.
+    def __init__(
+        self,
+        limits: LimitConfig,
+        options: ReadOptions,
+        is_known: Callable[[str, bytes], bool] = lambda _path, _digest: False,
+    ) -> None:
+        """Set up a reader.
+
+        Args:
+            limits: what is beyond them is a problem.
+            options: how inputs are read.
+            is_known: given the path of a file and the digest of its content; whether all of it is
+                stored, so that it need not be read.
 
         Raises:
             InputError: an option can't be used.
         """
-        if options.read_as not in (None, "text"):
-            raise InputError(f"read_as is {options.read_as!r}, expected 'text' or None; correct it")
+        if options.read_as is not None:
+            format_by_name(options.read_as)
+        self._is_known = is_known
         self._facts = options.facts
         self._read_as = options.read_as
         self._limits = limits
@@ -123,7 +139,9 @@ class InputReader:
             yield Problem(str(path), str(error))
         else:
             # A file that was named by itself is missed by somebody, whatever it is.
-            yield from self._folder(path) if is_folder else map(_as_error, self._file(path))
+            yield from (
+                self._folder(path) if is_folder else map(_as_error, self._file(path, named=True))
+            )
 
     def _folder(self, folder: Path) -> Iterator[Item]:
         empty = True
@@ -131,15 +149,19 @@ class InputReader:
             empty = False
             yield from [path] if isinstance(path, Problem) else self._file(path)
         if empty:
-            yield Problem(str(folder), f"the folder holds no file to read ({_SUFFIXES})")
-        yield ReadToEnd(str(folder), True, self._exclusions)
+            yield Problem(str(folder), "the folder holds no file to read; check the path")
+        yield ReadToEnd(str(folder), is_folder=True, exclusions=self._exclusions)
 
-    def _file(self, path: Path) -> Iterator[Item]:
+    def _file(self, path: Path, *, named: bool = False) -> Iterator[Item]:
         origin = str(path)
+        forced = self._read_as if named else None
         complete = True
         try:
             check_text(origin, "the path", self._limits.name)
-            for item in self._checked(self._load(path), origin):
+            digest = self._digest(path, forced)
+            if self._is_known(origin, digest):
+                return
+            for item in self._checked(self._load(path, forced), origin):
                 complete = complete and not isinstance(item, Problem)
                 yield item
         except InputError as error:
@@ -148,23 +170,47 @@ class InputReader:
             yield Problem(origin, f"can't be read ({error.strerror or error}); check its rights")
         else:
             if complete:
-                yield ReadToEnd(origin, is_folder=False)
+                yield ReadToEnd(origin, is_folder=False, digest=digest)
 
-    def _load(self, path: Path) -> Iterable[Parsed | Problem]:
-        suffix = path.suffix.lower()
-        loader = LOADERS.get(suffix)
-        if self._facts and suffix != ".jsonl":
-            loader = load_fact_table
-        elif loader is None:
+    def _digest(self, path: Path, forced: str | None) -> bytes:
+        """Of the content of a file, and of how it is to be read."""
+        how = f"{self._facts}/{self._read_as}/{forced}/{path.suffix.lower()}/"
+        digest = hashlib.blake2b(how.encode("utf-8", "surrogatepass"), digest_size=16)
+        with open_file(path) as file:
+            while part := file.read(_DIGEST_BYTES):
+                digest.update(part)
+        return digest.digest()
+
+    def _load(self, path: Path, forced: str | None) -> Iterable[Parsed | Problem]:
+        name, suffix = str(path), path.suffix.lower()
+        if forced is not None:
+            return self._documents(path, format_by_name(forced))
+        if suffix == ".jsonl":
+            return _json_lines(path, self._limits)
+        if self._facts or suffix == ".tsv":
+            text = read_text(path, self._limits.document)
+            return parse_fact_table(text, name, self._limits.fact, name)
+        found = find_format(path.name)
+        if found is None:
             # A file of an unknown kind may be a table or a program rather than prose.
             if suffix and self._read_as is None:
                 raise InputError(
-                    f"is of the unknown kind {suffix!r}, expected {_SUFFIXES}; "
-                    "'--as text', or read_as=\"text\", reads it as plain text",
+                    f"is of the unknown kind {suffix!r}; '--as text', or read_as=\"text\", reads it "
+                    "as plain text, and 'memnet ingest --help' lists other formats",
                     skip_reason(suffix),
                 )
-            loader = load_text
-        return loader(path, self._limits)
+            found = format_by_name(self._read_as or "text")
+        return self._documents(path, found)
+
+    def _documents(self, path: Path, found: Format) -> Iterator[Parsed | Problem]:
+        limits = self._limits
+        data = read_bytes(path, limits.document)
+        if found.name == "text" and looks_like_stories(text := decode(data)):
+            yield from parse_stories(text, str(path), str(path))
+            return
+        file = SourceFile(str(path), data, max_characters=limits.document, max_title=limits.title)
+        for item in found.loader()(file):
+            yield replace(item, origin=str(path)) if isinstance(item, ParsedDocument) else item
 
     def _stream(self, stream: BinaryIO) -> Iterator[Parsed | Problem]:
         """JSON lines if the stream starts with a brace, else facts, stories or a plain text."""
@@ -249,6 +295,13 @@ def _is_deeper(value: object, levels: int) -> bool:
     return not levels or any(_is_deeper(part, levels - 1) for part in parts)
 
 
+def _json_lines(path: Path, limits: LimitConfig) -> Iterator[Parsed | Problem]:
+    with open_file(path) as file:
+        yield from parse_json_lines(
+            read_lines(file, str(path), limits.document), str(path), str(path)
+        )
+
+
 def _fact_lines(
     lines: Iterable[tuple[int, str] | Problem], max_characters: int
 ) -> Iterator[Parsed | Problem]:
@@ -278,5 +331,8 @@ def _whole_text(
             yield Problem(_STDIN, f"is longer than {max_characters:,} characters; split it")
             return
     text = "".join(parts)
-    digest = hashlib.blake2b(text.encode(), digest_size=6).hexdigest()
-    yield from parse_text(text, f"stdin-{digest}", "")
+    name = f"stdin-{hashlib.blake2b(text.encode(), digest_size=6).hexdigest()}"
+    if looks_like_stories(text):
+        yield from parse_stories(text, name)
+    else:
+        yield parse_document(Document(id=name, text=text))

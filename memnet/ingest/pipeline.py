@@ -10,13 +10,14 @@ from typing import NamedTuple
 
 from memnet.config import Config
 from memnet.errors import InputError, Problem
-from memnet.ingest.formats import Parsed, ParsedDocument
+from memnet.ingest.formats import Parsed
 from memnet.ingest.inputs import Input, InputReader, ReadOptions, ReadToEnd
 from memnet.ingest.slots import Extractor, document_source, facts_source
+from memnet.loaders.document import ParsedDocument
 from memnet.storage import Encode, MemoryStore, NewSource
 from memnet.types import IngestReport
 
-_PIPELINE_VERSION = "4"
+_PIPELINE_VERSION = "5"
 """Part of every digest: raise it when slots are made in another way, so that all are made again."""
 
 
@@ -59,7 +60,7 @@ class Ingest:
         self._config = config
         self._namespace = namespace
         self._extractor = extractor
-        self._reader = InputReader(config.limit, options or ReadOptions())
+        self._reader = InputReader(config.limit, options or ReadOptions(), self._is_known)
         self._on_progress = on_progress or (lambda _: None)
         self._problems = _Problems(on_problem or _log_problem)
         self._added = self._updated = self._unchanged = self._removed = 0
@@ -67,6 +68,8 @@ class Ingest:
         self._used = False
         self._batch: list[NewSource] = []
         self._batch_characters = 0
+        self._files: dict[str, bytes] = {}
+        """Digests of files of which all is stored with this batch, by path."""
         salt = f"{_PIPELINE_VERSION}/{config.window.characters}/"
         self._salt = (salt if extractor is None else f"{salt}{extractor.fingerprint}/").encode()
 
@@ -85,6 +88,8 @@ class Ingest:
                     self._problems.add(item)
                 elif isinstance(item, ReadToEnd):
                     self._remove_vanished(item)
+                    if item.digest:
+                        self._files[item.origin] = self._file_digest(item.digest)
                 else:
                     self._add(item)
             self._store_batch()
@@ -99,6 +104,18 @@ class Ingest:
             slots=self._store.counts().slots,
             seconds=time.perf_counter() - started,
         )
+
+    def _is_known(self, path: str, digest: bytes) -> bool:
+        """Count the sources of a file as unchanged, if they were made of this content."""
+        unchanged = self._store.sources.mark_file_seen(
+            path, self._file_digest(digest), self._namespace
+        )
+        self._unchanged += unchanged
+        self._used = self._used or unchanged > 0
+        return unchanged > 0
+
+    def _file_digest(self, content: bytes) -> bytes:
+        return hashlib.blake2b(self._salt + content, digest_size=16).digest()
 
     def _add(self, parsed: Parsed) -> None:
         """Put an input into the batch, unless its name occurred before in this run."""
@@ -132,7 +149,7 @@ class Ingest:
 
     def _store_batch(self) -> None:
         """Write what changed of the batch, in one transaction."""
-        counts = self._store.put(self._batch, self._encode)
+        counts = self._store.put(self._batch, self._encode, self._files, self._namespace)
         self._added += counts.added
         self._updated += counts.updated
         self._unchanged += counts.unchanged
@@ -142,6 +159,7 @@ class Ingest:
         )
         self._batch = []
         self._batch_characters = 0
+        self._files = {}
         self._on_progress(self._progress)
 
     def _remove_vanished(self, read: ReadToEnd) -> None:

@@ -3,14 +3,17 @@
 from bisect import bisect_right
 from collections.abc import Iterator
 
-from memnet.errors import Problem
+from memnet.errors import InputError, Problem
+from memnet.files import decode
 from memnet.loaders.document import Block, ParsedDocument, paragraphs
 from memnet.loaders.formats import SourceFile
 
 
 def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
     """The text as it stands."""
-    text = file.data.decode()
+    text = decode(file.data)
+    if not text.strip():
+        raise InputError("is empty; there is nothing to remember in it")
     lines = [at for at, character in enumerate(text) if character == "\n"]
     blocks = tuple(
         Block("paragraph", start, end, place=f"line {bisect_right(lines, start) + 1}")
