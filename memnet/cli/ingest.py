@@ -2,6 +2,7 @@
 
 import os
 import sys
+import textwrap
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,11 +28,17 @@ if TYPE_CHECKING:
 
 def _formats() -> str:
     """A line for each format: its name, what people call it, its suffixes."""
-    lines = (
-        f"  {known.name:<12} {known.title} ({' '.join(known.suffixes)})"
+    lines = [
+        line
         for known in sorted(FORMATS, key=lambda known: known.name)
-    )
-    return "\b\nFormats:\n" + "\n".join(lines)
+        for line in textwrap.wrap(
+            f"{known.name:<14} {known.title} ({' '.join(known.suffixes)})",
+            width=78,
+            initial_indent="  ",
+            subsequent_indent=" " * 17,
+        )
+    ]
+    return "\b\n" + "\n".join(["Formats:", *lines])
 
 
 @click.command(epilog=_formats())

@@ -195,8 +195,8 @@ class InputReader:
             # A file of an unknown kind may be a table or a program rather than prose.
             if suffix and self._read_as is None:
                 raise InputError(
-                    f"is of the unknown kind {suffix!r}; '--as text', or read_as=\"text\", reads it "
-                    "as plain text, and 'memnet ingest --help' lists other formats",
+                    f"is of the unknown kind {suffix!r}; '--as text', or read_as=\"text\", reads "
+                    "it as plain text, and 'memnet ingest --help' lists what else there is",
                     skip_reason(suffix),
                 )
             found = format_by_name(self._read_as or "text")
