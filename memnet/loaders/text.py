@@ -1,9 +1,10 @@
-"""Plain text: a block for each paragraph, placed by its line."""
+"""Plain text: a block for each paragraph, placed by its line; or a chat, if it evidently is one."""
 
 from bisect import bisect_right
 from collections.abc import Iterator
 
 from memnet.errors import Problem
+from memnet.loaders.chats import read_chat
 from memnet.loaders.document import Block, ParsedDocument, paragraphs
 from memnet.loaders.formats import SourceFile
 
@@ -11,6 +12,9 @@ from memnet.loaders.formats import SourceFile
 def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
     """The text as it stands."""
     text = file.data.decode()
+    if chat := read_chat(file, text):
+        yield chat
+        return
     lines = [at for at, character in enumerate(text) if character == "\n"]
     blocks = tuple(
         Block("paragraph", start, end, place=f"line {bisect_right(lines, start) + 1}")
