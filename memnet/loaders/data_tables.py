@@ -147,18 +147,24 @@ class TableWriter:
         self._numbers: set[int] = set()
         """Columns of numbers of the table with the last headers."""
 
-    def table(self, rows: Iterable[Row], first_column: int = 0) -> None:
+    def table(
+        self, rows: Iterable[Row], first_column: int = 0, *, cells_placed: bool = True
+    ) -> None:
         """Add a table, with the titles above it as paragraphs.
 
         Args:
             rows: of which only the first ``SAMPLE`` are held at once.
             first_column: of the sheet, that the cells begin with.
+            cells_placed: whether a cell has a place of its own.
 
         Raises:
             InputError: the text becomes too long.
         """
         source = iter(rows)
+        self._cells_placed = cells_placed
         sample = list(islice(source, SAMPLE))
+        if not sample:
+            return
         while len(sample) > 1 and _is_title(sample):
             number, row = sample.pop(0)
             self._text(number, row, first_column)
@@ -196,7 +202,8 @@ class TableWriter:
         for column in range(filled[0], filled[-1] + 1):
             name = names[column] if column < len(names) else ""
             at = first_column + column
-            cells.append((name, row[column], self._places(number, at, at)))
+            place = self._places(number, at, at) if self._cells_placed else ""
+            cells.append((name, row[column], place))
         self._builder.add_row(
             [cell for cell in cells if cell[1]],
             labelled=any(names),

@@ -67,8 +67,8 @@ class Format:
 
 
 FORMATS: tuple[Format, ...] = (
+    Format("csv", "tables", (".csv", ".tab"), "delimited", isolated=False),
     Format("docx", "Word documents", (".docx", ".docm", ".dotx", ".dotm"), "docx"),
-    Format("ods", "OpenDocument spreadsheets", (".ods", ".ots", ".fods"), "ods"),
     Format(
         "opendocument",
         "OpenDocument texts and presentations",
@@ -76,7 +76,12 @@ FORMATS: tuple[Format, ...] = (
         "opendocument",
     ),
     Format("pptx", "presentations", (".pptx", ".ppsx", ".pptm", ".potx", ".ppsm"), "pptx"),
-    Format("sheets", "Excel workbooks", (".xlsx", ".xlsm", ".xltx", ".xlsb", ".xls"), "sheets"),
+    Format(
+        "sheets",
+        "spreadsheets",
+        (".xlsx", ".xlsm", ".xltx", ".xlsb", ".xls", ".ods", ".ots", ".fods"),
+        "sheets",
+    ),
     Format("html", "HTML pages", (".html", ".htm", ".xhtml"), "html"),
     Format("chat", "chats", (), "chats"),
     Format("conversation", "conversations", (), "conversation"),

@@ -23,6 +23,11 @@ _FLAT = b"\xef\xbb\xbf \t\r\n"
 """What may stand before the first tag of a flat document."""
 
 
+def is_open_document(data: bytes) -> bool:
+    """Whether it is a flat document, or a package that says so in its first part."""
+    return data[:100].lstrip(_FLAT).startswith(b"<") or b"opendocument" in data[:100]
+
+
 def read_parts(data: bytes) -> tuple[Element, Element | None, Element | None]:
     """The roots of the content, the styles and the metadata; in a flat document all one.
 

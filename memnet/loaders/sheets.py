@@ -1,4 +1,4 @@
-"""Workbooks of Excel (.xlsx, .xlsm, .xlsb, .xls): a sheet after the other."""
+"""Spreadsheets of Excel (.xlsx, .xlsm, .xlsb, .xls), and the way to those of OpenDocument."""
 
 from collections.abc import Callable, Iterable, Iterator
 from datetime import date, datetime, time, timedelta
@@ -9,10 +9,12 @@ from typing import Any, TypeVar
 from python_calamine import CalamineError, CalamineSheet, CalamineWorkbook, PasswordError
 
 from memnet.errors import InputError, Problem, first_line
+from memnet.loaders import ods
 from memnet.loaders.data_tables import Row
 from memnet.loaders.document import DocumentBuilder, ParsedDocument
 from memnet.loaders.formats import SourceFile
 from memnet.loaders.grids import add_sheet
+from memnet.loaders.odf_package import is_open_document
 from memnet.loaders.ooxml import OfficePackage
 from memnet.loaders.package import PROTECTED, check_not_encrypted
 
@@ -26,6 +28,9 @@ _MAX_MERGED = 10_000
 
 def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
     """All sheets, with a block for each row that names its columns."""
+    if is_open_document(file.data):
+        yield from ods.load(file)
+        return
     check_not_encrypted(file.data)
     workbook = _read(partial(CalamineWorkbook.from_filelike, BytesIO(file.data)))
     builder = DocumentBuilder()
