@@ -20,6 +20,8 @@ _SAMPLE = 100_000
 _SAMPLE_ROWS = 200
 _MAX_FIELD = 131_072
 """Characters of a value, as the standard library allows; more are an opening quote alone."""
+_MAX_COLUMNS = 16_384
+"""Of a row, as in a spreadsheet."""
 _MAX_LINES = 50
 """Of a value; the last one of a table may have more if a quote in it is never closed."""
 _MARK = "sep="
@@ -104,6 +106,11 @@ def _rows(text: str, delimiter: str) -> Iterator[Row]:
         if row is None:
             return
         start, line = line, reader.line_num
+        if len(row) > _MAX_COLUMNS:
+            raise InputError(
+                f"has more than {_MAX_COLUMNS:,} values in line {start + 1}, expected a table; "
+                "give it the suffix .txt if it is text"
+            )
         if start == 0 and text[:4].lower() == _MARK:
             continue
         values = [value.strip() for value in row]
