@@ -33,7 +33,7 @@ def relations(*entries: tuple[str, str, str]) -> str:
     """A part of relations: id, kind and target; a target with ":" is external."""
     rows = "".join(
         f'<Relationship Id="{identifier}" Type="{OFFICE}/{kind}" Target="{target}"'
-        f'{" TargetMode=" + chr(34) + "External" + chr(34) if kind == "hyperlink" else ""}/>'
+        f"{' TargetMode=' + chr(34) + 'External' + chr(34) if kind == 'hyperlink' else ''}/>"
         for identifier, kind, target in entries
     )
     return f"<Relationships>{rows}</Relationships>"

@@ -1,5 +1,7 @@
 """Word documents: what a reader sees of them becomes blocks."""
 
+import io
+import zipfile
 from typing import Any
 
 import pytest
@@ -20,7 +22,8 @@ STYLES = f"""<w:styles {SPACES}>
 <w:style w:type="paragraph" w:default="1" w:styleId="Standard"><w:name w:val="Normal"/></w:style>
 <w:style w:styleId="berschrift1"><w:name w:val="heading 1"/></w:style>
 <w:style w:styleId="Eigene"><w:name w:val="Mine"/><w:basedOn w:val="berschrift1"/></w:style>
-<w:style w:styleId="Gliederung"><w:name w:val="x"/><w:pPr><w:outlineLvl w:val="2"/></w:pPr></w:style>
+<w:style w:styleId="Gliederung"><w:name w:val="x"/>
+  <w:pPr><w:outlineLvl w:val="2"/></w:pPr></w:style>
 <w:style w:styleId="Titel"><w:name w:val="Title"/></w:style>
 <w:style w:styleId="Zitat"><w:name w:val="Quote"/></w:style>
 <w:style w:styleId="Quelltext"><w:name w:val="Source Code"/></w:style>
@@ -112,7 +115,8 @@ def test_lists_are_numbered_as_word_does() -> None:
     body = (
         item("a", 1) + item("b", 1, 1) + item("c", 1, 1) + item("d", 1, 2) + item("e", 1)
         + item("f", 1, 1) + p("Between") + item("g", 1) + item("h", 3) + item("i", 3)
-        + item("j", 2) + p("k", "Liste") + p("l", "Liste", '<w:numPr><w:numId w:val="0"/></w:numPr>')
+        + item("j", 2) + p("k", "Liste")
+        + p("l", "Liste", '<w:numPr><w:numId w:val="0"/></w:numPr>')
         + p("• typed") + p("-5 degrees")
     )  # fmt: skip
     assert blocks(body) == [
@@ -129,8 +133,10 @@ def test_changes_fields_and_hidden_text_read_as_on_the_page() -> None:
         f"<w:ins>{r('and new ')}</w:ins><w:moveFrom>{r('moved')}</w:moveFrom>"
         f"{r('hidden', '<w:vanish/>')}{r('end')}</w:p>"
         f"<w:p>{r('Page ')}{field.format('begin')}<w:r><w:instrText>PAGE</w:instrText></w:r>"
-        f"{r('never shown')}{field.format('separate')}{r('7')}{field.format('end')}{r(' of 9')}</w:p>"
-        f"<w:p><w:pPr><w:rPr><w:del/></w:rPr></w:pPr>{r('Joined ')}</w:p><w:p>{r('paragraph')}</w:p>"
+        f"{r('never shown')}{field.format('separate')}{r('7')}{field.format('end')}"
+        f"{r(' of 9')}</w:p>"
+        f"<w:p><w:pPr><w:rPr><w:del/></w:rPr></w:pPr>{r('Joined ')}</w:p>"
+        f"<w:p>{r('paragraph')}</w:p>"
         "<w:p><w:r><w:t>Tab</w:t><w:tab/><w:t>one</w:t><w:br/><w:t>a</w:t><w:noBreakHyphen/>"
         '<w:t>b</w:t><w:softHyphen/><w:sym w:font="Wingdings" w:char="F0FC"/></w:r></w:p>'
     )
@@ -149,7 +155,8 @@ def test_controls_boxes_and_alternatives_are_read_once() -> None:
         f"</mc:Choice><mc:Fallback><w:pict><v:textbox>{box}</v:textbox></w:pict></mc:Fallback>"
         f"</mc:AlternateContent></w:r>{r('Around')}</w:p>"
         f"<w:sdt><w:sdtContent>{p('Filled in')}</w:sdtContent></w:sdt>"
-        f"<w:sdt><w:sdtPr><w:showingPlcHdr/></w:sdtPr><w:sdtContent>{p('Click here')}</w:sdtContent></w:sdt>"
+        "<w:sdt><w:sdtPr><w:showingPlcHdr/></w:sdtPr>"
+        f"<w:sdtContent>{p('Click here')}</w:sdtContent></w:sdt>"
         '<w:sdt><w:sdtPr><w:docPartObj><w:docPartGallery w:val="Table of Contents"/></w:docPartObj>'
         f"</w:sdtPr><w:sdtContent>{p('Contents')}</w:sdtContent></w:sdt>"
         + p("Intro 3", "V1")
@@ -277,9 +284,6 @@ def test_charts_give_their_words() -> None:
 
 def test_strict_documents_are_read() -> None:
     strict = word(p("Heading", "berschrift1"))
-    import io
-    import zipfile
-
     source = zipfile.ZipFile(io.BytesIO(strict))
     data = package(
         {

@@ -64,7 +64,8 @@ def test_paragraphs_read_as_on_the_page() -> None:
         "<text:table-of-content><text:index-body><text:p>One 1</text:p></text:index-body>"
         "</text:table-of-content>"
         + p('a<text:s text:c="3"/>b<text:tab/>c<text:line-break/>d\n e')
-        + p('See <text:a xlink:href="../Other%20plan.odt">the <text:span>plan</text:span></text:a>!')
+        + p('See <text:a xlink:href="../Other%20plan.odt">the <text:span>plan</text:span>'
+            "</text:a>!")
         + p("Said", "P1") + p("x = 1", "Preformatted_20_Text") + p("  y", "Preformatted_20_Text")
         + p("Loop", "P2") + p("- typed")
         + p("Text<text:note><text:note-citation>1</text:note-citation><text:note-body>"
@@ -98,7 +99,8 @@ def test_lists_count_together_and_go_on_where_they_say_so() -> None:
     body = (
         f'<text:list text:style-name="L1">{items(p("a") + p("more") + nested + p("after"), p("d"))}'
         '<text:list-header><text:p>No number</text:p></text:list-header></text:list>'
-        f'<text:list text:style-name="L1" text:continue-numbering="true">{items(p("e"))}</text:list>'
+        f'<text:list text:style-name="L1" text:continue-numbering="true">{items(p("e"))}'
+        "</text:list>"
         f'<text:list text:style-name="L1">{items(p("f"))}</text:list>'
         f'<text:list text:style-name="L2">{items(p("g"))}</text:list>'
         f'<text:list text:style-name="L3">{items(p("h"), p("i"))}</text:list>'
@@ -123,7 +125,8 @@ def test_tables_name_the_columns_of_their_cells() -> None:
         "</table:table-row></table:table-header-rows>"
         f"<table:table-row>{cell('Basic', down)}{cell('$4')}{cell('1 TB')}</table:table-row>"
         f"<table:table-row>{covered}{cell('$5')}{cell('2 TB')}</table:table-row>"
-        '<table:table-row table:number-rows-repeated="1048570"><table:table-cell/></table:table-row>'
+        '<table:table-row table:number-rows-repeated="1048570"><table:table-cell/>'
+        "</table:table-row>"
     )
     document = read(opendocument, odt(f"<table:table>{rows}</table:table>"))
     assert shown(document) == [
@@ -136,7 +139,11 @@ def test_metadata_and_titles() -> None:
     meta = f"<office:document-meta {SPACES}>{META}</office:document-meta>"
     document = read(opendocument, odt(p("Shown", "Title"), **{"meta.xml": meta}))
     assert document.title == "Shown"
-    assert document.metadata == {"author": "Ann", "keywords": ["tax", "law"], "modified": "2024-03-01"}
+    assert document.metadata == {
+        "author": "Ann",
+        "keywords": ["tax", "law"],
+        "modified": "2024-03-01",
+    }
     assert read(opendocument, odt(p("Text"), **{"meta.xml": meta})).title == "Given"
     assert read(opendocument, odt(h("Opening", 3) + p("Text"))).title == "Opening"
     assert read(opendocument, odt(p("Text")), "my_file.odt").title == "my file"
@@ -167,7 +174,8 @@ def test_slides_with_notes() -> None:
     data = package({"content.xml": content(f"<office:presentation>{slides}</office:presentation>")})
     document = read(opendocument, data)
     assert document.title == "Ports"
-    assert [f"{block.place}: {line}" for block, line in zip(document.blocks, shown(document), strict=True)] == [
+    lines = zip(document.blocks, shown(document), strict=True)
+    assert [f"{block.place}: {line}" for block, line in lines] == [
         "slide 1: heading2: Ports", "slide 1: item: - One", "slide 1: paragraph: One",
         "slide 1: paragraph: Notes: Say it.", "slide 2: paragraph: Shape",
     ]  # fmt: skip
