@@ -67,6 +67,7 @@ class Format:
 
 
 FORMATS: tuple[Format, ...] = (
+    Format("pdf", "PDF files", (".pdf",), "pdf"),
     Format("text", "plain text", (".txt", ".text", ".log"), "text", isolated=False),
     Format("markdown", "Markdown", (".md", ".markdown", ".mdx"), "markdown", isolated=False),
 )

@@ -1,0 +1,318 @@
+"""The lines of a PDF page, each with its place on the page and its font.
+
+PDFium's text comes without places, and a call for the place of each character costs twice as much
+as the text itself. Calls are therefore made for three characters of a line, and for those beside
+its spaces where the line is wider than its text.
+"""
+
+import ctypes
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import pypdfium2 as pdfium
+import pypdfium2.raw as raw
+
+SOFT_HYPHEN = "\ufffe"
+"""What PDFium writes for a hyphen at the end of a line, in the place of the line break."""
+
+_PIECE = re.compile(r"[^\r\n\ufffe]*[^\s\ufffe][^\r\n\ufffe]*")
+_SPACES = re.compile(r"(?<=\S)\s+(?=\S)")
+_BOLD = re.compile(r"bold|black|heavy|demi|semib|cmbx|cmb1|sfbx|bx\d|-bd|medi$", re.IGNORECASE)
+_MONO = re.compile(
+    r"mono|cour|consol|menlo|cmtt|cmsltt|cmitt|sftt|ectt|txtt|typewriter|inconsolata|lucidacon"
+    r"|anonymous|terminal|nimbusmon|fixed|beramono|code$",
+    re.IGNORECASE,
+)
+_RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]")
+_FIXED_PITCH, _FORCE_BOLD = 1, 1 << 18
+"""Flags of a font descriptor (ISO 32000-1, table 123)."""
+
+_GAP = 1.0
+"""Em: wider space separates the cells of a row."""
+_SPACE = 0.12
+"""Em: narrower space separates no words."""
+_WIDE = 0.53
+"""Em: width of a character in which no wide spaces are, at the most."""
+_SHORT = 30
+"""Characters: of so short a line the width says little."""
+
+_TEX_LIGATURES = {"\x1b": "ff", "\x1c": "fi", "\x1d": "fl", "\x1e": "ffi", "\x1f": "ffl"}
+"""Codes of TeX's text fonts, which PDFium gives where a file does not say what they mean."""
+_TEX_LIGATURE = re.compile("(?<=[a-z])[\x1b-\x1f]|[\x1b-\x1f](?=[a-z])", re.IGNORECASE)
+_TEX_BULLET = re.compile("^\x88(?= )")
+_DROPPED = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u200b-\u200f\u2060\ufeff\ufff0-\uffff\ue000-\uf8ff]"
+    "|[\ud800-\udfff\U000f0000-\U0010ffff]"
+)
+"""Control characters, hyphenation points, marks without width, glyphs without a meaning."""
+_SYMBOL_BULLET = re.compile("^[\uf0a7\uf0b7\uf0d8\uf0fc\uf076\uf02d](?=\\s|$)")
+"""Bullets of the fonts Symbol and Wingdings, as word processors write them."""
+_LIGATURES = str.maketrans(
+    {
+        "\ufb00": "ff",
+        "\ufb01": "fi",
+        "\ufb02": "fl",
+        "\ufb03": "ffi",
+        "\ufb04": "ffl",
+        "\ufb05": "st",
+        "\ufb06": "st",
+        "\u00a0": " ",
+    }
+)
+_PLAIN = re.compile("[\t -~\u00a1-\u00ac\u00ae-\u02ff\u0391-\u03ff\u2010-\u2027\u2030-\u205f]*")
+"""Texts that need no cleaning: most."""
+
+
+class Cell(NamedTuple):
+    """A part of a line between wide spaces."""
+
+    text: str
+    left: float
+    right: float
+
+
+@dataclass(slots=True)
+class Line:
+    """A line of text as it is printed.
+
+    Coordinates are points in a frame in which the text reads from left to right and y grows
+    upwards: those of the page, unless the text is turned or written from the right.
+    """
+
+    text: str
+    left: float
+    right: float
+    base: float
+    """Height of the baseline."""
+    size: float
+    """Of its font, in points."""
+    bold: bool
+    mono: bool
+    turn: int
+    """Degrees by which it is turned: 0, 90, 180, 270; +1 for writing from right to left."""
+    hyphen: bool
+    """Whether it ends with a hyphen that may have been put there to break a word."""
+    cells: tuple[Cell, ...] = ()
+    """Two or more, or none."""
+    edge: float = 0.0
+    """Right edge of its column."""
+
+    @property
+    def advance(self) -> float:
+        """Width of a character."""
+        return (self.right - self.left) / max(1, len(self.text))
+
+
+class _Font(NamedTuple):
+    bold: bool
+    mono: bool
+
+
+class LineReader:
+    """Reads the lines of pages."""
+
+    def __init__(self) -> None:
+        self._fonts: dict[tuple[bytes, int], _Font] = {}
+        self._name = ctypes.create_string_buffer(128)
+        self._flags = ctypes.c_int()
+        self._x, self._y = ctypes.c_double(), ctypes.c_double()
+        self._box = raw.FS_RECTF()
+        self._matrix = raw.FS_MATRIX()
+
+    def read(self, text_page: pdfium.PdfTextPage) -> list[Line]:
+        """The lines of a page, in the order of the file."""
+        count = text_page.count_chars()
+        if count <= 0:
+            return []
+        text = text_page.get_text_range()
+        index: Callable[[int], int] = int
+        if len(text) != count:  # some characters are in one of the two alone
+
+            def index(position: int) -> int:
+                found: int = raw.FPDFText_GetCharIndexFromTextIndex(text_page, position)
+                return max(0, found)
+
+        lines: list[Line] = []
+        for found in _PIECE.finditer(text):
+            line = self._line(text_page, text, found, index)
+            if line is None:
+                continue
+            if lines:
+                joined = _same_line(lines[-1], line)
+                if joined is not None:
+                    lines[-1] = joined
+                    continue
+            lines.append(line)
+        return lines
+
+    def _line(
+        self,
+        page: pdfium.PdfTextPage,
+        text: str,
+        found: re.Match[str],
+        index: Callable[[int], int],
+    ) -> Line | None:
+        piece = found[0].strip()
+        hyphen = text.startswith(SOFT_HYPHEN, found.end())
+        clean = _clean(piece)
+        if not clean:
+            return None
+        start = text.index(piece, found.start())
+        end = start + len(piece) - 1
+        middle = (start + end) // 2
+        if text[middle].isspace():
+            middle += 1
+        first, last, centre = index(start), index(end), index(middle)
+        raw.FPDFText_GetMatrix(page, centre, self._matrix)
+        matrix = self._matrix
+        size = raw.FPDFText_GetFontSize(page, centre) * math.hypot(matrix.c, matrix.d)
+        turn = 0
+        if matrix.b or matrix.a < 0:
+            turn = round(math.degrees(math.atan2(matrix.b, matrix.a)) / 90) * 90 % 360
+        if not 0.1 < abs(size) < 10_000:
+            size = 10.0
+        font, other = self._font(page, centre), self._font(page, first)
+        ending = font if first == last else self._font(page, last)
+        raw.FPDFText_GetCharOrigin(page, centre, self._x, self._y)
+        base = _rotate(self._x.value, self._y.value, turn)[1]
+        left, right = self._span(page, first, turn)
+        if last != first:
+            other_left, other_right = self._span(page, last, turn)
+            left, right = min(left, other_left), max(right, other_right)
+        line = Line(
+            clean,
+            left,
+            right,
+            base,
+            abs(size),
+            font.bold and other.bold and ending.bold,
+            font.mono and other.mono and ending.mono,
+            turn,
+            hyphen,
+        )
+        if len(clean) > 2 and (len(clean) < _SHORT or line.advance > _WIDE * line.size):
+            self._find_cells(page, line, text[start : end + 1], start, index)
+        if _RIGHT_TO_LEFT.search(clean):
+            line.left, line.right, line.turn = -line.right, -line.left, turn + 1
+            line.cells = ()
+        return line
+
+    def _find_cells(
+        self,
+        page: pdfium.PdfTextPage,
+        line: Line,
+        text: str,
+        start: int,
+        index: Callable[[int], int],
+    ) -> None:
+        """Look at the width of each space; in code, write as many spaces as fill it."""
+        gaps: list[tuple[float, float, float, re.Match[str]]] = []
+        for space in _SPACES.finditer(text):
+            before = self._span(page, index(start + space.start() - 1), line.turn)[1]
+            after = self._span(page, index(start + space.end()), line.turn)[0]
+            gaps.append((after - before, before, after, space))
+        if not gaps:
+            return
+        if line.mono:
+            character = self._span(page, index(start), line.turn)
+            line.text = _spaced(text, gaps, character[1] - character[0])
+            return
+        narrow = min(gaps)[0]  # of a stretched line all spaces are wide
+        least = max(_GAP * line.size, min(1.8 * narrow, 1.6 * _GAP * line.size))
+        cells: list[Cell] = []
+        position, left = 0, line.left
+        for width, before, after, space in gaps:
+            if width >= least:
+                cells.append(Cell(_clean(text[position : space.start()]), left, before))
+                position, left = space.end(), after
+        cells.append(Cell(_clean(text[position:]), left, line.right))
+        cells = [cell for cell in cells if cell.text]
+        if len(cells) > 1:
+            line.cells = tuple(cells)
+
+    def _font(self, page: pdfium.PdfTextPage, index: int) -> _Font:
+        raw.FPDFText_GetFontInfo(page, index, self._name, 128, self._flags)
+        key = self._name.value, self._flags.value
+        font = self._fonts.get(key)
+        if font is None:
+            name = key[0].decode("utf-8", "replace")
+            font = _Font(
+                bool(key[1] & _FORCE_BOLD or _BOLD.search(name)),
+                bool(key[1] & _FIXED_PITCH or _MONO.search(name)),
+            )
+            self._fonts[key] = font
+        return font
+
+    def _span(self, page: pdfium.PdfTextPage, index: int, turn: int) -> tuple[float, float]:
+        box = self._box
+        raw.FPDFText_GetLooseCharBox(page, index, box)
+        if not turn:
+            return box.left, box.right
+        one = _rotate(box.left, box.bottom, turn)[0]
+        other = _rotate(box.right, box.top, turn)[0]
+        return min(one, other), max(one, other)
+
+
+def _rotate(x: float, y: float, turn: int) -> tuple[float, float]:
+    if turn == 0:
+        return x, y
+    return {90: (y, -x), 180: (-x, -y), 270: (-y, x)}[turn]
+
+
+def _spaced(text: str, gaps: list[tuple[float, float, float, re.Match[str]]], width: float) -> str:
+    """A line of code with as many spaces as are seen."""
+    parts, position = [], 0
+    for gap, _, _, space in gaps:
+        number = round(gap / width) if width > 0 else 1
+        parts += [text[position : space.start()], " " * min(max(1, number), 80)]
+        position = space.end()
+    return _clean("".join([*parts, text[position:]]), strip=False)
+
+
+def _same_line(line: Line, other: Line) -> Line | None:
+    """One line of two, if the second goes on where the first ends, such as after an exponent."""
+    if line.turn != other.turn or line.hyphen:
+        return None
+    size = max(line.size, other.size)
+    small = min(line.size, other.size) < 0.85 * size
+    gap = other.left - line.right
+    if abs(line.base - other.base) > (0.6 if small else 0.25) * size or gap < -0.3 * size:
+        return None
+    wide = gap > _GAP * size
+    if wide and small and line.base != other.base:
+        return None
+    main = other if len(other.text) > len(line.text) else line
+    own = line.cells or (Cell(line.text, line.left, line.right),)
+    more = other.cells or (Cell(other.text, other.left, other.right),)
+    space = " " if gap > _SPACE * size else ""
+    cells: tuple[Cell, ...] = ()
+    if wide:
+        cells = own + more
+    elif line.cells or other.cells:
+        both = Cell(own[-1].text + space + more[0].text, own[-1].left, more[0].right)
+        cells = (*own[:-1], both, *more[1:])
+    return Line(
+        line.text + space + other.text,
+        min(line.left, other.left),
+        max(line.right, other.right),
+        main.base,
+        main.size,
+        line.bold and other.bold,
+        line.mono and other.mono,
+        line.turn,
+        other.hyphen,
+        cells,
+    )
+
+
+def _clean(text: str, strip: bool = True) -> str:
+    """A text without what is no character, with ligatures taken apart."""
+    if not _PLAIN.fullmatch(text):
+        text = _SYMBOL_BULLET.sub("\u2022", text)
+        text = _TEX_BULLET.sub("\u2022", text)
+        text = _TEX_LIGATURE.sub(lambda found: _TEX_LIGATURES[found[0]], text)
+        text = _DROPPED.sub("", text).translate(_LIGATURES)
+    return text.strip() if strip else text.rstrip()
