@@ -7,6 +7,7 @@ are known by the outline or by their fonts, tables by cells that stand under eac
 
 import logging
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import date
@@ -204,8 +205,7 @@ class _Writer:
             if not parts:
                 continue
             self._builder.open(self._place(number, number))
-            notes = self._notes(parts)
-            body = parts[: len(parts) - len(notes)]
+            body, notes = self._split(parts)
             last = number
             if body:
                 last = self._take_over(body[-1], pages, number)
@@ -216,16 +216,23 @@ class _Writer:
             for part in notes:
                 self._write(part, self._place(number, number))
 
-    def _notes(self, parts: list[Part]) -> list[Part]:
-        """The footnotes: what stands last on a page in a smaller font."""
-        number = len(parts)
-        while number > 1 and (
-            parts[number - 1].kind in ("paragraph", "item")
-            and parts[number - 1].lines[0].size < 0.93 * self._body
-            and parts[number - 1].lines[0].base < parts[0].lines[0].base
-        ):
-            number -= 1
-        return parts[number:]
+    def _split(self, parts: list[Part]) -> tuple[list[Part], list[Part]]:
+        """The text of a page, and what does not stand in its flow: footnotes, turned lines."""
+        turn = Counter(part.lines[0].turn for part in parts).most_common(1)[0][0]
+        body = [part for part in parts if part.lines[0].turn == turn]
+        notes = [part for part in parts if part.lines[0].turn != turn]
+        first, end = 0, len(body)
+        top = max(part.lines[0].base for part in body)
+        while end > 1 and self._is_note(body[end - 1], top):
+            end -= 1
+        while first < end - 1 and self._is_note(body[first], top):
+            first += 1  # some programs write them first
+        return body[first:end], body[:first] + body[end:] + notes
+
+    def _is_note(self, part: Part, top: float) -> bool:
+        line = part.lines[0]
+        small = line.size < 0.93 * self._body and part.kind in ("paragraph", "item")
+        return small and line.base < top
 
     def _take_over(self, part: Part, pages: Sequence[list[Part]], number: int) -> int:
         """Join to the last part of a page what goes on with it on the next; its last page."""

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from memnet.loaders.pdf.lines import Line
 
 _EDGE_LINES = 4
-"""So many lines from the top and from the bottom can be furniture."""
+"""So many lines from the top and from the bottom can be furniture, of a page with lines enough."""
+_LINES_EACH = 6
+"""Lines that a page must have for each of them."""
 _TOLERANCE = 4.0
 """Points by which the height of a running header differs from page to page."""
 _NEAR = 12
@@ -50,17 +52,16 @@ def drop_furniture(pages: Sequence[list[Line]], labels: Sequence[str]) -> None:
         if inner and dropped:
             top, bottom = max(line.base for line in inner), min(line.base for line in inner)
             dropped -= {id(line) for line in edge if bottom < line.base < top}
-        if dropped:
+        if len(dropped) < len(lines):
             lines[:] = [line for line in lines if id(line) not in dropped]
 
 
 def _edges(lines: list[Line]) -> list[Line]:
     """The lines nearest to the top and the bottom of a page, from the top."""
     upright = [line for line in lines if line.turn <= 1]
-    if len(upright) > 2 * _EDGE_LINES:
-        upright.sort(key=lambda line: -line.base)
-        upright = upright[:_EDGE_LINES] + upright[-_EDGE_LINES:]
-    return sorted(upright, key=lambda line: -line.base)
+    upright.sort(key=lambda line: -line.base)
+    number = min(_EDGE_LINES, max(1, len(upright) // _LINES_EACH))
+    return upright if len(upright) <= 2 * number else upright[:number] + upright[-number:]
 
 
 def _key(line: Line) -> tuple[str, int]:

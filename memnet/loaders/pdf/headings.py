@@ -124,6 +124,7 @@ def mark_headings(
             elif _looks_like_heading(part, body):
                 guessed.append(part)
     named = {_normal(part.lines[0].text) for part in guessed}
+    named |= {_normal(entry.title) for entry in entries}
     guessed = [part for part in guessed if not _is_entry(part, named)]
     levels = {style: counts.most_common(1)[0][0] for style, counts in known.items()}
     styles = Counter(_style(part) for part in guessed)

@@ -10,7 +10,9 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from statistics import median
 from typing import NamedTuple
+from unicodedata import normalize
 
 import pypdfium2 as pdfium
 import pypdfium2.raw as raw
@@ -20,6 +22,7 @@ SOFT_HYPHEN = "\ufffe"
 
 _PIECE = re.compile(r"[^\r\n\ufffe]*[^\s\ufffe][^\r\n\ufffe]*")
 _SPACES = re.compile(r"(?<=\S)\s+(?=\S)")
+_WORD = re.compile(r"[^\W\d_]{4}")
 _BOLD = re.compile(r"bold|black|heavy|demi|semib|cmbx|cmb1|sfbx|bx\d|-bd|medi$", re.IGNORECASE)
 _MONO = re.compile(
     r"mono|cour|consol|menlo|cmtt|cmsltt|cmitt|sftt|ectt|txtt|typewriter|inconsolata|lucidacon"
@@ -35,7 +38,9 @@ _GAP = 1.0
 _SPACE = 0.12
 """Em: narrower space separates no words."""
 _WIDE = 0.53
-"""Em: width of a character in which no wide spaces are, at the most."""
+"""Em: in a line whose characters are wider on average there are wide spaces."""
+_WIDER = 1.06
+"""Times the average of the page: the same."""
 _SHORT = 30
 """Characters: of so short a line the width says little."""
 
@@ -62,7 +67,29 @@ _LIGATURES = str.maketrans(
         "\u00a0": " ",
     }
 )
-_PLAIN = re.compile("[\t -~\u00a1-\u00ac\u00ae-\u02ff\u0391-\u03ff\u2010-\u2027\u2030-\u205f]*")
+_ACCENTS = {
+    "\u00b4": "\u0301",
+    "\u00a8": "\u0308",
+    "\u02c6": "\u0302",
+    "\u02dc": "\u0303",
+    "\u02c7": "\u030c",
+    "\u02d8": "\u0306",
+    "\u02da": "\u030a",
+    "\u02d9": "\u0307",
+    "\u02dd": "\u030b",
+    "\u00af": "\u0304",
+    "\u00b8": "\u0327",
+    "\u02db": "\u0328",
+}
+_ACCENTED = re.compile(
+    "(?<=[^\\W\\d_])(?!\u00b4[lmst]\\b)([\u00b4\u00a8\u02c6\u02dc\u02c7\u02d8\u02da\u02d9\u02dd\u00af\u00b8\u02db])([A-Za-z\u0131])"
+    "|(?<![^\\W_])([\u00b4\u00a8\u02c7\u02da\u02d9\u02dd\u00b8])([A-Z])(?=[^\\W\\d_])"
+)
+"""A letter with its accent before it, as TeX's old fonts print it: "Poincar´e"; not "it´s"."""
+_PLAIN = re.compile(
+    "[\t -~\u00a1-\u00a7\u00a9-\u00ac\u00ae\u00b0-\u00b3\u00b5-\u00b7\u00b9-\u02c5\u0391-\u03ff"
+    "\u2010-\u2027\u2030-\u205f]*"
+)
 """Texts that need no cleaning: most."""
 
 
@@ -135,11 +162,19 @@ class LineReader:
                 found: int = raw.FPDFText_GetCharIndexFromTextIndex(text_page, position)
                 return max(0, found)
 
+        pieces = [
+            (line, found)
+            for found in _PIECE.finditer(text)
+            if (line := self._line(text_page, text, found, index))
+        ]
+        ratios = [line.advance / line.size for line, _ in pieces if len(line.text) >= _SHORT]
+        wide = min(_WIDE, _WIDER * median(ratios)) if ratios else _WIDE
         lines: list[Line] = []
-        for found in _PIECE.finditer(text):
-            line = self._line(text_page, text, found, index)
-            if line is None:
-                continue
+        for line, found in pieces:
+            if len(line.text) < _SHORT or line.advance > wide * line.size:
+                self._find_cells(text_page, line, found, index)
+            if line.turn % 90:
+                line.left, line.right, line.cells = -line.right, -line.left, ()
             if lines:
                 joined = _same_line(lines[-1], line)
                 if joined is not None:
@@ -160,10 +195,12 @@ class LineReader:
         clean = _clean(piece)
         if not clean:
             return None
-        start = text.index(piece, found.start())
+        start = found.start() + len(found[0]) - len(found[0].lstrip())
         end = start + len(piece) - 1
         middle = (start + end) // 2
-        if text[middle].isspace():
+        if word := _WORD.search(text, middle, end):  # no exponent
+            middle = word.start()
+        elif text[middle].isspace():
             middle += 1
         first, last, centre = index(start), index(end), index(middle)
         raw.FPDFText_GetMatrix(page, centre, self._matrix)
@@ -193,31 +230,30 @@ class LineReader:
             turn,
             hyphen,
         )
-        if len(clean) > 2 and (len(clean) < _SHORT or line.advance > _WIDE * line.size):
-            self._find_cells(page, line, text[start : end + 1], start, index)
-        if _RIGHT_TO_LEFT.search(clean):
-            line.left, line.right, line.turn = -line.right, -line.left, turn + 1
-            line.cells = ()
+        if not clean.isascii() and _RIGHT_TO_LEFT.search(clean):
+            line.turn += 1
         return line
 
     def _find_cells(
         self,
         page: pdfium.PdfTextPage,
         line: Line,
-        text: str,
-        start: int,
+        found: re.Match[str],
         index: Callable[[int], int],
     ) -> None:
         """Look at the width of each space; in code, write as many spaces as fill it."""
+        text = found[0].strip()
+        start = found.start() + len(found[0]) - len(found[0].lstrip())
+        turn = line.turn // 90 * 90
         gaps: list[tuple[float, float, float, re.Match[str]]] = []
         for space in _SPACES.finditer(text):
-            before = self._span(page, index(start + space.start() - 1), line.turn)[1]
-            after = self._span(page, index(start + space.end()), line.turn)[0]
+            before = self._span(page, index(start + space.start() - 1), turn)[1]
+            after = self._span(page, index(start + space.end()), turn)[0]
             gaps.append((after - before, before, after, space))
         if not gaps:
             return
         if line.mono:
-            character = self._span(page, index(start), line.turn)
+            character = self._span(page, index(start), turn)
             line.text = _spaced(text, gaps, character[1] - character[0])
             return
         narrow = min(gaps)[0]  # of a stretched line all spaces are wide
@@ -308,11 +344,19 @@ def _same_line(line: Line, other: Line) -> Line | None:
     )
 
 
+def _accented(found: re.Match[str]) -> str:
+    """A letter with its accent, if there is such a letter."""
+    accent, letter = found[1] or found[3], found[2] or found[4]
+    composed = normalize("NFC", letter.replace("\u0131", "i") + _ACCENTS[accent])
+    return composed if len(composed) == 1 else found[0]
+
+
 def _clean(text: str, strip: bool = True) -> str:
     """A text without what is no character, with ligatures taken apart."""
     if not _PLAIN.fullmatch(text):
         text = _SYMBOL_BULLET.sub("\u2022", text)
         text = _TEX_BULLET.sub("\u2022", text)
         text = _TEX_LIGATURE.sub(lambda found: _TEX_LIGATURES[found[0]], text)
+        text = _ACCENTED.sub(_accented, text)
         text = _DROPPED.sub("", text).translate(_LIGATURES)
     return text.strip() if strip else text.rstrip()

@@ -19,17 +19,20 @@ _SENTENCE_END = re.compile(r"[.!?:;。！？…][\"'”’»)\]]*\d{0,2}$")
 _CJK = re.compile("[\u3000-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef]")
 _WORD_START = re.compile(r"[^\W\d_]+")
 _WORD = re.compile(r"[^\W\d_]+(?:[-\u2010\u2011][^\W\d_]+)*")
+_BROKEN = re.compile(r"\w[–@]$|\w/$|://$|\w[&=]$")
+"""Where a line breaks inside of a word: after the dash of a range, in an address."""
 _LAST_WORD = re.compile(r"[^\W\d_]+$")
 
 _ENTRY = re.compile(r"(?:[.\u2026]\s?){2,}\s*(?:\d+|[ivxlc]+)$")
-"""How lines of a table of contents end."""
+_NUMBER_END = re.compile(r"\s(?:\d+|[ivxlc]+)$")
+"""How lines of a table of contents end, with dots and without."""
 
 _INDENT = 0.7
 """Em: a line that begins further right than the one before is indented."""
 _LOOSE = 1.22
 """Lines that are further apart than so many times the distance usual are of two paragraphs."""
 _SAME_SIZE = 0.12
-"""Share by which the font sizes of a paragraph's lines differ, at most."""
+"""Share by which the font sizes of a paragraph's lines differ, unless one has small capitals."""
 
 
 @dataclass(slots=True)
@@ -118,10 +121,12 @@ def _goes_on(part: Part, line: Line, heading_of: dict[int, int], leading: dict[i
     last = part.lines[-1]
     if heading_of.get(id(line)) != heading_of.get(id(last)) or line.turn != last.turn:
         return False
-    if abs(line.size - last.size) > _SAME_SIZE * max(line.size, last.size):
-        return False
     if part.kind == "heading":
-        return True
+        return _same_size(last, line)
+    if not _same_size(last, line) and (_ends(last) or breaks_early(last, line)):
+        return False
+    if abs(line.size - last.size) > 0.3 * max(line.size, last.size):
+        return False
     distance = last.base - line.base
     usual = leading.get(round(last.size * 2), 1.2 * last.size)
     if len(part.lines) > 1:
@@ -145,6 +150,10 @@ def _goes_on(part: Part, line: Line, heading_of: dict[int, int], leading: dict[i
     if line.mono and early:
         return False
     return not _is_indented(part, last, line, early)
+
+
+def _same_size(last: Line, line: Line) -> bool:
+    return abs(line.size - last.size) <= _SAME_SIZE * max(line.size, last.size)
 
 
 def _is_text(part: Part, line: Line, distance: float, usual: float) -> bool:
@@ -177,7 +186,7 @@ def _is_indented(part: Part, last: Line, line: Line, early: bool) -> bool:
 
 def goes_on_elsewhere(last: Line, line: Line) -> bool:
     """Whether a line at the top of a column or page goes on with the last of the one before."""
-    if line.mono != last.mono or abs(line.size - last.size) > _SAME_SIZE * last.size:
+    if line.mono != last.mono or not _same_size(last, line):
         return False
     if last.hyphen:
         return True
@@ -196,7 +205,7 @@ def breaks_early(last: Line, line: Line) -> bool:
     """Whether the first word of a line had fitted at the end of the one before."""
     if last.hyphen:
         return False
-    if _ENTRY.search(last.text):
+    if _ENTRY.search(last.text) or (_ENTRY.search(line.text) and _NUMBER_END.search(last.text)):
         return True
     word = line.text.split(" ", 1)[0]
     return last.right + (len(word) + 1) * line.advance < last.edge - 0.3 * last.size
@@ -208,8 +217,10 @@ def _breaks(last: Line, line: Line) -> bool:
         return False
     word = line.text.split(" ", 1)[0]
     free = last.edge - last.right - (len(word) + 1) * line.advance
+    if _NUMBER_END.search(last.text) and (_ENTRY.search(last.text) or _ENTRY.search(line.text)):
+        return True
     # Between lines that are not spread to one width, some end early by chance.
-    return _ENTRY.search(last.text) is not None or free > 0.2 * (last.edge - last.left)
+    return free > 0.2 * (last.edge - last.left)
 
 
 def _find_edges(lines: Sequence[Line]) -> None:
@@ -248,7 +259,7 @@ def join_lines(lines: Sequence[Line], words: Words) -> str:
         elif before.endswith(("-", "\u2010")) and before[-2:-1].isalnum():
             if not words.keeps_hyphen(before[:-1], line.text):
                 parts[-1] = before[:-1]
-        elif not (_CJK.match(before[-1]) and _CJK.match(line.text[0])):
+        elif not (_BROKEN.search(before) or (_CJK.match(before[-1]) and _CJK.match(line.text[0]))):
             parts.append("\n" if _breaks(last, line) else " ")
         parts.append(line.text)
     if lines[-1].hyphen:
