@@ -12,10 +12,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import median
 from typing import NamedTuple
-from unicodedata import normalize
 
 import pypdfium2 as pdfium
 import pypdfium2.raw as raw
+
+from memnet.loaders.pdf.characters import clean
 
 SOFT_HYPHEN = "\ufffe"
 """What PDFium writes for a hyphen at the end of a line, in the place of the line break."""
@@ -43,54 +44,6 @@ _WIDER = 1.06
 """Times the average of the page: the same."""
 _SHORT = 30
 """Characters: of so short a line the width says little."""
-
-_TEX_LIGATURES = {"\x1b": "ff", "\x1c": "fi", "\x1d": "fl", "\x1e": "ffi", "\x1f": "ffl"}
-"""Codes of TeX's text fonts, which PDFium gives where a file does not say what they mean."""
-_TEX_LIGATURE = re.compile("(?<=[a-z])[\x1b-\x1f]|[\x1b-\x1f](?=[a-z])", re.IGNORECASE)
-_TEX_BULLET = re.compile("^\x88(?= )")
-_DROPPED = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u200b-\u200f\u2060\ufeff\ufff0-\uffff\ue000-\uf8ff]"
-    "|[\ud800-\udfff\U000f0000-\U0010ffff]"
-)
-"""Control characters, hyphenation points, marks without width, glyphs without a meaning."""
-_SYMBOL_BULLET = re.compile("^[\uf0a7\uf0b7\uf0d8\uf0fc\uf076\uf02d](?=\\s|$)")
-"""Bullets of the fonts Symbol and Wingdings, as word processors write them."""
-_LIGATURES = str.maketrans(
-    {
-        "\ufb00": "ff",
-        "\ufb01": "fi",
-        "\ufb02": "fl",
-        "\ufb03": "ffi",
-        "\ufb04": "ffl",
-        "\ufb05": "st",
-        "\ufb06": "st",
-        "\u00a0": " ",
-    }
-)
-_ACCENTS = {
-    "\u00b4": "\u0301",
-    "\u00a8": "\u0308",
-    "\u02c6": "\u0302",
-    "\u02dc": "\u0303",
-    "\u02c7": "\u030c",
-    "\u02d8": "\u0306",
-    "\u02da": "\u030a",
-    "\u02d9": "\u0307",
-    "\u02dd": "\u030b",
-    "\u00af": "\u0304",
-    "\u00b8": "\u0327",
-    "\u02db": "\u0328",
-}
-_ACCENTED = re.compile(
-    "(?<=[^\\W\\d_])(?!\u00b4[lmst]\\b)([\u00b4\u00a8\u02c6\u02dc\u02c7\u02d8\u02da\u02d9\u02dd\u00af\u00b8\u02db])([A-Za-z\u0131])"
-    "|(?<![^\\W_])([\u00b4\u00a8\u02c7\u02da\u02d9\u02dd\u00b8])([A-Z])(?=[^\\W\\d_])"
-)
-"""A letter with its accent before it, as TeX's old fonts print it: "Poincar´e"; not "it´s"."""
-_PLAIN = re.compile(
-    "[\t -~\u00a1-\u00a7\u00a9-\u00ac\u00ae\u00b0-\u00b3\u00b5-\u00b7\u00b9-\u02c5\u0391-\u03ff"
-    "\u2010-\u2027\u2030-\u205f]*"
-)
-"""Texts that need no cleaning: most."""
 
 
 class Cell(NamedTuple):
@@ -167,21 +120,40 @@ class LineReader:
             for found in _PIECE.finditer(text)
             if (line := self._line(text_page, text, found, index))
         ]
-        ratios = [line.advance / line.size for line, _ in pieces if len(line.text) >= _SHORT]
-        wide = min(_WIDE, _WIDER * median(ratios)) if ratios else _WIDE
+        self._find_all_cells(text_page, pieces, index)
         lines: list[Line] = []
-        for line, found in pieces:
-            if len(line.text) < _SHORT or line.advance > wide * line.size:
-                self._find_cells(text_page, line, found, index)
+        for line, _ in pieces:
             if line.turn % 90:
                 line.left, line.right, line.cells = -line.right, -line.left, ()
-            if lines:
-                joined = _same_line(lines[-1], line)
-                if joined is not None:
-                    lines[-1] = joined
-                    continue
-            lines.append(line)
+            joined = _same_line(lines[-1], line) if lines else None
+            if joined is None:
+                lines.append(line)
+            else:
+                lines[-1] = joined
         return lines
+
+    def _find_all_cells(
+        self,
+        page: pdfium.PdfTextPage,
+        pieces: list[tuple[Line, re.Match[str]]],
+        index: Callable[[int], int],
+    ) -> None:
+        """Find the cells of lines that are short or wide, and of those beside a line with cells."""
+        ratios = [line.advance / line.size for line, _ in pieces if len(line.text) >= _SHORT]
+        wide = min(_WIDE, _WIDER * median(ratios)) if ratios else _WIDE
+        seen = [len(line.text) < _SHORT or line.advance > wide * line.size for line, _ in pieces]
+        for number, (line, found) in enumerate(pieces):
+            if seen[number]:
+                self._find_cells(page, line, found, index)
+        numbers = range(len(pieces))
+        for order in (numbers, reversed(numbers)):
+            before: Line | None = None
+            for number in order:
+                line, found = pieces[number]
+                if before and before.cells and not seen[number]:
+                    seen[number] = True
+                    self._find_cells(page, line, found, index)
+                before = line
 
     def _line(
         self,
@@ -192,8 +164,8 @@ class LineReader:
     ) -> Line | None:
         piece = found[0].strip()
         hyphen = text.startswith(SOFT_HYPHEN, found.end())
-        clean = _clean(piece)
-        if not clean:
+        cleaned = clean(piece)
+        if not cleaned:
             return None
         start = found.start() + len(found[0]) - len(found[0].lstrip())
         end = start + len(piece) - 1
@@ -220,7 +192,7 @@ class LineReader:
             other_left, other_right = self._span(page, last, turn)
             left, right = min(left, other_left), max(right, other_right)
         line = Line(
-            clean,
+            cleaned,
             left,
             right,
             base,
@@ -230,7 +202,7 @@ class LineReader:
             turn,
             hyphen,
         )
-        if not clean.isascii() and _RIGHT_TO_LEFT.search(clean):
+        if not cleaned.isascii() and _RIGHT_TO_LEFT.search(cleaned):
             line.turn += 1
         return line
 
@@ -262,9 +234,9 @@ class LineReader:
         position, left = 0, line.left
         for width, before, after, space in gaps:
             if width >= least:
-                cells.append(Cell(_clean(text[position : space.start()]), left, before))
+                cells.append(Cell(clean(text[position : space.start()]), left, before))
                 position, left = space.end(), after
-        cells.append(Cell(_clean(text[position:]), left, line.right))
+        cells.append(Cell(clean(text[position:]), left, line.right))
         cells = [cell for cell in cells if cell.text]
         if len(cells) > 1:
             line.cells = tuple(cells)
@@ -305,7 +277,7 @@ def _spaced(text: str, gaps: list[tuple[float, float, float, re.Match[str]]], wi
         number = round(gap / width) if width > 0 else 1
         parts += [text[position : space.start()], " " * min(max(1, number), 80)]
         position = space.end()
-    return _clean("".join([*parts, text[position:]]), strip=False)
+    return clean("".join([*parts, text[position:]]), strip=False)
 
 
 def _same_line(line: Line, other: Line) -> Line | None:
@@ -342,21 +314,3 @@ def _same_line(line: Line, other: Line) -> Line | None:
         other.hyphen,
         cells,
     )
-
-
-def _accented(found: re.Match[str]) -> str:
-    """A letter with its accent, if there is such a letter."""
-    accent, letter = found[1] or found[3], found[2] or found[4]
-    composed = normalize("NFC", letter.replace("\u0131", "i") + _ACCENTS[accent])
-    return composed if len(composed) == 1 else found[0]
-
-
-def _clean(text: str, strip: bool = True) -> str:
-    """A text without what is no character, with ligatures taken apart."""
-    if not _PLAIN.fullmatch(text):
-        text = _SYMBOL_BULLET.sub("\u2022", text)
-        text = _TEX_BULLET.sub("\u2022", text)
-        text = _TEX_LIGATURE.sub(lambda found: _TEX_LIGATURES[found[0]], text)
-        text = _ACCENTED.sub(_accented, text)
-        text = _DROPPED.sub("", text).translate(_LIGATURES)
-    return text.strip() if strip else text.rstrip()
