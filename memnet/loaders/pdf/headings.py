@@ -16,6 +16,8 @@ _MAX_LINES = 3
 """A heading has no more lines."""
 _MAX_LENGTH = 200
 """Characters of a heading that is known by its font alone."""
+_MORE = 20
+"""Characters by which a heading is longer than its entry in the outline, at most."""
 _LARGER = 1.1
 """Times the body's size: a larger font is a heading's."""
 _LEVELS = 6
@@ -65,24 +67,26 @@ def match_outline(
         first: number of the first of them.
         heading_of: takes the number of its entry for each line, by ``id``.
     """
-    keys = [_normal(line.text) for line in lines]
+    longest = max(len(entry.title) for entry in entries) + _MORE
+    short = [line.text if len(line.text) <= longest else "" for line in lines]
+    keys = [_normal(text) for text in short]
+    plain_keys = [_normal(_NUMBER.sub("", text)) for text in short]
     for number, entry in enumerate(entries, first):
-        wanted = {_normal(entry.title), _normal(_NUMBER.sub("", entry.title))} - {""}
+        wanted = tuple({_normal(entry.title), _normal(_NUMBER.sub("", entry.title))} - {""})
         best: tuple[float, int, int] | None = None
         for start, line in enumerate(lines):
-            if id(line) in heading_of:
+            if not keys[start] or id(line) in heading_of:
                 continue
-            joined = ""
-            for end in range(start, min(start + _MAX_LINES, len(lines))):
-                joined += keys[end]
-                plain = _normal(_NUMBER.sub("", line.text)) + joined[len(keys[start]) :]
+            joined, plain = keys[start], plain_keys[start]
+            for end in range(start + 1, min(start + _MAX_LINES, len(lines)) + 1):
                 if joined in wanted or plain in wanted:
                     rank = line.size + 0.5 * line.bold
                     if best is None or rank > best[0]:
-                        best = rank, start, end + 1
+                        best = rank, start, end
                     break
-                if not any(key.startswith((joined, plain)) for key in wanted):
+                if end == len(lines) or not any(key.startswith((joined, plain)) for key in wanted):
                     break
+                joined, plain = joined + keys[end], plain + keys[end]
         if best:
             for line in lines[best[1] : best[2]]:
                 heading_of[id(line)] = number

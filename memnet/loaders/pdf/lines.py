@@ -40,7 +40,7 @@ _SPACE = 0.12
 """Em: narrower space separates no words."""
 _WIDE = 0.53
 """Em: in a line whose characters are wider on average there are wide spaces."""
-_WIDER = 1.06
+_WIDER = 1.08
 """Times the average of the page: the same."""
 _SHORT = 30
 """Characters: of so short a line the width says little."""

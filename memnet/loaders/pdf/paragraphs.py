@@ -24,7 +24,8 @@ _BROKEN = re.compile(r"\w[–@]$|\w/$|://$|\w[&=]$")
 _LAST_WORD = re.compile(r"[^\W\d_]+$")
 
 _ENTRY = re.compile(r"(?:[.\u2026]\s?){2,}\s*(?:\d+|[ivxlc]+)$")
-_NUMBER_END = re.compile(r"\s(?:\d+|[ivxlc]+)$")
+_NUMERALS = frozenset("0123456789ivxlc")
+_NUMBER_END = re.compile(r"[\s.\u2026](?:\d+|[ivxlc]+)$")
 """How lines of a table of contents end, with dots and without."""
 
 _INDENT = 0.7
@@ -198,17 +199,24 @@ def goes_on_elsewhere(last: Line, line: Line) -> bool:
 
 
 def _ends(line: Line) -> bool:
-    return _SENTENCE_END.search(line.text) is not None
+    return _SENTENCE_END.search(line.text[-8:]) is not None
 
 
 def breaks_early(last: Line, line: Line) -> bool:
     """Whether the first word of a line had fitted at the end of the one before."""
     if last.hyphen:
         return False
-    if _ENTRY.search(last.text) or (_ENTRY.search(line.text) and _NUMBER_END.search(last.text)):
+    if _is_entry(last, line):
         return True
     word = line.text.split(" ", 1)[0]
     return last.right + (len(word) + 1) * line.advance < last.edge - 0.3 * last.size
+
+
+def _is_entry(last: Line, line: Line) -> bool:
+    """Whether a line ends an entry of a table of contents."""
+    if last.text[-1] not in _NUMERALS or not _NUMBER_END.search(last.text[-8:]):
+        return False
+    return any(_ENTRY.search(other.text[-20:]) for other in (last, line))
 
 
 def _breaks(last: Line, line: Line) -> bool:
@@ -217,7 +225,7 @@ def _breaks(last: Line, line: Line) -> bool:
         return False
     word = line.text.split(" ", 1)[0]
     free = last.edge - last.right - (len(word) + 1) * line.advance
-    if _NUMBER_END.search(last.text) and (_ENTRY.search(last.text) or _ENTRY.search(line.text)):
+    if _is_entry(last, line):
         return True
     # Between lines that are not spread to one width, some end early by chance.
     return free > 0.2 * (last.edge - last.left)
@@ -259,7 +267,9 @@ def join_lines(lines: Sequence[Line], words: Words) -> str:
         elif before.endswith(("-", "\u2010")) and before[-2:-1].isalnum():
             if not words.keeps_hyphen(before[:-1], line.text):
                 parts[-1] = before[:-1]
-        elif not (_BROKEN.search(before) or (_CJK.match(before[-1]) and _CJK.match(line.text[0]))):
+        elif not (
+            _BROKEN.search(before[-4:]) or (_CJK.match(before[-1]) and _CJK.match(line.text[0]))
+        ):
             parts.append("\n" if _breaks(last, line) else " ")
         parts.append(line.text)
     if lines[-1].hyphen:
