@@ -35,8 +35,8 @@ def drop_furniture(pages: Sequence[list[Line]], labels: Sequence[str]) -> None:
     for number, edge in enumerate(edges):
         for line in edge:
             places[_key(line)].append(number)
-        for line in {id(line): line for line in (*edge[:1], *edge[-1:])}.values():
-            heights[_height(line)].append(number)
+            if _has_number(line, number, labels[number]):
+                heights[_height(line)].append(number)
     for number, (lines, edge) in enumerate(zip(pages, edges, strict=True)):
         dropped = {
             id(line)
@@ -86,13 +86,13 @@ def _has_number(line: Line, number: int, label: str) -> bool:
     """Whether a line is the number of its page, or begins or ends with it."""
     words = line.text.casefold().split()
     names = {str(number + 1), label.casefold()} - {""}
-    if words[0].strip("-–—|[]().,") in names or words[-1].strip("-–—|[]().,") in names:
+    if words[0].strip("-–—|[]()") in names or words[-1].strip("-–—|[]()") in names:
         return True
     return bool(_PAGE_NUMBER.fullmatch(line.text))
 
 
 def _stands(heights: dict[int, list[int]], line: Line, number: int, pages: int) -> bool:
-    """Whether other pages nearby begin or end at the height of a line, too."""
+    """Whether pages nearby have their numbers at the height of a line, too."""
     height = _height(line)
     on = {page for near in (-1, 0, 1) for page in heights.get(height + near, ())}
     least = 2 if pages <= 3 else 3

@@ -23,7 +23,7 @@ SOFT_HYPHEN = "\ufffe"
 
 _PIECE = re.compile(r"[^\r\n\ufffe]*[^\s\ufffe][^\r\n\ufffe]*")
 _SPACES = re.compile(r"(?<=\S)\s+(?=\S)")
-_WORD = re.compile(r"[^\W\d_]{4}")
+_WORD = re.compile(r"[^\W\d_A-Z]{4}")
 _BOLD = re.compile(r"bold|black|heavy|demi|semib|cmbx|cmb1|sfbx|bx\d|-bd|medi$", re.IGNORECASE)
 _MONO = re.compile(
     r"mono|cour|consol|menlo|cmtt|cmsltt|cmitt|sftt|ectt|txtt|typewriter|inconsolata|lucidacon"
@@ -170,7 +170,7 @@ class LineReader:
         start = found.start() + len(found[0]) - len(found[0].lstrip())
         end = start + len(piece) - 1
         middle = (start + end) // 2
-        if word := _WORD.search(text, middle, end):  # no exponent
+        if word := _WORD.search(text, middle, end):  # no exponent, no small capitals
             middle = word.start()
         elif text[middle].isspace():
             middle += 1

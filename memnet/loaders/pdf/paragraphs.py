@@ -17,6 +17,7 @@ NUMBER = re.compile(
 )
 _SENTENCE_END = re.compile(r"[.!?:;。！？…][\"'”’»)\]]*\d{0,2}$")
 _CJK = re.compile("[\u3000-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef]")
+_LOWER = re.compile(r"[a-z]{4}")
 _WORD_START = re.compile(r"[^\W\d_]+")
 _WORD = re.compile(r"[^\W\d_]+(?:[-\u2010\u2011][^\W\d_]+)*")
 _BROKEN = re.compile(r"\w[–@]$|\w/$|://$|\w[&=]$")
@@ -123,10 +124,8 @@ def _goes_on(part: Part, line: Line, heading_of: dict[int, int], leading: dict[i
     if heading_of.get(id(line)) != heading_of.get(id(last)) or line.turn != last.turn:
         return False
     if part.kind == "heading":
-        return _same_size(last, line)
-    if not _same_size(last, line) and (_ends(last) or breaks_early(last, line)):
-        return False
-    if abs(line.size - last.size) > 0.3 * max(line.size, last.size):
+        return True
+    if not _same_size(last, line) and not _has_capitals(last, line):
         return False
     distance = last.base - line.base
     usual = leading.get(round(last.size * 2), 1.2 * last.size)
@@ -151,6 +150,15 @@ def _goes_on(part: Part, line: Line, heading_of: dict[int, int], leading: dict[i
     if line.mono and early:
         return False
     return not _is_indented(part, last, line, early)
+
+
+def _has_capitals(last: Line, line: Line) -> bool:
+    """Whether a line looks smaller than the one it goes on with by its small capitals."""
+    small = min(last, line, key=lambda one: one.size)
+    enough = small.size > 0.7 * max(last.size, line.size)
+    return (
+        enough and not _LOWER.search(small.text) and not (_ends(last) or breaks_early(last, line))
+    )
 
 
 def _same_size(last: Line, line: Line) -> bool:
