@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 _PAGES = re.compile(r"pp?\. (.+)")
-_CELLS = re.compile(r"([A-Z]+\d+)(?::([A-Z]+\d+))?")
+_CELLS = re.compile(r"([A-Z]{1,3}\d{1,7})(?::([A-Z]{1,3}\d{1,7}))?")
 
 
 def place_of(places: Sequence[tuple[int, str]], start: int, end: int) -> str | None:

@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from statistics import median
 from typing import NamedTuple
 
@@ -44,6 +45,15 @@ _WIDER = 1.08
 """Times the average of the page: the same."""
 _SHORT = 30
 """Characters: of so short a line the width says little."""
+
+
+def _index(page: pdfium.PdfTextPage, position: int) -> int:
+    """The index of a character on its page by that in its text."""
+    index: int = raw.FPDFText_GetCharIndexFromTextIndex(page, position)
+    return max(0, index)
+
+
+_IDENTITY: Callable[[int], int] = int
 
 
 class Cell(NamedTuple):
@@ -108,13 +118,8 @@ class LineReader:
         if count <= 0:
             return []
         text = text_page.get_text_range()
-        index: Callable[[int], int] = int
-        if len(text) != count:  # some characters are in one of the two alone
-
-            def index(position: int) -> int:
-                found: int = raw.FPDFText_GetCharIndexFromTextIndex(text_page, position)
-                return max(0, found)
-
+        # Some characters of the page are not in its text, some of the text not on the page.
+        index = _IDENTITY if len(text) == count else partial(_index, text_page)
         pieces = [
             (line, found)
             for found in _PIECE.finditer(text)
