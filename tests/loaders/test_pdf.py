@@ -166,6 +166,15 @@ def test_rows_of_a_table() -> None:
     )
 
 
+def test_a_header_above_numbers() -> None:
+    rows = [["Town", "Guests", "Rooms"], ["Kestle", "2,104", "31"], ["Orre", "98", "5"]]
+    page = Page()
+    for number, row in enumerate(rows):
+        for column, text in enumerate(row):
+            page.text(72 + 110 * column, 600 - 14 * number, text)
+    assert blocks(read(write_pdf([page])), "header") == ["Town | Guests | Rooms"]
+
+
 def test_cells_of_several_lines() -> None:
     page = prose(Page())
     for number, (name, lines) in enumerate(
@@ -236,6 +245,14 @@ def test_a_paragraph_over_the_border_of_a_page() -> None:
         ("p. 3", " ".join(PROSE)),
     ]
     assert [block.opens for block in document.blocks] == [True, False, True, True]
+
+
+def test_a_paragraph_over_the_end_of_a_column_with_a_footnote() -> None:
+    page = Page().lines(72, 700, [line[:40].rsplit(" ", 1)[0] for line in PROSE[:3]])
+    page.lines(72, 100, ["1 A note at the end of the column."], 7)
+    page.lines(320, 700, [line[:40].rsplit(" ", 1)[0] for line in PROSE[3:]])
+    joined = " ".join(line[:40].rsplit(" ", 1)[0] for line in PROSE)
+    assert blocks(read(write_pdf([page]))) == [joined, "1 A note at the end of the column."]
 
 
 def test_page_labels() -> None:

@@ -221,18 +221,19 @@ class _Writer:
         turn = Counter(part.lines[0].turn for part in parts).most_common(1)[0][0]
         body = [part for part in parts if part.lines[0].turn == turn]
         notes = [part for part in parts if part.lines[0].turn != turn]
-        first, end = 0, len(body)
-        top = max(part.lines[0].base for part in body)
-        while end > 1 and self._is_note(body[end - 1], top):
-            end -= 1
-        while first < end - 1 and self._is_note(body[first], top):
-            first += 1  # some programs write them first
-        return body[first:end], body[:first] + body[end:] + notes
-
-    def _is_note(self, part: Part, top: float) -> bool:
-        line = part.lines[0]
-        small = line.size < 0.93 * self._body and part.kind in ("paragraph", "item")
-        return small and line.base < top
+        flow: list[Part] = []
+        for part in reversed(body):
+            line = part.lines[0]
+            small = line.size < 0.93 * self._body and part.kind in ("paragraph", "item")
+            # Below it the page or its column ends.
+            if small and (not flow or line.base < flow[-1].lines[0].base):
+                notes.insert(0, part)
+            elif flow and _goes_on_above(part, flow[-1]):
+                part.lines += flow.pop().lines
+                flow.append(part)
+            else:
+                flow.append(part)
+        return flow[::-1], notes
 
     def _take_over(self, part: Part, pages: Sequence[list[Part]], number: int) -> int:
         """Join to the last part of a page what goes on with it on the next; its last page."""
@@ -297,6 +298,17 @@ class _Writer:
         labels = [self._labels[number] or str(number + 1) for number in (first, last)][: len(names)]
         place = ("p. " if len(names) == 1 else "pp. ") + "-".join(labels)
         return place if labels == names else f"{place} ({'-'.join(names)})"
+
+
+def _goes_on_above(part: Part, other: Part) -> bool:
+    """Whether a part goes on with another at the top of the next column."""
+    return (
+        part.kind in ("paragraph", "item")
+        and other.kind == "paragraph"
+        and other.lines[0].base > part.lines[-1].base
+        and other.lines[0].left > part.lines[-1].right
+        and goes_on_elsewhere(part.lines[-1], other.lines[0])
+    )
 
 
 def _title(given: str, parts: Sequence[Part], file: SourceFile) -> str:

@@ -14,7 +14,10 @@ _TOLERANCE = 4.0
 """Points by which the height of a running header differs from page to page."""
 _NEAR = 12
 """Pages: among so many in a row a running header occurs three times at least."""
-_DIGITS = re.compile(r"\d+")
+_OWN_NUMBER = re.compile(
+    r"^\W*\d{1,5}(?=\W*\s)(?![.,]\d)|(?<![\d.,])\d{1,5}\W*$|(?<=page )\d+", re.IGNORECASE
+)
+"""Where a running header has the number of its page."""
 _PAGE_NUMBER = re.compile(
     r"(?:(?:page|seite|p\.)\s*)?[-–—(\[|•\s]*(\d{1,5}|[ivxlc]{1,8})[-–—)\]|•\s]*"
     r"(?:(?:/|of|von|de|sur)\s*\d{1,5})?",
@@ -65,7 +68,7 @@ def _edges(lines: list[Line]) -> list[Line]:
 
 
 def _key(line: Line) -> tuple[str, int]:
-    return _DIGITS.sub("#", line.text).casefold(), _height(line)
+    return _OWN_NUMBER.sub("#", line.text).casefold(), _height(line)
 
 
 def _height(line: Line) -> int:

@@ -1,5 +1,6 @@
 """Columns of text told from tables, and tables found by cells that stand under each other."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -17,6 +18,9 @@ _ALIGNED = 0.6
 """Em by which the cells of a column begin or end at different places, at most."""
 _LOOSE = 1.3
 """Em times 1.2: the lines of a cell are no further apart."""
+
+
+_DIGIT = re.compile(r"\d")
 
 
 @dataclass(slots=True)
@@ -209,7 +213,6 @@ def _fits(rows: list[_Row], row: _Row) -> bool:
 def _table(rows: list[_Row], lines: Sequence[Line], page: int) -> Part:
     columns = _columns(rows)
     part = Part("table", list(lines), page)
-    part.header = len(rows) > 1 and rows[0].bold and not rows[1].bold
     for row in rows:
         texts = [""] * len(columns)
         for cell, (left, right) in zip(row.cells, row.bounds, strict=True):
@@ -220,7 +223,20 @@ def _table(rows: list[_Row], lines: Sequence[Line], page: int) -> Part:
             text = " ".join(line.text for line in cell)
             texts[best] = f"{texts[best]} {text}".strip()
         part.rows.append(texts)
+    part.header = (rows[0].bold and not rows[1].bold) or _names_numbers(part.rows)
     return part
+
+
+def _names_numbers(rows: list[list[str]]) -> bool:
+    """Whether the first row has no number, and those below it have most of a column's."""
+    head, body = rows[0], rows[1:]
+    if len(body) < 2 or any(_DIGIT.search(text) for text in head):
+        return False
+    return any(
+        name and 5 * sum(_DIGIT.search(row[number]) is not None for row in body) >= 4 * len(body)
+        for number, name in enumerate(head)
+        if number
+    )
 
 
 def _columns(rows: list[_Row]) -> list[tuple[float, float]]:
@@ -233,8 +249,13 @@ def _columns(rows: list[_Row]) -> list[tuple[float, float]]:
             columns[-1] = columns[-1][0], max(columns[-1][1], right)
         else:
             columns.append((left, right))
+    size = rows[0].cells[0][0].size
     for row in rows:  # cells that stand beside all of them
         for left, right in row.bounds:
             if all(right <= other[0] or left >= other[1] for other in columns):
+                near = min(columns, key=lambda other: max(other[0] - right, left - other[1]))
+                if max(near[0] - right, left - near[1]) < size and len(row.bounds) <= len(columns):
+                    columns.remove(near)
+                    left, right = min(left, near[0]), max(right, near[1])
                 columns.append((left, right))
     return sorted(columns)
