@@ -383,6 +383,15 @@ def test_any_part_of_a_file_is_read_or_refused() -> None:
             pass
 
 
+def test_damaged_numbers_do_no_harm() -> None:
+    page = prose(Page()).text(72, 600, "piled upon each other", turn="0 0 0 0")
+    page.text(72, 580, "far away from all", 1e38).text(
+        72, 560, "turned", turn="1e38 1e38 -1e38 1e38"
+    )
+    page.text(10**30, 540, "a code of lines", 10, "code").text(10**30, 520, "as far as can be")
+    assert " ".join(PROSE) in blocks(read(write_pdf([page])))
+
+
 @pytest.mark.parametrize(
     ("given", "made"),
     [

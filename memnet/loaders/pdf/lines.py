@@ -184,7 +184,7 @@ class LineReader:
         matrix = self._matrix
         size = raw.FPDFText_GetFontSize(page, centre) * math.hypot(matrix.c, matrix.d)
         turn = 0
-        if matrix.b or matrix.a < 0:
+        if (matrix.b or matrix.a < 0) and math.isfinite(matrix.a + matrix.b):
             turn = round(math.degrees(math.atan2(matrix.b, matrix.a)) / 90) * 90 % 360
         if not 0.1 < abs(size) < 10_000:
             size = 10.0
@@ -196,6 +196,8 @@ class LineReader:
         if last != first:
             other_left, other_right = self._span(page, last, turn)
             left, right = min(left, other_left), max(right, other_right)
+        if not math.isfinite(left + right + base):  # of a damaged file: nowhere
+            left = right = base = 0.0
         line = Line(
             cleaned,
             left,
@@ -233,7 +235,7 @@ class LineReader:
             character = self._span(page, index(start), turn)
             line.text = _spaced(text, gaps, character[1] - character[0])
             return
-        narrow = min(gaps)[0]  # of a stretched line all spaces are wide
+        narrow = min(gap[0] for gap in gaps)  # of a stretched line all spaces are wide
         least = max(_GAP * line.size, min(1.8 * narrow, 1.6 * _GAP * line.size))
         cells: list[Cell] = []
         position, left = 0, line.left
@@ -279,8 +281,8 @@ def _spaced(text: str, gaps: list[tuple[float, float, float, re.Match[str]]], wi
     """A line of code with as many spaces as are seen."""
     parts, position = [], 0
     for gap, _, _, space in gaps:
-        number = round(gap / width) if width > 0 else 1
-        parts += [text[position : space.start()], " " * min(max(1, number), 80)]
+        number = round(gap / width) if 0 < width < gap < 80 * width else 1
+        parts += [text[position : space.start()], " " * number]
         position = space.end()
     return clean("".join([*parts, text[position:]]), strip=False)
 
