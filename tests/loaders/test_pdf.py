@@ -226,6 +226,34 @@ def test_running_headers_and_page_numbers_are_left_out() -> None:
     assert all(f"w{number} says" in text for number in range(1, 7))
 
 
+@pytest.mark.parametrize("header", ["Tides 12 / 99", "Page 12 of 99", "12 Tides", "Tides 12", "12"])
+def test_numbers_of_running_headers(header: str) -> None:
+    pages = []
+    for number in range(5):
+        page = prose(Page().text(72, 800, header.replace("12", str(number + 20))))
+        pages.append(page.text(72, 640, f"Ships called: {'I' * (number + 1)}"))
+    text = read(write_pdf(pages)).text
+    assert text.split() == [
+        word
+        for number in range(5)
+        for word in [*" ".join(PROSE).split(), "Ships", "called:", "I" * (number + 1)]
+    ]
+
+
+def test_numbers_of_tables_are_no_page_numbers() -> None:
+    pages = [
+        table(prose(Page()), 600, [["Hour", "Height"], [f"{n}.0", f"{n}.5"], [f"{n}.1", f"{n}.6"]])
+        for n in range(5)
+    ]
+    text = read(write_pdf(pages)).text
+    assert all(f"{n}.1 | {n}.6" in text for n in range(5))
+
+
+def test_lines_alone_are_not_joined_over_pages() -> None:
+    pages = [Page().text(72, 700, f"Picture {name}") for name in ("A", "B", "C")]
+    assert blocks(read(write_pdf(pages))) == ["Picture A", "Picture B", "Picture C"]
+
+
 def test_what_pages_share_is_kept_where_it_is_all_they_have() -> None:
     pages = [Page().text(72, 400, "The same words on each page.") for _ in range(5)]
     assert read(write_pdf(pages)).text.count("The same words") == 5
@@ -424,6 +452,8 @@ words = st.lists(st.text("abcdefghijklmnoprstu", min_size=2, max_size=9), min_si
 @given(st.lists(words, min_size=1, max_size=4), st.integers(min_value=30, max_value=80))
 def test_no_word_is_lost_or_moved(texts: list[list[str]], width: int) -> None:
     pages = []
+    # No line stands on two pages: it would be a running header.
+    texts = [[f"{word}{'vwxy'[page]}" for word in found] for page, found in enumerate(texts)]
     for page_words in texts:
         lines, line = [], ""
         for word in page_words:

@@ -201,14 +201,11 @@ class _Writer:
 
     def write(self, pages: Sequence[list[Part]]) -> None:
         """Write all pages."""
-        for number, parts in enumerate(pages):
-            if not parts:
-                continue
+        split = [self._split(parts) if parts else ([], []) for parts in pages]
+        bodies = [body for body, _ in split]
+        for number, (body, notes) in enumerate(split):
             self._builder.open(self._place(number, number))
-            body, notes = self._split(parts)
-            last = number
-            if body:
-                last = self._take_over(body[-1], pages, number)
+            last = self._take_over(body[-1], bodies, number) if body else number
             for part in body[:-1]:
                 self._write(part, self._place(number, number))
             if body:
@@ -235,19 +232,22 @@ class _Writer:
                 flow.append(part)
         return flow[::-1], notes
 
-    def _take_over(self, part: Part, pages: Sequence[list[Part]], number: int) -> int:
+    def _take_over(self, part: Part, bodies: Sequence[list[Part]], number: int) -> int:
         """Join to the last part of a page what goes on with it on the next; its last page."""
         last = number
-        while last + 1 < len(pages) and pages[last + 1]:
-            other = pages[last + 1][0]
+        while last + 1 < len(bodies) and bodies[last + 1]:
+            other = bodies[last + 1][0]
             if part.kind not in ("paragraph", "item") or other.kind != "paragraph":
                 break
             if not goes_on_elsewhere(part.lines[-1], other.lines[0]):
                 break
+            # Of a line alone it is not known whether it reaches to the end of its column.
+            if len(part.lines) == 1 and not other.lines[0].text[0].islower():
+                break
             part.lines += other.lines
             last += 1
-            del pages[last][0]
-            if pages[last]:
+            del bodies[last][0]
+            if bodies[last]:
                 break
         return last
 
@@ -283,6 +283,7 @@ class _Writer:
                     "",
                 )
                 for column, text in enumerate(row)
+                if text or part.header
             ]
             self._builder.add_row(cells, header=part.header and not number, place=place)
 

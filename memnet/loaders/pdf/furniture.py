@@ -10,12 +10,17 @@ _EDGE_LINES = 4
 """So many lines from the top and from the bottom can be furniture, of a page with lines enough."""
 _LINES_EACH = 6
 """Lines that a page must have for each of them."""
+_FEW_PAGES = 3
+_FEW_LINES = 3
+"""In so short a document what stands on two pages is furniture, but on pages of so few lines."""
 _TOLERANCE = 4.0
 """Points by which the height of a running header differs from page to page."""
 _NEAR = 12
 """Pages: among so many in a row a running header occurs three times at least."""
 _OWN_NUMBER = re.compile(
-    r"^\W*\d{1,5}(?=\W*\s)(?![.,]\d)|(?<![\d.,])\d{1,5}\W*$|(?<=page )\d+", re.IGNORECASE
+    r"^\W*\d{1,5}(?=\W*\s)(?![.,]\d)|(?<![\d.,])(?:\d{1,5} ?(?:/|of|von|de|sur) ?)?\d{1,5}\W*$"
+    r"|(?<=page )\d+",
+    re.IGNORECASE,
 )
 """Where a running header has the number of its page."""
 _PAGE_NUMBER = re.compile(
@@ -32,7 +37,7 @@ def drop_furniture(pages: Sequence[list[Line]], labels: Sequence[str]) -> None:
         pages: the lines of each page.
         labels: of each page as it is printed; empty where unknown.
     """
-    edges = [_edges(lines) for lines in pages]
+    edges = [_edges(lines, len(pages)) for lines in pages]
     places: dict[tuple[str, int], list[int]] = defaultdict(list)
     heights: dict[int, list[int]] = defaultdict(list)
     for number, edge in enumerate(edges):
@@ -59,12 +64,15 @@ def drop_furniture(pages: Sequence[list[Line]], labels: Sequence[str]) -> None:
             lines[:] = [line for line in lines if id(line) not in dropped]
 
 
-def _edges(lines: list[Line]) -> list[Line]:
+def _edges(lines: list[Line], pages: int) -> list[Line]:
     """The lines nearest to the top and the bottom of a page, from the top."""
     upright = [line for line in lines if line.turn <= 1]
     upright.sort(key=lambda line: -line.base)
-    number = min(_EDGE_LINES, max(1, len(upright) // _LINES_EACH))
-    return upright if len(upright) <= 2 * number else upright[:number] + upright[-number:]
+    least = int(pages > _FEW_PAGES or len(upright) > _FEW_LINES)
+    number = min(_EDGE_LINES, max(least, len(upright) // _LINES_EACH))
+    if len(upright) <= 2 * number:
+        return upright
+    return upright[:number] + upright[len(upright) - number :]
 
 
 def _key(line: Line) -> tuple[str, int]:
@@ -81,7 +89,7 @@ def _repeats(
     """Whether the same text stands at the same height on pages nearby."""
     text, height = key
     on = {page for near in (-1, 0, 1) for page in places.get((text, height + near), ())}
-    least = 2 if pages <= 3 else 3
+    least = 2 if pages <= _FEW_PAGES else 3
     return sum(abs(page - number) <= _NEAR for page in on) >= least
 
 
@@ -98,5 +106,5 @@ def _stands(heights: dict[int, list[int]], line: Line, number: int, pages: int) 
     """Whether pages nearby have their numbers at the height of a line, too."""
     height = _height(line)
     on = {page for near in (-1, 0, 1) for page in heights.get(height + near, ())}
-    least = 2 if pages <= 3 else 3
+    least = 2 if pages <= _FEW_PAGES else 3
     return sum(abs(page - number) <= _NEAR for page in on) >= least
