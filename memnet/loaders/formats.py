@@ -70,7 +70,9 @@ FORMATS: tuple[Format, ...] = (
     Format("chat", "chats", (), "chats"),
     Format("conversation", "conversations", (), "conversation"),
     Format("json", "JSON files", (".json",), "json_documents"),
+    Format("mail", "e-mails", (".eml", ".mbox", ".mbx"), "mail"),
     Format("subtitles", "subtitles", (".srt", ".vtt"), "subtitles"),
+    Format("html", "HTML pages", (".html", ".htm", ".xhtml"), "html"),
     Format("text", "plain text", (".txt", ".text", ".log"), "text", isolated=False),
     Format("markdown", "Markdown", (".md", ".markdown", ".mdx"), "markdown", isolated=False),
 )

@@ -35,9 +35,9 @@ _MAX_SPEAKERS = 40
 _MAX_WORDS = 4
 _FIELDS = frozenset(
     "address author cc changes comment comments copyright date description email example examples "
-    "file files fix fixes format from homepage http https id key license maintainer name note notes "
-    "package path price reply-to result see size source status subject summary tag tags time title "
-    "to todo tip type update updates url usage value version warning".split()
+    "file files fix fixes format from homepage http https id key license maintainer name note "
+    "notes package path price reply-to result see size source status subject summary tag tags time "
+    "title to todo tip type update updates url usage value version warning".split()
 )
 """First words of lines in letters, records and notes that are no names of speakers."""
 
