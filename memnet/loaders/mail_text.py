@@ -38,7 +38,7 @@ def flowed(text: str, *, joined: bool) -> str:
     for line in text.split("\n"):
         found = _QUOTE_MARK.match(line)
         begins = found[0].replace(" ", "") if found else ""
-        content = (line[found.end() :] if found else line).removeprefix(" ")  # stuffed
+        content = line[found.end() :] if found else line.removeprefix(" ")  # stuffed
         continues = content.endswith(" ") and content != _SIGNATURE
         if open_line and begins == mark:
             lines[-1] += content
