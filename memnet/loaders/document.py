@@ -66,7 +66,8 @@ class ParsedDocument:
 
     def digest(self) -> bytes:
         """16 bytes, equal for equal content."""
-        content = (self.title, self.text, self.blocks, sorted(self.metadata.items()), self.names)
+        blocks = [(block, self.text[block.start : block.end]) for block in self.blocks]
+        content = (self.title, blocks, sorted(self.metadata.items()), self.names)
         return hashlib.blake2b(
             repr(content).encode("utf-8", "surrogatepass"), digest_size=16
         ).digest()
