@@ -14,8 +14,12 @@ _SAID = re.compile(
 """"On Fri, 1 Mar 2024 Ann wrote:" before a quotation."""
 _ORIGINAL = re.compile(
     r"-{2,}\s*(?:Original Message|Forwarded [Mm]essage|Ursprüngliche Nachricht|Message d'origine|"
-    r"Mensaje original|Messaggio originale)\s*-{2,}|_{20,}|Begin forwarded message:"
+    r"Mensaje original|Messaggio originale)\s*-{2,}|Begin forwarded message:"
 )
+_DIGITS = re.compile(r"\d{1,2}[:.]\d{2}")
+_MAX_INTRODUCTION = 400
+_RULE = re.compile(r"_{5,}|-{5,}|={5,}|\*{5,}")
+"""A line across, above a quoted message or a list's footer."""
 _HEADER = re.compile(r"\*?(?:From|Von|De|Da|Van)\*?:\*? \S")
 _ITEM = re.compile(r"(?P<indent>[ \t]*)(?:[-*+•‣·] |\(?\d{1,3}[.)] )\S")
 _SIGNATURE = "-- "
@@ -57,11 +61,15 @@ def add_text(builder: DocumentBuilder, text: str) -> None:
     """Whether what follows is a message that is quoted without marks."""
     for quoted, part in _parts(lines):
         for paragraph in _split(part):
+            if _RULE.fullmatch(paragraph[0].strip()) and len(paragraph) > 1:
+                paragraph = paragraph[1:]
             first = paragraph[0].strip()
             if _ORIGINAL.fullmatch(first) or (
                 len(paragraph) >= 3 and _HEADER.match(first) and ": " in paragraph[1]
             ):
                 quoting = True
+            elif len(paragraph) == 1 and first.startswith("--") and _is_introduction(first):
+                quoting = True  # "--- On Fri, 1/3/24, Ann <ann@example.org> wrote:"
             if quoted or quoting:
                 builder.add("quote", "\n".join(paragraph))
             else:
@@ -96,9 +104,18 @@ def _introduction(lines: Sequence[str]) -> int:
         end -= 1
     for size in (1, 2):
         words = " ".join(lines[max(end - size, 0) : end]).strip()
-        if words.endswith(":") and _SAID.fullmatch(words):
+        if _is_introduction(words):
             return max(end - size, 0)
     return len(lines)
+
+
+def _is_introduction(words: str) -> bool:
+    """Whether a line says who is quoted: in a known language, or by an address and a time."""
+    if not words.endswith(":") or len(words) > _MAX_INTRODUCTION:
+        return False
+    return _SAID.fullmatch(words) is not None or (
+        "@" in words and _DIGITS.search(words) is not None
+    )
 
 
 def _split(lines: Sequence[str]) -> Iterator[list[str]]:

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from memnet.loaders.chat import Message
-from memnet.loaders.whatsapp import LOG_LEVEL
+from memnet.loaders.whatsapp import LOG_LEVELS
 
 _TIME = (
     r"(?:(?P<day>\d{4}-\d{2}-\d{2})[T ,]{0,2})?"
@@ -116,7 +116,7 @@ def _is_talk(speakers: Sequence[str]) -> bool:
     counts = Counter(speakers)
     if not 2 <= len(counts) <= _MAX_SPEAKERS or len(speakers) < _MIN_TURNS_EACH * len(counts):
         return False
-    if any(name.lower() in _FIELDS or LOG_LEVEL.fullmatch(name) for name in counts):
+    if any(name.lower() in _FIELDS or name.upper() in LOG_LEVELS for name in counts):
         return False
     if len(counts) == 2:
         return True

@@ -38,6 +38,7 @@ _NO_TEXT = {
     "pov message",
 }
 _MERIDIEM = re.compile(r"^\W{0,2}[\d/]{6,10},? \d{1,2}:\d{2}(?::\d{2})?\s[AP]M\b", re.M)
+_WORD = re.compile(r"\w+")
 _MAX_NAME = 100
 _CENTURY = 2000
 _BUDDHIST_ERA = 543
@@ -46,7 +47,7 @@ _HEAD = 60
 """Lines by which a file is told to be a chat."""
 _MIN_ENTRIES = 4
 """Among these lines; fewer where there are no more lines."""
-LOG_LEVEL = re.compile(r"\b(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL)\b", re.I)
+LOG_LEVELS = frozenset("TRACE DEBUG INFO NOTICE WARN WARNING ERROR FATAL CRITICAL".split())
 """Logs are written like chats, but no one speaks in them."""
 
 
@@ -59,12 +60,11 @@ def is_whatsapp(text: str) -> bool:
     """Whether a text is an export of WhatsApp."""
     lines = [line for line in text[:20_000].splitlines() if line.strip()][:_HEAD]
     entries = list(_entries("\n".join(lines)))
-    speakers = [entry.text.partition(": ")[0] for entry in entries]
     return (
         bool(entries)
         and _ENTRY.match(lines[0].lstrip(_LEADING_MARKS)) is not None
         and len(entries) >= min(_MIN_ENTRIES, len(lines))
-        and not any(LOG_LEVEL.search(speaker) for speaker in speakers)
+        and not any(LOG_LEVELS & set(_WORD.findall(entry.text[:60])) for entry in entries)
     )
 
 
