@@ -28,6 +28,7 @@ _OWN_WORDS = "\u200e"
 _MEDIA = re.compile(r"<[^<>\n]{3,60}>|\S[^\n]{0,200}\.\w{2,4} \([^()\n]{3,40}\)")
 """"<Media omitted>" and "IMG-1.jpg (file attached)", in any language."""
 _EDITED = re.compile(r"\s*<This message was edited>$")
+_ENCRYPTED = "Messages and calls are end-to-end encrypted"
 _NO_TEXT = {
     "null",
     "missed voice call",
@@ -108,6 +109,7 @@ def _said(words: str) -> str:
     first, _, rest = words.partition("\n")
     plain = _MARKS.sub("", first).strip()
     own = first.lstrip().startswith(_OWN_WORDS) and not plain.endswith(":")  # "POLL:"
+    own = own or plain.startswith(_ENCRYPTED)
     if own or _MEDIA.fullmatch(plain) or plain.rstrip(".").lower() in _NO_TEXT:
         plain = ""
     said = f"{plain}\n{_MARKS.sub('', rest)}".strip()

@@ -1,0 +1,239 @@
+"""Source code of any language, by its comments, empty lines and indentation."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from memnet.loaders.document import DocumentBuilder, paragraphs
+
+_OPEN_MARK = re.compile(r"^\s*(?:/\*+!?|///?!?|//+|#+!?(?!\[)|--+(?!\[\[)|--\[=*\[|;+|<!--|\"\"\"|=begin\b|'(?=\s))[ \t]?")
+_INNER_MARK = re.compile(r"^\s*(?:\*+(?!/)|///?!?|//+|#+|--+|;+|'(?=\s))[ \t]?")
+_CLOSE_MARK = re.compile(r"\s*(?:\*+/|-->|\]=*\]|\"\"\")\s*$|^=end\s*$")
+_LINE_COMMENT = re.compile(r"\s*(?://|#(?!\[|include\b|define\b|if|el|end|pragma\b|undef\b|import\b|error\b|line\b|using\b|region\b)|--(?![\[=])|;|'\s)")
+_BLOCK_COMMENT = (("/*", "*/"), ("--[[", "]]"), ("<!--", "-->"), ("=begin", "=end"), ("<#", "#>"))
+_MACHINE_LINE = re.compile(r"#!|.*-\*-.*-\*-\s*$|.*\b(?:vim?|ex):\s*set?\b|.*eslint-|.*@ts-|.*noqa\b")
+"""Lines for programs: "#!/bin/sh", "-*- coding: utf-8 -*-"."""
+_DECORATION = re.compile(r"[\W_]*$")
+_XML_TAG = re.compile(r"</?(?:summary|remarks|para|returns|value|example|c|code|b|p)\s*/?>|<see cref=\"[^\"]{0,200}\"\s*/>")
+_CLOSER = re.compile(r"\s*(?:[)\]}>{]|end\b|done\b|fi\b|esac\b|else\b|elif\b|elsif\b|catch\b|finally\b|rescue\b|ensure\b|until\b|GO\b)")
+_ATTRIBUTE = re.compile(r"\s*(?:@\w|#\[|\[[A-Z]\w*[(\]])")
+_NAME = r"[A-Za-z_$][\w$]*(?:(?:::|\.|#)~?[A-Za-z_$][\w$]*)*[?!=]?"
+_MODIFIERS = (
+    r"(?:(?:export|default|public|private|protected|internal|fileprivate|static|final|abstract|"
+    r"async|override|virtual|sealed|partial|open|data|inline|pub(?:\([^)]{0,40}\))?|unsafe|const|"
+    r"constexpr|local|declare|readonly|suspend|case|value|mutating|template<[^>]{0,200}>|typedef|"
+    r"extern(?:\s+\"C\")?|create(?:\s+or\s+replace)?|temp|temporary|unique|materialized)\s+)*"
+)
+_KEYWORD = re.compile(
+    rf"\s*\(?{_MODIFIERS}"
+    r"(?P<kind>class|struct|interface|enum(?:\s+class)?|union|trait|fn|func|fun|function\*?|def|"
+    r"defp|defmodule|defmacro|defun|defn-?|defvar|defcustom|define|sub|module|mod|namespace|type|"
+    r"record|object|protocol|extension|contract|message|service|rpc|actor|table|view|procedure|"
+    r"trigger|index|macro_rules!|macro|subroutine|program|entity|package|library)\s+"
+    rf"(?:if\s+not\s+exists\s+)?(?:\([^()]{{0,100}}\)\s*)?[\"`'\[(]?(?P<name>{_NAME})",
+    re.IGNORECASE,
+)
+_IMPL = re.compile(r"\s*(?:unsafe\s+)?impl(?:<[^{}]{0,100}?>)?\s+(?P<name>[^{]{1,100}?)\s*(?:\{|where\b|$)")
+_ASSIGNED = re.compile(
+    rf"\s*(?:export\s+)?(?:(?:const|let|var|val|local|my|our|final|static)\s+)?(?P<name>{_NAME})"
+    r"(?:\s*:[^=]{1,200})?\s*(?:=(?!=)|<-)\s*(?P<value>\S?)"
+)
+_SHELL = re.compile(r"\s*(?P<name>[\w:-]{1,100})\s*\(\)\s*\{?\s*$")
+_CALLABLE = re.compile(
+    rf"\s*(?:[\w$<>\[\],.*&:?~@]+\s+){{0,8}}[*&]*(?P<name>~?{_NAME})\s*(?:<[^<>]{{0,80}}>)?\("
+)
+_NO_NAMES = frozenset(
+    "if for while switch return else catch throw new case do sizeof assert require import using "
+    "elif with print echo foreach unless until await yield delete typeof describe it test".split()
+)
+_CONTAINERS = frozenset(
+    "class struct interface enum trait module mod namespace object protocol extension contract "
+    "defmodule service actor package record union".split()
+)
+_MAX_LINE = 300
+"""Characters of a line in which a name is looked for."""
+_MIN_SPLIT = 25
+"""Lines of a class from which its members are blocks of their own."""
+_MAX_LEVEL = 4
+_TAB = 4
+
+
+class _Chunk(NamedTuple):
+    first: int
+    """Index of its first line; ``end`` is that after its last."""
+    end: int
+
+
+def without_marks(lines: Sequence[str]) -> str:
+    """The text of a comment: without its marks, and lines for programs or for decoration."""
+    texts = []
+    for number, line in enumerate(lines):
+        if _MACHINE_LINE.match(line):
+            continue
+        mark = _OPEN_MARK.match(line) or (_INNER_MARK.match(line) if number else None)
+        text = _CLOSE_MARK.sub("", line[mark.end() :] if mark else line.strip())
+        text = _XML_TAG.sub("", text)
+        texts.append("" if _DECORATION.match(text) else text.rstrip())
+    return "\n".join(texts)
+
+
+def scan(builder: DocumentBuilder, text: str, name: str) -> None:
+    """Add what a file defines: a heading, the comment before it, and its code.
+
+    Args:
+        builder: takes the blocks.
+        text: of the file.
+        name: of the file, the heading of code that follows a definition and is part of none.
+    """
+    _Scanner(builder, text, name).add(_Chunk(0, text.count("\n") + 1), "", 1)
+
+
+class _Scanner:
+    def __init__(self, builder: DocumentBuilder, text: str, name: str) -> None:
+        self._builder = builder
+        self._lines = text.split("\n")
+        self._name = name
+        self._comments = _comment_lines(self._lines)
+
+    def add(self, within: _Chunk, outer: str, level: int) -> None:
+        """Add the chunks of some lines, under the name of what they are in."""
+        named = False
+        for chunk in self._chunks(within):
+            code = self._code_start(chunk)
+            found = self._definition(_Chunk(code, chunk.end))
+            place = f"line {(code if code < chunk.end else chunk.first) + 1}"
+            if found:
+                name = f"{outer}{found[1]}"
+                self._builder.add("heading", name, level=level, place=place)
+            elif named:  # what follows is no part of the definition before
+                name = outer.rstrip(".") or self._name
+                self._builder.add("heading", name, level=max(level - 1, 1), place=place)
+            named = found is not None
+            self._comment(_Chunk(chunk.first, code))
+            long = chunk.end - code >= _MIN_SPLIT and level < _MAX_LEVEL
+            if found and long and found[0] in _CONTAINERS:
+                body = self._body(_Chunk(code, chunk.end))
+                self._code(_Chunk(code, body.first))
+                self.add(body, f"{name}.", level + 1)
+            else:
+                self._code(_Chunk(code, chunk.end))
+
+    def _chunks(self, within: _Chunk) -> Iterator[_Chunk]:
+        """Runs of lines that belong together.
+
+        A chunk begins after an empty line with a line that is not indented against the others, or
+        with a definition after another one.
+        """
+        indents = [
+            self._indent(at) for at in range(*within) if self._lines[at].strip() and not self._in(at)
+        ]
+        base = min(indents, default=0)
+        first: int | None = None
+        defined = False
+        end = within.first
+        for at in range(*within):
+            line = self._lines[at]
+            if not line.strip():
+                continue
+            if first is None:
+                first = at
+            elif not self._in(at) and self._indent(at) <= base and not _CLOSER.match(line):
+                after_gap = not self._lines[at - 1].strip()
+                begins = defined and self._definition(_Chunk(self._code_start(_Chunk(at, within.end)), min(at + 40, within.end)), lines=1)
+                if after_gap or (begins and not self._belongs(at - 1)):
+                    yield _Chunk(first, end)
+                    first, defined = at, False
+            if not defined and self._indent(at) <= base and not self._comments[at]:
+                defined = self._definition(_Chunk(at, at + 1), lines=1) is not None
+            end = at + 1
+        if first is not None:
+            yield _Chunk(first, end)
+
+    def _belongs(self, at: int) -> bool:
+        """Whether a line belongs to what follows: a comment, an attribute."""
+        return self._comments[at] or _ATTRIBUTE.match(self._lines[at]) is not None
+
+    def _in(self, at: int) -> bool:
+        """Whether a line goes on with the comment before it."""
+        return at > 0 and self._comments[at] and self._comments[at - 1]
+
+    def _indent(self, at: int) -> int:
+        line = self._lines[at]
+        return len(line.expandtabs(_TAB)) - len(line.expandtabs(_TAB).lstrip())
+
+    def _code_start(self, chunk: _Chunk) -> int:
+        """Where the code begins after the comment at the start of a chunk."""
+        at = chunk.first
+        while at < chunk.end and (self._comments[at] or not self._lines[at].strip()):
+            at += 1
+        return at
+
+    def _definition(self, code: _Chunk, lines: int = 6) -> tuple[str, str] | None:
+        """Kind and name of what is defined in the first lines of some code."""
+        for at in range(code.first, min(code.first + lines, code.end)):
+            line = self._lines[at][:_MAX_LINE]
+            if self._comments[at] or not line.strip() or _ATTRIBUTE.match(line):
+                continue
+            return _defined(line, len(self._lines[at]))
+        return None
+
+    def _body(self, chunk: _Chunk) -> _Chunk:
+        """The members of a class: the lines that are indented against its first."""
+        base = self._indent(chunk.first)
+        first, end = chunk.first + 1, chunk.end
+        while first < end and (not self._lines[first].strip() or self._indent(first) <= base):
+            first += 1
+        return _Chunk(first, end)
+
+    def _comment(self, lines: _Chunk) -> None:
+        text = without_marks(self._lines[lines.first : lines.end])
+        for start, stop in paragraphs(text):
+            line = lines.first + 1 + text.count("\n", 0, start)
+            self._builder.add("paragraph", text[start:stop], place=f"line {line}")
+
+    def _code(self, lines: _Chunk) -> None:
+        self._builder.add(
+            "code",
+            "\n".join(self._lines[lines.first : lines.end]),
+            place=f"line {lines.first + 1}",
+        )
+
+
+def _defined(line: str, length: int) -> tuple[str, str] | None:
+    """Kind and name of what a line defines."""
+    if found := _KEYWORD.match(line):
+        return found["kind"].split()[0].lower(), found["name"]
+    if found := _IMPL.match(line):
+        return "class", found["name"]
+    if (found := _SHELL.match(line)) and found["name"] not in _NO_NAMES:
+        return "function", found["name"]
+    if found := _ASSIGNED.match(line):
+        return "variable", found["name"]
+    found = _CALLABLE.match(line)
+    ends = line.rstrip()[-1:] if length <= _MAX_LINE else ""
+    if found and found["name"].split(".")[0] not in _NO_NAMES and ends not in ";.":
+        return "function", found["name"]
+    return None
+
+
+def _comment_lines(lines: Sequence[str]) -> list[bool]:
+    """Of each line whether it is part of a comment and of nothing else."""
+    found = []
+    closing = ""
+    for line in lines:
+        text = line.strip()
+        if closing:
+            found.append(True)
+            if closing in text:
+                closing = ""
+            continue
+        for opened, closed in _BLOCK_COMMENT:
+            if text.startswith(opened):
+                end = text.find(closed, len(opened))
+                if end < 0:
+                    closing = closed
+                found.append(end < 0 or end + len(closed) == len(text))
+                break
+        else:
+            found.append(_LINE_COMMENT.match(line) is not None)
+    return found
