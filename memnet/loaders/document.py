@@ -202,6 +202,9 @@ class DocumentBuilder:
         cells: tuple[Cell, ...],
     ) -> None:
         separator = self._separator(kind)
+        if kind == "item":  # outside of the block, whose text starts with its bullet
+            separator += "  " * level
+            text = text.replace("\n", "\n" + "  " * level)
         start = self._length + len(separator)
         self._length = start + len(text)
         self._parts += [separator, text]
