@@ -10,7 +10,7 @@ from typing import BinaryIO, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from memnet.config import LimitConfig
-from memnet.errors import InputError, Problem
+from memnet.errors import EMPTY, InputError, Problem
 
 # Without it, opening a pipe waits for its other end; Windows has no pipes among its files.
 _NON_BLOCKING = getattr(os, "O_NONBLOCK", 0)
@@ -60,7 +60,7 @@ def read_text(path: Path, max_bytes: int) -> str:
     """
     text = decode(read_bytes(path, max_bytes))
     if not text.strip():
-        raise InputError("is empty; there is nothing to remember in it")
+        raise InputError("is empty; there is nothing to remember in it", EMPTY)
     return text
 
 
