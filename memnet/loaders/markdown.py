@@ -8,6 +8,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from memnet.errors import Problem
+from memnet.loaders.decoding import decode
 from memnet.loaders.document import ParsedDocument, one_line
 from memnet.loaders.formats import SourceFile
 from memnet.loaders.front_matter import read_front_matter
@@ -32,7 +33,7 @@ _MEDIA = re.compile(r"\.(?:png|jpe?g|gif|bmp|svg|webp|avif|mp[34]|webm|wav|m4a|o
 
 def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
     """The text without its markup, with its front matter as metadata."""
-    text = file.data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+    text = decode(file.data).replace("\r\n", "\n").replace("\r", "\n")
     front = read_front_matter(text)
     writer = MarkupWriter(file)
     writer.title, writer.names = front.title, list(front.names)

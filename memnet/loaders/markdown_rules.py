@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 
 from markdown_it import MarkdownIt
-from markdown_it.rules_block import StateBlock
+from markdown_it.rules_block import StateBlock, paragraph
 from markdown_it.rules_core import StateCore
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
@@ -19,8 +19,6 @@ that brackets without a link take grows with it."""
 
 _CALLOUT = re.compile(r"\[!([\w -]+)(?:\|[^\]\n]*)?\][+-]?[ \t]*([^\n]*)(?:\n|$)")
 _BLOCK_ID = re.compile(r"(?:^|[ \t\n])\^[A-Za-z0-9-]+$")
-_ATTRIBUTES = re.compile(r"[ \t]{0,8}\n?\{:?[ \t]*[#.][^{}\n]*\}$|\n?\{:[^{}\n]*\}$")
-"""At the end of a text: "{#id}", "{ .class }", "{: key=value }"."""
 _WIKI_LINK = re.compile(r"!?\[\[([^\[\]|\n]{1,1000})(?:\|([^\[\]\n]{0,1000}))?\]\]")
 _FOOTNOTE = re.compile(r"\[\^([^\]\s]{1,100})\]")
 _FORMULA = re.compile(r"\$\$[^$]{1,10000}\$\$|\$(?![\s$])[^$\n]{0,1000}(?<![\s\\])\$(?!\d)")
@@ -36,6 +34,12 @@ _EXPRESSION_COMMENT = re.compile(
 )
 _TEMPLATE = re.compile(r"\{\{[<%][^{}]{0,1000}[%>]\}\}|\{%[^{}]{0,1000}%\}")
 """Short codes of Hugo, tags of Jekyll."""
+_ATTRIBUTES = re.compile(
+    r"\{:[^{}\n]{0,1000}\}|"
+    r"\{[ \t]*(?:[.#][\w-]{1,100}|[\w-]{1,100}=(?:\"[^\"\n]{0,500}\"|[\w-]{1,100}))"
+    r"(?:[ \t][^{}\n]{0,1000})?\}"
+)
+"""Of what stands before: "{#id}", "{ .class }", "{: key=value }"."""
 _ICON = re.compile(r":(?:material|fontawesome|octicons|simple)-[a-z0-9-]{1,100}:")
 
 _CONTAINER = re.compile(r":{3,}[ \t]*(.*)|/{3,}[ \t]*(.*)")
@@ -75,6 +79,7 @@ def make_parser(*, components: bool) -> MarkdownIt:
     block.before("reference", "definition", _definition, {"alt": ["paragraph"]})
     block.before("fence", "import", _import)
     block.before("fence", "snippet", _snippet)
+    block.before("html_block", "after_comment", _after_comment)
     block.before("html_block", "component", _component, {"alt": _STOPS})
     if components:
         # Indented text is no code, and Markdown stands between tags.
@@ -296,6 +301,14 @@ def _component(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     )
 
 
+def _after_comment(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """A paragraph that starts with a comment, which would end with the comment's line."""
+    if silent or not _starts(state, start, "<!--"):
+        return False
+    rest = _line(state, start).partition("-->")[2].strip()
+    return bool(rest) and not rest.startswith("<") and paragraph(state, start, end, silent)
+
+
 def _any_tag(state: StateBlock, start: int, _end: int, silent: bool) -> bool:
     if not _starts(state, start, "<"):
         return False
@@ -390,12 +403,16 @@ def _wiki_link(state: StateInline, silent: bool) -> bool:
 
 
 def _braces(state: StateInline, silent: bool) -> bool:
-    """Comments, tags of templates and icons: no text."""
+    """Comments, attributes, tags of templates and icons: no text."""
     del silent
     src, position = state.src, state.pos
     character = src[position]
     if character == "{":
-        found = _TEMPLATE.match(src, position) or _EXPRESSION_COMMENT.match(src, position)
+        found = (
+            _ATTRIBUTES.match(src, position)
+            or _TEMPLATE.match(src, position)
+            or _EXPRESSION_COMMENT.match(src, position)
+        )
     elif character == ":":
         found = _ICON.match(src, position)
     elif src.startswith("%%", position):
@@ -448,8 +465,6 @@ def _marks(state: StateCore) -> None:
             continue
         if "^" in token.content:
             token.content = _BLOCK_ID.sub("", token.content)
-        if token.content.endswith("}"):
-            token.content = _ATTRIBUTES.sub("", token.content)
         if token.content.startswith("[!") and index > 1:
             _callout(tokens, index)
 
