@@ -12,7 +12,7 @@ from memnet.loaders.decoding import decode
 from memnet.loaders.document import ParsedDocument, one_line
 from memnet.loaders.formats import SourceFile
 from memnet.loaders.front_matter import read_front_matter
-from memnet.loaders.markdown_html import KNOWN_TAGS, HtmlReader, attributes, tag_name
+from memnet.loaders.markdown_html import BLOCK_TAGS, KNOWN_TAGS, HtmlReader, attributes, tag_name
 from memnet.loaders.markdown_rules import make_parser
 from memnet.loaders.writing import (
     MarkupWriter,
@@ -227,6 +227,8 @@ def _tag_text(tag: str, links: list[str]) -> str:
         return image_text(given.get("alt", ""), given.get("src", ""))
     if name == "a":
         links += link_names(attributes(tag).get("href", ""))
+    if name.lstrip("/") in BLOCK_TAGS:
+        return " "
     # "<name>" that is no tag of HTML is what to fill in.
     return tag if tag == f"<{tag[1:-1]}>" and tag[1:-1].isidentifier() and name not in KNOWN_TAGS else ""
 

@@ -21,13 +21,13 @@ _INLINE = frozenset(
     "mark math meter output picture q rp rt ruby s samp select small source span strike strong sub "
     "sup time tt u var wbr video audio object embed canvas".split()
 )
-_BLOCKS = frozenset(
+BLOCK_TAGS = frozenset(
     "address article aside blockquote body br caption center col colgroup dd details dialog dir div "
     "dl dt fieldset figcaption figure footer form frame frameset h1 h2 h3 h4 h5 h6 header hr html "
     "legend li link main map menu meta nav ol optgroup option p param pre section search summary "
     "table tbody td tfoot th thead title tr track ul".split()
 )
-KNOWN_TAGS = _INLINE | _BLOCKS | _SILENT
+KNOWN_TAGS = _INLINE | BLOCK_TAGS | _SILENT
 
 
 def attributes(tag: str) -> dict[str, str]:
@@ -102,7 +102,7 @@ class HtmlReader:
             self._row_is_header = name == "th" and (self._row_is_header or not self._row)
             self._in_cell = True
         elif self._row is not None and name not in ("tr", "table"):
-            self._text.append(" " if name in _BLOCKS else "")
+            self._text.append(" " if name in BLOCK_TAGS else "")
         elif name not in _INLINE:
             self._open_block(name)
 
