@@ -124,6 +124,12 @@ class DocumentBuilder:
             return
         self._append(kind, text, level, self.place if place is None else place, tuple(links), ())
 
+    def add_links(self, links: Iterable[str]) -> None:
+        """Add links to the last block, for what leads on but is no text; to none before it."""
+        if self._blocks:
+            last = self._blocks[-1]
+            self._blocks[-1] = last._replace(links=(*last.links, *links))
+
     def add_row(
         self,
         cells: Iterable[tuple[str, str, str]],
@@ -205,6 +211,9 @@ class DocumentBuilder:
     ) -> None:
         text = well_formed(text)
         separator = self._separator(kind)
+        if kind == "item":  # outside of the block, whose text starts with its bullet
+            separator += "  " * level
+            text = text.replace("\n", "\n" + "  " * level)
         start = self._length + len(separator)
         self._length = start + len(text)
         self._parts += [separator, text]
