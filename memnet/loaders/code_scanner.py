@@ -6,16 +6,28 @@ from typing import NamedTuple
 
 from memnet.loaders.document import DocumentBuilder, paragraphs
 
-_OPEN_MARK = re.compile(r"^\s*(?:/\*+!?|///?!?|//+|#+!?(?!\[)|--+(?!\[\[)|--\[=*\[|;+|<!--|\"\"\"|=begin\b|'(?=\s))[ \t]?")
+_OPEN_MARK = re.compile(
+    r"^\s*(?:/\*+!?|///?!?|//+|#+!?(?!\[)|--+(?!\[\[)|--\[=*\[|;+|<!--|\"\"\"|=begin\b|"
+    r"'(?=\s))[ \t]?"
+)
 _INNER_MARK = re.compile(r"^\s*(?:\*+(?!/)|///?!?|//+|#+|--+|;+|'(?=\s))[ \t]?")
 _CLOSE_MARK = re.compile(r"\s*(?:\*+/|-->|\]=*\]|\"\"\")\s*$|^=end\s*$")
-_LINE_COMMENT = re.compile(r"\s*(?://|#(?!\[|include\b|define\b|if|el|end|pragma\b|undef\b|import\b|error\b|line\b|using\b|region\b)|--(?![\[=])|;|'\s)")
+_LINE_COMMENT = re.compile(
+    r"\s*(?://|#(?!\[|include\b|define\b|if|el|end|pragma\b|undef\b|import\b|error\b|line\b|using\b|region\b)|--(?![\[=])|;|'\s)"
+)
 _BLOCK_COMMENT = (("/*", "*/"), ("--[[", "]]"), ("<!--", "-->"), ("=begin", "=end"), ("<#", "#>"))
-_MACHINE_LINE = re.compile(r"#!|.*-\*-.*-\*-\s*$|.*\b(?:vim?|ex):\s*set?\b|.*eslint-|.*@ts-|.*noqa\b")
+_MACHINE_LINE = re.compile(
+    r"#!|.*-\*-.*-\*-\s*$|.*\b(?:vim?|ex):\s*set?\b|.*eslint-|.*@ts-|.*noqa\b"
+)
 """Lines for programs: "#!/bin/sh", "-*- coding: utf-8 -*-"."""
 _DECORATION = re.compile(r"[\W_]*$")
-_XML_TAG = re.compile(r"</?(?:summary|remarks|para|returns|value|example|c|code|b|p)\s*/?>|<see cref=\"[^\"]{0,200}\"\s*/>")
-_CLOSER = re.compile(r"\s*(?:[)\]}>{]|end\b|done\b|fi\b|esac\b|else\b|elif\b|elsif\b|catch\b|finally\b|rescue\b|ensure\b|until\b|GO\b)")
+_XML_TAG = re.compile(
+    r"</?(?:summary|remarks|para|returns|value|example|c|code|b|p)\s*/?>"
+    r"|<see cref=\"[^\"]{0,200}\"\s*/>"
+)
+_CLOSER = re.compile(
+    r"\s*(?:[)\]}>{]|end\b|done\b|fi\b|esac\b|else\b|elif\b|elsif\b|catch\b|finally\b|rescue\b|ensure\b|until\b|GO\b)"
+)
 _ATTRIBUTE = re.compile(r"\s*(?:@\w|#\[|\[[A-Z]\w*[(\]])")
 _NAME = r"[A-Za-z_$][\w$]*(?:(?:::|\.|#)~?[A-Za-z_$][\w$]*)*[?!=]?"
 _MODIFIERS = (
@@ -33,7 +45,9 @@ _KEYWORD = re.compile(
     rf"(?:if\s+not\s+exists\s+)?(?:\([^()]{{0,100}}\)\s*)?[\"`'\[(]?(?P<name>{_NAME})",
     re.IGNORECASE,
 )
-_IMPL = re.compile(r"\s*(?:unsafe\s+)?impl(?:<[^{}]{0,100}?>)?\s+(?P<name>[^{]{1,100}?)\s*(?:\{|where\b|$)")
+_IMPL = re.compile(
+    r"\s*(?:unsafe\s+)?impl(?:<[^{}]{0,100}?>)?\s+(?P<name>[^{]{1,100}?)\s*(?:\{|where\b|$)"
+)
 _ASSIGNED = re.compile(
     rf"\s*(?:export\s+)?(?:(?:const|let|var|val|local|my|our|final|static)\s+)?(?P<name>{_NAME})"
     r"(?:\s*:[^=]{1,200})?\s*(?:=(?!=)|<-)\s*(?P<value>\S?)"
@@ -125,7 +139,9 @@ class _Scanner:
         with a definition after another one.
         """
         indents = [
-            self._indent(at) for at in range(*within) if self._lines[at].strip() and not self._in(at)
+            self._indent(at)
+            for at in range(*within)
+            if self._lines[at].strip() and not self._in(at)
         ]
         base = min(indents, default=0)
         first: int | None = None
@@ -139,7 +155,10 @@ class _Scanner:
                 first = at
             elif not self._in(at) and self._indent(at) <= base and not _CLOSER.match(line):
                 after_gap = not self._lines[at - 1].strip()
-                begins = defined and self._definition(_Chunk(self._code_start(_Chunk(at, within.end)), min(at + 40, within.end)), lines=1)
+                begins = defined and self._definition(
+                    _Chunk(self._code_start(_Chunk(at, within.end)), min(at + 40, within.end)),
+                    lines=1,
+                )
                 if after_gap or (begins and not self._belongs(at - 1)):
                     yield _Chunk(first, end)
                     first, defined = at, False

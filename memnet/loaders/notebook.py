@@ -14,7 +14,9 @@ _MAX_OUTPUT = 2000
 """Characters of the results of a cell; more of a log is not read by people either."""
 _ESCAPE = re.compile(r"\x1b\[[0-9;]{0,20}[A-Za-z]")
 """Colours of a terminal."""
-_OBJECT = re.compile(r"<[\w.]+(?: object)? at 0x[0-9a-f]+>|<(?:Figure|matplotlib)[^<>]{0,200}>|\[?<[\w.]+ at 0x[0-9a-f]+>\]?")
+_OBJECT = re.compile(
+    r"\[?<[\w.]+(?: object)? at 0x[0-9a-f]+>\]?|<(?:Figure|matplotlib)[^<>]{0,200}>"
+)
 """What stands for a picture or an object that has no text."""
 
 
@@ -50,7 +52,9 @@ def _cells(data: Any) -> list[JsonObject] | None:
     if isinstance(data.get("cells"), list):
         return list(objects(data["cells"]))
     if isinstance(data.get("worksheets"), list):
-        return [cell for sheet in objects(data["worksheets"]) for cell in objects(sheet.get("cells"))]
+        return [
+            cell for sheet in objects(data["worksheets"]) for cell in objects(sheet.get("cells"))
+        ]
     return None
 
 
@@ -84,7 +88,9 @@ def _results(cell: JsonObject) -> str:
             parts.append(_joined(output.get("text")))
         elif kind in ("execute_result", "display_data", "pyout"):
             data = output.get("data", output)
-            text = _joined(data.get("text/plain", data.get("text"))) if isinstance(data, dict) else ""
+            text = (
+                _joined(data.get("text/plain", data.get("text"))) if isinstance(data, dict) else ""
+            )
             parts.append("" if _OBJECT.fullmatch(text.strip()) else text)
     text = _ESCAPE.sub("", "\n".join(part.strip("\n") for part in parts if part.strip()))
     if len(text) <= _MAX_OUTPUT:

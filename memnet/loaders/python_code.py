@@ -67,9 +67,12 @@ class _Writer:
         docstring = _docstring(node)
         if docstring:
             self._docstring(docstring)
-        skipped = set(range(docstring.lineno, (docstring.end_lineno or 0) + 1)) if docstring else set()
-        # What stands in the line of the docstring beside it: "def f(): 'It.'"
-        skipped -= {node.lineno}
+        skipped: set[int] = set()
+        if docstring and docstring.lineno > node.lineno:  # not "def f(): 'It.'"
+            after = (docstring.end_lineno or docstring.lineno) + 1
+            skipped.update(range(docstring.lineno, after))
+            if after <= last and not self._lines[after - 1].strip():
+                skipped.add(after)
         inner: list[tuple[_Definition, int]] = []
         if isinstance(node, ast.ClassDef) and level < _MAX_LEVEL:
             at = node.body[0].lineno
@@ -78,8 +81,8 @@ class _Writer:
                 inner.append((child, start))
                 at = (child.end_lineno or start) + 1
                 skipped |= set(range(start, at))
-        lines = [self._lines[number - 1] for number in range(decorated, last + 1) if number not in skipped]
-        self._code(lines, decorated)
+        kept = [number for number in range(decorated, last + 1) if number not in skipped]
+        self._code([self._lines[number - 1] for number in kept], decorated)
         for child, start in inner:
             self._definition(child, start, f"{name}.", level + 1)
 
@@ -127,8 +130,7 @@ class _Writer:
         for start, stop in paragraphs(text):
             self._builder.add("paragraph", text[start:stop], place=f"line {first}")
 
-    def _docstring(self, node: ast.expr) -> None:
-        assert isinstance(node, ast.Constant)
+    def _docstring(self, node: ast.Constant) -> None:
         text = inspect.cleandoc(str(node.value))
         for start, stop in paragraphs(text):
             line = node.lineno + text.count("\n", 0, start)

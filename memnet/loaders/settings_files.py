@@ -10,7 +10,9 @@ from memnet.loaders.document import DocumentBuilder, ParsedDocument, paragraphs
 from memnet.loaders.formats import SourceFile
 
 _SECTION = re.compile(r"\[{1,2}[ \t]*([^\[\]\n]{1,200}?)[ \t]*\]{1,2}[ \t]*(?:[#;].*)?$")
-_YAML_KEY = re.compile(r"(?:\"([^\"\n]{1,200})\"|'([^'\n]{1,200})'|([^\s#:\-\"'{\[&*!|>%@`][^:\n]{0,200})):(?:[ \t]|$)")
+_YAML_KEY = re.compile(
+    r"(?:\"([^\"\n]{1,200})\"|'([^'\n]{1,200})'|([^\s#:\-\"'{\[&*!|>%@`][^:\n]{0,200})):(?:[ \t]|$)"
+)
 _YAML = frozenset({".yaml", ".yml"})
 _COMMENT = ("#", ";", "!")
 _MIN_BLOCK = 3
