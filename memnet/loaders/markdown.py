@@ -28,9 +28,7 @@ _KEPT = "\x00"
 _HIGHLIGHT = re.compile(r"(?<![\w=])==(?=[^\s=])([^\n]{0,500}?[^\s=])==(?![\w=])")
 _TAG = re.compile(r"(?<![^\s(\[{,;])#([^\W_](?:[\w/-]*\w)?)")
 _COLOUR = re.compile(r"(?=\D*\d|(.)\1+$)(?:[0-9a-f]{3}|[0-9a-f]{6}|[0-9a-f]{8})$", re.IGNORECASE)
-_MEDIA = re.compile(
-    r"\.(?:png|jpe?g|gif|bmp|svg|webp|avif|mp[34]|webm|wav|m4a|ogg|mov|mkv|pdf)$", re.I
-)
+_MEDIA = re.compile(r"\.(?:png|jpe?g|gif|bmp|svg|webp|avif|mp[34]|webm|wav|m4a|ogg|mov|mkv|pdf)$", re.I)
 
 
 def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
@@ -212,7 +210,9 @@ class _Walk:
         if "==" in text:
             text = _HIGHLIGHT.sub(r"\1", text)
         pieces = text.split(_KEPT)
-        text = "".join(piece + code for piece, code in zip(pieces, [*kept, ""], strict=True))
+        text = "".join(
+            piece + code for piece, code in zip(pieces, [*kept, ""], strict=True)
+        )
         lines = (one_line(line) for line in text.split("\n"))
         return "\n".join(filter(None, lines)), links
 
@@ -230,11 +230,7 @@ def _tag_text(tag: str, links: list[str]) -> str:
     if name.lstrip("/") in BLOCK_TAGS:
         return " "
     # "<name>" that is no tag of HTML is what to fill in.
-    return (
-        tag
-        if tag == f"<{tag[1:-1]}>" and tag[1:-1].isidentifier() and name not in KNOWN_TAGS
-        else ""
-    )
+    return tag if tag == f"<{tag[1:-1]}>" and tag[1:-1].isidentifier() and name not in KNOWN_TAGS else ""
 
 
 def _wiki_link(token: Token, links: list[str]) -> str:

@@ -29,7 +29,9 @@ _TAG = re.compile(
     + r"){0,40}+)?>"
 )
 """Of HTML or a component, whose attributes may be expressions in braces."""
-_EXPRESSION_COMMENT = re.compile(r"\{/\*[^*]{0,1000}+(?:\*(?!/\})[^*]{0,1000}+){0,100}+\*/\}")
+_EXPRESSION_COMMENT = re.compile(
+    r"\{/\*[^*]{0,1000}+(?:\*(?!/\})[^*]{0,1000}+){0,100}+\*/\}"
+)
 _TEMPLATE = re.compile(r"\{\{[<%][^{}]{0,1000}[%>]\}\}|\{%[^{}]{0,1000}%\}")
 """Short codes of Hugo, tags of Jekyll."""
 _ATTRIBUTES = re.compile(
