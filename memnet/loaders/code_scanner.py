@@ -17,14 +17,17 @@ _LINE_COMMENT = re.compile(
 )
 _BLOCK_COMMENT = (("/*", "*/"), ("--[[", "]]"), ("<!--", "-->"), ("=begin", "=end"), ("<#", "#>"))
 _MACHINE_LINE = re.compile(
-    r"#!|.*-\*-.*-\*-\s*$|.*\b(?:vim?|ex):\s*set?\b|.*eslint-|.*@ts-|.*noqa\b"
+    r"#!|.*-\*-.*-\*-\s*$|.*\b(?:vim?|ex):\s*set?\b|.*eslint-|.*@ts-|.*noqa\b|.*frozen_string_literal:"
 )
 """Lines for programs: "#!/bin/sh", "-*- coding: utf-8 -*-"."""
-_DECORATION = re.compile(r"[\W_]*$")
-_XML_TAG = re.compile(
-    r"</?(?:summary|remarks|para|returns|value|example|c|code|b|p)\s*/?>"
-    r"|<see cref=\"[^\"]{0,200}\"\s*/>"
+_DECORATION = re.compile(r"[-=*#~_/+|\s]*$")
+_RULE = re.compile(r"^[-=*#~_/+]{3,}\s*|\s*[-=*#~_/+]{4,}$")
+_TAG = re.compile(
+    r"</?(?:summary|remarks|para|returns|value|example|c|code|pre|b|i|em|strong|tt|p|br|ul|ol|li"
+    r"|(?:a|h[1-6])(?:\s[^<>]{0,200})?)\s*/?>|</?see(?:also)?(?:\s[^<>]{0,200})?/?>"
 )
+"""Of documentation comments in HTML or XML."""
+_INLINE_TAG = re.compile(r"\{@(?:code|literal|link|linkplain|value)(?:\s+([^{}]{0,200})\}|\s)")
 _CLOSER = re.compile(
     r"\s*(?:[)\]}>{]|end\b|done\b|fi\b|esac\b|else\b|elif\b|elsif\b|catch\b|finally\b|rescue\b|ensure\b|until\b|GO\b)"
 )
@@ -41,8 +44,9 @@ _KEYWORD = re.compile(
     r"(?P<kind>class|struct|interface|enum(?:\s+class)?|union|trait|fn|func|fun|function\*?|def|"
     r"defp|defmodule|defmacro|defun|defn-?|defvar|defcustom|define|sub|module|mod|namespace|type|"
     r"record|object|protocol|extension|contract|message|service|rpc|actor|table|view|procedure|"
-    r"trigger|index|macro_rules!|macro|subroutine|program|entity|package|library)\s+"
-    rf"(?:if\s+not\s+exists\s+)?(?:\([^()]{{0,100}}\)\s*)?[\"`'\[(]?(?P<name>{_NAME})",
+    r"trigger|index|macro_rules!|macro|subroutine|program|entity)\s+"
+    rf"(?:if\s+not\s+exists\s+)?"
+    rf"(?:\((?:\w+\s+)?\*?(?P<receiver>\w+)[^()]{{0,100}}\)\s*)?[\"`'\[(]?(?P<name>{_NAME})",
     re.IGNORECASE,
 )
 _IMPL = re.compile(
@@ -62,7 +66,7 @@ _NO_NAMES = frozenset(
 )
 _CONTAINERS = frozenset(
     "class struct interface enum trait module mod namespace object protocol extension contract "
-    "defmodule service actor package record union".split()
+    "defmodule service actor record union".split()
 )
 _MAX_LINE = 300
 """Characters of a line in which a name is looked for."""
@@ -86,9 +90,8 @@ def without_marks(lines: Sequence[str]) -> str:
             continue
         mark = _OPEN_MARK.match(line) or (_INNER_MARK.match(line) if number else None)
         text = _CLOSE_MARK.sub("", line[mark.end() :] if mark else line.strip())
-        text = _XML_TAG.sub("", text)
-        texts.append("" if _DECORATION.match(text) else text.rstrip())
-    return "\n".join(texts)
+        texts.append("" if _DECORATION.match(text) else _RULE.sub("", text).rstrip())
+    return _INLINE_TAG.sub(r"\1", _TAG.sub("", "\n".join(texts)))
 
 
 def scan(builder: DocumentBuilder, text: str, name: str) -> None:
@@ -112,25 +115,51 @@ class _Scanner:
     def add(self, within: _Chunk, outer: str, level: int) -> None:
         """Add the chunks of some lines, under the name of what they are in."""
         named = False
+        first: int | None = None
         for chunk in self._chunks(within):
             code = self._code_start(chunk)
-            found = self._definition(_Chunk(code, chunk.end))
-            place = f"line {(code if code < chunk.end else chunk.first) + 1}"
+            first = chunk.first if first is None else first
+            if code == chunk.end and named and chunk.end < within.end:
+                continue  # a comment on its own is about what follows
+            body = _Chunk(code, chunk.end)
+            found = self._definition(body)
+            if found and found[0] == "variable" and not self._is_one(body):
+                found = None
+            place = f"line {(code if code < chunk.end else first) + 1}"
             if found:
-                name = f"{outer}{found[1]}"
-                self._builder.add("heading", name, level=level, place=place)
+                self._builder.add("heading", f"{outer}{found[1]}", level=level, place=place)
             elif named:  # what follows is no part of the definition before
                 name = outer.rstrip(".") or self._name
                 self._builder.add("heading", name, level=max(level - 1, 1), place=place)
             named = found is not None
-            self._comment(_Chunk(chunk.first, code))
-            long = chunk.end - code >= _MIN_SPLIT and level < _MAX_LEVEL
-            if found and long and found[0] in _CONTAINERS:
-                body = self._body(_Chunk(code, chunk.end))
-                self._code(_Chunk(code, body.first))
-                self.add(body, f"{name}.", level + 1)
+            self._comment(_Chunk(first, code))
+            first = None
+            if (
+                found
+                and found[0] in _CONTAINERS
+                and len(range(*body)) >= _MIN_SPLIT
+                and level < _MAX_LEVEL
+            ):
+                members = self._body(body)
+                self._code(_Chunk(code, members.first))
+                self.add(members, f"{outer}{found[1]}.", level + 1)
             else:
-                self._code(_Chunk(code, chunk.end))
+                self._code(body)
+        if first is not None:
+            self._comment(_Chunk(first, within.end))
+
+    def _is_one(self, code: _Chunk) -> bool:
+        """Whether some code is one statement of several lines."""
+        base = self._indent(code.first)
+        starts = [
+            at
+            for at in range(*code)
+            if self._lines[at].strip()
+            and not self._comments[at]
+            and self._indent(at) <= base
+            and not _CLOSER.match(self._lines[at])
+        ]
+        return len(starts) == 1 and code.end - code.first > 1
 
     def _chunks(self, within: _Chunk) -> Iterator[_Chunk]:
         """Runs of lines that belong together.
@@ -155,10 +184,7 @@ class _Scanner:
                 first = at
             elif not self._in(at) and self._indent(at) <= base and not _CLOSER.match(line):
                 after_gap = not self._lines[at - 1].strip()
-                begins = defined and self._definition(
-                    _Chunk(self._code_start(_Chunk(at, within.end)), min(at + 40, within.end)),
-                    lines=1,
-                )
+                begins = defined and self._begins_definition(_Chunk(at, within.end))
                 if after_gap or (begins and not self._belongs(at - 1)):
                     yield _Chunk(first, end)
                     first, defined = at, False
@@ -167,6 +193,12 @@ class _Scanner:
             end = at + 1
         if first is not None:
             yield _Chunk(first, end)
+
+    def _begins_definition(self, rest: _Chunk) -> bool:
+        """Whether a class or a function begins at some line, or a comment on one."""
+        code = self._code_start(rest)
+        found = self._definition(_Chunk(code, rest.end), lines=1)
+        return found is not None and found[0] != "variable"
 
     def _belongs(self, at: int) -> bool:
         """Whether a line belongs to what follows: a comment, an attribute."""
@@ -221,7 +253,8 @@ class _Scanner:
 def _defined(line: str, length: int) -> tuple[str, str] | None:
     """Kind and name of what a line defines."""
     if found := _KEYWORD.match(line):
-        return found["kind"].split()[0].lower(), found["name"]
+        receiver = f"{found['receiver']}." if found["receiver"] else ""
+        return found["kind"].split()[0].lower(), f"{receiver}{found['name']}"
     if found := _IMPL.match(line):
         return "class", found["name"]
     if (found := _SHELL.match(line)) and found["name"] not in _NO_NAMES:
