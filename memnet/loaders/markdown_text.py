@@ -31,12 +31,12 @@ def add_markdown(
     except InputError:  # nothing but marks, such as an image
         return ""
     for piece in pieces:
-        first = piece.blocks[0]
-        if piece.title and piece.text[first.start : first.end] != piece.title:
+        if piece.title:
             # The heading that is the title is no block of a document, but one of this piece.
             found = _HEADING.match(text)
             kind = (kinds or {}).get("heading", "heading")
             builder.add(kind, piece.title, level=len(found[1]) if found else 1)
-        builder.add_document(piece, kinds)
+        if piece.text != piece.title:
+            builder.add_document(piece, kinds)
         return piece.title
     return ""
