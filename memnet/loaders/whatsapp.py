@@ -15,7 +15,7 @@ from memnet.loaders.chat import Message
 _ENTRY = re.compile(
     r"^(?P<bracket>\[)?"
     r"(?P<a>\d{1,4})\s?[./\-年년]\s?(?P<b>\d{1,2})\s?[./\-月월]\s?(?P<c>\d{1,4})[.日일]?"
-    r",?[^\S\n]{0,2}(?:[^\W\d]{1,6}\.?[^\S\n]?)?"
+    r"[,،]?[^\S\n]{0,2}(?:[^\W\d]{1,6}\.?[^\S\n]?)?"
     r"(?:\d{1,2}[:.]\d{2}(?:[:.]\d{2})?)"
     r"(?:[^\S\n]?[^\W\d]{1,6}\.?[^\S\n]?(?:[^\W\d]{1,2}\.)?)?"
     r"(?(bracket)\][^\S\n]?|[^\S\n][-–][^\S\n])"
@@ -47,7 +47,7 @@ _BUDDHIST_ERA = 543
 _HEAD = 60
 """Lines by which a file is told to be a chat."""
 _MIN_ENTRIES = 4
-"""Among these lines; fewer where there are no more lines."""
+"""Among these lines; half of them where there are fewer."""
 LOG_LEVELS = frozenset("TRACE DEBUG INFO NOTICE WARN WARNING ERROR FATAL CRITICAL".split())
 """Logs are written like chats, but no one speaks in them."""
 
@@ -64,7 +64,8 @@ def is_whatsapp(text: str) -> bool:
     return (
         bool(entries)
         and _ENTRY.match(lines[0].lstrip(_LEADING_MARKS)) is not None
-        and len(entries) >= min(_MIN_ENTRIES, len(lines))
+        and len(entries) >= min(_MIN_ENTRIES, (len(lines) + 1) // 2)
+        and any(": " in entry.text for entry in entries)
         and not any(LOG_LEVELS & set(_WORD.findall(entry.text[:60])) for entry in entries)
     )
 
