@@ -53,13 +53,14 @@ _IMPL = re.compile(
     r"\s*(?:unsafe\s+)?impl(?:<[^{}]{0,100}?>)?\s+(?P<name>[^{]{1,100}?)\s*(?:\{|where\b|$)"
 )
 _ASSIGNED = re.compile(
-    rf"\s*(?:export\s+)?(?:(?:const|let|var|val|local|my|our|final|static)\s+)?(?P<name>{_NAME})"
-    r"(?:\s*:[^=]{1,200})?\s*(?:=(?!=)|<-)\s*(?P<value>\S?)"
+    rf"\s*(?:[\w$<>\[\],.*&?:]+\s+){{0,6}}[*&$@]?(?P<name>{_NAME})(?:\[[^\[\]]{{0,80}}\])*"
+    r"(?:\s*:[^=]{1,200})?\s*(?:=(?!=)|<-)"
 )
 _SHELL = re.compile(r"\s*(?P<name>[\w:-]{1,100})\s*\(\)\s*\{?\s*$")
 _CALLABLE = re.compile(
-    rf"\s*(?:[\w$<>\[\],.*&:?~@]+\s+){{0,8}}[*&]*(?P<name>~?{_NAME})\s*(?:<[^<>]{{0,80}}>)?\("
+    rf"\s*(?P<before>(?:[\w$<>\[\],.*&:?~@]+\s+){{0,8}}[*&]*)(?P<name>~?{_NAME})\s*(?:<[^<>]{{0,80}}>)?\("
 )
+_WORD = re.compile(r"\W*(\w*)")
 _NO_NAMES = frozenset(
     "if for while switch return else catch throw new case do sizeof assert require import using "
     "elif with print echo foreach unless until await yield delete typeof describe it test".split()
@@ -170,7 +171,7 @@ class _Scanner:
         indents = [
             self._indent(at)
             for at in range(*within)
-            if self._lines[at].strip() and not self._in(at)
+            if self._lines[at].strip() and not self._in(at) and not _CLOSER.match(self._lines[at])
         ]
         base = min(indents, default=0)
         first: int | None = None
@@ -259,13 +260,20 @@ def _defined(line: str, length: int) -> tuple[str, str] | None:
         return "class", found["name"]
     if (found := _SHELL.match(line)) and found["name"] not in _NO_NAMES:
         return "function", found["name"]
-    if found := _ASSIGNED.match(line):
+    if (found := _ASSIGNED.match(line)) and _first_word(line) not in _NO_NAMES:
         return "variable", found["name"]
     found = _CALLABLE.match(line)
+    if found is None or _first_word(line) in _NO_NAMES or found["name"] in _NO_NAMES:
+        return None
     ends = line.rstrip()[-1:] if length <= _MAX_LINE else ""
-    if found and found["name"].split(".")[0] not in _NO_NAMES and ends not in ";.":
-        return "function", found["name"]
-    return None
+    # Without a type before its name it is a call, unless a body follows.
+    is_call = found["before"] == "" and ends not in "{:"
+    return None if is_call or ends in ";." else ("function", found["name"])
+
+
+def _first_word(line: str) -> str:
+    found = _WORD.match(line)
+    return found[1] if found else ""
 
 
 def _comment_lines(lines: Sequence[str]) -> list[bool]:

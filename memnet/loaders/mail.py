@@ -189,8 +189,12 @@ def _decoded(value: str) -> str:
 def _people(values: Sequence[Any]) -> list[str]:
     """Those whom a header names: "Ann Lee <ann@example.org>"."""
     texts = [str(value)[:_MAX_HEADER] for value in values]
+    try:
+        named = getaddresses(texts)
+    except RecursionError:  # thousands of "(" in a row
+        named = []
     people = []
-    for name, address in getaddresses(texts):
+    for name, address in named:
         name, address = _decoded(name).strip("'\""), one_line(well_formed(address))
         people.append(f"{name} <{address}>" if name and address else name or address)
     return [person for person in people if person][:_MAX_PEOPLE]

@@ -25,7 +25,7 @@ def read(
 
 
 def check(document: ParsedDocument, name: str) -> None:
-    """Blocks in order, within the text, without white space around them; text that can be stored."""
+    """Blocks in order and without white space around them; text that can be stored."""
     assert document.name == name or document.name.startswith(f"{name}#")
     assert document.title
     end = 0

@@ -189,7 +189,10 @@ nothing
 """
     items = read("talk.jsonl", lines, "conversation")
     first, second = items[-2:]
-    assert placed(only([first])) == [("2024-03-01 Ann", "Ann: Hi"), ("2024-03-03 Ben", "Ben: Hi Ann")]
+    assert placed(only([first])) == [
+        ("2024-03-01 Ann", "Ann: Hi"),
+        ("2024-03-03 Ben", "Ben: Hi Ann"),
+    ]
     assert only([first]).name == "talk.jsonl#s1"
     assert placed(only([second])) == [("2024-03-02 Cy", "Cy: Alone")]
     found = list(problems(items))
