@@ -1,33 +1,12 @@
 """Source code of any language, by its comments, empty lines and indentation."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
+from memnet.loaders.code_comments import syntax_of
 from memnet.loaders.document import DocumentBuilder, paragraphs
 
-_OPEN_MARK = re.compile(
-    r"^\s*(?:/\*+!?|///?!?|//+|#+!?(?!\[)|--+(?!\[\[)|--\[=*\[|;+|<!--|\"\"\"|=begin\b|"
-    r"'(?=\s))[ \t]?"
-)
-_INNER_MARK = re.compile(r"^\s*(?:\*+(?!/)|///?!?|//+|#+|--+|;+|'(?=\s))[ \t]?")
-_CLOSE_MARK = re.compile(r"\s*(?:\*+/|-->|\]=*\]|\"\"\")\s*$|^=end\s*$")
-_LINE_COMMENT = re.compile(
-    r"\s*(?://|#(?!\[|include\b|define\b|if|el|end|pragma\b|undef\b|import\b|error\b|line\b|using\b|region\b)|--(?![\[=])|;|'\s)"
-)
-_BLOCK_COMMENT = (("/*", "*/"), ("--[[", "]]"), ("<!--", "-->"), ("=begin", "=end"), ("<#", "#>"))
-_MACHINE_LINE = re.compile(
-    r"#!|.*-\*-.*-\*-\s*$|.*\b(?:vim?|ex):\s*set?\b|.*eslint-|.*@ts-|.*noqa\b|.*frozen_string_literal:"
-)
-"""Lines for programs: "#!/bin/sh", "-*- coding: utf-8 -*-"."""
-_DECORATION = re.compile(r"[-=*#~_/+|\s]*$")
-_RULE = re.compile(r"^[-=*#~_/+]{3,}\s*|\s*[-=*#~_/+]{4,}$")
-_TAG = re.compile(
-    r"</?(?:summary|remarks|para|returns|value|example|c|code|pre|b|i|em|strong|tt|p|br|ul|ol|li"
-    r"|(?:a|h[1-6])(?:\s[^<>]{0,200})?)\s*/?>|</?see(?:also)?(?:\s[^<>]{0,200})?/?>"
-)
-"""Of documentation comments in HTML or XML."""
-_INLINE_TAG = re.compile(r"\{@(?:code|literal|link|linkplain|value)(?:\s+([^{}]{0,200})\}|\s)")
 _CLOSER = re.compile(
     r"\s*(?:[)\]}>{]|end\b|done\b|fi\b|esac\b|else\b|elif\b|elsif\b|catch\b|finally\b|rescue\b|ensure\b|until\b|GO\b)"
 )
@@ -58,7 +37,7 @@ _ASSIGNED = re.compile(
 )
 _SHELL = re.compile(r"\s*(?P<name>[\w:-]{1,100})\s*\(\)\s*\{?\s*$")
 _CALLABLE = re.compile(
-    rf"\s*(?P<before>(?:[\w$<>\[\],.*&:?~@]+\s+){{0,8}}[*&]*)(?P<name>~?{_NAME})\s*(?:<[^<>]{{0,80}}>)?\("
+    rf"\s*(?P<before>(?:[\w$<>\[\],.*&:?~@]+\s+){{0,8}}[*&]*)(?P<name>[~#]?{_NAME})\s*(?:<[^<>]{{0,80}}>)?\("
 )
 _WORD = re.compile(r"\W*(\w*)")
 _NO_NAMES = frozenset(
@@ -83,18 +62,6 @@ class _Chunk(NamedTuple):
     end: int
 
 
-def without_marks(lines: Sequence[str]) -> str:
-    """The text of a comment: without its marks, and lines for programs or for decoration."""
-    texts = []
-    for number, line in enumerate(lines):
-        if _MACHINE_LINE.match(line):
-            continue
-        mark = _OPEN_MARK.match(line) or (_INNER_MARK.match(line) if number else None)
-        text = _CLOSE_MARK.sub("", line[mark.end() :] if mark else line.strip())
-        texts.append("" if _DECORATION.match(text) else _RULE.sub("", text).rstrip())
-    return _INLINE_TAG.sub(r"\1", _TAG.sub("", "\n".join(texts)))
-
-
 def scan(builder: DocumentBuilder, text: str, name: str) -> None:
     """Add what a file defines: a heading, the comment before it, and its code.
 
@@ -111,7 +78,8 @@ class _Scanner:
         self._builder = builder
         self._lines = text.split("\n")
         self._name = name
-        self._comments = _comment_lines(self._lines)
+        self._syntax = syntax_of(name)
+        self._comments = self._syntax.comment_lines(self._lines)
 
     def add(self, within: _Chunk, outer: str, level: int) -> None:
         """Add the chunks of some lines, under the name of what they are in."""
@@ -238,7 +206,7 @@ class _Scanner:
         return _Chunk(first, end)
 
     def _comment(self, lines: _Chunk) -> None:
-        text = without_marks(self._lines[lines.first : lines.end])
+        text = self._syntax.text(self._lines[lines.first : lines.end])
         for start, stop in paragraphs(text):
             line = lines.first + 1 + text.count("\n", 0, start)
             self._builder.add("paragraph", text[start:stop], place=f"line {line}")
@@ -274,26 +242,3 @@ def _defined(line: str, length: int) -> tuple[str, str] | None:
 def _first_word(line: str) -> str:
     found = _WORD.match(line)
     return found[1] if found else ""
-
-
-def _comment_lines(lines: Sequence[str]) -> list[bool]:
-    """Of each line whether it is part of a comment and of nothing else."""
-    found = []
-    closing = ""
-    for line in lines:
-        text = line.strip()
-        if closing:
-            found.append(True)
-            if closing in text:
-                closing = ""
-            continue
-        for opened, closed in _BLOCK_COMMENT:
-            if text.startswith(opened):
-                end = text.find(closed, len(opened))
-                if end < 0:
-                    closing = closed
-                found.append(end < 0 or end + len(closed) == len(text))
-                break
-        else:
-            found.append(_LINE_COMMENT.match(line) is not None)
-    return found

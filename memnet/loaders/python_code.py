@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
-from memnet.loaders.code_scanner import without_marks
+from memnet.loaders.code_comments import HASH
 from memnet.loaders.document import DocumentBuilder, paragraphs
 
 _Definition: TypeAlias = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
@@ -126,9 +126,10 @@ class _Writer:
         return self._lines[number - 1].startswith("#")
 
     def _comment(self, first: int, end: int) -> None:
-        text = without_marks(self._lines[first - 1 : end - 1])
+        text = HASH.text(self._lines[first - 1 : end - 1])
         for start, stop in paragraphs(text):
-            self._builder.add("paragraph", text[start:stop], place=f"line {first}")
+            line = first + text.count("\n", 0, start)
+            self._builder.add("paragraph", text[start:stop], place=f"line {line}")
 
     def _docstring(self, node: ast.Constant) -> None:
         text = inspect.cleandoc(str(node.value))

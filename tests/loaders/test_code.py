@@ -84,6 +84,7 @@ def test_python_by_definition() -> None:
     places = {text: place for place, text in placed(found)}
     lines = _PYTHON.split("\n")
     for text, expected in [
+        ("Copyright Ann Lee.", "# Copyright"),
         ("Lamps of the pier.", '"""Lamps'),
         ("Lamp", "class Lamp"),
         ("It burns oil.", "    It burns"),
