@@ -30,7 +30,7 @@ def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
     if suffix not in _PYTHON or not add_python(builder, text, name):
         scan(builder, text, name)
     if not len(builder):
-        raise InputError("holds no code; leave it out")
+        raise InputError("holds no code; leave it out", "empty")
     yield builder.build(file.name, name)
 
 
@@ -43,11 +43,12 @@ def source_text(file: SourceFile) -> str:
     text = decode(file.data).replace("\r\n", "\n").replace("\r", "\n")
     lines = [line for line in text.split("\n") if line.strip()]
     if not lines:
-        raise InputError("is empty; leave it out")
+        raise InputError("is empty; leave it out", "empty")
     mean = sum(map(len, lines)) // len(lines)
     if mean > _MAX_MEAN_LINE and len(text) > _MIN_CHARACTERS:
         raise InputError(
             f"holds no text to read: its lines have {mean:,} characters on average, as minified "
-            "and generated files do; leave it out, or pass it with --as text"
+            "and generated files do; leave it out, or pass it with --as text",
+            "generated files",
         )
     return text

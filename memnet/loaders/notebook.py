@@ -37,7 +37,7 @@ def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
         builder.place = f"cell {number}"
         _add_cell(builder, cell, titles, problems)
     if not len(builder):
-        raise InputError("is a notebook without text or code; leave it out")
+        raise InputError("is a notebook without text or code; leave it out", "empty")
     about = data.get("metadata")
     about = about if isinstance(about, dict) else {}
     title = next(filter(None, [one_line(string(about.get("title"))), *titles]), file.title)

@@ -43,7 +43,7 @@ def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
             line = first + 1 + part.count("\n", 0, start)
             builder.add("code", part[start:stop], place=f"line {line}")
     if not len(builder):
-        raise InputError("is empty; leave it out")
+        raise InputError("is empty; leave it out", "empty")
     yield builder.build(file.name, PurePath(file.name).name)
 
 
