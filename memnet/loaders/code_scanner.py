@@ -80,6 +80,10 @@ class _Scanner:
         self._name = name
         self._syntax = syntax_of(name)
         self._comments = self._syntax.comment_lines(self._lines)
+        self._indents = [
+            len(expanded) - len(expanded.lstrip())
+            for expanded in (line.expandtabs(_TAB) for line in self._lines)
+        ]
 
     def add(self, within: _Chunk, outer: str, level: int) -> None:
         """Add the chunks of some lines, under the name of what they are in."""
@@ -119,13 +123,13 @@ class _Scanner:
 
     def _is_one(self, code: _Chunk) -> bool:
         """Whether some code is one statement of several lines."""
-        base = self._indent(code.first)
+        base = self._indents[code.first]
         starts = [
             at
             for at in range(*code)
             if self._lines[at].strip()
             and not self._comments[at]
-            and self._indent(at) <= base
+            and self._indents[at] <= base
             and not _CLOSER.match(self._lines[at])
         ]
         return len(starts) == 1 and code.end - code.first > 1
@@ -137,7 +141,7 @@ class _Scanner:
         with a definition after another one.
         """
         indents = [
-            self._indent(at)
+            self._indents[at]
             for at in range(*within)
             if self._lines[at].strip() and not self._in(at) and not _CLOSER.match(self._lines[at])
         ]
@@ -151,13 +155,13 @@ class _Scanner:
                 continue
             if first is None:
                 first = at
-            elif not self._in(at) and self._indent(at) <= base and not _CLOSER.match(line):
+            elif not self._in(at) and self._indents[at] <= base and not _CLOSER.match(line):
                 after_gap = not self._lines[at - 1].strip()
                 begins = defined and self._begins_definition(_Chunk(at, within.end))
                 if after_gap or (begins and not self._belongs(at - 1)):
                     yield _Chunk(first, end)
                     first, defined = at, False
-            if not defined and self._indent(at) <= base and not self._comments[at]:
+            if not defined and self._indents[at] <= base and not self._comments[at]:
                 defined = self._definition(_Chunk(at, at + 1), lines=1) is not None
             end = at + 1
         if first is not None:
@@ -177,10 +181,6 @@ class _Scanner:
         """Whether a line goes on with the comment before it."""
         return at > 0 and self._comments[at] and self._comments[at - 1]
 
-    def _indent(self, at: int) -> int:
-        line = self._lines[at]
-        return len(line.expandtabs(_TAB)) - len(line.expandtabs(_TAB).lstrip())
-
     def _code_start(self, chunk: _Chunk) -> int:
         """Where the code begins after the comment at the start of a chunk."""
         at = chunk.first
@@ -199,9 +199,9 @@ class _Scanner:
 
     def _body(self, chunk: _Chunk) -> _Chunk:
         """The members of a class: the lines that are indented against its first."""
-        base = self._indent(chunk.first)
+        base = self._indents[chunk.first]
         first, end = chunk.first + 1, chunk.end
-        while first < end and (not self._lines[first].strip() or self._indent(first) <= base):
+        while first < end and (not self._lines[first].strip() or self._indents[first] <= base):
             first += 1
         return _Chunk(first, end)
 
