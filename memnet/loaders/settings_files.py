@@ -60,7 +60,7 @@ def _yaml_sections(lines: list[str]) -> Iterator[tuple[int, str]]:
     for at, line in enumerate(lines):
         if found := _YAML_KEY.match(line):
             keys.append((at, next(filter(None, found.groups()))))
-    ends = [at for at, _ in keys[1:]] + [len(lines)]
+    ends = [*(at for at, _ in keys), len(lines)][1:]
     for (at, key), end in zip(keys, ends, strict=True):
         if end - at >= _MIN_BLOCK:
             yield _with_comment(lines, at), key.strip()

@@ -230,7 +230,7 @@ def test_objects_with_a_text_are_documents() -> None:
     [
         (b"", "is no JSON at line 1"),
         (b"{'a': 1}", "is no JSON at line 1"),
-        (b'{"a": "\xff"}', "is no JSON"),
+        (b'{"a": "\xff"', "is no JSON"),
         (b"[" * 100_000, "nested too deeply"),
         (b"1" * 5_000, "is no JSON"),
         (b"[]", "holds an empty list"),
@@ -246,9 +246,14 @@ def test_other_json_says_what_it_holds(data: bytes, message: str) -> None:
 
 
 def test_lone_surrogates_are_replaced() -> None:
-    data = '[{"title": "T\\ud800", "text": "a\\udc00b \\ud83d\\ude00"}]'
+    data = (
+        b'[{"id": "\\uD800", "title": "T\\ud800", "by": "\\udfff\\ud800",'
+        b' "text": "a\\udc00b \\ud83d\\ude00 \\\\ud800"}]'
+    )
     found = only(read("a.json", data))
-    assert (found.title, found.text) == ("T\ufffd", "a\ufffdb 😀")
+    assert (found.title, found.text) == ("T\ufffd", "a\ufffdb 😀 \\ud800")
+    assert found.name == "a.json#\ufffd"
+    assert found.metadata["by"] == "\ufffd" * 2
 
 
 _VALUES = st.recursive(

@@ -148,6 +148,23 @@ def test_settings_by_section() -> None:
     ]
 
 
+@given(
+    st.lists(
+        st.sampled_from(["a: 1", "b:", "  c: 2", "[d]", "# e", "", "- f", ": x"]), max_size=15
+    ),
+    st.sampled_from(["a.yaml", "a.ini"]),
+)
+def test_settings_lose_no_line(lines: list[str], name: str) -> None:
+    try:
+        found = only(read(name, "\n".join(lines)))
+    except InputError:
+        assert not any(lines)
+        return
+    code = [text for kind, text in kinds(found) if kind == "code"]
+    kept = [line for text in code for line in text.split("\n") if line]
+    assert kept == [line for line in lines if line]
+
+
 @pytest.mark.parametrize("name", ["a.py", "a.js", "a.toml"])
 def test_what_no_one_wrote(name: str) -> None:
     with pytest.raises(InputError, match="is empty"):
