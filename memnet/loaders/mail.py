@@ -22,6 +22,10 @@ empty line and before a header."""
 _QUOTED_FROM = re.compile(rb"(?m)^>(>*From )")
 """How a line of the text that begins like a separator is written."""
 _HEADER = re.compile(rb"[!-9;-~]{1,100}:[ \t\r\n]?")
+_PREFIX = re.compile(
+    r"^(?:(?:Re|Fwd?|Aw|Wg|Sv|Vs|Antw|Tr|Rif|Odp)(?:\[\d+\])?:\s*)+", re.IGNORECASE
+)
+""""Re: Fwd: " before a subject, in several languages."""
 _MAX_DEPTH = 5
 """Of messages attached to messages."""
 _MAX_PARTS = 1000
@@ -130,7 +134,9 @@ def _documents(
     if attachments:
         metadata["attachments"] = [attachment.name for attachment in attachments]
     if len(builder) > headed or attachments or inner or metadata.get("from"):
-        yield builder.build(name, title[: file.max_title], metadata=metadata)
+        topic = _PREFIX.sub("", title)
+        names = [topic] if topic != title else []  # all messages of a thread share it
+        yield builder.build(name, title[: file.max_title], metadata=metadata, names=names)
     elif not problems:
         problems.append("is an e-mail without a sender and a text; leave it out")
     yield from (Problem(name, problem) for problem in problems)

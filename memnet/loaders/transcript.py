@@ -18,7 +18,7 @@ _TURN = re.compile(
     # "[12:03] Ann: text", "2024-03-01 12:03:10 Ann: text", "**Ann:** text"
     rf"[\[(]?{_TIME}[\])]?[\s\-–]{{0,3}}"
     rf"(?:<(?P<nick>[^<>\s]{{1,40}})>\s|\*\*(?P<bold>{_NAME})(?::\*\*|\*\*:)|(?P<name>{_NAME})"
-    r"(?:\s[\[(](?P<after>\d{1,2}:\d{2}(?::\d{2})?)[\])])?:(?=\s|$))\s*(?P<text>.*)"
+    r"(?:\s[\[(](?P<after>\d{1,2}:\d{2}(?::\d{2})?)[\])])?\s?:(?=\s|$))\s*(?P<text>.*)"
 )
 _HEAD = 400
 """Lines by which a text is told to be a transcript."""
@@ -103,6 +103,8 @@ def _turn(line: str) -> _Turn | None:
     if found is None:
         return None
     speaker = (found["nick"] or found["bold"] or found["name"]).strip()
+    if found["time"] and speaker.startswith("From "):  # "From Ann to Everyone"
+        speaker = speaker.removeprefix("From ").partition(" to ")[0]
     if len(speaker.split()) > _MAX_WORDS or speaker.isdecimal():
         return None
     if found["name"] and speaker[0].islower():  # a key of settings: "width: 3"

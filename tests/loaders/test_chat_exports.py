@@ -230,7 +230,7 @@ def test_objects_with_a_text_are_documents() -> None:
     [
         (b"", "is no JSON at line 1"),
         (b"{'a': 1}", "is no JSON at line 1"),
-        (b'{"a": "\xff"', "is no JSON"),
+        (b'{"a": "\xff"', "is not UTF-8"),
         (b"[" * 100_000, "nested too deeply"),
         (b"1" * 5_000, "is no JSON"),
         (b"[]", "holds an empty list"),

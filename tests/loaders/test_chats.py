@@ -128,6 +128,18 @@ def test_day_and_month_are_told_apart(first: date, gaps: list[int], form: str) -
             ],
         ),
         (
+            "12:03:10\t From Ann Lee to Everyone : Can you hear me?\n"
+            "12:03:15\t From Ben to Everyone : Yes, we can.\n"
+            "12:03:20\t From Ann Lee to Everyone : Good then.\n"
+            "12:03:25\t From Ben to Everyone : Hello Ann.",
+            [
+                ("12:03:10 Ann Lee", "Ann Lee: Can you hear me?"),
+                ("12:03:15 Ben", "Ben: Yes, we can."),
+                ("12:03:20 Ann Lee", "Ann Lee: Good then."),
+                ("12:03:25 Ben", "Ben: Hello Ann."),
+            ],
+        ),
+        (
             "2024-03-01 12:03:10 <ann> hi all\n2024-03-01 12:03:12 <ben_> hello ann\n"
             "2024-03-02 12:03:10 <ann> still here?\n2024-03-02 12:03:11 <ben_> no, sorry",
             [

@@ -106,6 +106,12 @@ def test_quotations_are_apart(body: str, expected: list[tuple[str, str]]) -> Non
     assert kinds(only(read("a.eml", f"{_HEAD}\n{body}")))[1:] == expected
 
 
+def test_messages_of_a_thread_share_a_name() -> None:
+    for subject in ("Re: Plans", "RE: Fwd: Plans", "Aw: Re[2]: Plans"):
+        assert only(read("a.eml", f"{_HEAD}Subject: {subject}\n\nHi")).names == ("Plans",)
+    assert only(read("a.eml", f"{_HEAD}Subject: Plans: Re: it\n\nHi")).names == ()
+
+
 def test_flowed_text() -> None:
     head = f"{_HEAD}Content-Type: text/plain; format=flowed\n\n"
     body = "> A long \n> quotation.\nThis is \none line.\n From here.\n-- \nAnn"
