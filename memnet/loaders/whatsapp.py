@@ -79,7 +79,7 @@ def read_whatsapp(text: str) -> list[Message]:
         speaker, colon, words = entry.text.partition(": ")
         if not colon:
             speaker, colon, words = entry.text.partition(":\n")
-        speaker = _MARKS.sub("", speaker).strip()
+        speaker = _MARKS.sub("", speaker).strip().removeprefix("~").strip()  # who is no contact
         if not colon or len(speaker) > _MAX_NAME or "\n" in speaker:
             continue  # a line of the app: "Ann joined using a link"
         if said := _said(words):

@@ -140,6 +140,29 @@ def test_day_and_month_are_told_apart(first: date, gaps: list[int], form: str) -
             ],
         ),
         (
+            "Interview\nDate: January 15, 2026\nDuration: 45 minutes\n\n"
+            "Interviewer: Tell me of it.\n\n"
+            "Participant: Sure: it burns.\n\nIt is red.\n\nInterviewer: And then?\n\n"
+            "Participant: It is blue.",
+            [
+                ("line 1", "Interview\nDate: January 15, 2026\nDuration: 45 minutes"),
+                ("line 5", "Interviewer: Tell me of it."),
+                ("line 7", "Participant: Sure: it burns.\n\nIt is red."),
+                ("line 11", "Interviewer: And then?"),
+                ("line 13", "Participant: It is blue."),
+            ],
+        ),
+        (
+            "**[00:05] Speaker 0:** hello to you\n**[00:09] Speaker 1:** hi to you\n"
+            "**[00:15] Speaker 0:** bye to you\n**[00:19] Speaker 1:** see you then",
+            [
+                ("00:05 Speaker 0", "Speaker 0: hello to you"),
+                ("00:09 Speaker 1", "Speaker 1: hi to you"),
+                ("00:15 Speaker 0", "Speaker 0: bye to you"),
+                ("00:19 Speaker 1", "Speaker 1: see you then"),
+            ],
+        ),
+        (
             "2024-03-01 12:03:10 <ann> hi all\n2024-03-01 12:03:12 <ben_> hello ann\n"
             "2024-03-02 12:03:10 <ann> still here?\n2024-03-02 12:03:11 <ben_> no, sorry",
             [
@@ -160,6 +183,7 @@ def test_transcripts(text: str, expected: list[tuple[str, str]]) -> None:
     [
         "Apple: a round fruit\nBread: made of flour\nCheese: made of milk\nDates: sweet fruit",
         "Name: Ann Lee\nAge: 33 years\nCity: Saltmere by sea\n\n" * 8,
+        "Q: What is it?\nA: It is a lamp.\n\n" * 8,
         "INFO: server has started\nERROR: file was lost\n" * 8,
         "2024-03-12 14:05:33 - INFO: started up\n2024-03-12 14:05:34 - ERROR: went down\n" * 8,
         "width: 3 pixels wide\nheight: 4 pixels high\n" * 8,
