@@ -70,6 +70,11 @@ def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
             yield from _read(file, raw, file.name, 0, used=used, number=number)
         except InputError as error:
             yield Problem(f"{file.name}#{number}", str(error))
+        except MemoryError:
+            raise
+        except Exception as error:  # of the standard library on damaged headers
+            what = f"is a damaged e-mail ({type(error).__name__}); export it again"
+            yield Problem(f"{file.name}#{number}", what)
 
 
 def _read(
@@ -340,3 +345,7 @@ def _attached(
                 yield item
         except InputError as error:
             yield Problem(part, str(error))
+        except MemoryError:
+            raise
+        except Exception as error:  # of another parser: the rest of the mail is read
+            yield Problem(part, f"is damaged ({type(error).__name__}); save it on its own")

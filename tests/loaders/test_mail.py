@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memnet.errors import InputError, Problem
+from memnet.loaders import mail, text
 from memnet.loaders.document import ParsedDocument
 from tests.loaders.parsed import kinds, only, placed, problems, read, texts
 
@@ -159,6 +160,32 @@ def test_attachments_are_documents() -> None:
     assert found["a.eml#message-1"].title == "Inner"
     assert "Inner text." in found["a.eml#message-1"].text
     assert "Inner text." not in found["a.eml"].text
+
+
+def test_a_parser_that_breaks_costs_only_its_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    message = _message(Subject="Files", Message_ID="<1@x>")
+    message.add_attachment("The plan.", filename="plan.txt")
+    data = (
+        b"From a@b 2024\n"
+        + message.as_bytes()
+        + b"\n\nFrom a@b 2024\n"
+        + _HEAD.encode()
+        + b"\nHi\n"
+    )
+
+    def broken(*_: object) -> None:
+        raise KeyError("x")
+
+    monkeypatch.setattr(text, "load", broken)
+    items = read("a.mbox", data)
+    assert list(problems(items)) == [
+        "a.mbox#1@x#plan.txt: is damaged (KeyError); save it on its own"
+    ]
+    assert len(items) == 3
+    monkeypatch.setattr(mail, "getaddresses", broken)
+    assert list(problems(read("a.mbox", data))) == [
+        f"a.mbox#{n}: is a damaged e-mail (KeyError); export it again" for n in (1, 2)
+    ]
 
 
 @pytest.mark.parametrize(
