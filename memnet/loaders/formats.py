@@ -66,12 +66,25 @@ class Format:
         return loader
 
 
+_CODE = tuple(
+    ".py .pyi .pyw .c .h .cc .cpp .cxx .hh .hpp .hxx .ino .m .mm .java .kt .kts .scala .groovy "
+    ".gradle .cs .vb .fs .go .rs .zig .swift .dart .js .mjs .cjs .jsx .ts .tsx .php .rb .pl .pm "
+    ".lua .r .jl .hs .elm .ex .exs .erl .clj .lisp .el .scm .sh .bash .zsh .fish .ps1 .sql .proto "
+    ".cmake .mk .nim .sol .tcl .f90 .pas .css .scss .less".split()
+)
+_SETTINGS = tuple(".toml .yaml .yml .ini .cfg .conf .properties".split())
+
 FORMATS: tuple[Format, ...] = (
     Format("html", "HTML pages", (".html", ".htm", ".xhtml"), "html"),
     Format("pdf", "PDF files", (".pdf",), "pdf"),
     Format("chat", "chats", (), "chats"),
+    Format("code", "source code", _CODE, "code"),
     Format("conversation", "conversations", (), "conversation"),
+    Format("html", "HTML pages", (".html", ".htm", ".xhtml"), "html"),
     Format("json", "JSON files", (".json",), "json_documents"),
+    Format("mail", "e-mails", (".eml", ".mbox", ".mbx"), "mail"),
+    Format("notebook", "Jupyter notebooks", (".ipynb",), "notebook"),
+    Format("settings", "files of settings", _SETTINGS, "settings_files"),
     Format("subtitles", "subtitles", (".srt", ".vtt"), "subtitles"),
     Format("text", "plain text", (".txt", ".text", ".log"), "text", isolated=False),
     Format("markdown", "Markdown", (".md", ".markdown", ".mdx"), "markdown", isolated=False),
