@@ -73,6 +73,7 @@ FORMATS: tuple[Format, ...] = (
     Format("json", "JSON files", (".json",), "json_documents"),
     Format("subtitles", "subtitles", (".srt", ".vtt"), "subtitles"),
     Format("text", "plain text", (".txt", ".text", ".log"), "text", isolated=False),
+    Format("rst", "reStructuredText", (".rst", ".rest"), "rst", isolated=False),
     Format("markdown", "Markdown", (".md", ".markdown", ".mdx"), "markdown", isolated=False),
 )
 """All that can be read but JSON lines and fact tables, which are no documents."""

@@ -101,6 +101,7 @@ class MarkupWriter:
         self._file = file
         self._items: list[_Item] = []
         self._label = ""
+        self._label_links: tuple[str, ...] = ()
 
     @property
     def in_item(self) -> bool:
@@ -129,6 +130,7 @@ class MarkupWriter:
         if self._label:
             label, self._label = self._label, ""
             text = text if text.lower().startswith(label.lower()) else f"{label}: {text}"
+            links = (*self._label_links, *links)
         item = self._items[-1] if self._items else None
         if item is not None and item.parts is not None:
             item.parts.append(text)
@@ -136,9 +138,16 @@ class MarkupWriter:
         else:
             self.builder.add("quote" if self.quotes else "paragraph", text, links=links)
 
-    def label(self, text: str) -> None:
-        """Begin the next paragraph with the kind of an admonition: "Note: ..."."""
-        self._label = one_line(text)
+    def label(self, text: str, links: Iterable[str] = ()) -> None:
+        """Begin the next paragraph with the kind of an admonition, or a term: "Note: ..."."""
+        self.end_label()
+        self._label, self._label_links = one_line(text), tuple(links)
+
+    def end_label(self) -> None:
+        """Add the label that no paragraph follows as a paragraph."""
+        if self._label:
+            label, self._label = self._label, ""
+            self.paragraph(label, self._label_links)
 
     def code(self, text: str) -> None:
         """Add code as it stands."""
@@ -197,9 +206,7 @@ class MarkupWriter:
 
     def _flush(self) -> None:
         """Make a block of what waits for its end."""
-        if self._label:
-            label, self._label = self._label, ""
-            self.paragraph(f"{label}:")
+        self.end_label()
         if not self._items or self._items[-1].parts is None:
             return
         item = self._items[-1]
