@@ -34,9 +34,8 @@ _CODE = frozenset(
 _SILENT = frozenset(
     "include literalinclude raw contents sectnum section-numbering meta highlight default-role role "
     "index module currentmodule program tabularcolumns sectionauthor codeauthor moduleauthor title "
-    "graphviz digraph graph uml mermaid testcleanup automodule autoclass autofunction automethod "
-    "autodata autoattribute autoexception autosummary autoproperty autodecorator inheritance-diagram "
-    "todolist bibliography default-domain tags local-toc sitemap video youtube".split()
+    "graphviz digraph graph uml mermaid testcleanup autosummary inheritance-diagram todolist "
+    " bibliography default-domain tags local-toc sitemap video youtube".split()
 )
 _ARGUMENT_IS_NO_TEXT = frozenset(
     "only ifconfig ifnotconfig container class rst-class cssclass grid tab-set tabs grid-item "
@@ -259,7 +258,7 @@ class _Reader:
         if last in _CODE:
             code = arguments if last == "math" else arguments[1:]
             self._writer.code("\n".join([*code, *content]))
-        elif last in _SILENT:
+        elif name in _SILENT or last in ("module", "currentmodule"):
             return
         elif last == "toctree":
             self._writer.builder.add_links(_entries(content))
@@ -274,11 +273,12 @@ class _Reader:
         elif last in ("rubric", "centered", "admonition", "topic", "sidebar"):
             self._paragraph(" ".join(arguments))
             self.read(content, depth + 1)
-        else:
+        elif any(content) or not last.startswith("auto"):
             if last not in _ARGUMENT_IS_NO_TEXT:
                 for text in arguments:  # signatures of functions and classes, titles of tabs
-                    self._writer.paragraph(text.replace("\\", ""))
+                    self._writer.label(text.replace("\\", ""))
             self.read(content, depth + 1)
+            self._writer.end_label()
 
     def _admonition(
         self, name: str, label: str, arguments: Sequence[str], content: Sequence[str], depth: int
