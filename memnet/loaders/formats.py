@@ -73,6 +73,7 @@ FORMATS: tuple[Format, ...] = (
     Format("json", "JSON files", (".json",), "json_documents"),
     Format("subtitles", "subtitles", (".srt", ".vtt"), "subtitles"),
     Format("text", "plain text", (".txt", ".text", ".log"), "text", isolated=False),
+    Format("asciidoc", "AsciiDoc", (".adoc", ".asciidoc", ".asc"), "asciidoc", isolated=False),
     Format("rst", "reStructuredText", (".rst", ".rest"), "rst", isolated=False),
     Format("markdown", "Markdown", (".md", ".markdown", ".mdx"), "markdown", isolated=False),
 )

@@ -108,6 +108,11 @@ class MarkupWriter:
         """Whether an item of a list is open."""
         return bool(self._items)
 
+    @property
+    def has_label(self) -> bool:
+        """Whether a label waits for its paragraph."""
+        return bool(self._label)
+
     def heading(self, text: str, level: int, links: Iterable[str] = ()) -> None:
         """Add a heading; one in a list or a quote, or one that is too long, is text."""
         text = one_line(text)
@@ -128,7 +133,7 @@ class MarkupWriter:
         if not text:
             return
         if self._label:
-            label, self._label = self._label, ""
+            label = self.take_label()
             text = text if text.lower().startswith(label.lower()) else f"{label}: {text}"
             links = (*self._label_links, *links)
         item = self._items[-1] if self._items else None
@@ -143,10 +148,14 @@ class MarkupWriter:
         self.end_label()
         self._label, self._label_links = one_line(text), tuple(links)
 
+    def take_label(self) -> str:
+        """The label that waits for its paragraph, which waits no more."""
+        label, self._label = self._label, ""
+        return label
+
     def end_label(self) -> None:
         """Add the label that no paragraph follows as a paragraph."""
-        if self._label:
-            label, self._label = self._label, ""
+        if label := self.take_label():
             self.paragraph(label, self._label_links)
 
     def code(self, text: str) -> None:
