@@ -14,8 +14,9 @@ _ATTRIBUTE = re.compile(r"(\\)?\{([A-Za-z0-9_][\w-]{0,100})\}")
 _CHARACTERS = {
     "nbsp": " ", "sp": " ", "empty": "", "blank": "", "zwsp": "", "wj": "", "amp": "&", "lt": "<",
     "gt": ">", "quot": '"', "apos": "'", "startsb": "[", "endsb": "]", "vbar": "|", "caret": "^",
-    "asterisk": "*", "tilde": "~", "backslash": "\\", "backtick": "`", "plus": "+", "two-colons": "::",
-    "two-semicolons": ";;", "cpp": "C++", "ldquo": "“", "rdquo": "”", "lsquo": "‘", "rsquo": "’",
+    "asterisk": "*", "tilde": "~", "backslash": "\\", "backtick": "`", "plus": "+",
+    "two-colons": "::", "two-semicolons": ";;",
+    "cpp": "C++", "ldquo": "“", "rdquo": "”", "lsquo": "‘", "rsquo": "’",
     "deg": "°", "litdd": "--",
 }  # fmt: skip
 _MARKUP = re.compile(

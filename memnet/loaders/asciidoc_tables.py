@@ -4,7 +4,9 @@ import csv
 import re
 from collections.abc import Iterator, Sequence
 
-_CELL = re.compile(r"(?:(?<=\s)|^)(?:(\d{1,3})\*|(\d{1,3})?(?:\.\d{1,3})?\+)?[<^>.]{0,4}[aehlmdsv]?$")
+_CELL = re.compile(
+    r"(?:(?<=\s)|^)(?:(\d{1,3})\*|(\d{1,3})?(?:\.\d{1,3})?\+)?[<^>.]{0,4}[aehlmdsv]?$"
+)
 _REPEATED = re.compile(r"(\d{1,3})\*")
 _COLUMNS = re.compile(r"cols=(?:\"([^\"]*)\"|'([^']*)'|([^,\]]*))")
 _MAX_COLUMNS = 200

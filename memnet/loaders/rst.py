@@ -32,10 +32,10 @@ _CODE = frozenset(
     "testoutput productionlist math ipython ipython3 jupyter-execute plot terminal cli".split()
 )
 _SILENT = frozenset(
-    "include literalinclude raw contents sectnum section-numbering meta highlight default-role role "
-    "index module currentmodule program tabularcolumns sectionauthor codeauthor moduleauthor title "
-    "graphviz digraph graph uml mermaid testcleanup autosummary inheritance-diagram todolist "
-    " bibliography default-domain tags local-toc sitemap video youtube".split()
+    "include literalinclude raw contents sectnum section-numbering meta highlight default-role "
+    "role index module currentmodule program tabularcolumns sectionauthor codeauthor moduleauthor "
+    "title graphviz digraph graph uml mermaid testcleanup autosummary inheritance-diagram todolist "
+    "bibliography default-domain tags local-toc sitemap video youtube".split()
 )
 _ARGUMENT_IS_NO_TEXT = frozenset(
     "only ifconfig ifnotconfig container class rst-class cssclass grid tab-set tabs grid-item "
@@ -230,7 +230,7 @@ class _Reader:
         if start < len(lines) and lines[start][0] == " ":
             end = _end_of_indented(lines, start, 1)
             self._writer.code("\n".join(_dedented(lines[start:end])))
-        elif start < len(lines) and not lines[start][0].isalnum() and not lines[start][0] == ".":
+        elif start < len(lines) and not lines[start][0].isalnum() and lines[start][0] != ".":
             end = start
             while end < len(lines) and lines[end][:1] == lines[start][0]:
                 end += 1
@@ -245,7 +245,7 @@ class _Reader:
             if not directive[1]:
                 self._directive(name, head[directive.end() :], body, depth)
         elif note := _NOTE.match(head):
-            label = note[1] if not note[1][:1] in ("#", "*") and not note[1].isdigit() else ""
+            label = note[1] if note[1][:1] not in ("#", "*") and not note[1].isdigit() else ""
             if label:
                 self._writer.label(f"[{label}]")
             self.read([head[note.end() :], *_dedented(body)], depth + 1)
@@ -385,14 +385,12 @@ def _list_rows(content: Sequence[str], header_rows: int) -> Iterator[Row]:
     rows: list[list[list[str]]] = []
     margin = 0
     for line in content:
-        if row := _LIST_ROW.match(line):
-            rows.append([[line[row.end() :].strip()]])
-            margin = row.end(1)
+        if found := _LIST_ROW.match(line):
+            rows.append([[line[found.end() :].strip()]])
+            margin = found.end(1)
         elif rows and re.match(r"[*-](?:\s|$)", line[margin:]) and not line[:margin].strip():
             rows[-1].append([line[margin + 1 :].strip()])
         elif rows:
             rows[-1][-1].append(line.strip())
     for number, row in enumerate(rows):
         yield [" ".join(filter(None, cell)) for cell in row], number < header_rows
-
-

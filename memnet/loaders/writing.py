@@ -96,8 +96,8 @@ class MarkupWriter:
         self.names: list[str] = []
         self.quotes = 0
         """How many quotes are open."""
-        self.lone_level = 1
-        """A heading of this level that opens the text is its title, as one of level 1 is."""
+        self.title_levels = {1}
+        """A heading of these levels that opens the text is its title."""
         self._file = file
         self._items: list[_Item] = []
         self._label = ""
@@ -121,7 +121,7 @@ class MarkupWriter:
             return
         self._flush()
         if not len(self.builder):
-            if not self.title and level in (1, self.lone_level):
+            if not self.title and level in self.title_levels:
                 self.title = text
             if self.title.casefold() == text.casefold():
                 return
