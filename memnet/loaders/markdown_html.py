@@ -24,8 +24,8 @@ _INLINE = frozenset(
 BLOCK_TAGS = frozenset(
     "address article aside blockquote body br caption center col colgroup dd details dialog dir "
     "div dl dt fieldset figcaption figure footer form frame frameset h1 h2 h3 h4 h5 h6 header hr "
-    "html legend li link main map menu meta nav ol optgroup option p param pre section search summary "
-    "table tbody td tfoot th thead title tr track ul".split()
+    "html legend li link main map menu meta nav ol optgroup option p param pre section search "
+    "summary table tbody td tfoot th thead title tr track ul".split()
 )
 KNOWN_TAGS = _INLINE | BLOCK_TAGS | _SILENT
 

@@ -221,7 +221,7 @@ class MarkupWriter:
         item = self._items[-1]
         parts, item.parts = item.parts or [], None
         if parts:
-            indent = "\n" + " " * (len(item.marker) + 1)
+            indent = "\n" + " " * (len(item.marker) + bool(item.marker))
             text = "\n".join(parts).replace("\n", indent)
             self.builder.add(
                 "item",
