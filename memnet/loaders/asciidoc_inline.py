@@ -28,7 +28,7 @@ _MARKUP = re.compile(
     r"|<<(?P<cross>[^<>,\n]{1,300})(?:,(?P<cross_text>[^<>]{1,1000}))?>>"
     r"|(?P<url>(?:https?|ftp|irc|mailto):[^\s\[\]<>]{1,2000})(?:\[(?P<url_text>[^\]]{0,2000})\])?"
     r"|(?<![\w/])(?P<macro>[a-zA-Z][\w-]{0,30}):(?P<target>[^\s:\[\]][^\s\[\]]{0,500}|)"
-    r"\[(?P<text>(?:[^\]\\]|\\.){0,2000})\]"
+    r"\[(?P<text>(?:[^\[\]\\]|\\.|\[[^\[\]]{0,200}\]){0,2000})\]"
     r"|(?<!\w)(?:\[[\w.#%, -]{1,100}\])?(?P<mark>\*\*|__|``|##|[*_`#])(?P<marked>\S|\S.{0,1000}?\S)"
     r"(?P=mark)(?![\w*_`#])"
     r"|(?P<wide>\*\*|__|``)(?P<widened>[^*_`\n]{1,1000})(?P=wide)"
@@ -36,6 +36,7 @@ _MARKUP = re.compile(
     r"|\\(?P<escaped>[*_`#^~{\[<(:'\"])",
     re.DOTALL,
 )
+_OLD_QUOTES = re.compile(r"``([^`'\n]{1,200})''")
 _CONTENT = frozenset({"footnote", "footnoteref", "kbd", "btn", "latexmath", "asciimath", "stem"})
 _LINKS = frozenset({"xref", "link"})
 _SILENT = frozenset({"icon", "video", "audio", "toc", "include", "indexterm2", "counter"})
@@ -57,7 +58,10 @@ class InlineReader:
     def read(self, source: str) -> tuple[str, list[str]]:
         """A text without its markup, and the names of what it links to."""
         links: list[str] = []
-        text = self._read(self.expanded(source), links, 0)
+        text = self.expanded(source)
+        if "``" in text:
+            text = _OLD_QUOTES.sub(r'"\1"', text)
+        text = self._read(text, links, 0)
         text = re.sub(r'"`|`"', '"', text) if '`"' in text or '"`' in text else text
         if "&" in text:
             text = unescape(text)
@@ -116,7 +120,8 @@ class InlineReader:
         if name in _SILENT:
             return ""
         links.append(anchor_name(target))
-        return f"{target}({text})" if text else target
+        shown = shown_of(text)
+        return f"{target}({shown})" if shown else target
 
 
 def shown_of(text: str) -> str:

@@ -23,8 +23,8 @@ def texts(text: str) -> list[str]:
 
 def test_keywords_and_properties_are_metadata() -> None:
     notes = document(
-        ':PROPERTIES:\n:ID: a-b\n:ROAM_ALIASES: "Big "
-        "Boat" boat\n:AREA: north\n:END:\n#+title: Ferries\n'
+        ':PROPERTIES:\n:ID: a-b\n:ROAM_ALIASES: "Big Boat" boat\n:AREA: north\n:END:\n'
+        "#+title: Ferries\n"
         "#+filetags: :x:y:\n#+author: Ann\n\n* TODO [#A] First *part* :work:\n"
         "SCHEDULED: <2024-03-01 Fri>\n:LOGBOOK:\n- gone\n:END:\ntext"
     )
