@@ -12,7 +12,14 @@ from memnet.loaders.decoding import decode
 from memnet.loaders.document import ParsedDocument, one_line
 from memnet.loaders.formats import SourceFile
 from memnet.loaders.front_matter import read_front_matter
-from memnet.loaders.markdown_html import BLOCK_TAGS, KNOWN_TAGS, HtmlReader, attributes, tag_name
+from memnet.loaders.markdown_html import (
+    BLOCK_TAGS,
+    KNOWN_TAGS,
+    HtmlReader,
+    attributes,
+    component_text,
+    tag_name,
+)
 from memnet.loaders.markdown_rules import make_parser
 from memnet.loaders.writing import (
     MarkupWriter,
@@ -142,6 +149,10 @@ class _Walk:
                 writer.label(admonition_label(token.content))
             case "fence" | "code_block":
                 writer.code(token.content)
+            case "component":
+                texts, links = component_text(token.content)
+                for text in texts:
+                    writer.paragraph(text, links)
             case "html_block":
                 HtmlReader(writer).read(token.content)
             case "thead_open" | "thead_close":

@@ -305,8 +305,8 @@ def _any_tag(state: StateBlock, start: int, _end: int, silent: bool) -> bool:
         return False
     if not silent:
         state.line = line + 1
-        token = state.push("html_block", "", 0)
-        token.content = found[0]
+        kind = "component" if found[0][1:2].isupper() else "html_block"
+        state.push(kind, "", 0).content = found[0]
     return True
 
 

@@ -261,18 +261,27 @@ def test_components_of_mdx_are_no_text() -> None:
     )
     page = document(text, "page.mdx")
     assert (page.title, page.text) == ("Ferries", "Some text here.")
+    page = document(
+        '<Steps npm="npm run it" class="a b" />\n<Card title="Boats" href="/a/boat-page">', "a.mdx"
+    )
+    assert [text for _, text in blocks(page)] == ["npm run it", "Boats"]
+    assert links(page) == ["boat-page"]
     assert document("import A from 'b';\n\ntext\n\n<Card>\n**in**\n</Card>").text == "text\n\nin"
 
 
 def test_attributes_and_templates_are_no_text() -> None:
-    text = "a\n\n## Head { #id .class }\n\n:material-check:{ .lg } b [c](d){target=_blank} {% "
-    "x %}{{< y >}}"
+    text = (
+        "a\n\n## Head { #id .class }\n\n"
+        ":material-check:{ .lg } b [c](d){target=_blank} {% x %}{{< y >}}"
+    )
     assert [part for _, part in shown(text)] == ["a", "Head", "b c"]
 
 
 def test_descriptions_of_images_are_kept_if_they_say_something() -> None:
-    text = "![Map of the harbour](map.png) ![logo](l.svg) ![Build of main "
-    "passes](https://x/badge.svg) a"
+    text = (
+        "![Map of the harbour](map.png) ![logo](l.svg) "
+        "![Build of main passes](https://x/badge.svg) a"
+    )
     assert document(text).text == "Map of the harbour a"
 
 
