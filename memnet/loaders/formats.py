@@ -87,6 +87,9 @@ FORMATS: tuple[Format, ...] = (
     Format("settings", "files of settings", _SETTINGS, "settings_files"),
     Format("subtitles", "subtitles", (".srt", ".vtt"), "subtitles"),
     Format("text", "plain text", (".txt", ".text", ".log"), "text", isolated=False),
+    Format("asciidoc", "AsciiDoc", (".adoc", ".asciidoc", ".asc"), "asciidoc", isolated=False),
+    Format("org", "Org files", (".org",), "org", isolated=False),
+    Format("rst", "reStructuredText", (".rst", ".rest"), "rst", isolated=False),
     Format("markdown", "Markdown", (".md", ".markdown", ".mdx"), "markdown", isolated=False),
 )
 """All that can be read but JSON lines and fact tables, which are no documents."""

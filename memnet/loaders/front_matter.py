@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from datetime import date, datetime, time
 from math import isfinite
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from memnet.loaders.writing import path_name
 
@@ -41,6 +41,7 @@ def read_front_matter(text: str) -> FrontMatter:
     if closing is None:
         return FrontMatter()
     content, problem = text[opening.end() : closing.start()], ""
+    values: Mapping[Any, object] | None
     try:
         values = _toml(content) if opening[1] == "+++" else _yaml(content)
     except ValueError as error:
@@ -52,7 +53,7 @@ def read_front_matter(text: str) -> FrontMatter:
     return _front_matter(values, closing.end(), problem)
 
 
-def _front_matter(values: Mapping[object, object], end: int, problem: str) -> FrontMatter:
+def _front_matter(values: Mapping[Any, object], end: int, problem: str) -> FrontMatter:
     metadata: dict[str, object] = {}
     for key, value in values.items():
         simple = _simple(value)
@@ -102,11 +103,11 @@ def _pairs(content: str) -> dict[object, object]:
     return values
 
 
-def _toml(content: str) -> dict[object, object]:
+def _toml(content: str) -> dict[str, object]:
     import tomllib
 
     try:
-        return dict(tomllib.loads(content))
+        return tomllib.loads(content)
     except RecursionError as error:
         raise ValueError("is nested too deeply") from error
 

@@ -12,7 +12,14 @@ from memnet.loaders.decoding import decode
 from memnet.loaders.document import ParsedDocument, one_line
 from memnet.loaders.formats import SourceFile
 from memnet.loaders.front_matter import read_front_matter
-from memnet.loaders.markdown_html import BLOCK_TAGS, KNOWN_TAGS, HtmlReader, attributes, tag_name
+from memnet.loaders.markdown_html import (
+    BLOCK_TAGS,
+    KNOWN_TAGS,
+    HtmlReader,
+    attributes,
+    component_text,
+    tag_name,
+)
 from memnet.loaders.markdown_rules import make_parser
 from memnet.loaders.writing import (
     MarkupWriter,
@@ -28,7 +35,9 @@ _KEPT = "\x00"
 _HIGHLIGHT = re.compile(r"(?<![\w=])==(?=[^\s=])([^\n]{0,500}?[^\s=])==(?![\w=])")
 _TAG = re.compile(r"(?<![^\s(\[{,;])#([^\W_](?:[\w/-]*\w)?)")
 _COLOUR = re.compile(r"(?=\D*\d|(.)\1+$)(?:[0-9a-f]{3}|[0-9a-f]{6}|[0-9a-f]{8})$", re.IGNORECASE)
-_MEDIA = re.compile(r"\.(?:png|jpe?g|gif|bmp|svg|webp|avif|mp[34]|webm|wav|m4a|ogg|mov|mkv|pdf)$", re.I)
+_MEDIA = re.compile(
+    r"\.(?:png|jpe?g|gif|bmp|svg|webp|avif|mp[34]|webm|wav|m4a|ogg|mov|mkv|pdf)$", re.I
+)
 
 
 def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
@@ -56,6 +65,8 @@ class _Walk:
         self._callouts: list[bool] = []
         """Of each quote that is open whether it is a callout."""
         self._notes: dict[str, list[Token]] = {}
+        self._labels: frozenset[str] = frozenset()
+        """Of all footnotes; those in ``_notes`` are still to be added."""
         self._due: list[str] = []
         """Footnotes that were referred to since the last block."""
         self._tags: dict[str, None] = {}
@@ -67,6 +78,7 @@ class _Walk:
     def document(self, tokens: Sequence[Token]) -> None:
         """Add all tokens; a footnote comes after the block that refers to it."""
         tokens = self._without_notes(tokens)
+        self._labels = frozenset(self._notes)
         headings = [
             (int(token.tag[1]), tokens[index + 1].content)
             for index, token in enumerate(tokens)
@@ -74,7 +86,7 @@ class _Walk:
         ]
         levels = [level for level, _ in headings]
         if levels and levels.count(min(levels)) == 1:
-            self._writer.lone_level = min(levels)
+            self._writer.title_levels.add(min(levels))
         for index, token in enumerate(tokens):
             self._add(tokens, index)
             if not token.level and token.nesting <= 0:
@@ -137,6 +149,10 @@ class _Walk:
                 writer.label(admonition_label(token.content))
             case "fence" | "code_block":
                 writer.code(token.content)
+            case "component":
+                texts, links = component_text(token.content)
+                for text in texts:
+                    writer.paragraph(text, links)
             case "html_block":
                 HtmlReader(writer).read(token.content)
             case "thead_open" | "thead_close":
@@ -205,14 +221,15 @@ class _Walk:
                     shown = _wiki_link(child, links)
                     parts.append(shown if child.type == "wiki_link" else "")
                 case "footnote_ref":
-                    self._due.append(child.content)
+                    if child.content in self._labels:
+                        self._due.append(child.content)
+                    else:  # no footnote: "[^a-z]"
+                        parts.append(f"[^{child.content}]")
         text = "".join(parts)
         if "==" in text:
             text = _HIGHLIGHT.sub(r"\1", text)
         pieces = text.split(_KEPT)
-        text = "".join(
-            piece + code for piece, code in zip(pieces, [*kept, ""], strict=True)
-        )
+        text = "".join(piece + code for piece, code in zip(pieces, [*kept, ""], strict=True))
         lines = (one_line(line) for line in text.split("\n"))
         return "\n".join(filter(None, lines)), links
 
@@ -230,7 +247,11 @@ def _tag_text(tag: str, links: list[str]) -> str:
     if name.lstrip("/") in BLOCK_TAGS:
         return " "
     # "<name>" that is no tag of HTML is what to fill in.
-    return tag if tag == f"<{tag[1:-1]}>" and tag[1:-1].isidentifier() and name not in KNOWN_TAGS else ""
+    return (
+        tag
+        if tag == f"<{tag[1:-1]}>" and tag[1:-1].isidentifier() and name not in KNOWN_TAGS
+        else ""
+    )
 
 
 def _wiki_link(token: Token, links: list[str]) -> str:

@@ -15,6 +15,12 @@ _TAG = re.compile(
     re.DOTALL,
 )
 _ATTRIBUTE = re.compile(r"\b(alt|src|href|title)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))")
+_VALUE = re.compile(r"\s([A-Za-z][\w-]{0,50})=\{?(?:\"([^\"]*)\"|'([^']*)')")
+_TITLES = frozenset({"title", "label", "description", "summary", "caption", "heading", "header"})
+_NO_TEXT = frozenset(
+    "class className style id src srcSet sizes viewBox d path points transform rel client icon alt "
+    "import".split()
+)
 _SILENT = frozenset({"script", "style", "svg", "template", "noscript", "head", "iframe"})
 _INLINE = frozenset(
     "a abbr acronym b bdi bdo big button cite code data del dfn em font i img input ins kbd label "
@@ -22,10 +28,10 @@ _INLINE = frozenset(
     "sup time tt u var wbr video audio object embed canvas".split()
 )
 BLOCK_TAGS = frozenset(
-    "address article aside blockquote body br caption center col colgroup dd details dialog dir div "
-    "dl dt fieldset figcaption figure footer form frame frameset h1 h2 h3 h4 h5 h6 header hr html "
-    "legend li link main map menu meta nav ol optgroup option p param pre section search summary "
-    "table tbody td tfoot th thead title tr track ul".split()
+    "address article aside blockquote body br caption center col colgroup dd details dialog dir "
+    "div dl dt fieldset figcaption figure footer form frame frameset h1 h2 h3 h4 h5 h6 header hr "
+    "html legend li link main map menu meta nav ol optgroup option p param pre section search "
+    "summary table tbody td tfoot th thead title tr track ul".split()
 )
 KNOWN_TAGS = _INLINE | BLOCK_TAGS | _SILENT
 
@@ -36,6 +42,22 @@ def attributes(tag: str) -> dict[str, str]:
         name: unescape(double or single or bare)
         for name, double, single, bare in _ATTRIBUTE.findall(tag)
     }
+
+
+def component_text(tag: str) -> tuple[list[str], tuple[str, ...]]:
+    """Texts among the attributes of a component's tag, and the names that it links to.
+
+    Those are its title and the like, and values of several words: <Tabs npm="npm run build" />.
+    """
+    texts: list[str] = []
+    links: tuple[str, ...] = ()
+    for name, double, single in _VALUE.findall(tag):
+        value = unescape(double or single).strip()
+        if name in ("href", "to", "link"):
+            links += link_names(value)
+        elif name in _TITLES or (" " in value and name not in _NO_TEXT):
+            texts.append(value)
+    return texts, links
 
 
 def tag_name(tag: str) -> str:

@@ -96,16 +96,22 @@ class MarkupWriter:
         self.names: list[str] = []
         self.quotes = 0
         """How many quotes are open."""
-        self.lone_level = 1
-        """A heading of this level that opens the text is its title, as one of level 1 is."""
+        self.title_levels = {1}
+        """A heading of these levels that opens the text is its title."""
         self._file = file
         self._items: list[_Item] = []
         self._label = ""
+        self._label_links: tuple[str, ...] = ()
 
     @property
     def in_item(self) -> bool:
         """Whether an item of a list is open."""
         return bool(self._items)
+
+    @property
+    def has_label(self) -> bool:
+        """Whether a label waits for its paragraph."""
+        return bool(self._label)
 
     def heading(self, text: str, level: int, links: Iterable[str] = ()) -> None:
         """Add a heading; one in a list or a quote, or one that is too long, is text."""
@@ -115,7 +121,7 @@ class MarkupWriter:
             return
         self._flush()
         if not len(self.builder):
-            if not self.title and level in (1, self.lone_level):
+            if not self.title and level in self.title_levels:
                 self.title = text
             if self.title.casefold() == text.casefold():
                 return
@@ -127,8 +133,9 @@ class MarkupWriter:
         if not text:
             return
         if self._label:
-            label, self._label = self._label, ""
+            label = self.take_label()
             text = text if text.lower().startswith(label.lower()) else f"{label}: {text}"
+            links = (*self._label_links, *links)
         item = self._items[-1] if self._items else None
         if item is not None and item.parts is not None:
             item.parts.append(text)
@@ -136,9 +143,20 @@ class MarkupWriter:
         else:
             self.builder.add("quote" if self.quotes else "paragraph", text, links=links)
 
-    def label(self, text: str) -> None:
-        """Begin the next paragraph with the kind of an admonition: "Note: ..."."""
-        self._label = one_line(text)
+    def label(self, text: str, links: Iterable[str] = ()) -> None:
+        """Begin the next paragraph with the kind of an admonition, or a term: "Note: ..."."""
+        self.end_label()
+        self._label, self._label_links = one_line(text), tuple(links)
+
+    def take_label(self) -> str:
+        """The label that waits for its paragraph, which waits no more."""
+        label, self._label = self._label, ""
+        return label
+
+    def end_label(self) -> None:
+        """Add the label that no paragraph follows as a paragraph."""
+        if label := self.take_label():
+            self.paragraph(label, self._label_links)
 
     def code(self, text: str) -> None:
         """Add code as it stands."""
@@ -197,15 +215,13 @@ class MarkupWriter:
 
     def _flush(self) -> None:
         """Make a block of what waits for its end."""
-        if self._label:
-            label, self._label = self._label, ""
-            self.paragraph(f"{label}:")
+        self.end_label()
         if not self._items or self._items[-1].parts is None:
             return
         item = self._items[-1]
         parts, item.parts = item.parts or [], None
         if parts:
-            indent = "\n" + " " * (len(item.marker) + 1)
+            indent = "\n" + " " * (len(item.marker) + bool(item.marker))
             text = "\n".join(parts).replace("\n", indent)
             self.builder.add(
                 "item",
