@@ -67,6 +67,7 @@ class Format:
 
 
 FORMATS: tuple[Format, ...] = (
+    Format("epub", "EPUB books", (".epub",), "epub"),
     Format("html", "HTML pages", (".html", ".htm", ".xhtml"), "html"),
     Format("text", "plain text", (".txt", ".text", ".log"), "text", isolated=False),
     Format("markdown", "Markdown", (".md", ".markdown", ".mdx"), "markdown", isolated=False),

@@ -15,7 +15,7 @@ from memnet.loaders.document import DocumentBuilder, ParsedDocument, one_line
 from memnet.loaders.formats import SourceFile
 from memnet.loaders.html_blocks import BlockWriter
 from memnet.loaders.html_content import choose, outer_title
-from memnet.loaders.html_tree import Element, flat_text, parse
+from memnet.loaders.html_tree import HOLDS_HEADING, Element, flat_text, parse
 
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -49,7 +49,8 @@ _EMPTY = re.compile(
     r"<(?!(?:area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr)\b)"
     r"([a-zA-Z][\w.-]*)(\s[^<>]*)?/>"
 )
-_CDATA = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.S)
+
+_HEADING = re.compile(r"<h[1-6]\b", re.I)
 
 _SUFFIX = re.compile(r" (?:[-|–—·•»«]|::) ")
 _SITE = re.compile(r"\b(documentation|docs|manual|wiki|wikipedia|handbook|guide|blog)\b", re.I)
@@ -78,7 +79,7 @@ class Page(NamedTuple):
     title: str
     """Its first heading, or that of its window; empty without both."""
     metadata: dict[str, Any]
-    """Author, description, date, keywords, language."""
+    """Author, description, date, tags, language."""
 
 
 def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
@@ -96,7 +97,12 @@ def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
 
 
 def add(
-    builder: DocumentBuilder, markup: str, *, whole: bool = False, max_heading: int = 1000
+    builder: DocumentBuilder,
+    markup: str,
+    *,
+    whole: bool = False,
+    heading: str = "",
+    max_heading: int = 1000,
 ) -> Page:
     """Add the blocks of a page, or of a piece of one, to a document.
 
@@ -105,10 +111,13 @@ def add(
         markup: HTML or XHTML, however broken.
         whole: keep all that is shown, for what has no navigation around it, as a mail or a
             chapter; else leave out all that is not the main content.
+        heading: what to put above it if it has no heading of its own.
         max_heading: characters; a longer heading becomes a paragraph.
     """
     elements = parse(_as_html(markup))
     root = choose(elements, whole=whole)
+    if heading and not root.holds & HOLDS_HEADING and not _promote(elements, heading):
+        builder.add("heading", heading, level=1)
     writer = BlockWriter(builder, max_heading=max_heading, budget=len(markup))
     window, metadata = _head(elements)
     above = outer_title(elements, root, window)
@@ -116,6 +125,11 @@ def add(
         builder.add("heading", above, level=1)
     writer.write(root)
     return Page(_title(window, [above] if above else writer.titles), metadata)
+
+
+def has_heading(markup: str) -> bool:
+    """Whether there is a heading in markup."""
+    return bool(_HEADING.search(markup))
 
 
 def decode(data: bytes) -> str:
@@ -138,6 +152,20 @@ def decode(data: bytes) -> str:
     return data.decode("cp1252", "replace")
 
 
+def _promote(elements: list[Element], heading: str) -> bool:
+    """Make the first text a heading if it is the given one; whether it is."""
+    length = len("".join(heading.split()))
+    for element in elements:
+        if element.text == length and element.tag in ("p", "div"):
+            if one_line(flat_text(element)).casefold() == heading.casefold():
+                element.tag = "h1"
+                return True
+            return False
+        if 0 < element.text < length and element.tag != "title":
+            return False
+    return False
+
+
 def _known(label: str) -> str:
     """The codec of an encoding that pages declare; empty if there is none."""
     try:
@@ -152,8 +180,12 @@ def _as_html(markup: str) -> str:
     """XHTML in the way HTML writes it."""
     if not _XHTML.match(markup):
         return markup
-    markup = _CDATA.sub(lambda found: escape(found[1], quote=False), markup)
-    return _EMPTY.sub(r"<\1\2></\1>", markup)
+    first, *sections = markup.split("<![CDATA[")
+    parts = [first]
+    for section in sections:
+        verbatim, end, after = section.partition("]]>")
+        parts += [escape(verbatim, quote=False), after] if end else [section]
+    return _EMPTY.sub(r"<\1\2></\1>", "".join(parts))
 
 
 def _head(elements: list[Element]) -> tuple[str, dict[str, Any]]:
@@ -176,8 +208,8 @@ def _head(elements: list[Element]) -> tuple[str, dict[str, Any]]:
             for key, value in _linked_data(flat_text(element)):
                 metadata.setdefault(key, value)
     if "keywords" in metadata:
-        tags = (tag.strip() for tag in metadata["keywords"].split(","))
-        metadata["keywords"] = list(dict.fromkeys(filter(None, tags)))
+        tags = (tag.strip() for tag in metadata.pop("keywords").split(","))
+        metadata["tags"] = list(dict.fromkeys(filter(None, tags)))
     return window, metadata
 
 

@@ -161,7 +161,9 @@ def _is_hidden(element: Element) -> bool:
         return False
     if "hidden" in attributes:
         return attributes["hidden"] != "until-found" and element.get("role") != "tabpanel"
-    if attributes.get("aria-hidden") == "true":
+    if attributes.get("aria-hidden") == "true" or attributes.get("role") == "doc-pagebreak":
+        return True
+    if attributes.get("epub:type") == "pagebreak":
         return True
     return bool(_HIDDEN_STYLE.search(element.get("style"))) and not _holds_formula(element)
 
