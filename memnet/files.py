@@ -10,7 +10,7 @@ from typing import BinaryIO, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from memnet.config import LimitConfig
-from memnet.errors import InputError, Problem
+from memnet.errors import EMPTY, InputError, Problem
 
 # Without it, opening a pipe waits for its other end; Windows has no pipes among its files.
 _NON_BLOCKING = getattr(os, "O_NONBLOCK", 0)
@@ -34,25 +34,33 @@ def open_file(path: str | os.PathLike[str]) -> BinaryIO:
     return os.fdopen(descriptor, "rb")
 
 
-def read_text(path: Path, max_bytes: int) -> str:
-    """The text of a UTF-8 file, every character as it stands there.
+def read_bytes(path: Path, max_bytes: int) -> bytes:
+    """The content of a file.
 
     Raises:
-        InputError: it can't be read, is empty, is not text, or is longer than ``max_bytes``.
+        InputError: it can't be read, or is longer than ``max_bytes``.
     """
     try:
         with open_file(path) as file:
             size = os.fstat(file.fileno()).st_size
             if size > max_bytes:
                 raise InputError(f"holds {size:,} bytes, the limit is {max_bytes:,}; split it")
-            data = file.read(max_bytes)
+            return file.read(max_bytes)
     except OSError as error:
         raise InputError(
             f"can't be read ({error.strerror or error}); check path and rights"
         ) from error
-    text = _decode(data)
+
+
+def read_text(path: Path, max_bytes: int) -> str:
+    """The text of a UTF-8 file, every character as it stands there.
+
+    Raises:
+        InputError: it can't be read, is empty, is not text, or is longer than ``max_bytes``.
+    """
+    text = decode(read_bytes(path, max_bytes))
     if not text.strip():
-        raise InputError("is empty; there is nothing to remember in it")
+        raise InputError("is empty; there is nothing to remember in it", EMPTY)
     return text
 
 
@@ -79,7 +87,7 @@ def read_lines(stream: BinaryIO, where: str, max_bytes: int) -> Iterator[tuple[i
                 while data and not data.endswith(b"\n"):
                     data = stream.readline(max_bytes)
                 raise InputError(f"is longer than {max_bytes:,} bytes; split it")
-            yield number, _decode(data)
+            yield number, decode(data)
         except InputError as error:
             yield Problem(f"{where}, line {number}", str(error))
 
@@ -128,7 +136,7 @@ def _parsed(
         ) from error
 
 
-def _decode(data: bytes) -> str:
+def decode(data: bytes) -> str:
     """UTF-8 bytes as text, without a byte order mark.
 
     Raises:

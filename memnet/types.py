@@ -63,6 +63,8 @@ class Evidence(Value):
     """The first hop, counted from 1, that ranked this slot as evidence."""
     metadata: dict[str, Any] = {}
     """Of its document."""
+    place: str | None = None
+    """Where in its source a reader finds it: "p. 8", "Settings > Hotkeys"; None if unknown."""
 
 
 class SlotWeight(Value):
@@ -154,6 +156,9 @@ class IngestReport(Value):
     removed: int
     skipped: int
     """Files, lines or documents that could not be used; each was reported with its reason."""
+    skipped_by_reason: dict[str, int] = {}
+    """How many of them are "images", "empty", "of unknown kind" and so on, most first; "errors" are
+    those where something is wrong."""
     slots: int
     """Slots in the store afterwards."""
     seconds: float

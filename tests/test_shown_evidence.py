@@ -22,7 +22,7 @@ def _shown(
     *,
     width: int = 80,
     terminal: bool = False,
-    **fields: str,
+    **fields: str | None,
 ) -> str:
     item = Evidence.model_validate(
         {
@@ -125,3 +125,42 @@ def test_paths_are_shown_as_seen_from_the_working_folder(
     assert source_name("told/1") == "told/1"
     assert source_name("a\nb") == "a\\nb"
     assert source_name("\0") == "\\x00"
+
+
+@pytest.mark.parametrize(
+    ("fields", "width", "heading"),
+    [
+        ({"place": "p. 8"}, 80, "Orre Light, p. 8 (notes/orre.md)"),
+        ({"place": "p. 8", "title": ""}, 80, "p. 8 (notes/orre.md)"),
+        ({"place": None}, 80, "Orre Light (notes/orre.md)"),
+        (
+            {"place": "Lamps > Oil", "title": "Log: Lamps > Oil"},
+            80,
+            "Log: Lamps > Oil (notes/orre.md)",
+        ),
+        (
+            {"place": "p. 8", "title": "The towers " * 9},
+            60,
+            "The towers The towers Th…, p. 8 (notes/orre.md)",
+        ),
+        (
+            {"place": "Settings > Hotkeys > Other", "title": "Help"},
+            50,
+            "Help, … > Other (notes/orre.md)",
+        ),
+        ({"place": "a\x1b[31m\nb"}, 80, "Orre Light, a\\x1b[31m\\nb (notes/orre.md)"),
+    ],
+)
+def test_the_place_stands_beside_the_title(
+    fields: dict[str, str | None], width: int, heading: str
+) -> None:
+    shown = _shown("It was built by Ann.", ["Ann"], width=width, **fields).splitlines()[0]
+    assert shown == f"  [1] hop 2  {heading}"
+    assert len(shown) <= width
+
+
+def test_the_place_of_a_fact_stands_beside_its_source() -> None:
+    shown = _shown("Orre | height | 34", ["34"], kind="fact", source="towers.csv", place="row 4")
+    assert shown == "  [1] hop 2  Orre | height | **34** (towers.csv, row 4)\n"
+    narrow = _shown("Orre | height | 34", ["34"], kind="fact", place="Sheet1!A4:D4", width=36)
+    assert narrow.splitlines()[0] == "  [1] hop 2  …/orre.md, Sheet1!A4:D4"

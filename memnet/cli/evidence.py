@@ -40,7 +40,7 @@ def show_evidence(
     if item.kind == "fact":
         whole = (0, len(item.text))
         text = _highlight(console, item.text, whole, whole, found)
-        source = source_name(item.source)
+        source = _fact_source(item)
         left = console.width - len(lead) - text.cell_len - len(" ()")
         if left >= min(len(source), _MIN_SOURCE):
             console.print(Text(lead).append_text(text).append(f" ({_shorten_start(source, left)})"))
@@ -59,24 +59,41 @@ def show_evidence(
         console.print(Text(_INDENT).append_text(line), no_wrap=True, overflow="ellipsis")
 
 
+def _fact_source(item: Evidence) -> str:
+    """Source and place: a fact has no title that the place could follow."""
+    return ", ".join(filter(None, (source_name(item.source), one_line(item.place or ""))))
+
+
 def _heading(item: Evidence, width: int) -> str:
-    """Title and source within a width; a long source loses its first folders."""
+    """Title, place and source within a width; a long source loses its first folders."""
+    if item.kind == "fact":
+        return _shorten_start(_fact_source(item), width)
     source, title = source_name(item.source), one_line(" ".join(item.title.split()))
-    if item.kind == "fact" or not title:
+    place = one_line(item.place or "")
+    if title.endswith(place):
+        place = ""
+    if not title and not place:
         return _shorten_start(source, width)
     between = len(" ()")
     least = min(_MIN_SOURCE, width // 2)
-    source = _shorten_start(source, max(width - between - len(title), least))
+    whole = ", ".join(filter(None, (title, place)))
+    source = _shorten_start(source, max(width - between - len(whole), least))
     max_length = max(1, width - between - len(source))
-    return f"{shorten(title, max_length)} ({source})"
+    if title and place and len(whole) > max_length:
+        # The title is cut before the place, which is shorter and says more.
+        room = max(max_length // 2, max_length - len(title) - len(", "))
+        place = _shorten_start(place, room, " > ")
+        title = shorten(title, max(1, max_length - len(place) - len(", ")))
+        whole = f"{title}, {place}"
+    return f"{shorten(whole, max_length)} ({source})"
 
 
-def _shorten_start(path: str, max_length: int) -> str:
-    """A path without its first folders, or a name without its start, where it is too long."""
+def _shorten_start(path: str, max_length: int, separator: str = os.sep) -> str:
+    """A path without its first parts, or a name without its start, where it is too long."""
     if len(path) <= max_length:
         return path
     end = path[len(path) - max(1, max_length) + 1 :]
-    return f"…{end[max(0, end.find(os.sep)) :]}"
+    return f"…{end[max(0, end.find(separator)) :]}"
 
 
 def _find_answer(item: Evidence, answers: Sequence[Candidate]) -> Span | None:

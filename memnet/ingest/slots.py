@@ -1,16 +1,17 @@
 """Parsed inputs become sources with slots: their windows, keys, values and symbols."""
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
+from itertools import chain
+from pathlib import PurePath
 from typing import Protocol, overload
 
-from memnet.ingest.formats import ParsedDocument, ParsedFacts
+from memnet.ingest.formats import ParsedFacts
+from memnet.ingest.windows import Window, document_windows, titles
+from memnet.loaders.document import ParsedDocument
 from memnet.storage import NewSlot, NewSource
-from memnet.text.english import sentences, trim_span
 from memnet.text.names import mentions, normalise, opening_names, symbol, title_symbols
 
-_SPACE = re.compile(r"\s+")
 _MIN_SHARED_LETTERS = 4
 """A shorter word that two names share, such as "of", does not make them the same."""
 
@@ -48,6 +49,11 @@ def document_source(
         document.origin,
         document.title,
         document.metadata,
+        tuple(
+            (block.start, document.text[block.start : block.end])
+            for block in document.blocks
+            if block.kind == "heading"
+        ),
     )
 
 
@@ -81,60 +87,49 @@ class _LazySlots(Sequence[NewSlot]):
         return len(self._slots)
 
 
-def windows(text: str, max_characters: int) -> list[tuple[int, int]]:
-    """Character spans that cover every word of a text, each at most ``max_characters`` long.
-
-    Windows hold whole sentences and are as long as allowed. A sentence that is longer by itself
-    is cut between words, and a word that is longer by itself is cut anywhere.
-    """
-    joined: list[tuple[int, int]] = []
-    for sentence in sentences(text):
-        for start, end in _pieces(text, *sentence, max_characters):
-            if joined and end - joined[-1][0] <= max_characters:
-                joined[-1] = (joined[-1][0], end)
-            else:
-                joined.append((start, end))
-    return joined
-
-
-def _pieces(text: str, start: int, end: int, max_characters: int) -> Iterator[tuple[int, int]]:
-    while end - start > max_characters:
-        spaces = list(_SPACE.finditer(text, start + 1, start + max_characters + 1))
-        cut = spaces[-1].start() if spaces else start + max_characters
-        yield start, cut
-        rest = trim_span(text, cut, end)
-        if rest is None:
-            return
-        start = rest[0]
-    yield start, end
-
-
 def _document_slots(
     document: ParsedDocument, max_window: int, extractor: Extractor | None
 ) -> list[NewSlot]:
+    is_file = document.origin and document.name.startswith(document.origin)
+    stem = PurePath(document.name).stem if is_file else ""
+    own_names = [title_symbols(name) for name in (document.title, *document.names)]
     slots: list[NewSlot] = []
-    for section in document.sections:
-        symbols = tuple(dict.fromkeys((*title_symbols(section.title), *section.symbols)))
-        section_text = document.text[section.start : section.end]
-        for number, (start, end) in enumerate(windows(section_text, max_window)):
-            text = section_text[start:end]
-            aliases = () if number else _aliases(text, symbols)
-            key_symbols = tuple(dict.fromkeys((*symbols, *aliases)))
-            names = mentions(text) if extractor is None else map(symbol, extractor.extract(text))
-            mentioned = dict.fromkeys(name for name in names if name and name not in key_symbols)
-            slots.append(
-                NewSlot(
-                    kind="passage",
-                    title=section.title,
-                    text=text,
-                    start=section.start + start,
-                    end=section.start + end,
-                    key_text=f"{section.title}\n{text}" if section.title else text,
-                    key_symbols=key_symbols,
-                    value_symbols=tuple(mentioned),
-                )
+    for window in document_windows(document, max_window):
+        text = document.text[window.start : window.end]
+        heading = window.headings[-1] if window.headings else document.title
+        symbols = tuple(dict.fromkeys(chain(title_symbols(heading), *own_names)))
+        aliases = _aliases(text, symbols) if window.opens else ()
+        targets = (link_symbol(name) for name in (stem, *window.headings[-1:]) if name)
+        key_symbols = tuple(dict.fromkeys((*symbols, *aliases, *targets)))
+        names = mentions(text) if extractor is None else map(symbol, extractor.extract(text))
+        links = (make(name) for name in window.links for make in (normalise, link_symbol))
+        mentioned = dict.fromkeys(chain(names, links))
+        title = _title(document.title, window)
+        slots.append(
+            NewSlot(
+                kind="passage",
+                title=title,
+                text=text,
+                start=window.start,
+                end=window.end,
+                key_text=f"{title}\n{text}" if title else text,
+                key_symbols=key_symbols,
+                value_symbols=tuple(name for name in mentioned if name and name not in key_symbols),
+                places=window.places,
             )
+        )
     return slots
+
+
+def _title(title: str, window: Window) -> str:
+    """The title of a document with the headings above a window, and what introduces its text."""
+    path = " > ".join(titles(title, window.headings))
+    return f"{path} — {window.context}" if path and window.context else path or window.context
+
+
+def link_symbol(name: str) -> str:
+    """The symbol by which links find a file or a heading: no question can name it by chance."""
+    return f"/{symbol(name)}"
 
 
 def _aliases(text: str, symbols: Sequence[str]) -> list[str]:

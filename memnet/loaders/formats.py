@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import PurePath
 from typing import TypeAlias
 
-from memnet.errors import Problem
+from memnet.errors import InputError, Problem
 from memnet.loaders.document import ParsedDocument
 
 
@@ -69,6 +69,10 @@ class Format:
 FORMATS: tuple[Format, ...] = (
     Format("epub", "EPUB books", (".epub",), "epub"),
     Format("html", "HTML pages", (".html", ".htm", ".xhtml"), "html"),
+    Format("chat", "chats", (), "chats"),
+    Format("conversation", "conversations", (), "conversation"),
+    Format("json", "JSON files", (".json",), "json_documents"),
+    Format("subtitles", "subtitles", (".srt", ".vtt"), "subtitles"),
     Format("text", "plain text", (".txt", ".text", ".log"), "text", isolated=False),
     Format("markdown", "Markdown", (".md", ".markdown", ".mdx"), "markdown", isolated=False),
 )
@@ -78,9 +82,15 @@ _BY_NAME = {known.name: known for known in FORMATS}
 _BY_SUFFIX = {suffix: known for known in FORMATS for suffix in known.suffixes}
 
 
-def format_by_name(name: str) -> Format | None:
-    """The format that ``--as`` names."""
-    return _BY_NAME.get(name)
+def format_by_name(name: str) -> Format:
+    """The format that ``--as`` names.
+
+    Raises:
+        InputError: there is none.
+    """
+    if name not in _BY_NAME:
+        raise InputError(f"there is no format {name!r}, expected one of {', '.join(_BY_NAME)}")
+    return _BY_NAME[name]
 
 
 def find_format(name: str) -> Format | None:

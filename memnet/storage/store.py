@@ -1,7 +1,7 @@
 """The memory store: rows as the truth, a vector index as their cache, one writer at a time."""
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -155,26 +155,30 @@ class MemoryStore:
         with self.writing(), self._connection.transaction(advance):
             yield
 
-    def put(self, new: Sequence[NewSource], encode: Encode) -> PutCounts:
+    def put(
+        self,
+        new: Sequence[NewSource],
+        encode: Encode,
+        files: Mapping[str, bytes] | None = None,
+        namespace: str = "",
+    ) -> PutCounts:
         """Add sources, or replace those of the same name and namespace, in one transaction.
 
         A source whose digest is stored already is left alone. Of a changed source only the slots
         that differ are replaced, and only key texts never seen before are encoded.
+
+        ``files`` are the digests of files, by path, all of whose sources are stored then.
 
         Raises:
             StoreBusyError, StoreError: as ``writing``.
         """
         with self.writing():
             changed, counts = sources.changed(self._connection, new)
-            if not changed:
-                return counts
-            vectors = sources.new_vectors(self._connection, changed, encode)
-            with self.changing():
-                slots.add_vectors(self._connection, vectors)
-                outdated: list[int] = []
-                for source in changed:
-                    outdated += sources.put(self._connection, source)[1]
-                slots.delete(self._connection, outdated)
+            vectors = sources.new_vectors(self._connection, changed, encode) if changed else []
+            if changed or files:
+                with self.changing(advance=bool(changed)):
+                    sources.put_all(self._connection, changed, vectors)
+                    sources.put_files(self._connection, files or {}, namespace)
         return counts
 
     def append(self, source: NewSource, encode: Encode) -> list[int]:

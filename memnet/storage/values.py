@@ -33,6 +33,9 @@ class NewSlot:
     """Words of the relation of a fact or statement; that of a statement has a vector as well."""
     value: str = ""
     """The object of a fact as written; empty for a passage."""
+    places: tuple[tuple[int, str], ...] = ()
+    """Where parts of the text stand in the source, as people find them: each the offset in
+    ``text`` from which it holds, in rising order, and "p. 8" or "Settings > Hotkeys"."""
     valid_from: float | None = None
     """For a statement the time of ``tell``, in seconds since the epoch; None: always valid."""
 
@@ -52,6 +55,8 @@ class NewSource:
     """The file this came from, absolute; empty when it came from no file."""
     title: str = ""
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    headings: Sequence[tuple[int, str]] = ()
+    """Parts of the text that are in no slot, each with its offset, in rising order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +77,8 @@ class Slot:
     """Seconds since the epoch; None for what is no statement: it is valid as long as its source."""
     valid_until: float | None = None
     """Seconds since the epoch; None while it is valid."""
+    places: tuple[tuple[int, str], ...] = ()
+    """As ``NewSlot.places``."""
     metadata: Mapping[str, Any] = field(default_factory=dict, hash=False)
     """Of its source."""
 

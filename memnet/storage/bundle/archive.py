@@ -23,7 +23,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from memnet.errors import EncoderMismatchError, StoreError
 
-FORMAT = 1
+FORMAT = 2
 HEAD, VECTORS, DIGESTS, SOURCES, SLOTS = MEMBERS = (
     "bundle.json", "vectors.f32", "digests.bin", "sources.jsonl", "slots.jsonl",
 )  # fmt: skip
@@ -47,6 +47,7 @@ _MAX_NUMBER = 2**53
 _Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
 _Index = Annotated[int, Field(ge=0, lt=_MAX_NUMBER)]
 _Number = Annotated[float, Field(allow_inf_nan=False, ge=0, le=1e11)]
+_Places = tuple[tuple[_Index, str], ...]
 _Symbols = tuple[Annotated[str, Field(min_length=1)], ...]
 
 
@@ -59,7 +60,7 @@ class BundleLine(BaseModel):
 class BundleHead(BundleLine):
     """What a bundle says of itself."""
 
-    format: Literal[1]
+    format: Literal[1, 2]
     encoder: Annotated[str, Field(min_length=1, max_length=4096)]
     """Fingerprint of the encoder that made the vectors."""
     dimension: Annotated[int, Field(ge=1, le=100_000)]
@@ -83,6 +84,7 @@ class BundledSource(BundleLine):
     title: str
     metadata: dict[str, Any]
     digest: _Digest
+    headings: _Places = ()
 
 
 class BundledSlot(BundleLine):
@@ -104,6 +106,7 @@ class BundledSlot(BundleLine):
     valid_until: _Number | None
     usage: _Number
     used: _Number
+    places: _Places = ()
     keys: _Symbols
     mentions: _Symbols
 

@@ -30,6 +30,7 @@ from memnet.storage.tables.checked import (
     Row,
     checked_count,
     checked_metadata,
+    checked_places,
     checked_rows,
     damaged,
     missing,
@@ -109,12 +110,13 @@ def _write_members(archive: zipfile.ZipFile, connection: Connection, head: Bundl
             file.write(b"".join(row[1] for row in page))
     with _member(archive, SOURCES) as file:
         columns = f"SELECT id, {', '.join(SOURCE_COLUMNS)} FROM source WHERE id > ?"
-        types = (int, str, str, str, str, str, str, bytes)
+        types = (int, str, str, str, str, str, str, bytes, str)
         for page in _pages(connection, columns):
             for row in checked_rows(page, "a source", *types):
                 sources[row[0]] = len(sources)
                 values = dict(zip(SOURCE_COLUMNS, row[1:], strict=True))
                 values["metadata"] = checked_metadata(values["metadata"])
+                values["headings"] = checked_places(values["headings"])
                 file.write(_json_line(values))
     with _member(archive, SLOTS) as file:
         for page in _pages(connection, f"SELECT {', '.join(SLOT_COLUMNS)} FROM slot WHERE id > ?"):
@@ -122,6 +124,7 @@ def _write_members(archive: zipfile.ZipFile, connection: Connection, head: Bundl
             for row in page:
                 values = dict(zip(SLOT_COLUMNS, row, strict=True))
                 values["source"] = _index(sources, values["source"])
+                values["places"] = checked_places(values["places"])
                 values["vector"] = _index(vectors, values["vector"])
                 if values["relation_vector"] is not None:
                     values["relation_vector"] = _index(vectors, values["relation_vector"])

@@ -123,6 +123,7 @@ def _fill(connection: Connection, bundle: BundleReader) -> None:
                 **source.model_dump(),
                 "id": source_id,
                 "metadata": json.dumps(source.metadata, ensure_ascii=False),
+                "headings": json.dumps(source.headings, ensure_ascii=False),
                 "digest": bytes.fromhex(source.digest),
             }
             for source_id, source in enumerate(bundle.sources(), start=1)
@@ -157,6 +158,7 @@ def _add_slots(connection: Connection, slots: list[BundledSlot]) -> None:
                 if slot.relation_vector is None
                 else slot.relation_vector + 1,
                 "digest": bytes.fromhex(slot.digest),
+                "places": json.dumps(slot.places, ensure_ascii=False),
                 "valid_until": None,
             }
             for slot in slots

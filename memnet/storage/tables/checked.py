@@ -16,12 +16,14 @@ IN_LIST = "IN (SELECT value FROM json_each(?))"
 """SQL for being among the values of a ``json_list``, which may be many more than parameters."""
 SLOT_COLUMNS = """slot.id, slot.kind, source.name, source.namespace, slot.title, slot.text,
     slot.start, slot.end, slot.relation, slot.value, slot.valid_from, slot.valid_until,
-    source.metadata"""
+    slot.places, source.metadata"""
 _SLOT_TYPES = (int, str, str, str, str, str, int, int, str, str)
 _MAX_TIME = 1e11
 """Seconds since the epoch: some 3,000 years."""
 _MAX_NESTING = 100
 """Ingest lets metadata be half as deep; pydantic writes 255 levels as JSON."""
+_MAX_OFFSET = 2**28
+"""Characters of a source: a row of a foreign store could ask for any amount of memory."""
 _MAX_COUNT = 2**62
 """No number that memnet counts up comes near, and the numbers after it fit into 64 bits."""
 _MAX_SYMBOL = 2**40
@@ -52,7 +54,7 @@ def checked_slot(row: Row) -> Slot:
     Raises:
         StoreError: a column does not hold what memnet puts there.
     """
-    slot = Slot(*row[:12], *[checked_metadata(row[12])])
+    slot = Slot(*row[:12], *[checked_places(row[12]), checked_metadata(row[13])])
     times = (slot.valid_from or 0.0, slot.valid_until or 0.0)
     if (
         tuple(map(type, row[:10])) != _SLOT_TYPES
@@ -62,6 +64,28 @@ def checked_slot(row: Row) -> Slot:
     ):
         raise damaged(f"slot {slot.id!r}")
     return slot
+
+
+def checked_places(value: object) -> tuple[tuple[int, str], ...]:
+    """Offsets with texts, from a column of JSON.
+
+    Raises:
+        StoreError: it holds something else, or the offsets do not rise.
+    """
+    if value == "[]":
+        return ()
+    try:
+        pairs = json.loads(value) if isinstance(value, str) else None
+    except (ValueError, RecursionError) as error:
+        raise damaged("the place of a slot") from error
+    if not isinstance(pairs, list) or not all(
+        isinstance(pair, list) and tuple(map(type, pair)) == (int, str) for pair in pairs
+    ):
+        raise damaged("the place of a slot")
+    offsets = [offset for offset, _ in pairs]
+    if offsets[:1] < [0] or offsets[-1:] > [_MAX_OFFSET] or offsets != sorted(set(offsets)):
+        raise damaged("the place of a slot")
+    return tuple((offset, text) for offset, text in pairs)
 
 
 def checked_metadata(value: object) -> dict[str, Any]:

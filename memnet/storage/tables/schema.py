@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 
 MIGRATIONS = {
     1: """
@@ -139,6 +139,16 @@ MIGRATIONS = {
         INSERT INTO gone SELECT value + 1, old.id FROM property WHERE name = 'generation';
     END;
     UPDATE property SET value = value + 1 WHERE name = 'generation';
+    """,
+    5: """
+    ALTER TABLE slot ADD COLUMN places TEXT NOT NULL DEFAULT '[]';
+    ALTER TABLE source ADD COLUMN headings TEXT NOT NULL DEFAULT '[]';
+    CREATE TABLE file (
+        namespace TEXT NOT NULL,
+        path TEXT NOT NULL,
+        digest BLOB NOT NULL,
+        PRIMARY KEY (namespace, path)
+    ) WITHOUT ROWID;
     """,
 }
 

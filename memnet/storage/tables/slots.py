@@ -1,6 +1,7 @@
 """Slots with their key vectors and symbols: how they are added, deleted, fetched and found."""
 
 import hashlib
+import json
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
@@ -34,6 +35,7 @@ def by_content(slots: Iterable[NewSlot]) -> dict[bytes, NewSlot]:
         digest_of(
             slot.kind, slot.title, slot.text, slot.start, slot.end, slot.relation, slot.value,
             slot.key_text, *slot.key_symbols, "", *slot.value_symbols,
+            *slot.places,
         ): slot
         for slot in slots
     }  # fmt: skip
@@ -79,15 +81,16 @@ def add(connection: Connection, source_id: int, slots: Mapping[bytes, NewSlot]) 
     ids = list(range(first, first + len(slots)))
     connection.execute_many(
         """INSERT INTO slot (id, source, kind, title, text, start, end, relation, value, vector,
-            relation_vector, digest, valid_from, usage, used)
+            relation_vector, digest, valid_from, usage, used, places)
         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT id FROM vector WHERE digest = ?),
-            (SELECT id FROM vector WHERE digest = ?), ?, ?, ?, ?)""",
+            (SELECT id FROM vector WHERE digest = ?), ?, ?, ?, ?, ?)""",
         (
             (
                 slot_id, source_id, slot.kind, slot.title, slot.text, slot.start, slot.end,
                 slot.relation, slot.value, digest_of(slot.key_text),
                 None if slot.valid_from is None else digest_of(slot.relation), digest,
                 slot.valid_from, 0.0 if slot.valid_from is None else 1.0, slot.valid_from or 0.0,
+                json.dumps(slot.places, ensure_ascii=False),
             )
             for slot_id, (digest, slot) in zip(ids, slots.items(), strict=True)
         ),

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,7 @@ from memnet.storage.tables import slots
 from memnet.storage.tables.checked import (
     IN_LIST,
     checked_metadata,
+    checked_places,
     checked_rows,
     damaged,
     json_list,
@@ -44,10 +45,10 @@ class Sources:
             after = page[-1][0]
 
     def get(self, name: str, namespace: str = "") -> tuple[Source, str] | None:
-        """A source with its text, as far as its slots hold it; None if it is not stored.
+        """A source with its text, as far as it is stored; None if it is not.
 
-        Where the slots leave a gap, as at the headings of Markdown, the text has as many line
-        breaks, so that ``text[slot.start:slot.end] == slot.text``.
+        Where headings and slots leave a gap the text has as many line breaks, so that
+        ``text[slot.start:slot.end] == slot.text``.
         """
         connection = self._connection()
         with connection.snapshot():
@@ -78,6 +79,26 @@ class Sources:
         self._connection().execute("INSERT INTO temp.seen VALUES (?, ?)", name, digest)
         return None
 
+    def mark_file_seen(self, path: str, digest: bytes, namespace: str = "") -> int:
+        """Note that the ingest sees all sources of a file, if they were made of this content.
+
+        Returns:
+            How many they are; 0 if the file is not stored with this digest.
+        """
+        connection = self._connection()
+        stored = connection.one(
+            "SELECT digest FROM file WHERE namespace = ? AND path = ?", namespace, path
+        )
+        if stored is None or stored[0] != digest:
+            return 0
+        rows = connection.rows(
+            "INSERT OR IGNORE INTO temp.seen SELECT name, digest FROM source "
+            "WHERE namespace = ? AND origin = ? RETURNING 1",
+            namespace,
+            path,
+        )
+        return len(rows)
+
     def not_seen(self, origin: str, namespace: str = "") -> dict[str, str]:
         """Names and origins of stored sources that the ingest has not seen.
 
@@ -101,6 +122,25 @@ class Sources:
             end,
         )
         return dict(checked_rows(rows, "a source", str, str))
+
+
+def put_all(
+    connection: Connection,
+    new: Iterable[NewSource],
+    vectors: Iterable[tuple[bytes, NDArray[np.float32]]],
+) -> None:
+    """Put sources with the vectors that their slots lack, and delete what they no longer have."""
+    slots.add_vectors(connection, vectors)
+    # Last: until all are put, one may come to share the vectors of another.
+    slots.delete(connection, [slot for source in new for slot in put(connection, source)[1]])
+
+
+def put_files(connection: Connection, files: Mapping[str, bytes], namespace: str) -> None:
+    """Note that all sources of some files are stored, with the digests of the files' contents."""
+    connection.execute_many(
+        "INSERT OR REPLACE INTO file (namespace, path, digest) VALUES (?, ?, ?)",
+        [(namespace, path, digest) for path, digest in files.items()],
+    )
 
 
 def states(connection: Connection, names: Iterable[str], namespace: str) -> dict[str, SourceState]:
@@ -163,12 +203,19 @@ def put(connection: Connection, source: NewSource) -> tuple[list[int], list[int]
     Returns:
         Ids of the slots that were added, and of those that are to be deleted.
     """
+    connection.execute(
+        "DELETE FROM file WHERE namespace = ? AND path = "
+        "(SELECT origin FROM source WHERE namespace = ? AND name = ?)",
+        source.namespace,
+        source.namespace,
+        source.name,
+    )
     row = connection.only(
-        """INSERT INTO source (namespace, name, kind, origin, title, metadata, digest)
-        VALUES (?, ?, ?, ?, ?, ?, ?)
+        """INSERT INTO source (namespace, name, kind, origin, title, metadata, digest, headings)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?)
         ON CONFLICT (namespace, name) DO UPDATE SET kind = excluded.kind,
             origin = excluded.origin, title = excluded.title, metadata = excluded.metadata,
-            digest = excluded.digest
+            digest = excluded.digest, headings = excluded.headings
         RETURNING id""",
         source.namespace,
         source.name,
@@ -177,6 +224,7 @@ def put(connection: Connection, source: NewSource) -> tuple[list[int], list[int]
         source.title,
         json.dumps(dict(source.metadata), ensure_ascii=False, default=str),
         source.digest,
+        json.dumps(list(source.headings), ensure_ascii=False),
     )
     source_id = int(row[0])
     stored: dict[bytes, int] = dict(
@@ -199,6 +247,11 @@ def delete(connection: Connection, names: Iterable[str], namespace: str | None) 
     ids = json_list(row[0] for row in chosen)
     doomed = [row[0] for row in connection.rows(f"SELECT id FROM slot WHERE source {IN_LIST}", ids)]
     slots.delete(connection, doomed)
+    connection.execute(
+        "DELETE FROM file WHERE (namespace, path) IN "
+        f"(SELECT namespace, origin FROM source WHERE id {IN_LIST})",
+        ids,
+    )
     connection.execute(f"DELETE FROM source WHERE id {IN_LIST}", ids)
     return len(doomed)
 
@@ -238,14 +291,16 @@ def _source(
 
 
 def _text(connection: Connection, source_id: int) -> str:
-    """The text of a source, as far as its slots hold it; line breaks where they do not."""
+    """The text of a source: its headings and slots, with line breaks where they leave a gap."""
+    headings = connection.only("SELECT headings FROM source WHERE id = ?", source_id)
     rows = connection.rows(
         "SELECT start, text FROM slot WHERE source = ? AND kind <> 'reverse' ORDER BY start",
         source_id,
     )
     parts: list[str] = []
     end = 0
-    for start, text in checked_rows(rows, "a slot", int, str):
+    stored = [*checked_places(headings[0]), *checked_rows(rows, "a slot", int, str)]
+    for start, text in sorted(stored):
         if not 0 <= start <= _MAX_CHARACTERS:
             raise damaged(f"a text of source {source_id}")
         parts += ["\n" * (start - end), text[max(0, end - start) :]]
