@@ -67,10 +67,10 @@ class Format:
 
 
 FORMATS: tuple[Format, ...] = (
-    Format("epub", "EPUB books", (".epub",), "epub"),
-    Format("html", "HTML pages", (".html", ".htm", ".xhtml"), "html"),
     Format("chat", "chats", (), "chats"),
     Format("conversation", "conversations", (), "conversation"),
+    Format("epub", "EPUB books", (".epub",), "epub"),
+    Format("html", "HTML pages", (".html", ".htm", ".xhtml"), "html"),
     Format("json", "JSON files", (".json",), "json_documents"),
     Format("subtitles", "subtitles", (".srt", ".vtt"), "subtitles"),
     Format("text", "plain text", (".txt", ".text", ".log"), "text", isolated=False),

@@ -88,8 +88,8 @@ def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
     page = add(builder, decode(file.data), max_heading=file.max_title)
     if not len(builder):
         raise InputError(
-            "this page holds no text outside of scripts, forms and frames; save the page as its"
-            " browser shows it, or read the pages that it leads to"
+            "holds no text outside of scripts, forms and frames; expected a page as a browser"
+            " shows it, save it from there"
         )
     yield builder.build(
         file.name, page.title[: file.max_title] or file.title, metadata=page.metadata

@@ -18,6 +18,10 @@ _UNSEEN = {ord(mark): None for mark in "\u00ad\u200b\u2060\ufeff\0"}
 """Marks of where a word may be broken, and of nothing."""
 _EXPONENT = re.compile(r"[-+−]?\d+")
 _FILE = re.compile(r"\S+\.\w{2,4}")
+_NUMBER = re.compile(r"^(fig\w*|abb\w*|image|table)\W*\d[\d.]*\W*")
+_CAPTIONS = frozenset("p figcaption caption b strong h1 h2 h3 h4 h5 h6 td th li dt dd".split())
+_MAX_CAPTION = 300
+"""Characters."""
 _PREFORMATTED = frozenset({"pre", "listing", "xmp", "plaintext"})
 _INDEX = frozenset({"index", "default", "readme"})
 _MAX_NAME = 100
@@ -51,11 +55,14 @@ class BlockWriter:
         self._term = ""
         """A term that waits for its definition."""
         self._table: Table | None = None
+        self._captions: set[str] = set()
+        """What is not to be repeated as the description of an image."""
         self.titles: list[str] = []
         """Texts of the headings of the first level."""
 
     def write(self, root: Element) -> None:
         """Add all blocks of an element."""
+        self._captions = captions(root)
         pending: list[tuple[Iterator[Element | str], Callable[[], None]]] = []
         pending.append((iter(root.children), self._flush))
         while pending:
@@ -77,7 +84,7 @@ class BlockWriter:
         if tag == "br":
             self._parts.append("\n" if self._in_code or not self._flat else " ")
         elif tag == "img":
-            self._parts.append(description(element))
+            self._parts.append(description(element, self._captions))
         elif tag == "math":
             self._parts.append(formula(element))
         elif tag == "hr":
@@ -265,7 +272,7 @@ class BlockWriter:
     def _flush(self) -> None:
         """Write the text so far as a block."""
         text, links = self._take()
-        if not text:
+        if not any(map(str.isalnum, text)):  # nothing, or what stood between links
             self._links = links  # of a term, for its definition
             return
         if self._term:
@@ -297,13 +304,29 @@ def is_block(element: Element) -> bool:
     return element.tag in BLOCKS or element.get("role") == "heading"
 
 
-def description(image: Element) -> str:
-    """The alternative text of an image, if it says something."""
+def captions(root: Element) -> set[str]:
+    """The short texts of an element in which there may be images with descriptions."""
+    texts: set[str] = set()
+    pending = [root]
+    while pending:
+        element = pending.pop()
+        if element.text <= _MAX_CAPTION and element.tag in _CAPTIONS:
+            texts.add(_NUMBER.sub("", one_line(flat_text(element)).casefold()))
+        else:
+            pending += element.elements()
+    return texts
+
+
+def description(image: Element, known: set[str]) -> str:
+    """The alternative text of an image, if it says something that no caption does."""
     text = one_line(image.get("alt"))
     if {"math", "tex", "latex"} & set(image.get("class").lower().replace("-", " ").split()):
         return f" {text} "
     # One or two words name an icon, a file or what the text says beside it.
-    return f" {text} " if text.count(" ") > 1 and not _FILE.fullmatch(text) else ""
+    if text.count(" ") < 2 or _FILE.fullmatch(text) or text.casefold() in known:
+        return ""
+    known.add(text.casefold())
+    return f" {text} "
 
 
 def link_names(link: Element) -> list[str]:

@@ -8,7 +8,7 @@ of classes. A name alone never removes the greater part of a page.
 import re
 
 from memnet.loaders.document import one_line
-from memnet.loaders.html_tree import HEADINGS, Element, flat_text, is_service
+from memnet.loaders.html_tree import HEADINGS, HOLDS_HEADING, Element, flat_text, is_service
 
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 _HIDDEN_STYLE = re.compile(r"(^|;)\s*(display\s*:\s*none|visibility\s*:\s*hidden)", re.I)
@@ -29,6 +29,8 @@ _CHROME_WORDS = frozenset(
     " linenodiv lnt tocmobile hiddenprint dprintnone printonly advert advertisement".split()
 )
 """Of classes: no content, whatever is in it."""
+_EDGE_WORDS = frozenset("footer copyright colophon generator generated legal".split())
+"""Of classes: no content if it is short, and not within what is."""
 _LINK_WORDS = frozenset(
     "nav navigation navi menu submenu sidebar sidenav topnav toc header footer foot top bottom"
     " related social share banner toolbar tabs navrow navpath index mini crumb crumbs siblings"
@@ -134,6 +136,7 @@ def _main(elements: list[Element], body: Element) -> Element:
 
 
 def _drop(elements: list[Element], body: Element, *, whole: bool, strict: bool) -> None:
+    above = bool(body.holds & HOLDS_HEADING)  # the first heading
     for element in elements:
         parent = element.parent
         if element.dropped or parent is None:
@@ -150,7 +153,10 @@ def _drop(elements: list[Element], body: Element, *, whole: bool, strict: bool) 
         if _is_hidden(element) and not most:
             element.dropped = True
         elif not whole:
-            element.dropped = _is_chrome(element, role, most=most, strict=strict)
+            element.dropped = _is_chrome(element, role, most=most, strict=strict) or (
+                strict and above and not most and _is_site_bar(element)
+            )
+            above &= element.dropped or element.tag not in HEADINGS
         elif element.tag == "a" and element.links:
             element.dropped = element.local > 0 and is_service(element)
 
@@ -193,6 +199,8 @@ def _is_chrome(element: Element, role: str, *, most: bool, strict: bool) -> bool
         return not most
     if not _CHROME_WORDS.isdisjoint(words):
         return not most
+    if element.text < _LONG and not element.inside and not _EDGE_WORDS.isdisjoint(words):
+        return not most
     if linked and element.links > 1:
         if element.tag != "section":
             words |= _words(element.get("id"))
@@ -232,6 +240,17 @@ def _is_bar(element: Element) -> bool:
         and element.text < _LONG
         and element.text - element.linked <= 20 + element.linked // 2
         and element.tag not in ("a", "span", "li", "td")
+    )
+
+
+def _is_site_bar(element: Element) -> bool:
+    """Whether it is a row of links, as stands at the top of pages."""
+    return (
+        element.tag in ("div", "p", "table", "tr", "ul", "ol")
+        and element.links > 1
+        and element.text < _LONG
+        and element.linked * 10 >= element.text * 7
+        and not element.holds & HOLDS_HEADING
     )
 
 

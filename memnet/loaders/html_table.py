@@ -133,7 +133,8 @@ def is_data_table(table: Element) -> bool:
         rows += bool(texts)
         if not table.holds & HOLDS_HEADER_CELL and any(cell.text > _LONG_CELL for cell in cells):
             return False
-    return len(columns) > 1 and (rows > 1 or bool(table.holds & HOLDS_HEADER_CELL))
+    # A single row is data if it is written as such: with headers or paragraphs in its cells.
+    return len(columns) > 1 and (rows > 1 or bool(table.holds & (HOLDS_HEADER_CELL | HOLDS_BLOCKS)))
 
 
 def is_line(row: Element) -> bool:

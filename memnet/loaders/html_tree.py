@@ -68,7 +68,7 @@ class Element:
         self.linked = 0
         self.links = 0
         """Number of links within it; ``local`` of them lead to the same page, ``moves`` to the
-        previous one, the next, the contents, or to a service of the site."""
+        previous one, the next, the contents, or to another language."""
         self.local = 0
         self.moves = 0
         self.holds = 0
@@ -164,12 +164,12 @@ def _measure(elements: list[Element]) -> None:
 
 def _moves(link: Element) -> bool:
     relations = link.get("rel").lower().split()
-    if not _RELATIONS.isdisjoint(relations):
+    if not _RELATIONS.isdisjoint(relations) or link.get("hreflang"):
         return True
-    if link.text > 60:
+    if link.text > 60 or is_service(link):
         return False
     words = label(link)
-    return bool(_NO_LETTER.fullmatch(words) or _MOVE.fullmatch(words) or _SERVICE.fullmatch(words))
+    return bool(_NO_LETTER.fullmatch(words) or _MOVE.fullmatch(words))
 
 
 def is_service(link: Element) -> bool:
