@@ -53,6 +53,7 @@ _EMPTY = re.compile(
 _HEADING = re.compile(r"<h[1-6]\b", re.I)
 
 _SUFFIX = re.compile(r" (?:[-|–—·•»«]|::) ")
+_WORD = re.compile(r"\w+")
 _SITE = re.compile(r"\b(documentation|docs|manual|wiki|wikipedia|handbook|guide|blog)\b", re.I)
 _NAMES = {
     "author": "author",
@@ -237,12 +238,13 @@ def _linked_data(text: str) -> Iterator[tuple[str, str]]:
 
 def _title(window: str, headings: list[str]) -> str:
     """The title of a page by its window's title and its headings of the first level."""
-    if len(headings) == 1:
-        return headings[0]
+    words = set(_WORD.findall(window.casefold()))
     parts = _SUFFIX.split(window)
-    if headings and headings[0].casefold() in (part.casefold() for part in parts):
-        return headings[0]
+    for heading in headings[:1]:
+        alone = len(headings) == 1 and not words.isdisjoint(_WORD.findall(heading.casefold()))
+        if alone or not window or heading.casefold() in (part.casefold() for part in parts):
+            return heading
     while len(parts) > 1 and _SITE.search(parts[-1]):
         # "Page - Site documentation"
         window = window[: window.rindex(parts.pop())].rstrip(" -|–—·•»«:")
-    return window or (headings[0] if headings else "")
+    return window

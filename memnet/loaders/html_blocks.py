@@ -8,7 +8,7 @@ from urllib.parse import unquote, urlsplit
 from memnet.loaders.document import DocumentBuilder, one_line
 from memnet.loaders.html_formula import formula
 from memnet.loaders.html_table import Table, is_data_table, is_line
-from memnet.loaders.html_tree import BLOCKS, HEADINGS, Element, flat_text
+from memnet.loaders.html_tree import BLOCKS, HEADINGS, HOLDS_HEADING, Element, flat_text
 
 _SPACE = re.compile(r"\s+")
 _SPACES = re.compile(r" {2,}")
@@ -52,8 +52,8 @@ class BlockWriter:
         """Of each open list item its bullet or number, until it is written."""
         self._numbers: list[int | None] = []
         """Of each open list the number of its next item; None without numbers."""
-        self._term = ""
-        """A term that waits for its definition."""
+        self._terms: list[str] = []
+        """Those that wait for their definition."""
         self._table: Table | None = None
         self._captions: set[str] = set()
         """What is not to be repeated as the description of an image."""
@@ -121,6 +121,9 @@ class BlockWriter:
             return self._enter_heading(element)
         if tag in _PREFORMATTED:
             return self._enter_code()
+        if tag == "li" and element.holds & HOLDS_HEADING:
+            self._define()
+            return self._flush  # a section, not an item
         if tag in ("li", "dd", "ul", "ol", "dir", "menu", "dl"):
             return self._enter_list(element)
         if tag in ("table", "tr", "td", "th"):
@@ -255,7 +258,8 @@ class BlockWriter:
     def _leave_term(self) -> None:
         self._flat -= 1
         text, self._links = self._take()
-        self._term = f"{self._term}, {text}" if self._term and text else self._term or text
+        if text:
+            self._terms.append(text)
 
     def _leave_table(self) -> None:
         if self._table is not None:
@@ -264,9 +268,9 @@ class BlockWriter:
         self._flush()
 
     def _define(self) -> None:
-        """Write a term whose definition is no line of text, or which has none."""
-        term, self._term = self._term, ""
-        if term:
+        """Write terms whose definition is no line of text, or which have none."""
+        terms, self._terms = self._terms, []
+        for term in terms:
             self._put(term, self._take_links())
 
     def _flush(self) -> None:
@@ -275,9 +279,10 @@ class BlockWriter:
         if not any(map(str.isalnum, text)):  # nothing, or what stood between links
             self._links = links  # of a term, for its definition
             return
-        if self._term:
-            between = " " if self._term.endswith((":", "?", "!", ".")) else ": "
-            text, self._term = f"{self._term}{between}{text}", ""
+        if self._terms:
+            term = ", ".join(self._terms)
+            between = " " if term.endswith((":", "?", "!", ".")) else ": "
+            text, self._terms = f"{term}{between}{text}", []
         for part in _GAP.split(text):
             self._put(part, links)
 

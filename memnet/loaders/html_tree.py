@@ -163,7 +163,8 @@ def _measure(elements: list[Element]) -> None:
 
 
 def _moves(link: Element) -> bool:
-    relations = link.get("rel").lower().split()
+    around = link.parent.get("class") if link.parent is not None else ""
+    relations = f"{link.get('rel')} {link.get('class')} {around}".lower().split()
     if not _RELATIONS.isdisjoint(relations) or link.get("hreflang"):
         return True
     if link.text > 60 or is_service(link):
