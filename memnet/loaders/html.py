@@ -117,7 +117,8 @@ def add(
     """
     elements = parse(_as_html(markup))
     root = choose(elements, whole=whole)
-    if heading and not root.holds & HOLDS_HEADING and not _promote(elements, heading):
+    bare = heading and root.text and not root.holds & HOLDS_HEADING
+    if bare and not _promote(elements, heading):
         builder.add("heading", heading, level=1)
     writer = BlockWriter(builder, max_heading=max_heading, budget=len(markup))
     window, metadata = _head(elements)
