@@ -14,7 +14,7 @@ from memnet.errors import InputError, Problem
 from memnet.loaders.document import DocumentBuilder, ParsedDocument, one_line
 from memnet.loaders.formats import SourceFile
 from memnet.loaders.html_blocks import BlockWriter
-from memnet.loaders.html_content import choose, outer_title
+from memnet.loaders.html_content import choose, outer_title, promote_title
 from memnet.loaders.html_tree import HOLDS_HEADING, Element, flat_text, parse
 
 _BOMS = (
@@ -125,6 +125,8 @@ def add(
     above = outer_title(elements, root, window)
     if above:
         builder.add("heading", above, level=1)
+    elif not whole:
+        promote_title(root, window)
     writer.write(root)
     return Page(_title(window, [above] if above else writer.titles), metadata)
 

@@ -96,7 +96,7 @@ class BlockWriter:
     def _enter_inline(self, element: Element) -> Callable[[], None]:
         """Start an element within a line; returns what ends it."""
         tag = element.tag
-        if tag == "a":
+        if tag == "a" and element.text:
             self._links += link_names(element)
         elif tag == "q":
             self._parts.append("“")
@@ -214,7 +214,10 @@ class BlockWriter:
         if tag == "table":
             self._define()
             if not is_data_table(element):
-                return self._flush
+                if not is_line(element) or element.text > _MAX_CAPTION:
+                    return self._flush
+                self._flat += 1
+                return self._leave_line
             self._table = Table(self._budget)
             return self._leave_table
         if table is None:
@@ -277,7 +280,7 @@ class BlockWriter:
         """Write the text so far as a block."""
         text, links = self._take()
         if not any(map(str.isalnum, text)):  # nothing, or what stood between links
-            self._links = links  # of a term, for its definition
+            self._links = links if self._terms else []
             return
         if self._terms:
             term = ", ".join(self._terms)

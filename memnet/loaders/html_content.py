@@ -17,6 +17,7 @@ from memnet.loaders.html_tree import (
     is_service,
 )
 
+_ANY_WORD = re.compile(r"\w+")
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 _HIDDEN_STYLE = re.compile(r"(^|;)\s*(display\s*:\s*none|visibility\s*:\s*hidden)", re.I)
 
@@ -38,6 +39,11 @@ _CHROME_WORDS = frozenset(
 """Of classes: no content, whatever is in it."""
 _EDGE_WORDS = frozenset("footer copyright colophon generator generated legal".split())
 """Of classes: no content if it is short, and not within what is."""
+_EDGE_NAMES = frozenset({"footer", "titlearea", "projectname"})
+_GENERATOR = re.compile(
+    r"(this [a-z]+ )?(was )?(generated|produced|created|built|powered|made) (by|with|using|on)\b",
+    re.I,
+)
 _LINK_WORDS = frozenset(
     "nav navigation navi menu submenu sidebar sidenav topnav toc header footer foot"
     " related social share banner toolbar tabs navrow navpath crumb crumbs siblings"
@@ -45,7 +51,8 @@ _LINK_WORDS = frozenset(
 )
 """Of classes and ids: no content if most of it is links."""
 _NAMED = frozenset(
-    "a div dl footer form header ol p section span table td ul small li button aside".split()
+    "a address aside button div dl footer form header li ol p section small span table td"
+    " ul".split()
 )
 """Elements whose names say something of their use. Those of others come from their words."""
 _SHORT = 40
@@ -97,6 +104,30 @@ def outer_title(elements: list[Element], root: Element, window: str) -> str:
         if not above and text and text.casefold() in window.casefold():
             above = text
     return above
+
+
+def promote_title(root: Element, window: str) -> None:
+    """Make the title of a page a heading, where its generator only gave it a class.
+
+    Args:
+        root: what holds the content.
+        window: the title of the page's window, which has most words of it.
+    """
+    words = set(_ANY_WORD.findall(window.casefold()))
+    pending = [root]
+    while pending:
+        element = pending.pop()
+        if element.dropped:
+            continue
+        if element.tag == "h1" and element.text:
+            return
+        names = element.get("class").lower().split()
+        if element.tag in ("div", "p") and 0 < element.text <= _LONG and "title" in names:
+            found = set(_ANY_WORD.findall(flat_text(element).casefold()))
+            if len(found & words) * 2 >= max(len(found), 1) and not element.holds:
+                element.tag = "h1"
+                return
+        pending += reversed(list(element.elements()))
 
 
 def kept(elements: list[Element]) -> dict[int, int]:
@@ -206,8 +237,11 @@ def _is_chrome(element: Element, role: str, *, most: bool) -> bool:
         return False
     if _is_bar(element) or not _CHROME_WORDS.isdisjoint(words):
         return True
-    named = element.get("id").lower() == "footer" or not _EDGE_WORDS.isdisjoint(words)
-    return named and element.text < _LONG and not element.inside
+    if element.inside or element.text > _LONG:
+        return False
+    if element.get("id").lower() in _EDGE_NAMES or not _EDGE_WORDS.isdisjoint(words):
+        return True
+    return element.links > 0 and bool(_GENERATOR.match(flat_text(element).strip()))
 
 
 def _is_list_of_links(element: Element, body: Element, role: str, *, above: bool) -> bool:
@@ -274,7 +308,7 @@ def _is_site_bar(element: Element) -> bool:
         element.tag in ("div", "p", "table", "tr", "ul", "ol")
         and element.links > 1
         and element.text < _LONG
-        and element.linked * 10 >= element.text * 7
+        and element.linked * 10 >= element.text * 6
         and not element.holds & HOLDS_HEADING
     )
 

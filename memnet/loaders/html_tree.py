@@ -27,7 +27,8 @@ HOLDS_HEADING, HOLDS_BLOCKS, HOLDS_TABLE, HOLDS_HEADER_CELL = 1, 2, 4, 8
 
 _MOVE = re.compile(
     r"(go )?(to )?(the )?(previous|prev|next|up|home|contents|main contents|table of contents|toc"
-    r"|top|back|back to top|return to main contents|forward|start|first|last|older|newer|index"
+    r"|top|back|back to [\w ]{1,30}|return to main contents|forward|start|first|last|older|newer"
+    r"|index"
     r"|(previous|prev|next|older|newer) (page|chapter|section|topic|post|entry|entries|posts))"
 )
 _SERVICE = re.compile(
