@@ -7,7 +7,6 @@ import codecs
 import json
 import re
 from collections.abc import Iterator
-from html import escape
 from typing import Any, NamedTuple
 
 from memnet.errors import InputError, Problem
@@ -43,12 +42,6 @@ _ENCODING = re.compile(
     r"|gb18030|big5hkscs|euc_jp|iso2022_jp"
 )
 """Those a page may declare, by the names of Python's codecs."""
-
-_XHTML = re.compile(r"\s*<\?xml|[^<]{0,100}<!DOCTYPE[^>]{0,200}XHTML|[^\0]{0,1000}xmlns=", re.I)
-_EMPTY = re.compile(
-    r"<(?!(?:area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr)\b)"
-    r"([a-zA-Z][\w.-]*)(\s[^<>]*)?/>"
-)
 
 _HEADING = re.compile(r"<h[1-6]\b", re.I)
 
@@ -115,7 +108,7 @@ def add(
         heading: what to put above it if it has no heading of its own.
         max_heading: characters; a longer heading becomes a paragraph.
     """
-    elements = parse(_as_html(markup))
+    elements = parse(markup)
     root = choose(elements, whole=whole)
     bare = heading and root.text and not root.holds & HOLDS_HEADING
     if bare and not _promote(elements, heading):
@@ -178,18 +171,6 @@ def _known(label: str) -> str:
         return ""
     name = _SUPERSETS.get(name, name)
     return name if _ENCODING.fullmatch(name) else ""
-
-
-def _as_html(markup: str) -> str:
-    """XHTML in the way HTML writes it."""
-    if not _XHTML.match(markup):
-        return markup
-    first, *sections = markup.split("<![CDATA[")
-    parts = [first]
-    for section in sections:
-        verbatim, end, after = section.partition("]]>")
-        parts += [escape(verbatim, quote=False), after] if end else [section]
-    return _EMPTY.sub(r"<\1\2></\1>", "".join(parts))
 
 
 def _head(elements: list[Element]) -> tuple[str, dict[str, Any]]:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from pathlib import PurePosixPath
 from urllib.parse import unquote, urlsplit
 
-from memnet.loaders.document import DocumentBuilder, one_line
+from memnet.loaders.document import BlockKind, DocumentBuilder, one_line
 from memnet.loaders.html_formula import formula
 from memnet.loaders.html_table import Table, is_data_table, is_line
 from memnet.loaders.html_tree import BLOCKS, HEADINGS, HOLDS_HEADING, Element, flat_text
@@ -274,7 +274,7 @@ class BlockWriter:
         """Write terms whose definition is no line of text, or which have none."""
         terms, self._terms = self._terms, []
         for term in terms:
-            self._put(term, self._take_links())
+            self._put(term, self._take_links(), "item")
 
     def _flush(self) -> None:
         """Write the text so far as a block."""
@@ -289,13 +289,15 @@ class BlockWriter:
         for part in _GAP.split(text):
             self._put(part, links)
 
-    def _put(self, text: str, links: list[str]) -> None:
+    def _put(self, text: str, links: list[str], kind: BlockKind = "paragraph") -> None:
         names = dict.fromkeys(links)
         if self._items:
             mark, self._items[-1] = self._items[-1], ""
             self._builder.add("item", mark + text, level=len(self._items) - 1, links=names)
         else:
-            self._builder.add("quote" if self._quotes else "paragraph", text, links=names)
+            if self._quotes and kind == "paragraph":
+                kind = "quote"
+            self._builder.add(kind, text, links=names)
 
     def _take(self) -> tuple[str, list[str]]:
         text = _SPACES.sub(" ", "".join(self._parts).translate(_UNSEEN))

@@ -90,9 +90,9 @@ def outer_title(elements: list[Element], root: Element, window: str) -> str:
         window: the title of the page's window, which tells it from the name of the site.
     """
     above = ""
-    within = {id(root)}
+    within: set[int] = set()
     for element in elements:
-        if id(element.parent) in within:
+        if element is root or id(element.parent) in within:
             within.add(id(element))
         if element.tag != "h1" or not element.text:
             continue
@@ -101,7 +101,8 @@ def outer_title(elements: list[Element], root: Element, window: str) -> str:
                 return ""
             continue
         text = one_line(flat_text(element))
-        if not above and text and text.casefold() in window.casefold():
+        # The last one before the content: the first is often the name of the site.
+        if text and text.casefold() in window.casefold() and not (above and within):
             above = text
     return above
 

@@ -6,6 +6,7 @@ loops, not by recursion: a page may be nested as deeply as its author's generato
 
 import re
 from collections.abc import Iterator
+from html import escape
 
 from selectolax.lexbor import LexborHTMLParser
 
@@ -39,6 +40,12 @@ _SERVICE = re.compile(
 )
 _RELATIONS = frozenset("prev previous next up start first last top contents toc index".split())
 _NO_LETTER = re.compile(r"[\W_]*")
+
+_XHTML = re.compile(r"\s*<\?xml|[^<]{0,100}<!DOCTYPE[^>]{0,200}XHTML|[^\0]{0,1000}xmlns=", re.I)
+_EMPTY = re.compile(
+    r"<(?!(?:area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr)\b)"
+    r"([a-zA-Z][\w.-]*)(\s[^<>]*)?/>"
+)
 
 
 class Element:
@@ -91,7 +98,7 @@ class Element:
 def parse(markup: str) -> list[Element]:
     """All elements in the order of the document; the first one is the root."""
     # What UTF-8 can't hold, the parser can't take.
-    parser = LexborHTMLParser(markup.encode("utf-8", "replace").decode())
+    parser = LexborHTMLParser(_as_html(markup).encode("utf-8", "replace").decode())
     node = parser.root
     if node is None:
         return [Element("html", {}, None)]
@@ -102,7 +109,6 @@ def parse(markup: str) -> list[Element]:
         return elements
     node = following
     while True:
-        inner = None
         if node.is_text_node:
             above[-1].children.append(node.text_content or "")
         elif node.is_element_node:
@@ -110,14 +116,13 @@ def parse(markup: str) -> list[Element]:
             element = Element(tag, node.attributes, above[-1])
             above[-1].children.append(element)
             elements.append(element)
-            if tag not in _UNREAD:
-                inner = node.first_child
-            elif element.get("type") == "application/ld+json":
+            inner = None if tag in _UNREAD else node.first_child
+            if inner is not None:
+                above.append(element)
+                node = inner
+                continue
+            if element.get("type") == "application/ld+json":
                 element.children.append(node.text())
-        if inner is not None:
-            above.append(element)
-            node = inner
-            continue
         following = node.next
         while following is None:
             above.pop()
@@ -128,6 +133,18 @@ def parse(markup: str) -> list[Element]:
             node = parent
             following = node.next
         node = following
+
+
+def _as_html(markup: str) -> str:
+    """XHTML in the way HTML writes it."""
+    if not _XHTML.match(markup):
+        return markup
+    first, *sections = markup.split("<![CDATA[")
+    parts = [first]
+    for section in sections:
+        verbatim, end, after = section.partition("]]>")
+        parts += [escape(verbatim, quote=False), after] if end else [section]
+    return _EMPTY.sub(r"<\1\2></\1>", "".join(parts))
 
 
 def _measure(elements: list[Element]) -> None:
