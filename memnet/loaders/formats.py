@@ -80,6 +80,7 @@ FORMATS: tuple[Format, ...] = (
     Format("chat", "chats", (), "chats"),
     Format("code", "source code", _CODE, "code"),
     Format("conversation", "conversations", (), "conversation"),
+    Format("epub", "EPUB books", (".epub",), "epub"),
     Format("html", "HTML pages", (".html", ".htm", ".xhtml"), "html"),
     Format("json", "JSON files", (".json",), "json_documents"),
     Format("mail", "e-mails", (".eml", ".mbox", ".mbx"), "mail"),
