@@ -75,6 +75,21 @@ _CODE = tuple(
 _SETTINGS = tuple(".toml .yaml .yml .ini .cfg .conf .properties".split())
 
 FORMATS: tuple[Format, ...] = (
+    Format("csv", "tables", (".csv", ".tab"), "delimited", isolated=False),
+    Format("docx", "Word documents", (".docx", ".docm", ".dotx", ".dotm"), "docx"),
+    Format(
+        "opendocument",
+        "OpenDocument texts and presentations",
+        (".odt", ".ott", ".fodt", ".odp", ".otp", ".fodp"),
+        "opendocument",
+    ),
+    Format("pptx", "presentations", (".pptx", ".ppsx", ".pptm", ".potx", ".ppsm"), "pptx"),
+    Format(
+        "sheets",
+        "spreadsheets",
+        (".xlsx", ".xlsm", ".xltx", ".xlsb", ".xls", ".ods", ".ots", ".fods"),
+        "sheets",
+    ),
     Format("html", "HTML pages", (".html", ".htm", ".xhtml"), "html"),
     Format("pdf", "PDF files", (".pdf",), "pdf"),
     Format("chat", "chats", (), "chats"),
