@@ -6,6 +6,8 @@ Each message says what was found, what was expected and what to do, in one line.
 import re
 from dataclasses import dataclass
 
+EMPTY = "empty"
+"""Reason of a problem: nothing is in it."""
 _MAX_MESSAGE = 1000
 """Characters: a quoted name may be of any length."""
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -31,6 +33,9 @@ class Problem:
 
     where: str
     what: str
+    reason: str = ""
+    """What it is one of, as a count says it, "images" or "empty", where nothing is wrong: there is
+    just no text to read. Empty where something is, so that somebody should look at it."""
 
     def __str__(self) -> str:
         return one_line(f"{self.where}: {self.what}")
@@ -38,6 +43,11 @@ class Problem:
 
 class InputError(MemnetError):
     """Something given to memnet can't be used: a path, a file, a line, a question."""
+
+    def __init__(self, message: str, reason: str = "") -> None:
+        super().__init__(message)
+        self.reason = reason
+        """As that of ``Problem``."""
 
 
 class StoreError(MemnetError):

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, NamedTuple, TypeAlias, cast
 from memnet.arguments import check_text
 from memnet.config import LimitConfig
 from memnet.errors import InputError, Problem
-from memnet.files import decode, open_file, read_bytes, read_lines, read_text
+from memnet.files import read_lines, read_text
 from memnet.ingest.babi import looks_like_stories
 from memnet.ingest.formats import (
     Parsed,
@@ -25,8 +25,10 @@ from memnet.ingest.formats import (
     parse_json_lines,
     parse_stories,
 )
+from memnet.loaders.decoding import decode
 from memnet.loaders.document import ParsedDocument
 from memnet.loaders.formats import FORMATS, Format, SourceFile, find_format, format_by_name
+from memnet.loaders.reading import open_file, read_file
 from memnet.storage import DATABASE
 from memnet.types import Document, Fact
 
@@ -185,7 +187,7 @@ class InputReader:
 
     def _documents(self, path: Path, found: Format) -> Iterator[Parsed | Problem]:
         limits = self._limits
-        data = read_bytes(path, limits.document)
+        data = read_file(path, limits.document)
         if found.name == "text" and looks_like_stories(text := decode(data)):
             yield from parse_stories(text, str(path), str(path))
             return

@@ -245,5 +245,4 @@ class _Child:
 
 
 def _is_isolated(file: FileToLoad) -> bool:
-    known = format_by_name(file.format)
-    return known is not None and known.isolated
+    return format_by_name(file.format).isolated

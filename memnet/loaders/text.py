@@ -4,7 +4,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 
 from memnet.errors import InputError, Problem
-from memnet.files import decode
+from memnet.loaders.decoding import decode
 from memnet.loaders.document import Block, ParsedDocument, paragraphs
 from memnet.loaders.formats import SourceFile
 

@@ -25,7 +25,7 @@ from memnet.loaders.process import LoaderProcess
 from memnet.loaders.reading import FileToLoad, LoadLimits
 from tests.loaders import breaking
 
-LIMITS = LoadLimits(file=1 << 20, characters=10_000, title=100, memory=1 << 30, seconds=0.5)
+LIMITS = LoadLimits(file=1 << 20, characters=10_000, title=100, memory=1 << 30, seconds=1)
 Loaded = list[ParsedDocument | Problem]
 
 
@@ -64,8 +64,8 @@ def _pid(loaders: LoaderProcess) -> int:
         ("exit 3", "ends the process that reads it (status 3)"),
         ("signal SIGSEGV", "crashes its parser (Segmentation fault)"),
         ("signal SIGKILL", "for want of memory"),
-        ("sleep 9", "takes more than 0.5 s to read"),
-        ("spin 9", "takes more than 0.5 s to read"),
+        ("sleep 9", "takes more than 1 s to read"),
+        ("spin 9", "takes more than 1 s to read"),
         ("allocate 5000000000", "takes more than 1,024 MB of memory"),
         ("recurse", "is nested too deep"),
         ("outside", "what is no document"),
@@ -161,7 +161,7 @@ def test_a_file_that_is_not_read_to_its_end_leaves_nothing_behind(
 def test_documents_come_one_by_one_and_the_limit_of_time_is_for_each(
     loaders: LoaderProcess, made: Callable[[str], FileToLoad]
 ) -> None:
-    file = made("\n".join(["spin 0.3\nsay a"] * 5))  # three times the limit
+    file = made("\n".join(["spin 0.5\nsay a"] * 5))  # three times the limit
     assert _texts(list(loaders.load(file))) == ["a"] * 5
 
 
