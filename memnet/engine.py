@@ -1,9 +1,8 @@
 """The engine: a memory to fill, to ask and to look into."""
 
-import logging
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
@@ -22,7 +21,7 @@ from memnet.device import device_copier, find_device
 from memnet.documents.answers import TextAnswers
 from memnet.encoders import Encoder
 from memnet.errors import ModelError, Problem, StoreError
-from memnet.ingest.inputs import Input, flatten_inputs
+from memnet.ingest.inputs import Input, ReadOptions, flatten_inputs
 from memnet.ingest.pipeline import Ingest, Progress
 from memnet.protocols import Answerer, Extractor, Name, Reader, Searcher
 from memnet.reader.loading import SPANS
@@ -40,8 +39,6 @@ from memnet.types import (
     TellReport,
     VerifyReport,
 )
-
-_log = logging.getLogger("memnet")
 
 
 class Engine:
@@ -86,6 +83,7 @@ class Engine:
         reader: Name | Reader = SPANS,
         encoder: Name | Encoder | None = None,
         extractor: Extractor | None = None,
+        model: Name | Answerer | None = None,
     ) -> Self:
         """Open the store in the folder ``path``.
 
@@ -105,6 +103,7 @@ class Engine:
                 here is fetched from the network, never one that the store names.
             extractor: what finds the names in documents that are ingested; None for runs of
                 capitalised words.
+            model: the earlier name of ``answerer``.
 
         Raises:
             ModelError, EncoderError: there is none of that name, or it can't be loaded.
@@ -124,7 +123,7 @@ class Engine:
             to_device=device_copier(find_device(config.device)),
         )
         try:
-            return cls(store, loaded, config, answerer, reader, extractor)
+            return cls(store, loaded, config, model or answerer, reader, extractor)
         except BaseException:
             store.close()
             raise
@@ -147,6 +146,7 @@ class Engine:
         namespace: str = "",
         facts: bool = False,
         read_as: str | None = None,
+        exclude: Sequence[str] = (),
         on_progress: Callable[[Progress], None] | None = None,
         on_problem: Callable[[Problem], None] | None = None,
     ) -> IngestReport:
@@ -159,9 +159,13 @@ class Engine:
             inputs: paths, open binary files, ``Document`` and ``Fact`` values, or lists of them.
             namespace: to put them into.
             facts: read all files as fact tables, whatever their names.
-            read_as: name of the format, such as "text", of files of an unknown kind; None skips them.
+            read_as: name of the format, such as "text", that files of an unknown kind are read as,
+                and files that are named by themselves; None to go by their suffixes.
+            exclude: patterns as in a .gitignore of each folder. What matches is left out, and
+                removed if it came from there before.
             on_progress: called after each batch that is safely stored.
-            on_problem: called for each input that is skipped; None logs a warning.
+            on_problem: called for each input that is skipped; None logs a warning, or for what
+                just holds no text, such as an image, a note.
 
         Raises:
             InputError: nothing at all could be used, or an input is of another type.
@@ -173,11 +177,10 @@ class Engine:
             self.encoder.encode,
             self.config,
             namespace=namespace,
-            facts=facts,
-            read_as=read_as,
+            options=ReadOptions(facts, read_as, exclude),
             extractor=self._extractor,
-            on_progress=on_progress or (lambda _: None),
-            on_problem=on_problem or (lambda problem: _log.warning("skipped: %s", problem)),
+            on_progress=on_progress,
+            on_problem=on_problem,
         ).run(given)
 
     def tell(self, text: str, *, namespace: str = "") -> TellReport:

@@ -9,7 +9,7 @@ from typing import BinaryIO, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from memnet.config import LimitConfig
-from memnet.errors import InputError, Problem
+from memnet.errors import EMPTY, InputError, Problem
 from memnet.loaders.decoding import decode
 from memnet.loaders.reading import open_file, read_file
 
@@ -24,7 +24,7 @@ def read_text(path: Path, max_bytes: int) -> str:
     """
     text = decode(read_file(path, max_bytes))
     if not text.strip():
-        raise InputError("is empty; there is nothing to remember in it")
+        raise InputError("is empty; there is nothing to remember in it", EMPTY)
     return text
 
 

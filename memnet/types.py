@@ -156,6 +156,9 @@ class IngestReport(Value):
     removed: int
     skipped: int
     """Files, lines or documents that could not be used; each was reported with its reason."""
+    skipped_by_reason: dict[str, int] = {}
+    """How many of them are "images", "empty", "of unknown kind" and so on, most first; "errors" are
+    those where something is wrong."""
     slots: int
     """Slots in the store afterwards."""
     seconds: float

@@ -259,15 +259,30 @@ def test_a_life_of_a_store(tmp_path: Path) -> None:
 
 
 def test_other_kinds_of_files_are_ingested_on_request_only(tmp_path: Path) -> None:
-    _ = (tmp_path / "table.csv").write_text("harbour,depth\nOrre,12\n")
+    _ = (tmp_path / "table.xyz").write_text("harbour,depth\nOrre,12\n")
+    _ = (tmp_path / "photo.png").write_bytes(b"\x89PNG\0")
     _ = (tmp_path / "a.txt").write_text("First.")
     done = run("ingest", tmp_path, store=tmp_path / ".store")
     assert done.returncode == 0
     assert "1 added" in done.stdout
-    assert "1 skipped" in done.stdout
-    assert "table.csv: is of the unknown kind '.csv'" in done.stderr
-    as_text = run("ingest", tmp_path, "--as", "text", "--json", store=tmp_path / ".store")
-    assert _result(as_text)["added"] == 1
+    assert "\n2 skipped: 1 image, 1 of unknown kind (.xyz)\n" in done.stdout
+    assert done.stderr == ""
+    table = tmp_path / "table.xyz"
+    named = _error(run("ingest", table, store=tmp_path / ".store"))
+    assert "table.xyz: is of the unknown kind '.xyz'" in named
+    report = _result(
+        run(
+            "ingest",
+            tmp_path,
+            "--as",
+            "text",
+            "--exclude",
+            "*.png",
+            "--json",
+            store=tmp_path / ".store",
+        )
+    )
+    assert (report["added"], report["skipped_by_reason"]) == (1, {})
 
 
 def test_telling_changes_the_answer_and_keeps_the_history(tmp_path: Path) -> None:

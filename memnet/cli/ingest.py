@@ -2,10 +2,11 @@
 
 import os
 import sys
+import textwrap
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,22 +19,45 @@ from memnet.cli.options import (
     open_engine,
     store_option,
 )
+from memnet.cli.progress import ProblemReporter
+from memnet.loaders.formats import FORMATS
 
 if TYPE_CHECKING:
-    from memnet.errors import Problem
     from memnet.ingest.pipeline import Progress
 
-_PROBLEMS_SHOWN = 20
+
+def _formats() -> str:
+    """A line for each format: its name, what people call it, its suffixes."""
+    lines = [
+        line
+        for known in sorted(FORMATS, key=lambda known: known.name)
+        for line in textwrap.wrap(
+            f"{known.name:<14} {known.title} ({' '.join(known.suffixes)})",
+            width=78,
+            initial_indent="  ",
+            subsequent_indent=" " * 17,
+        )
+    ]
+    return "\b\n" + "\n".join(["Formats:", *lines])
 
 
-@click.command()
+@click.command(epilog=_formats())
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @click.option("--facts", is_flag=True, help="Read all files as fact tables.")
 @click.option(
     "--as",
     "read_as",
-    type=click.Choice(["text"]),
-    help="Read files of an unknown kind as plain text.  [default: skip them]",
+    type=click.Choice([known.name for known in FORMATS]),
+    metavar="FORMAT",
+    help="Read files of an unknown kind, and those that are named here by themselves, as this "
+    "format of the list below.  [default: by suffix]",
+)
+@click.option(
+    "--exclude",
+    multiple=True,
+    metavar="GLOB",
+    help="Leave out what matches in folders, as a line of a .gitignore would: 'drafts/', "
+    "'*.min.js'. What came from there before is removed. May be repeated.",
 )
 @encoder_option("For a new store: a sentence-transformers model.  [default: all-MiniLM-L6-v2]")
 @index_option
@@ -44,16 +68,18 @@ _PROBLEMS_SHOWN = 20
 def ingest(
     paths: tuple[str, ...],
     facts: bool,
-    read_as: 'Literal["text"] | None',
+    read_as: str | None,
+    exclude: tuple[str, ...],
     namespace: str | None,
     as_json: bool,
     **opening: Any,
 ) -> None:
     """Remember files and folders (or standard input, as -).
 
-    Documents: .txt, .md, files without a suffix, and .jsonl with {"id", "title", "text"} a line.
-    Facts: .tsv with subject<TAB>relation<TAB>object a line. Files of any other kind are named and
-    skipped. What is unchanged since last time costs nothing.
+    Documents: the formats below, files without a suffix as text, and .jsonl with
+    {"id", "title", "text"} a line. Facts: .tsv with subject<TAB>relation<TAB>object a line. Files
+    of any other kind are counted and skipped, hidden ones left out. What is unchanged since last
+    time costs nothing.
 
     \b
     Example:
@@ -61,12 +87,13 @@ def ingest(
       cat story.txt | memnet ingest -
     """
     with open_engine(create=True, **opening) as engine, _bar(paths) as advance:
-        reporter = _Reporter()
+        reporter = ProblemReporter()
         report = engine.ingest(
             [sys.stdin.buffer if path == "-" else path for path in paths],
             namespace=namespace or "",
             facts=facts,
             read_as=read_as,
+            exclude=exclude,
             on_progress=advance,
             on_problem=reporter.report,
         )
@@ -79,22 +106,8 @@ def ingest(
         f"{report.removed} removed, {report.skipped} skipped in {report.seconds:.1f} s; "
         f"{report.slots} slots in the memory."
     )
-
-
-class _Reporter:
-    """Prints the first problems and counts the others."""
-
-    def __init__(self) -> None:
-        self._count = 0
-
-    def report(self, problem: "Problem") -> None:
-        self._count += 1
-        if self._count <= _PROBLEMS_SHOWN:
-            click.echo(f"skipped: {problem}", err=True)
-
-    def finish(self) -> None:
-        if self._count > _PROBLEMS_SHOWN:
-            click.echo(f"skipped: {self._count - _PROBLEMS_SHOWN} more", err=True)
+    if report.skipped_by_reason.keys() - {"errors"}:
+        click.echo(reporter.summary(report.skipped_by_reason))
 
 
 @contextmanager

@@ -5,7 +5,7 @@ import json
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TypeAlias, cast
@@ -15,6 +15,7 @@ from memnet.config import LimitConfig
 from memnet.errors import InputError, Problem
 from memnet.files import read_lines, read_text
 from memnet.ingest.babi import looks_like_stories
+from memnet.ingest.folders import Exclusions, files_below
 from memnet.ingest.formats import (
     Parsed,
     ParsedFacts,
@@ -25,17 +26,19 @@ from memnet.ingest.formats import (
     parse_json_lines,
     parse_stories,
 )
-from memnet.loaders.decoding import decode
 from memnet.loaders.document import ParsedDocument
-from memnet.loaders.formats import FORMATS, Format, SourceFile, find_format, format_by_name
-from memnet.loaders.reading import open_file, read_file
-from memnet.storage import DATABASE
+from memnet.loaders.formats import Format, find_format, format_by_name
+from memnet.loaders.process import LoaderProcess
+from memnet.loaders.reading import FileToLoad, open_file
+from memnet.loaders.signatures import HEAD
+from memnet.loaders.without_text import skip_reason
 from memnet.types import Document, Fact
 
-_SUFFIXES = ", ".join(suffix for known in FORMATS for suffix in known.suffixes)
 _STDIN = "standard input"
 _DIGEST_BYTES = 2**20
 """Bytes of a file that are read at a time."""
+_HEAD_BYTES = 2**16
+"""By which stories are told from other texts."""
 _MAX_DEPTH = 50
 """Of nested lists and objects in metadata."""
 
@@ -52,6 +55,21 @@ class ReadToEnd(NamedTuple):
     is_folder: bool
     digest: bytes = b""
     """Of a file's content."""
+    exclusions: Exclusions = Exclusions()
+    """What of a folder was left out."""
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """How inputs are read."""
+
+    facts: bool = False
+    """Read files and streams as facts, whatever their names; JSON lines stay documents."""
+    read_as: str | None = None
+    """Name of the format that files of an unknown kind are read as, and files that are named by
+    themselves; None to go by their suffixes."""
+    exclude: Sequence[str] = ()
+    """Patterns as in a .gitignore of each folder: what matches is left out."""
 
 
 Item: TypeAlias = Parsed | Problem | ReadToEnd
@@ -62,31 +80,31 @@ class InputReader:
 
     def __init__(
         self,
-        *,
-        facts: bool,
         limits: LimitConfig,
-        read_as: str | None = None,
+        options: ReadOptions,
+        loaders: LoaderProcess,
         is_known: Callable[[str, bytes], bool] = lambda _path, _digest: False,
     ) -> None:
         """Set up a reader.
 
         Args:
-            facts: read files and streams as facts, whatever their names; JSON lines stay documents.
-            limits: what is larger is a problem.
-            read_as: name of the format that files of an unknown kind are read as; None makes them
-                a problem.
+            limits: what is beyond them is a problem.
+            options: how inputs are read.
+            loaders: reads files of documents.
             is_known: given the path of a file and the digest of its content; whether all of it is
                 stored, so that it need not be read.
 
         Raises:
-            InputError: there is no such format.
+            InputError: an option can't be used.
         """
-        if read_as is not None:
-            format_by_name(read_as)
+        if options.read_as is not None:
+            format_by_name(options.read_as)
         self._is_known = is_known
-        self._facts = facts
-        self._read_as = read_as
+        self._loaders = loaders
+        self._facts = options.facts
+        self._read_as = options.read_as
         self._limits = limits
+        self._exclusions = Exclusions(options.exclude)
 
     def read(self, inputs: Iterable[Input]) -> Iterator[Item]:
         """Everything that the inputs hold, in their order."""
@@ -128,72 +146,80 @@ class InputReader:
         except InputError as error:
             yield Problem(str(path), str(error))
         else:
-            yield from self._folder(path) if is_folder else self._file(path)
+            # A file that was named by itself is missed by somebody, whatever it is.
+            yield from (
+                self._folder(path) if is_folder else map(_as_error, self._file(path, named=True))
+            )
 
     def _folder(self, folder: Path) -> Iterator[Item]:
         empty = True
-        for path in files_below(folder):
+        for path in files_below(folder, self._exclusions):
             empty = False
             yield from [path] if isinstance(path, Problem) else self._file(path)
         if empty:
-            yield Problem(str(folder), f"the folder holds no file to read ({_SUFFIXES})")
-        yield ReadToEnd(str(folder), is_folder=True)
+            yield Problem(str(folder), "the folder holds no file to read; check the path")
+        yield ReadToEnd(str(folder), is_folder=True, exclusions=self._exclusions)
 
-    def _file(self, path: Path) -> Iterator[Item]:
+    def _file(self, path: Path, *, named: bool = False) -> Iterator[Item]:
         origin = str(path)
+        forced = self._read_as if named else None
         complete = True
         try:
             check_text(origin, "the path", self._limits.name)
-            digest = self._digest(path)
+            digest = self._digest(path, forced)
             if self._is_known(origin, digest):
                 return
-            for item in self._checked(self._load(path), origin):
+            for item in self._checked(self._load(path, forced), origin):
                 complete = complete and not isinstance(item, Problem)
                 yield item
         except InputError as error:
-            yield Problem(origin, str(error))
+            yield Problem(origin, str(error), error.reason)
         except OSError as error:
             yield Problem(origin, f"can't be read ({error.strerror or error}); check its rights")
         else:
             if complete:
                 yield ReadToEnd(origin, is_folder=False, digest=digest)
 
-    def _digest(self, path: Path) -> bytes:
+    def _digest(self, path: Path, forced: str | None) -> bytes:
         """Of the content of a file, and of how it is to be read."""
-        how = f"{self._facts}/{self._read_as}/{path.suffix.lower()}/"
+        how = f"{self._facts}/{self._read_as}/{forced}/{path.suffix.lower()}/"
         digest = hashlib.blake2b(how.encode("utf-8", "surrogatepass"), digest_size=16)
         with open_file(path) as file:
             while part := file.read(_DIGEST_BYTES):
                 digest.update(part)
         return digest.digest()
 
-    def _load(self, path: Path) -> Iterable[Parsed | Problem]:
+    def _load(self, path: Path, forced: str | None) -> Iterable[Parsed | Problem]:
         name, suffix = str(path), path.suffix.lower()
+        if forced is not None:
+            return self._documents(path, format_by_name(forced))
         if suffix == ".jsonl":
             return _json_lines(path, self._limits)
         if self._facts or suffix == ".tsv":
             text = read_text(path, self._limits.document)
             return parse_fact_table(text, name, self._limits.fact, name)
-        found = find_format(path.name)
+        with open_file(path) as file:
+            found = find_format(path.name, file.read(HEAD))
         if found is None:
             # A file of an unknown kind may be a table or a program rather than prose.
             if suffix and self._read_as is None:
                 raise InputError(
-                    f"is of the unknown kind {suffix!r}, expected {_SUFFIXES}; "
-                    "'--as text', or read_as=\"text\", reads it as plain text"
+                    f"is of the unknown kind {suffix!r}; '--as text', or read_as=\"text\", reads "
+                    "it as plain text, and 'memnet ingest --help' lists what else there is",
+                    skip_reason(suffix),
                 )
             found = format_by_name(self._read_as or "text")
         return self._documents(path, found)
 
     def _documents(self, path: Path, found: Format) -> Iterator[Parsed | Problem]:
-        limits = self._limits
-        data = read_file(path, limits.document)
-        if found.name == "text" and looks_like_stories(text := decode(data)):
-            yield from parse_stories(text, str(path), str(path))
-            return
-        file = SourceFile(str(path), data, max_characters=limits.document, max_title=limits.title)
-        for item in found.loader()(file):
-            yield replace(item, origin=str(path)) if isinstance(item, ParsedDocument) else item
+        name = str(path)
+        if found.name == "text":
+            with open_file(path) as file:
+                head = file.read(_HEAD_BYTES)
+            if looks_like_stories(head.decode(errors="replace")):
+                yield from parse_stories(read_text(path, self._limits.document), name, name)
+                return
+        yield from self._loaders.load(FileToLoad(name, name, found.name))
 
     def _stream(self, stream: BinaryIO) -> Iterator[Parsed | Problem]:
         """JSON lines if the stream starts with a brace, else facts, stories or a plain text."""
@@ -213,49 +239,8 @@ class InputReader:
             yield from _whole_text(lines, self._limits.document)
 
 
-def files_below(folder: Path) -> Iterator[Path | Problem]:
-    """Files of every kind in a folder and its subfolders, in a fixed order.
-
-    Skipped are hidden files and folders, folders of memories (which often lie among the notes that
-    were ingested into them) and links to folders within the folder, as these are visited anyway. A
-    link that leads out of the folder or nowhere, or a folder that can't be read, is a problem.
-    """
-    root = folder.resolve()
-    unreadable: list[Problem] = []
-
-    def on_error(error: OSError) -> None:
-        what = f"the folder can't be read ({error.strerror}); check its rights"
-        unreadable.append(Problem(str(error.filename), what))
-
-    for parent, folders, names in os.walk(folder, onerror=on_error):
-        if DATABASE in names:
-            folders.clear()
-            continue
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        links = (name for name in folders if Path(parent, name).is_symlink())
-        for name in sorted([*names, *links]):
-            path = Path(parent, name)
-            if name.startswith("."):
-                continue
-            problem = _bad_link(path, root) if path.is_symlink() else None
-            if problem:
-                yield problem
-            elif name not in folders:
-                yield path
-    yield from unreadable
-
-
-def _bad_link(link: Path, root: Path) -> Problem | None:
-    """What is wrong with a link below ``root``, if anything."""
-    try:
-        target = link.resolve(strict=True)
-    except (OSError, RuntimeError):
-        return Problem(str(link), "is a link that leads nowhere; remove it")
-    if target.is_relative_to(root):
-        return None
-    return Problem(
-        str(link), f"is a link out of the folder, to {target}; name that too if it is wanted"
-    )
+def _as_error(item: Item) -> Item:
+    return Problem(item.where, item.what) if isinstance(item, Problem) else item
 
 
 def flatten_inputs(inputs: Sequence[Input | Iterable[Input]]) -> Iterator[Input]:

@@ -1,7 +1,9 @@
 """Ingest: inputs are parsed, compared with what is stored, and what changed is written."""
 
 import hashlib
+import logging
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
@@ -9,14 +11,19 @@ from typing import NamedTuple
 from memnet.config import Config
 from memnet.errors import InputError, Problem
 from memnet.ingest.formats import Parsed
-from memnet.ingest.inputs import Input, InputReader, ReadToEnd
+from memnet.ingest.inputs import Input, InputReader, ReadOptions, ReadToEnd
 from memnet.ingest.slots import Extractor, document_source, facts_source
 from memnet.loaders.document import ParsedDocument
+from memnet.loaders.process import LoaderProcess
+from memnet.loaders.reading import LoadLimits
 from memnet.storage import Encode, MemoryStore, NewSource
 from memnet.types import IngestReport
 
 _PIPELINE_VERSION = "5"
 """Part of every digest: raise it when slots are made in another way, so that all are made again."""
+
+
+_log = logging.getLogger("memnet")
 
 
 class Progress(NamedTuple):
@@ -41,27 +48,33 @@ class Ingest:
         config: Config,
         *,
         namespace: str = "",
-        facts: bool = False,
-        read_as: str | None = None,
+        options: ReadOptions | None = None,
         extractor: Extractor | None = None,
-        on_progress: Callable[[Progress], None] = lambda _: None,
-        on_problem: Callable[[Problem], None] = lambda _: None,
+        on_progress: Callable[[Progress], None] | None = None,
+        on_problem: Callable[[Problem], None] | None = None,
     ) -> None:
-        """Set up a run.
+        """Set up a run; ``extractor`` finds the names that a passage mentions.
 
-        ``facts`` reads every file and stream as facts, ``read_as`` those of an unknown kind;
-        ``extractor`` finds the names that a passage mentions.
+        Without ``on_problem`` each problem is a line of the log.
         """
         self._store = store
         self._encode = encode
         self._config = config
         self._namespace = namespace
         self._extractor = extractor
-        self._reader = InputReader(
-            facts=facts, limits=config.limit, read_as=read_as, is_known=self._is_known
+        limits = config.limit
+        self._loaders = LoaderProcess(
+            LoadLimits(
+                file=limits.file,
+                characters=limits.document,
+                title=limits.title,
+                memory=limits.load_memory,
+                seconds=limits.load_seconds,
+            )
         )
-        self._on_progress = on_progress
-        self._problems = _Problems(on_problem)
+        self._reader = InputReader(limits, options or ReadOptions(), self._loaders, self._is_known)
+        self._on_progress = on_progress or (lambda _: None)
+        self._problems = _Problems(on_problem or _log_problem)
         self._added = self._updated = self._unchanged = self._removed = 0
         self._progress = Progress(0, 0)
         self._used = False
@@ -80,7 +93,7 @@ class Ingest:
             StoreBusyError, StoreError: the store can't be written.
         """
         started = time.perf_counter()
-        with self._store.writing():
+        with self._loaders, self._store.writing():
             self._store.sources.start_run()
             for item in self._reader.read(inputs):
                 if isinstance(item, Problem):
@@ -99,6 +112,7 @@ class Ingest:
             unchanged=self._unchanged,
             removed=self._removed,
             skipped=self._problems.count,
+            skipped_by_reason=self._problems.by_reason(),
             slots=self._store.counts().slots,
             seconds=time.perf_counter() - started,
         )
@@ -161,11 +175,16 @@ class Ingest:
         self._on_progress(self._progress)
 
     def _remove_vanished(self, read: ReadToEnd) -> None:
-        """Remove what came from this file, or from files of this folder, and does so no longer."""
+        """Remove what came from this file, or from files of this folder, and does so no longer.
+
+        What of a folder is left out now is removed, too.
+        """
         vanished = [
             name
             for name, origin in self._store.sources.not_seen(read.origin, self._namespace).items()
-            if not read.is_folder or _is_missing(origin)
+            if not read.is_folder
+            or _is_missing(origin)
+            or read.exclusions.cover(Path(origin).relative_to(read.origin))
         ]
         if vanished:
             self._store.delete(vanished, self._namespace)
@@ -188,11 +207,13 @@ class _Problems:
 
     def __init__(self, report: Callable[[Problem], None]) -> None:
         self.count = 0
+        self._reasons: Counter[str] = Counter()
         self._report = report
         self._first: Problem | None = None
 
     def add(self, problem: Problem) -> None:
         self.count += 1
+        self._reasons[problem.reason] += 1
         if self.count == 1:
             self._first = problem
             return
@@ -205,10 +226,23 @@ class _Problems:
         self._report_first()
         if nothing_used and self.count:
             raise InputError(
-                f"nothing was ingested: all {self.count} inputs were skipped, see above"
+                f"nothing was ingested: all {self.count} inputs were skipped"
+                + (", see above" if self._reasons[""] else f" ({self._counted()})")
             )
+
+    def by_reason(self) -> dict[str, int]:
+        """How many there were, most first; those where something is wrong as "errors"."""
+        return {reason or "errors": count for reason, count in self._reasons.most_common()}
+
+    def _counted(self) -> str:
+        return ", ".join(f"{count:,} {reason}" for reason, count in self.by_reason().items())
 
     def _report_first(self) -> None:
         if self._first is not None:
             self._report(self._first)
             self._first = None
+
+
+def _log_problem(problem: Problem) -> None:
+    level = logging.INFO if problem.reason else logging.WARNING
+    _log.log(level, "skipped: %s", problem)

@@ -17,7 +17,9 @@ _UNDEFINED = re.compile(rb"[\x81\x8d\x8f\x90\x9d]")
 """Bytes that Windows-1252 gives no meaning."""
 _LETTER = re.compile(rb"[A-Za-z]")
 _HIGH = re.compile(rb"[\x80-\xff]")
-_SIGN_IN_WORD = re.compile(rb"[a-z][\xa1-\xa9\xab-\xb6\xb8\xb9\xbb-\xbf](?=[a-z])")
+_SIGN_IN_WORD = re.compile(
+    rb"[a-z\xc0-\xff][\xa1-\xa9\xab-\xb6\xb8\xb9\xbb-\xbf](?=[a-z\xc0-\xff])"
+)
 """In Windows-1252 a sign such as the superscript one, in other code pages a letter."""
 _HIGH_LETTER = re.compile(rb"[\xc0-\xff]")
 _MAX_HIGH_LETTERS = 0.3

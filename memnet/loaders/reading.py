@@ -97,7 +97,8 @@ def load_documents(file: FileToLoad, limits: LoadLimits) -> Iterator[ParsedDocum
     known = format_by_name(file.format)
     path = Path(file.path)
     try:
-        data = read_file(path, limits.file)
+        # Where nothing is packed, more bytes than a text may have characters are too many.
+        data = read_file(path, limits.file if known.isolated else limits.characters)
         if not data:
             raise InputError("is empty; there is nothing to remember in it", EMPTY)
         source = SourceFile(
