@@ -70,7 +70,7 @@ def _utf_16(data: bytes) -> str:
     sample = data[:_SAMPLE]
     for encoding, upper, lower in (("utf-16-le", 1, 0), ("utf-16-be", 0, 1)):
         zeros = sample[upper::2].count(0)
-        if zeros >= _MIN_ZEROS * len(sample) / 2 and not sample[lower::2].count(0):
+        if zeros >= _MIN_ZEROS * len(sample) / 2 and sample[lower::2] and 0 not in sample[lower::2]:
             text = data.decode(encoding, "replace")
             if "\0" not in text:
                 return text

@@ -66,6 +66,7 @@ def test_utf_16_without_a_mark_is_recognised(encoding: str) -> None:
     "data",
     [
         b"PNG\0\1\2",
+        b"\0",
         b"text\0",
         b"\0" * 100,
         bytes(range(256)),
