@@ -20,6 +20,7 @@ from typing import BinaryIO, cast
 from memnet.errors import EMPTY, InputError, MemnetError, Problem, first_line
 from memnet.loaders.document import ParsedDocument
 from memnet.loaders.formats import SourceFile, find_format, format_by_name
+from memnet.loaders.reading import read_source
 from memnet.loaders.signatures import HEAD, recognise
 from memnet.loaders.without_text import skip_reason
 
@@ -145,8 +146,6 @@ def _documents(
             return
         except InputError as error:
             yield Problem(where, str(error), error.reason)
-        except RecursionError:
-            yield Problem(where, "is nested too deep to be read; flatten it")
     if locked:
         yield Problem(
             file.name,
@@ -176,7 +175,8 @@ def _member_documents(
 
     inner = replace(archive, name=where, data=data, sibling=sibling)
     if found.name != "archive":
-        yield from found.loader()(inner)
+        if archive.begin(where):
+            yield from read_source(found, inner)
     elif depth < _MAX_DEPTH:
         yield from _load(inner, budget, depth + 1)
     else:

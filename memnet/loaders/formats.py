@@ -31,6 +31,8 @@ class SourceFile:
     """Characters; a longer heading is text."""
     max_unpacked: int = 512 << 20
     """Bytes that all that is packed in it may unpack to."""
+    begin: Callable[[str], bool] = lambda _name: True
+    """Given the name of a file within this one before that is read; whether to read it."""
 
     @property
     def title(self) -> str:
