@@ -147,8 +147,9 @@ def _pages(kids: bytes) -> bytes:
     return (
         b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R/Outlines 3 0 R>>endobj\n"
         b"2 0 obj<</Type/Pages/Count 9999999/Kids[" + kids + b"]>>endobj\n"
-        b"3 0 obj<</First 4 0 R/Last 4 0 R>>endobj 4 0 obj<</Title(x)/Next 4 0 R/First 3 0 R>>endobj"
-        b"\ntrailer<</Root 1 0 R>>\n"
+        b"3 0 obj<</First 4 0 R/Last 4 0 R>>endobj\n"
+        b"4 0 obj<</Title(x)/Next 4 0 R/First 3 0 R>>endobj\n"
+        b"trailer<</Root 1 0 R>>\n"
     )
 
 
