@@ -204,7 +204,7 @@ def test_siblings_are_those_in_the_archive(monkeypatch: pytest.MonkeyPatch) -> N
         seen.extend(map(file.sibling, ["b.txt", "../users.txt", "../../etc/x", "/users.txt", "no"]))
         return ()
 
-    known = type("Known", (), {"name": "text", "loader": lambda _self: load})()
+    known = type("Known", (), {"name": "text", "isolated": True, "loader": lambda _self: load})()
     monkeypatch.setattr(archive, "find_format", lambda name, _head: known)
     _load(_zip([("users.txt", "Users."), ("channel/a.txt", "x"), ("channel/b.txt", "B.")]))
     assert seen[:5] == [b"B.", b"Users.", None, None, None]
