@@ -227,6 +227,13 @@ def test_a_truncated_archive_is_a_problem_of_one_line(kind: str) -> None:
             assert len(texts) + len(problems) >= 1 or kind == "tar"
 
 
+def test_a_damaged_type_of_a_document_is_no_crash() -> None:
+    data = bytearray(_zip([("mimetype", "application/epub+zip"), ("a.txt", "Read.")]))
+    data[:4] = b"PK\5\6"  # in the place of the mark of its first member
+    texts, (problem,) = _load(bytes(data))
+    assert (list(texts), problem.where) == (["a.zip/a.txt"], "a.zip/mimetype")
+
+
 @given(st.data())
 def test_any_changed_archive_gives_documents_or_problems(data: st.DataObject) -> None:
     content = bytearray(data.draw(st.sampled_from([_zip(_NOTES.items()), _tar(_NOTES, "w:gz")])))
