@@ -121,7 +121,14 @@ _QUADRATIC = (
 
 
 def _docx(document: bytes) -> bytes:
-    return _package({"[Content_Types].xml": _TYPES, "word/document.xml": document})
+    start = (
+        b'<?xml version="1.0"?><Relationships xmlns="http://schemas.openxmlformats.org/package/2006/'
+        b'relationships"><Relationship Id="a" Type="http://schemas.openxmlformats.org/officeDocumen'
+        b't/2006/relationships/officeDocument" Target="word/document.xml"/></Relationships>'
+    )
+    return _package(
+        {"[Content_Types].xml": _TYPES, "_rels/.rels": start, "word/document.xml": document}
+    )
 
 
 def _nested(tag: bytes, times: int) -> bytes:

@@ -29,7 +29,7 @@ from memnet.ingest.formats import (
 from memnet.loaders.document import ParsedDocument
 from memnet.loaders.formats import Format, find_format, format_by_name
 from memnet.loaders.process import LoaderProcess
-from memnet.loaders.reading import FileToLoad, open_file
+from memnet.loaders.reading import FileToLoad, check_size, open_file
 from memnet.loaders.signatures import HEAD
 from memnet.loaders.without_text import skip_reason
 from memnet.types import Document, Fact
@@ -185,6 +185,8 @@ class InputReader:
         how = f"{self._facts}/{self._read_as}/{forced}/{path.suffix.lower()}/"
         digest = hashlib.blake2b(how.encode("utf-8", "surrogatepass"), digest_size=16)
         with open_file(path) as file:
+            if path.suffix.lower() != ".jsonl":  # which is read line by line
+                check_size(os.fstat(file.fileno()).st_size, self._limits.file)
             while part := file.read(_DIGEST_BYTES):
                 digest.update(part)
         return digest.digest()

@@ -102,6 +102,8 @@ _BY_CONTENT = {
     "zip": "archive",
 }
 """Names of the formats of what is recognised by its content. That of a zip file tells its kind."""
+_TEXT_STEMS = frozenset({"changelog", "copying", "copyright", "license", "news", "readme", "todo"})
+"""Names of texts, whatever the suffix says: "README.Debian"."""
 _TEXTS = ("html", "mail", "mbox")
 _PACKINGS = ("gzip", "tar", "zip")
 _BY_NAME = {known.name: known for known in FORMATS}
@@ -135,7 +137,7 @@ def find_format(name: str, head: bytes = b"") -> Format | None:
     named = _BY_SUFFIX.get(suffix)
     content = recognise(head)
     if content is None:
-        return _unmarked(suffix, named, head)
+        return _unmarked(PurePath(name), named, head)
     if content.reason:
         raise InputError(f"is {content.name}: there is no text to read in it", content.reason)
     if named and content.name in named.contents:
@@ -153,10 +155,12 @@ def find_format(name: str, head: bytes = b"") -> Format | None:
     return _BY_NAME.get(_BY_CONTENT[content.name], named)
 
 
-def _unmarked(suffix: str, named: Format | None, head: bytes) -> Format | None:
-    """The format of a file whose content has no mark: without a suffix it may be text."""
-    if suffix or not head:
+def _unmarked(path: PurePath, named: Format | None, head: bytes) -> Format | None:
+    """The format of a file whose content has no mark: without a known suffix it may be text."""
+    if named or not head:
         return named
+    if path.suffix and path.name.partition(".")[0].lower() not in _TEXT_STEMS:
+        return None
     try:
         decode(head)
     except InputError as error:
