@@ -64,7 +64,8 @@ class Format:
     module: str
     """In ``memnet.loaders``; its function ``load`` is the loader."""
     isolated: bool = True
-    """Whether it is read in a child process: its parser can be made to hang or crash."""
+    """Whether all its files are read in a child process, as its parser can be made to hang or
+    crash; else large ones are."""
     contents: tuple[str, ...] = ()
     """What its files are by their first bytes (``signatures.Content.name``); none for text."""
 
