@@ -66,8 +66,6 @@ class Format:
     isolated: bool = True
     """Whether all its files are read in a child process, as its parser can be made to hang or
     crash; else large ones are."""
-    contents: tuple[str, ...] = ()
-    """What its files are by their first bytes (``signatures.Content.name``); none for text."""
 
     def loader(self) -> Loader:
         """Import the loader."""
@@ -76,14 +74,8 @@ class Format:
 
 
 FORMATS: tuple[Format, ...] = (
-    Format(
-        "archive",
-        "archives",
-        (".zip", ".tar", ".tgz", ".gz"),
-        "archive",
-        contents=("zip", "tar", "gzip"),
-    ),
-    Format("html", "HTML pages", (".html", ".htm", ".xhtml"), "html", contents=("html",)),
+    Format("archive", "archives", (".zip", ".tar", ".tgz", ".gz"), "archive"),
+    Format("html", "HTML pages", (".html", ".htm", ".xhtml"), "html"),
     Format("chat", "chats", (), "chats"),
     Format("conversation", "conversations", (), "conversation"),
     Format("json", "JSON files", (".json",), "json_documents"),
@@ -94,15 +86,21 @@ FORMATS: tuple[Format, ...] = (
 """All that can be read but JSON lines and fact tables, which are no documents."""
 
 _BY_CONTENT = {
-    "gzip": "archive",
-    "html": "html",
-    "mail": "mail",
-    "mbox": "mail",
-    "pdf": "pdf",
-    "tar": "archive",
-    "zip": "archive",
+    "gzip": ("archive",),
+    "html": ("html",),
+    "mail": ("mail",),
+    "mbox": ("mail",),
+    "ole2": ("sheets", "docx", "pptx"),
+    "pdf": ("pdf",),
+    "tar": ("archive",),
+    "zip": ("archive", "docx", "epub", "opendocument", "pptx", "sheets"),
 }
-"""Names of the formats of what is recognised by its content. That of a zip file tells its kind."""
+"""Names of the formats whose files have a content (``signatures.Content.name``). The first reads
+files that are named as something else, but no old files of Office, which may be anything."""
+_PACKED = frozenset(
+    name for kind in ("gzip", "ole2", "pdf", "tar", "zip") for name in _BY_CONTENT[kind]
+)
+"""Formats whose files are no text."""
 _TEXT_STEMS = frozenset({"changelog", "copying", "copyright", "license", "news", "readme", "todo"})
 """Names of texts, whatever the suffix says: "README.Debian"."""
 _TEXTS = ("html", "mail", "mbox")
@@ -141,9 +139,10 @@ def find_format(name: str, head: bytes = b"") -> Format | None:
         return _unmarked(PurePath(name), named, head)
     if content.reason:
         raise InputError(f"is {content.name}: there is no text to read in it", content.reason)
-    if named and content.name in named.contents:
+    first, *others = _BY_CONTENT[content.name]
+    if named and named.name in (first, *others):
         return named
-    if content.name in _TEXTS and named and not named.contents and named.name != "text":
+    if content.name in _TEXTS and named and named.name not in (*_PACKED, "text"):
         return named  # a program or a note may start with such a text
     if content.name == "ole2":
         raise InputError(
@@ -153,7 +152,7 @@ def find_format(name: str, head: bytes = b"") -> Format | None:
         )
     if content.name in _PACKINGS and suffix and not named:
         return None  # a library, an application, a picture with layers
-    return _BY_NAME.get(_BY_CONTENT[content.name], named)
+    return _BY_NAME.get(first, named)
 
 
 def _unmarked(path: PurePath, named: Format | None, head: bytes) -> Format | None:
