@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, NamedTuple, TypeAlias, cast
 from memnet.arguments import check_text
 from memnet.config import LimitConfig
 from memnet.errors import InputError, Problem
-from memnet.files import open_file, read_lines, read_text
+from memnet.files import read_lines, read_text
 from memnet.ingest.babi import looks_like_stories
 from memnet.ingest.folders import Exclusions, files_below
 from memnet.ingest.formats import (
@@ -29,7 +29,8 @@ from memnet.ingest.formats import (
 from memnet.loaders.document import ParsedDocument
 from memnet.loaders.formats import Format, find_format, format_by_name
 from memnet.loaders.process import LoaderProcess
-from memnet.loaders.reading import FileToLoad
+from memnet.loaders.reading import FileToLoad, check_size, open_file
+from memnet.loaders.signatures import HEAD
 from memnet.loaders.without_text import skip_reason
 from memnet.types import Document, Fact
 
@@ -184,6 +185,8 @@ class InputReader:
         how = f"{self._facts}/{self._read_as}/{forced}/{path.suffix.lower()}/"
         digest = hashlib.blake2b(how.encode("utf-8", "surrogatepass"), digest_size=16)
         with open_file(path) as file:
+            if path.suffix.lower() != ".jsonl":  # which is read line by line
+                check_size(os.fstat(file.fileno()).st_size, self._limits.file)
             while part := file.read(_DIGEST_BYTES):
                 digest.update(part)
         return digest.digest()
@@ -197,7 +200,8 @@ class InputReader:
         if self._facts or suffix == ".tsv":
             text = read_text(path, self._limits.document)
             return parse_fact_table(text, name, self._limits.fact, name)
-        found = find_format(path.name)
+        with open_file(path) as file:
+            found = find_format(path.name, file.read(HEAD))
         if found is None:
             # A file of an unknown kind may be a table or a program rather than prose.
             if suffix and self._read_as is None:
