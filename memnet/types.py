@@ -164,6 +164,13 @@ class IngestReport(Value):
     seconds: float
 
 
+class WatchReport(IngestReport):
+    """What ``watch`` did after changes in a folder, or when it first read its folders."""
+
+    paths: tuple[str, ...] = ()
+    """What was changed, made or removed, as absolute paths; none of the first reading."""
+
+
 Action = Literal["add", "merge", "supersede", "erase", "evict"]
 
 

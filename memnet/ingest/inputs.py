@@ -15,7 +15,7 @@ from memnet.config import LimitConfig
 from memnet.errors import InputError, Problem
 from memnet.files import decode, open_file, read_bytes, read_lines, read_text
 from memnet.ingest.babi import looks_like_stories
-from memnet.ingest.folders import Exclusions, files_below
+from memnet.ingest.folders import Exclusions, FolderChanges, bad_link, files_below
 from memnet.ingest.formats import (
     Parsed,
     ParsedFacts,
@@ -37,13 +37,15 @@ _DIGEST_BYTES = 2**20
 _MAX_DEPTH = 50
 """Of nested lists and objects in metadata."""
 
-Input: TypeAlias = str | os.PathLike[str] | Document | Fact | BinaryIO
+Input: TypeAlias = str | os.PathLike[str] | Document | Fact | FolderChanges | BinaryIO
+_SINGLE = (str, os.PathLike, Document, Fact, FolderChanges)
 
 
 class ReadToEnd(NamedTuple):
     """A file was read without a problem, or all files of a folder were tried.
 
-    What came from there before and does so no longer may be removed.
+    What came from there before and does so no longer may be removed. It is so, too, of a path
+    that is no longer there.
     """
 
     origin: str
@@ -97,6 +99,8 @@ class InputReader:
         self._read_as = options.read_as
         self._limits = limits
         self._exclusions = Exclusions(options.exclude)
+        self.follows = False
+        """Whether changes of a folder were read: it is no error if none of them can be used."""
 
     def read(self, inputs: Iterable[Input]) -> Iterator[Item]:
         """Everything that the inputs hold, in their order."""
@@ -105,6 +109,8 @@ class InputReader:
                 yield from self._document(given)
             elif isinstance(given, Fact):
                 yield from self._checked([fact_source(given)], "fact")
+            elif isinstance(given, FolderChanges):
+                yield from self._changes(given)
             elif isinstance(given, (str, os.PathLike)):
                 yield from self._path(Path(os.path.abspath(given)))
             else:
@@ -151,6 +157,20 @@ class InputReader:
         if empty:
             yield Problem(str(folder), "the folder holds no file to read; check the path")
         yield ReadToEnd(str(folder), is_folder=True, exclusions=self._exclusions)
+
+    def _changes(self, changes: FolderChanges) -> Iterator[Item]:
+        self.follows = True
+        root = changes.folder.resolve()
+        for path in sorted(changes.paths):
+            if not os.path.lexists(path):
+                yield ReadToEnd(str(path), is_folder=True)
+            elif problem := bad_link(path, root):
+                yield problem
+            elif not path.is_dir():
+                yield from self._file(path)
+            elif not path.is_symlink():
+                for file in files_below(path, self._exclusions, changes.folder):
+                    yield from [file] if isinstance(file, Problem) else self._file(file)
 
     def _file(self, path: Path, *, named: bool = False) -> Iterator[Item]:
         origin = str(path)
@@ -245,7 +265,7 @@ def flatten_inputs(inputs: Sequence[Input | Iterable[Input]]) -> Iterator[Input]
 
     def each() -> Iterator[Input]:
         for given in inputs:
-            if isinstance(given, (str, os.PathLike, Document, Fact)):
+            if isinstance(given, _SINGLE):
                 yield given
             elif hasattr(given, "readline"):
                 yield cast(BinaryIO, given)
@@ -258,7 +278,7 @@ def flatten_inputs(inputs: Sequence[Input | Iterable[Input]]) -> Iterator[Input]
 
 
 def _check_input(given: object, *other_types: type) -> None:
-    single = isinstance(given, (str, os.PathLike, Document, Fact)) or hasattr(given, "readline")
+    single = isinstance(given, _SINGLE) or hasattr(given, "readline")
     if not single and not isinstance(given, other_types):
         raise InputError(
             f"an input is of type {type(given).__name__}; expected paths, open binary files, "

@@ -93,7 +93,7 @@ class Ingest:
                 else:
                     self._add(item)
             self._store_batch()
-        self._problems.finish(nothing_used=not self._used)
+        self._problems.finish(nothing_used=not (self._used or self._reader.follows))
         return IngestReport(
             added=self._added,
             updated=self._updated,
