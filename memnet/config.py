@@ -75,6 +75,15 @@ class LimitConfig(Settings):
     document: int = Field(default=25_000_000, ge=1)
     """Bytes of a file or of a line of JSON. A document is in memory while its windows are made,
     and parsed JSON takes up to 24 times its size: 600 MB."""
+    file: int = Field(default=512 << 20, ge=1)
+    """Bytes of a file that may hold more than text, such as pictures, and of what it unpacks to. It
+    is in memory while it is read."""
+    load_memory: int = Field(default=2 << 30, ge=256 << 20)
+    """Bytes of address space of the process that reads such files: four times the largest one.
+    Enforced on Linux; elsewhere only time is limited."""
+    load_seconds: float = Field(default=60.0, gt=0)
+    """Of processor time from one document of a file to the next; twice as long is waited. A PDF of
+    5,000 pages takes about 20 s, a parser that a hostile file keeps busy hours."""
     title: int = Field(default=1000, ge=1)
     """Characters. A title stands in the key of every window of its document."""
     name: int = Field(default=4096, ge=1)

@@ -83,6 +83,7 @@ class Engine:
         reader: Name | Reader = SPANS,
         encoder: Name | Encoder | None = None,
         extractor: Extractor | None = None,
+        model: Name | Answerer | None = None,
     ) -> Self:
         """Open the store in the folder ``path``.
 
@@ -102,6 +103,7 @@ class Engine:
                 here is fetched from the network, never one that the store names.
             extractor: what finds the names in documents that are ingested; None for runs of
                 capitalised words.
+            model: the earlier name of ``answerer``.
 
         Raises:
             ModelError, EncoderError: there is none of that name, or it can't be loaded.
@@ -121,7 +123,7 @@ class Engine:
             to_device=device_copier(find_device(config.device)),
         )
         try:
-            return cls(store, loaded, config, answerer, reader, extractor)
+            return cls(store, loaded, config, model or answerer, reader, extractor)
         except BaseException:
             store.close()
             raise

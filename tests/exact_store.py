@@ -190,7 +190,7 @@ class ExactStore:
             Slot(
                 slot_id, slot.kind, source.name, source.namespace, slot.title, slot.text,
                 slot.start, slot.end, slot.relation, slot.value, slot.valid_from,
-                self._until.get(slot_id), source.metadata,
+                self._until.get(slot_id), slot.places, source.metadata,
             )
             for slot_id in ids
             if slot_id in self._slots

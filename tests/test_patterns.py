@@ -14,8 +14,8 @@ import pytest
 import memnet
 from memnet.evaluation import normalised_answer
 from memnet.facts.linking import link
-from memnet.ingest.formats import parse_text
-from memnet.ingest.slots import windows
+from memnet.ingest.formats import parse_document
+from memnet.ingest.windows import document_windows
 from memnet.reader.decompose.english import compare, is_comparison
 from memnet.reader.decompose.negation import clauses
 from memnet.reader.decompose.pairs import pair_of
@@ -30,6 +30,7 @@ from memnet.text.names import (
     possible_names,
     title_symbols,
 )
+from memnet.types import Document
 from tests.reading import Answering, ranked
 
 _SLOWEST = 1e-6
@@ -181,8 +182,9 @@ _OF_DOCUMENTS: dict[str, Callable[[str], object]] = {
     "title_symbols": title_symbols,
     "mentions": mentions,
     "opening_names": opening_names,
-    "windows": lambda text: windows(text, 1000),
-    "parse_text": lambda text: list(parse_text(text, "a", "")),
+    "document_windows": lambda text: list(
+        document_windows(parse_document(Document(id="a", text=f"{text}.")), 1000)
+    ),
     "relation_of": lambda text: relation_of(f"is {text}", text),
     "is_plain_name": is_plain_name,
     "parse_sentence": lambda text: parse_sentence.__wrapped__(text),

@@ -487,7 +487,8 @@ def test_facts_of_an_older_schema_can_be_followed(tmp_path: Path) -> None:
         database.executescript(
             """DROP TABLE link; DROP TRIGGER revision_made; DROP TRIGGER slot_deleted;
             DROP TRIGGER slot_ended; DROP TABLE revision; DROP TABLE gone;
-            DROP INDEX source_by_origin;
+            DROP INDEX source_by_origin; DROP TABLE file;
+            ALTER TABLE slot DROP COLUMN places; ALTER TABLE source DROP COLUMN headings;
             PRAGMA user_version = 2;"""
         )
     store = open_store(tmp_path / "store", create=False)

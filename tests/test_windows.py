@@ -4,13 +4,49 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memnet.ingest.slots import windows
+from memnet.ingest.formats import parse_document
+from memnet.ingest.windows import Window, document_windows
+from memnet.loaders.document import BlockKind, DocumentBuilder, ParsedDocument
 from memnet.text.english import sentences
+from memnet.text.places import place_of
+from memnet.types import Document
 
 _TEXTS = st.text(
     alphabet=st.one_of(st.sampled_from(" .!?\n\tabAB\"'"), st.characters(codec="utf-8")),
     max_size=400,
 )
+
+_BLOCKS = st.lists(
+    st.tuples(
+        st.sampled_from(["heading", "paragraph", "item", "header", "row", "code", "quote"]),
+        st.text(alphabet="abc .\n:", min_size=1, max_size=80).filter(str.strip),
+        st.integers(1, 3),
+        st.booleans(),
+    ),
+    max_size=15,
+)
+
+
+def windows(text: str, max_characters: int) -> list[tuple[int, int]]:
+    """Spans of the windows of a plain text."""
+    if not text.strip():
+        return []
+    document = parse_document(Document(id="a", text=text))
+    return [(one.start, one.end) for one in document_windows(document, max_characters)]
+
+
+def cut(document: ParsedDocument, max_characters: int) -> list[tuple[str, Window]]:
+    return [
+        (document.text[one.start : one.end], one)
+        for one in document_windows(document, max_characters)
+    ]
+
+
+def built(*blocks: tuple[BlockKind, str]) -> ParsedDocument:
+    builder = DocumentBuilder()
+    for kind, text in blocks:
+        builder.add(kind, text, level=1)
+    return builder.build("a", "Guide")
 
 
 def test_sentences_have_exact_spans() -> None:
@@ -69,3 +105,144 @@ def test_any_white_space_may_stand_between_sentences(space: str) -> None:
 @pytest.mark.parametrize("text", ["", "   ", "\n\n"])
 def test_nothing_to_cut(text: str) -> None:
     assert windows(text, 10) == []
+
+
+def test_a_list_stays_with_its_introduction() -> None:
+    document = built(
+        ("paragraph", "Words that fill the first window nearly to its end."),
+        ("paragraph", "Pack these:"),
+        ("item", "- a lamp"),
+        ("item", "- a rope"),
+    )
+    texts = [text for text, _ in cut(document, 60)]
+    assert texts == [
+        "Words that fill the first window nearly to its end.",
+        "Pack these:\n\n- a lamp\n- a rope",
+    ]
+
+
+def test_later_parts_of_a_long_list_know_its_introduction() -> None:
+    items: list[tuple[BlockKind, str]] = [("item", f"- thing number {n}") for n in range(9)]
+    first, *later = cut(built(("paragraph", "It is so. Pack these:"), *items), 60)
+    assert first[0].startswith("It is so. Pack these:\n\n- thing number 0")
+    assert first[1].context == ""
+    assert len(later) > 2
+    assert {window.context for _, window in later} == {"Pack these:"}
+
+
+def test_later_rows_of_a_table_know_its_header() -> None:
+    builder = DocumentBuilder()
+    builder.add_row([("", "Plan", ""), ("", "Price", "")], header=True)
+    for number in range(9):
+        builder.add_row([("Plan", f"Number {number}", ""), ("Price", f"${number}", "")])
+    builder.add("paragraph", "After it.")
+    parts = cut(builder.build("a", "Plans"), 50)
+    assert parts[0][0].startswith("Plan | Price\nNumber 0 | $0")
+    assert {window.context for _, window in parts[1:-1]} == {"Plan | Price"}
+    assert [window.context for _, window in parts if "After" in document_text(window, builder)]
+
+
+def document_text(window: Window, builder: DocumentBuilder) -> str:
+    return builder.build("a", "").text[window.start : window.end]
+
+
+def test_rows_with_places_of_their_own_are_windows_of_their_own() -> None:
+    builder = DocumentBuilder()
+    for number in (2, 3):
+        builder.add_row(
+            [("Size", f"{number} TB", f"Sheet1!A{number}"), ("Price", "$1", f"Sheet1!B{number}")],
+            labelled=True,
+            place=f"Sheet1!A{number}:B{number}",
+        )
+    (first, window), (second, _) = cut(builder.build("a", "Plans"), 500)
+    assert (first, second) == ("Size: 2 TB; Price: $1", "Size: 3 TB; Price: $1")
+    assert place_of(window.places, 0, len(first)) == "Sheet1!A2:B2"
+    assert place_of(window.places, first.index("$"), len(first)) == "Sheet1!B2"
+
+
+def test_code_stays_with_the_paragraph_before_it() -> None:
+    document = built(
+        ("paragraph", "A paragraph that is long enough to fill most of it."),
+        ("paragraph", "Run this"),
+        ("code", "make test"),
+    )
+    assert [text for text, _ in cut(document, 60)][-1] == "Run this\n\nmake test"
+
+
+def test_long_code_is_cut_at_the_ends_of_lines() -> None:
+    lines = [f"call({number})  # once. Then again" for number in range(20)]
+    parts = cut(built(("code", "\n".join(lines))), 100)
+    assert [line for text, _ in parts for line in text.split("\n")] == lines
+
+
+def test_windows_do_not_reach_across_headings_and_pages() -> None:
+    builder = DocumentBuilder()
+    builder.open("p. 1")
+    builder.add("heading", "Keys", level=1)
+    builder.add("paragraph", "Ctrl.")
+    builder.add("heading", "More", level=2)
+    builder.add("paragraph", "Alt.")
+    builder.open("p. 2")
+    builder.add("paragraph", "Shift.")
+    builder.add("heading", "Mice", level=1)
+    builder.add("paragraph", "Left.")
+    parts = cut(builder.build("a", "Guide"), 500)
+    assert [(text, one.headings, one.places) for text, one in parts] == [
+        ("Ctrl.", ("Keys",), ((0, "p. 1"),)),
+        ("Alt.", ("Keys", "More"), ((0, "p. 1"),)),
+        ("Shift.", ("Keys", "More"), ((0, "p. 2"),)),
+        ("Left.", ("Mice",), ((0, "p. 2"),)),
+    ]
+
+
+def test_a_heading_with_nothing_below_it_is_kept() -> None:
+    document = built(("heading", "Is it free? Yes."), ("heading", "Who made it? Ann."))
+    assert [text for text, _ in cut(document, 500)] == ["Is it free? Yes.", "Who made it? Ann."]
+
+
+def test_the_place_of_what_has_none_is_its_title_and_headings() -> None:
+    parts = cut(built(("paragraph", "Top."), ("heading", "Keys"), ("paragraph", "Ctrl.")), 500)
+    assert [one.places for _, one in parts] == [((0, "Guide"),), ((0, "Guide > Keys"),)]
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "joined"),
+    [
+        ("p. 8", "p. 9", "pp. 8-9"),
+        ("pp. 8-9", "p. 10", "pp. 8-10"),
+        ("Plans!A2", "Plans!D2", "Plans!A2:D2"),
+        ("Plans!A2:D2", "Plans!A3:D3", "Plans!A2:D3"),
+        ("line 3", "line 9", "line 3"),
+        ("2024-03-01 Ann", "2024-03-02 Bo", "2024-03-01 Ann to 2024-03-02 Bo"),
+    ],
+)
+def test_places_of_a_span_are_joined(first: str, last: str, joined: str) -> None:
+    places = [(0, first), (10, last)]
+    assert place_of(places, 0, 20) == joined
+    assert place_of(places, 0, 10) == first
+    assert place_of(places, 10, 20) == last
+    assert place_of([], 0, 20) is None
+
+
+@given(_BLOCKS, st.integers(5, 120))
+def test_windows_hold_every_block_but_headings_once(
+    blocks: list[tuple[BlockKind, str, int, bool]], longest: int
+) -> None:
+    builder = DocumentBuilder()
+    for kind, text, level, opens in blocks:
+        if opens:
+            builder.open()
+        builder.add(kind, text, level=level)
+    document = builder.build("a", "")
+    spans = [(one.start, one.end) for one in document_windows(document, longest)]
+    assert all(0 < end - start <= longest for start, end in spans)
+    assert all(before[1] <= after[0] for before, after in pairwise(spans))
+    covered = {at for start, end in spans for at in range(start, end)}
+    for block in document.blocks:
+        inside = {at for at in range(block.start, block.end) if not document.text[at].isspace()}
+        assert inside <= covered or (block.kind == "heading" and not inside & covered)
+        touching = [span for span in spans if span[0] < block.end and span[1] > block.start]
+        if block.opens:
+            assert all(start >= block.start for start, _ in touching)
+        if block.kind != "heading" and block.end - block.start <= longest:
+            assert len(touching) == 1

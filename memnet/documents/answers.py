@@ -70,14 +70,17 @@ class TextAnswers:
             self._on_read(retrieval.attention_to(statements))
         evidence = rank_evidence(ranked, prediction.resolved, prediction.support)[:top_k]
         abstained = prediction.abstained or not prediction.candidates
+        answer = None if abstained else prediction.candidates[0]
         return Answer(
             question=question,
             kind="none" if abstained else prediction.kind,
-            answer=None if abstained else prediction.candidates[0].text,
+            answer=None if answer is None else answer.text,
             confidence=prediction.confidence,
             abstained=abstained,
             candidates=prediction.candidates,
-            evidence=tuple(evidence_of(item.slot, item.score, item.hop) for item in evidence),
+            evidence=tuple(
+                evidence_of(item.slot, item.score, item.hop, answer) for item in evidence
+            ),
             hops=records,
             model=self._name,
             elapsed_ms=(time.perf_counter() - started) * 1000,

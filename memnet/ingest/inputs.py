@@ -5,7 +5,7 @@ import json
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TypeAlias, cast
@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, NamedTuple, TypeAlias, cast
 from memnet.arguments import check_text
 from memnet.config import LimitConfig
 from memnet.errors import InputError, Problem
-from memnet.files import decode, open_file, read_bytes, read_lines, read_text
+from memnet.files import open_file, read_lines, read_text
 from memnet.ingest.babi import looks_like_stories
 from memnet.ingest.folders import Exclusions, FolderChanges, bad_link, files_below
 from memnet.ingest.formats import (
@@ -27,13 +27,17 @@ from memnet.ingest.formats import (
     parse_stories,
 )
 from memnet.loaders.document import ParsedDocument
-from memnet.loaders.formats import Format, SourceFile, find_format, format_by_name
+from memnet.loaders.formats import Format, find_format, format_by_name
+from memnet.loaders.process import LoaderProcess
+from memnet.loaders.reading import FileToLoad
 from memnet.loaders.without_text import skip_reason
 from memnet.types import Document, Fact
 
 _STDIN = "standard input"
 _DIGEST_BYTES = 2**20
 """Bytes of a file that are read at a time."""
+_HEAD_BYTES = 2**16
+"""By which stories are told from other texts."""
 _MAX_DEPTH = 50
 """Of nested lists and objects in metadata."""
 
@@ -79,6 +83,7 @@ class InputReader:
         self,
         limits: LimitConfig,
         options: ReadOptions,
+        loaders: LoaderProcess,
         is_known: Callable[[str, bytes], bool] = lambda _path, _digest: False,
     ) -> None:
         """Set up a reader.
@@ -86,6 +91,7 @@ class InputReader:
         Args:
             limits: what is beyond them is a problem.
             options: how inputs are read.
+            loaders: reads files of documents.
             is_known: given the path of a file and the digest of its content; whether all of it is
                 stored, so that it need not be read.
 
@@ -95,6 +101,7 @@ class InputReader:
         if options.read_as is not None:
             format_by_name(options.read_as)
         self._is_known = is_known
+        self._loaders = loaders
         self._facts = options.facts
         self._read_as = options.read_as
         self._limits = limits
@@ -223,14 +230,14 @@ class InputReader:
         return self._documents(path, found)
 
     def _documents(self, path: Path, found: Format) -> Iterator[Parsed | Problem]:
-        limits = self._limits
-        data = read_bytes(path, limits.document)
-        if found.name == "text" and looks_like_stories(text := decode(data)):
-            yield from parse_stories(text, str(path), str(path))
-            return
-        file = SourceFile(str(path), data, max_characters=limits.document, max_title=limits.title)
-        for item in found.loader()(file):
-            yield replace(item, origin=str(path)) if isinstance(item, ParsedDocument) else item
+        name = str(path)
+        if found.name == "text":
+            with open_file(path) as file:
+                head = file.read(_HEAD_BYTES)
+            if looks_like_stories(head.decode(errors="replace")):
+                yield from parse_stories(read_text(path, self._limits.document), name, name)
+                return
+        yield from self._loaders.load(FileToLoad(name, name, found.name))
 
     def _stream(self, stream: BinaryIO) -> Iterator[Parsed | Problem]:
         """JSON lines if the stream starts with a brace, else facts, stories or a plain text."""

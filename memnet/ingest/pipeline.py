@@ -14,6 +14,8 @@ from memnet.ingest.formats import Parsed
 from memnet.ingest.inputs import Input, InputReader, ReadOptions, ReadToEnd
 from memnet.ingest.slots import Extractor, document_source, facts_source
 from memnet.loaders.document import ParsedDocument
+from memnet.loaders.process import LoaderProcess
+from memnet.loaders.reading import LoadLimits
 from memnet.storage import Encode, MemoryStore, NewSource
 from memnet.types import IngestReport
 
@@ -60,7 +62,17 @@ class Ingest:
         self._config = config
         self._namespace = namespace
         self._extractor = extractor
-        self._reader = InputReader(config.limit, options or ReadOptions(), self._is_known)
+        limits = config.limit
+        self._loaders = LoaderProcess(
+            LoadLimits(
+                file=limits.file,
+                characters=limits.document,
+                title=limits.title,
+                memory=limits.load_memory,
+                seconds=limits.load_seconds,
+            )
+        )
+        self._reader = InputReader(limits, options or ReadOptions(), self._loaders, self._is_known)
         self._on_progress = on_progress or (lambda _: None)
         self._problems = _Problems(on_problem or _log_problem)
         self._added = self._updated = self._unchanged = self._removed = 0
@@ -81,7 +93,7 @@ class Ingest:
             StoreBusyError, StoreError: the store can't be written.
         """
         started = time.perf_counter()
-        with self._store.writing():
+        with self._loaders, self._store.writing():
             self._store.sources.start_run()
             for item in self._reader.read(inputs):
                 if isinstance(item, Problem):

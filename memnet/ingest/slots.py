@@ -99,7 +99,7 @@ def _document_slots(
         heading = window.headings[-1] if window.headings else document.title
         symbols = tuple(dict.fromkeys(chain(title_symbols(heading), *own_names)))
         aliases = _aliases(text, symbols) if window.opens else ()
-        targets = (link_symbol(name) for name in (stem, heading) if name)
+        targets = (link_symbol(name) for name in (stem, *window.headings[-1:]) if name)
         key_symbols = tuple(dict.fromkeys((*symbols, *aliases, *targets)))
         names = mentions(text) if extractor is None else map(symbol, extractor.extract(text))
         links = (make(name) for name in window.links for make in (normalise, link_symbol))

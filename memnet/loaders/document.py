@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 BlockKind = Literal["heading", "paragraph", "item", "header", "row", "code", "quote", "message"]
 
 _SPACE = re.compile(r"\s+")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _TIGHT: frozenset[BlockKind] = frozenset({"item", "header", "row", "message"})
 """Kinds of which two in a row are separated by a line break, all others by an empty line."""
 
@@ -65,7 +66,8 @@ class ParsedDocument:
 
     def digest(self) -> bytes:
         """16 bytes, equal for equal content."""
-        content = (self.title, self.text, self.blocks, sorted(self.metadata.items()), self.names)
+        blocks = [(block, self.text[block.start : block.end]) for block in self.blocks]
+        content = (self.title, blocks, sorted(self.metadata.items()), self.names)
         return hashlib.blake2b(
             repr(content).encode("utf-8", "surrogatepass"), digest_size=16
         ).digest()
@@ -178,12 +180,12 @@ class DocumentBuilder:
         """The document of all blocks so far."""
         return ParsedDocument(
             name,
-            one_line(title),
+            well_formed(one_line(title)),
             "".join(self._parts),
             tuple(self._blocks),
             origin,
             metadata or {},
-            tuple(dict.fromkeys(filter(None, names))),
+            tuple(dict.fromkeys(well_formed(alias) for alias in names if alias)),
         )
 
     def _separator(self, kind: BlockKind) -> str:
@@ -201,6 +203,7 @@ class DocumentBuilder:
         links: tuple[str, ...],
         cells: tuple[Cell, ...],
     ) -> None:
+        text = well_formed(text)
         separator = self._separator(kind)
         start = self._length + len(separator)
         self._length = start + len(text)
@@ -214,6 +217,14 @@ class DocumentBuilder:
 def one_line(text: str) -> str:
     """A text with single spaces where white space stands, and none at its ends."""
     return _SPACE.sub(" ", text).strip()
+
+
+def well_formed(text: str) -> str:
+    """A text of the same length that can be encoded: "\ufffd" for each lone surrogate.
+
+    JSON, mail and broken encodings bring them.
+    """
+    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
 
 
 def paragraphs(text: str) -> Iterator[tuple[int, int]]:

@@ -67,6 +67,11 @@ class Format:
 
 
 FORMATS: tuple[Format, ...] = (
+    Format("html", "HTML pages", (".html", ".htm", ".xhtml"), "html"),
+    Format("chat", "chats", (), "chats"),
+    Format("conversation", "conversations", (), "conversation"),
+    Format("json", "JSON files", (".json",), "json_documents"),
+    Format("subtitles", "subtitles", (".srt", ".vtt"), "subtitles"),
     Format("text", "plain text", (".txt", ".text", ".log"), "text", isolated=False),
     Format("markdown", "Markdown", (".md", ".markdown", ".mdx"), "markdown", isolated=False),
 )

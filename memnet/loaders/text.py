@@ -1,10 +1,11 @@
-"""Plain text: a block for each paragraph, placed by its line."""
+"""Plain text: a block for each paragraph, placed by its line; or a chat, if it evidently is one."""
 
 from bisect import bisect_right
 from collections.abc import Iterator
 
 from memnet.errors import InputError, Problem
-from memnet.files import decode
+from memnet.loaders.chats import read_chat
+from memnet.loaders.decoding import decode
 from memnet.loaders.document import Block, ParsedDocument, paragraphs
 from memnet.loaders.formats import SourceFile
 
@@ -14,6 +15,9 @@ def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
     text = decode(file.data)
     if not text.strip():
         raise InputError("is empty; there is nothing to remember in it")
+    if chat := read_chat(file, text):
+        yield chat
+        return
     lines = [at for at, character in enumerate(text) if character == "\n"]
     blocks = tuple(
         Block("paragraph", start, end, place=f"line {bisect_right(lines, start) + 1}")

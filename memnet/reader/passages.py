@@ -8,6 +8,7 @@ from memnet.reader.spans import Passage, Reader, Span
 from memnet.storage import Slot
 from memnet.text.english import sentences
 from memnet.text.names import normalise, title_symbols, without_brackets
+from memnet.text.places import place_of
 from memnet.types import Candidate, Evidence
 
 
@@ -51,8 +52,11 @@ class RankedSlot:
         return title_symbols(self.slot.title)
 
 
-def evidence_of(slot: Slot, score: float, hop: int) -> Evidence:
-    """A slot as public evidence."""
+def evidence_of(slot: Slot, score: float, hop: int, answer: Candidate | None = None) -> Evidence:
+    """A slot as public evidence; where the answer was read in it, its place is the answer's."""
+    start, end = 0, len(slot.text)
+    if answer is not None and answer.evidence == slot.id and answer.start is not None:
+        start, end = answer.start - slot.start, (answer.end or answer.start) - slot.start
     return Evidence(
         id=slot.id,
         kind="passage" if slot.kind == "passage" else "fact",
@@ -64,6 +68,7 @@ def evidence_of(slot: Slot, score: float, hop: int) -> Evidence:
         score=score,
         hop=hop,
         metadata=dict(slot.metadata),
+        place=place_of(slot.places, start, end),
     )
 
 

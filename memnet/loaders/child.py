@@ -1,0 +1,90 @@
+"""The process that reads files with their loaders, within limits; ``process`` starts it.
+
+Requests come as messages on standard input, and go on until it ends. An answer is a message for
+each document and problem, and one that says that the file is through.
+"""
+
+import os
+import signal
+from typing import BinaryIO
+
+from memnet.errors import Problem
+from memnet.loaders.messages import (
+    TooLargeError,
+    item_message,
+    parse_message,
+    read_message,
+    write_message,
+)
+from memnet.loaders.reading import FileToLoad, LoadLimits, load_documents
+
+try:
+    import resource
+except ImportError:  # Windows has no such limits: there only the time that is waited for is one
+    resource = None  # type: ignore[assignment]
+
+
+def main() -> None:
+    """Answer requests until there are no more."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends this process
+    requests, answers = _own_streams()
+    while (data := read_message(requests)) is not None:
+        _, (path, *names), limits = parse_message(data)
+        file = FileToLoad(os.fsdecode(path.encode("latin-1")), *names)
+        if not _answer(file, LoadLimits(*limits), answers):
+            return  # after a want of memory nothing is sure to work
+
+
+def _own_streams() -> tuple[BinaryIO, BinaryIO]:
+    """Copies of standard input and output, so that what a library prints mixes with neither."""
+    requests = os.fdopen(os.dup(0), "rb")
+    answers = os.fdopen(os.dup(1), "wb")
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for standard in (0, 1):
+        os.dup2(nothing, standard)
+    os.close(nothing)
+    return requests, answers
+
+
+def _answer(file: FileToLoad, limits: LoadLimits, answers: BinaryIO) -> bool:
+    """Read a file; False where it took too much memory."""
+    _limit(limits)
+    try:
+        for item in load_documents(file, limits):
+            try:
+                write_message(answers, item_message(item))
+            except TooLargeError:
+                what = "holds a document with too many parts; split it"
+                write_message(answers, item_message(Problem(file.name, what)))
+            _limit_time(limits.seconds)
+    except MemoryError:
+        write_message(answers, ["memory"])
+        return False
+    write_message(answers, ["end"])
+    return True
+
+
+def _limit(limits: LoadLimits) -> None:
+    if resource is None:
+        return
+    _lower(resource.RLIMIT_CORE, 0)
+    _lower(resource.RLIMIT_AS, limits.memory)  # which macOS does not enforce
+    _limit_time(limits.seconds)
+
+
+def _limit_time(seconds: float) -> None:
+    """Let the process end itself after so many more seconds of processor time."""
+    if resource is None:
+        return
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    _lower(resource.RLIMIT_CPU, int(used.ru_utime + used.ru_stime + seconds) + 1)
+
+
+def _lower(which: int, limit: int) -> None:
+    """Set a limit that the process could raise again, if the system allows as much."""
+    if resource is None:
+        return
+    _, most = resource.getrlimit(which)
+    if most != resource.RLIM_INFINITY:
+        limit = min(limit, most)
+    resource.setrlimit(which, (limit, most))

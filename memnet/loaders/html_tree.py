@@ -1,0 +1,202 @@
+"""Markup as a tree of elements, with what the choice of a page's content needs to know of each.
+
+The tree is made of the parser's nodes once, as their attributes cost more to read, and read in
+loops, not by recursion: a page may be nested as deeply as its author's generator liked.
+"""
+
+import re
+from collections.abc import Iterator
+
+from selectolax.lexbor import LexborHTMLParser
+
+HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
+BLOCKS = HEADINGS | frozenset(
+    "address article aside blockquote body caption center dd details dialog dir div dl dt fieldset"
+    " figcaption figure footer form header hgroup hr html legend li main menu nav ol optgroup"
+    " option p pre search section summary table tbody td tfoot th thead tr ul xmp listing"
+    " plaintext".split()
+)
+"""Elements that begin and end a line of their own."""
+_UNREAD = frozenset(
+    "script style template svg canvas iframe object embed audio video noscript noframes noembed"
+    " input select textarea datalist progress meter rt rp".split()
+)
+"""Elements whose content is not text, is shown only in place of something else, or is entered."""
+
+HOLDS_HEADING, HOLDS_BLOCKS, HOLDS_TABLE, HOLDS_HEADER_CELL = 1, 2, 4, 8
+
+_MOVE = re.compile(
+    r"(go )?(to )?(the )?(previous|prev|next|up|home|contents|main contents|table of contents|toc"
+    r"|top|back|back to top|return to main contents|forward|start|first|last|older|newer|index"
+    r"|(previous|prev|next|older|newer) (page|chapter|section|topic|post|entry|entries|posts))"
+)
+_SERVICE = re.compile(
+    r"(skip|jump) to [\w ]{1,30}|(edit|improve|view|suggest)[\w ]{0,20}"
+    r" (page|source|github|gitlab|edits?|wiki)|(show|page|view|open) (this )?(page )?source"
+    r"|report (a|an) (bug|issue|error|problem)[\w ]{0,20}|source|src|edit|edit source|view code"
+    r"|copy|copy link|permalink|(copy )?(direct )?link to [\w ]{1,30}|print|print this page|share"
+)
+_RELATIONS = frozenset("prev previous next up start first last top contents toc index".split())
+_NO_LETTER = re.compile(r"[\W_]*")
+
+
+class Element:
+    """An element with its children, which are elements and texts."""
+
+    __slots__ = (
+        "attributes",
+        "children",
+        "dropped",
+        "holds",
+        "inside",
+        "linked",
+        "links",
+        "local",
+        "moves",
+        "parent",
+        "tag",
+        "text",
+    )
+
+    def __init__(self, tag: str, attributes: dict[str, str | None], parent: "Element | None"):
+        self.tag = tag
+        self.attributes = attributes
+        self.parent = parent
+        self.children: list[Element | str] = []
+        self.text = 0
+        """Characters within it that are not white space; of them ``linked`` stand in links."""
+        self.linked = 0
+        self.links = 0
+        """Number of links within it; ``local`` of them lead to the same page, ``moves`` to the
+        previous one, the next, the contents, or to a service of the site."""
+        self.local = 0
+        self.moves = 0
+        self.holds = 0
+        """Union of ``HOLDS_...``: what stands within it."""
+        self.inside = False
+        """Whether it is, or stands in, what the author marked as the main part or an article."""
+        self.dropped = False
+        """Whether it is no content."""
+
+    def get(self, name: str) -> str:
+        """An attribute, empty if it is missing."""
+        return self.attributes.get(name) or ""
+
+    def elements(self) -> Iterator["Element"]:
+        """Its children that are elements."""
+        return (child for child in self.children if isinstance(child, Element))
+
+
+def parse(markup: str) -> list[Element]:
+    """All elements in the order of the document; the first one is the root."""
+    # What UTF-8 can't hold, the parser can't take.
+    parser = LexborHTMLParser(markup.encode("utf-8", "replace").decode())
+    node = parser.root
+    if node is None:
+        return [Element("html", {}, None)]
+    elements = [Element("html", node.attributes, None)]
+    above = [elements[0]]
+    following = node.first_child
+    if following is None:
+        return elements
+    node = following
+    while True:
+        inner = None
+        if node.is_text_node:
+            above[-1].children.append(node.text_content or "")
+        elif node.is_element_node:
+            tag = node.tag or ""
+            element = Element(tag, node.attributes, above[-1])
+            above[-1].children.append(element)
+            elements.append(element)
+            if tag not in _UNREAD:
+                inner = node.first_child
+            elif element.get("type") == "application/ld+json":
+                element.children.append(node.text())
+        if inner is not None:
+            above.append(element)
+            node = inner
+            continue
+        following = node.next
+        while following is None:
+            above.pop()
+            parent = node.parent
+            if not above or parent is None:
+                _measure(elements)
+                return elements
+            node = parent
+            following = node.next
+        node = following
+
+
+def _measure(elements: list[Element]) -> None:
+    """Sum up, from the leaves to the root, what stands in each element."""
+    for element in reversed(elements):
+        tag = element.tag
+        if tag in _UNREAD:
+            element.dropped = True
+        else:
+            for child in element.children:
+                if isinstance(child, str):
+                    element.text += len("".join(child.split()))
+        if tag == "a" and "href" in element.attributes:
+            element.linked, element.links = element.text, 1
+            element.local = element.get("href").startswith("#")
+            element.moves = _moves(element)
+        parent = element.parent
+        if parent is None or element.dropped or tag == "head":
+            continue
+        parent.text += element.text
+        parent.linked += element.linked
+        parent.links += element.links
+        parent.local += element.local
+        parent.moves += element.moves
+        parent.holds |= element.holds
+        if tag in HEADINGS:
+            parent.holds |= HOLDS_HEADING | HOLDS_BLOCKS
+        elif tag == "table":
+            parent.holds |= HOLDS_TABLE | HOLDS_BLOCKS
+        elif tag == "th":
+            parent.holds |= HOLDS_HEADER_CELL
+        elif tag in BLOCKS and tag not in ("tbody", "thead", "tfoot", "tr", "td", "caption"):
+            parent.holds |= HOLDS_BLOCKS
+
+
+def _moves(link: Element) -> bool:
+    relations = link.get("rel").lower().split()
+    if not _RELATIONS.isdisjoint(relations):
+        return True
+    if link.text > 60:
+        return False
+    words = label(link)
+    return bool(_NO_LETTER.fullmatch(words) or _MOVE.fullmatch(words) or _SERVICE.fullmatch(words))
+
+
+def is_service(link: Element) -> bool:
+    """Whether a link is a mark of the page's own: "¶", "[source]", "Edit this page"."""
+    if link.text > 60:
+        return False
+    words = label(link)
+    return bool(_SERVICE.fullmatch(words)) or (
+        link.get("href").startswith("#") and bool(_NO_LETTER.fullmatch(words))
+    )
+
+
+def label(element: Element) -> str:
+    """The words of an element in lower case, without the punctuation around them."""
+    return " ".join(flat_text(element).lower().split()).strip(" []()<>|«»‹›←→↑:¶#§")
+
+
+def flat_text(element: Element) -> str:
+    """All text in an element."""
+    parts: list[str] = []
+    pending: list[Element | str] = [element]
+    while pending:
+        child = pending.pop()
+        if isinstance(child, str):
+            parts.append(child)
+        elif child is element or not child.dropped:
+            if child.tag in BLOCKS or child.tag == "br":
+                parts.append(" ")
+            pending += reversed(child.children)
+    return "".join(parts)

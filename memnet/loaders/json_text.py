@@ -1,0 +1,58 @@
+"""JSON that anyone may have written: parsed, and looked into without trust in its types."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeAlias
+
+from memnet.errors import InputError
+
+JsonObject: TypeAlias = Mapping[str, Any]
+
+
+def read_json(data: bytes) -> Any:
+    """What the bytes of a JSON file hold.
+
+    Raises:
+        InputError: they are no JSON, or too deeply nested.
+    """
+    try:
+        return json.loads(data)
+    except json.JSONDecodeError as error:
+        raise InputError(
+            f"is no JSON at line {error.lineno} ({error.msg.lower()}); export it again, or pass it "
+            "with --as text"
+        ) from error
+    except RecursionError as error:
+        raise InputError("is nested too deeply; split it into flat objects") from error
+    except ValueError as error:  # not UTF-8, UTF-16 or UTF-32; a number of thousands of digits
+        raise InputError(f"is no JSON ({error}); export it again") from error
+
+
+def objects(data: Any) -> Iterator[JsonObject]:
+    """The objects in a list; none if it is no list."""
+    return (item for item in data if isinstance(item, dict)) if isinstance(data, list) else iter(())
+
+
+def first(data: Any) -> JsonObject:
+    """The first object in a list; empty if there is none."""
+    return next(objects(data), {})
+
+
+def string(value: Any) -> str:
+    """A value if it is a string, else an empty one."""
+    return value if isinstance(value, str) else ""
+
+
+def part_name(name: str, used: set[str], *keys: Any) -> str:
+    """The name of a part of a file: by the first key that is a string, else by its number.
+
+    Args:
+        name: of the file.
+        used: keys of the parts before; this part's is added.
+        keys: ids that the part may have.
+    """
+    key = next((key for key in keys if isinstance(key, str) and key), "")
+    if not key or key in used:
+        key = str(len(used) + 1)
+    used.add(key)
+    return f"{name}#{key}"

@@ -1,0 +1,162 @@
+"""Documents and problems as the JSON that the process of the loaders sends.
+
+It reads files that strangers made, and may have been taken over by one of them. So what it sends
+is data without code, each part of which is checked before it is used.
+"""
+
+import json
+import re
+import struct
+from typing import Any, BinaryIO, cast, get_args
+
+from memnet.errors import Problem
+from memnet.loaders.document import Block, BlockKind, Cell, ParsedDocument
+
+MAX_BYTES = 1 << 28
+"""Of a message: ten times the text of the longest document, for its blocks and cells."""
+_MAX_LABEL = 1000
+"""Characters of a place or of the name of a link."""
+_LENGTH = struct.Struct(">I")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_KINDS = frozenset(get_args(BlockKind))
+
+
+class BadMessageError(Exception):
+    """A message is not what a loader sends."""
+
+
+class TooLargeError(Exception):
+    """A message is longer than ``MAX_BYTES``."""
+
+
+def valid_text(text: str) -> str:
+    """A text of the same length with replacement characters for unpaired surrogates."""
+    return _SURROGATE.sub("\ufffd", text)
+
+
+def write_message(stream: BinaryIO, message: object) -> None:
+    """Write a JSON value with its length before it.
+
+    Raises:
+        TooLargeError: it is too long; nothing was written.
+    """
+    data = valid_text(json.dumps(message, ensure_ascii=False, default=str)).encode()
+    if len(data) > MAX_BYTES:
+        raise TooLargeError
+    stream.write(_LENGTH.pack(len(data)))
+    stream.write(data)
+    stream.flush()
+
+
+def read_message(stream: BinaryIO) -> bytes | None:
+    """The next message, not parsed yet; None where the stream ends or is no stream of messages."""
+    head = stream.read(_LENGTH.size)
+    if len(head) < _LENGTH.size:
+        return None
+    (length,) = _LENGTH.unpack(head)
+    if length > MAX_BYTES:
+        return None
+    data = stream.read(length)
+    return data if len(data) == length else None
+
+
+def parse_message(data: bytes) -> list[Any]:
+    """A message as a list: its kind and its parts.
+
+    Raises:
+        BadMessageError: it is something else.
+    """
+    try:
+        message = json.loads(data, parse_constant=lambda _: None)
+    except (ValueError, RecursionError) as error:
+        raise BadMessageError from error
+    if not isinstance(message, list) or not message:
+        raise BadMessageError
+    return message
+
+
+def item_message(item: ParsedDocument | Problem) -> list[Any]:
+    """The message for what a loader gives."""
+    if isinstance(item, Problem):
+        return ["problem", item.where, item.what]
+    return [
+        "document", item.name, item.title, item.text, item.blocks, dict(item.metadata), item.names,
+    ]  # fmt: skip
+
+
+def message_item(message: list[Any], name: str, origin: str) -> ParsedDocument | Problem:
+    """What a loader gave, from its message.
+
+    Args:
+        message: as parsed.
+        name: of the file's source, with which the names of all documents start.
+        origin: of a document.
+
+    Raises:
+        BadMessageError: some part is missing, or of another type, or lies outside of the text.
+    """
+    match message:
+        case ["problem", str(where), str(what)]:
+            return Problem(where, what)
+        case ["document", str(own), str(title), str(text), list(blocks), dict(metadata), names]:
+            stem = valid_text(name)
+            if own == stem or own.startswith((f"{stem}#", f"{stem}/")):
+                placed = _blocks(blocks, len(text))
+                return ParsedDocument(own, title, text, placed, origin, metadata, _labels(names))
+    raise BadMessageError
+
+
+def _blocks(values: list[Any], length: int) -> tuple[Block, ...]:
+    blocks: list[Block] = []
+    last = 0
+    for value in values:
+        match value:
+            case [
+                str(kind),
+                int(start),
+                int(end),
+                int(level),
+                str(place),
+                bool(opens),
+                links,
+                cells,
+            ]:
+                if kind not in _KINDS or not last <= start <= end <= length:
+                    raise BadMessageError
+                if len(place) > _MAX_LABEL or not 0 <= level < length + 100:
+                    raise BadMessageError
+                blocks.append(
+                    Block(
+                        cast(BlockKind, kind), start, end, level, place, opens, _labels(links),
+                        _cells(cells, start, end) if cells else (),
+                    )
+                )  # fmt: skip
+                last = end
+            case _:
+                raise BadMessageError
+    return tuple(blocks)
+
+
+def _cells(values: object, start: int, end: int) -> tuple[Cell, ...]:
+    if not isinstance(values, list):
+        raise BadMessageError
+    cells: list[Cell] = []
+    last = start
+    for value in values:
+        match value:
+            case [str(header), int(first), int(after), str(place)]:
+                if not last <= first <= after <= end or len(place) > _MAX_LABEL:
+                    raise BadMessageError
+                cells.append(Cell(header, first, after, place))
+                last = after
+            case _:
+                raise BadMessageError
+    return tuple(cells)
+
+
+def _labels(values: object) -> tuple[str, ...]:
+    if not isinstance(values, list):
+        raise BadMessageError
+    if not all(isinstance(value, str) and len(value) <= _MAX_LABEL for value in values):
+        raise BadMessageError
+    return tuple(values)

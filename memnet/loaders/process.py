@@ -1,0 +1,249 @@
+"""Files are read in a child process with limits: one that breaks its parser breaks nothing else.
+
+The child is started by the first file that needs it, and anew after one that broke it.
+"""
+
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+from collections import deque
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import astuple, replace
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO, cast
+
+import memnet
+from memnet.errors import Problem
+from memnet.loaders.document import ParsedDocument
+from memnet.loaders.formats import format_by_name
+from memnet.loaders.messages import (
+    BadMessageError,
+    message_item,
+    parse_message,
+    read_message,
+    write_message,
+)
+from memnet.loaders.reading import FileToLoad, LoadLimits, load_documents
+
+_START = "import sys; sys.path[:] = sys.argv[1:]; from memnet.loaders.child import main; main()"
+_QUEUED = 2
+"""Messages that wait while the parent does something else, such as encoding."""
+_GRACE = 2.0
+"""Seconds in which a child that has nothing more to do has to end by itself."""
+
+
+class LoaderProcess:
+    """Reads files, those of formats that may break their parsers in a child process.
+
+    A context manager: the child ends with it. One thread may use it at a time.
+    """
+
+    def __init__(self, limits: LoadLimits) -> None:
+        self._limits = limits
+        self._child: _Child | None = None
+        self._requested: deque[FileToLoad] = deque()
+        """Sent to the child, and not read to their end."""
+
+    def __enter__(self) -> "LoaderProcess":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the child, if there is one."""
+        self._requested.clear()
+        if self._child is not None:
+            self._child.end()
+            self._child = None
+
+    def prepare(self, file: FileToLoad) -> None:
+        """Have a file read ahead: the one that ``load`` gets after those prepared before it."""
+        if _is_isolated(file):
+            self._request(file)
+            with suppress(OSError):  # which ``load`` will tell
+                self._running()
+
+    def load(self, file: FileToLoad) -> Iterator[ParsedDocument | Problem]:
+        """The documents of a file, and problems where something of it can't be read.
+
+        Raises:
+            ValueError: another file was prepared before this one.
+        """
+        if _is_isolated(file):
+            if not self._requested:
+                self._request(file)
+            if self._requested[0] != file:
+                raise ValueError(f"{self._requested[0].name} was prepared, not {file.name}")
+            yield from self._load_isolated(file)
+            return
+        try:
+            for item in load_documents(file, self._limits):
+                yield item if isinstance(item, Problem) else replace(item, origin=file.path)
+        except MemoryError:
+            yield Problem(file.name, "takes more memory to read than there is; split it")
+
+    def _load_isolated(self, file: FileToLoad) -> Iterator[ParsedDocument | Problem]:
+        """The same of the file that was requested first."""
+        complete = False
+        try:
+            child = self._running()
+            while True:
+                message = child.receive(2 * self._limits.seconds)
+                if message == ["end"]:
+                    complete = True
+                    break
+                if message == ["memory"]:
+                    yield Problem(file.name, self._memory_text())
+                    break
+                yield message_item(message, file.name, file.path)
+        except OSError as error:
+            what = f"can't be read: the process for it does not start ({error.strerror})"
+            yield Problem(file.name, what)
+        except BadMessageError:
+            yield Problem(file.name, "makes its parser give what is no document; it is damaged")
+        except _TooSlowError:
+            yield Problem(file.name, self._time_text())
+        except _EndedError as ended:
+            yield Problem(file.name, self._end_text(ended.status))
+        finally:
+            self._requested.popleft()
+            if not complete and self._child is not None:
+                self._child.kill()
+                self._child = None
+
+    def _request(self, file: FileToLoad) -> None:
+        self._requested.append(file)
+        if self._child is not None:
+            self._child.send(file, self._limits)
+
+    def _running(self) -> "_Child":
+        """The child, which has all requests.
+
+        Raises:
+            OSError: it does not start.
+        """
+        if self._child is None:
+            self._child = _Child()
+            for file in self._requested:
+                self._child.send(file, self._limits)
+        return self._child
+
+    def _memory_text(self) -> str:
+        return f"takes more than {self._limits.memory >> 20:,} MB of memory to read; split it"
+
+    def _time_text(self) -> str:
+        return f"takes more than {self._limits.seconds:g} s to read; split it"
+
+    def _end_text(self, status: int) -> str:
+        if status == -getattr(signal, "SIGXCPU", 0):
+            return self._time_text()
+        if status == -getattr(signal, "SIGKILL", 0):
+            return "made the system end the process that read it, likely for want of memory"
+        if status < 0:
+            name = signal.strsignal(-status) or f"signal {-status}"
+            return f"crashes its parser ({name}); it is damaged, or takes too much memory"
+        return f"ends the process that reads it (status {status}); it may be damaged"
+
+
+class _TooSlowError(Exception):
+    """Nothing came in time."""
+
+
+class _EndedError(Exception):
+    """The process ended."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(status)
+        self.status = status
+
+
+class _Child:
+    """A running process of loaders."""
+
+    def __init__(self) -> None:
+        # Isolated from the folder it starts in and from the environment: with the same modules as
+        # this process. What it or a library prints is for nobody.
+        home = str(Path(memnet.__file__).parent.parent)
+        paths = [home, *(path for path in sys.path if path and path != home)]
+        self._process = subprocess.Popen(  # noqa: S603  # of this interpreter, without a shell
+            [sys.executable, "-I", "-X", "utf8", "-c", _START, *paths],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+        self._messages: queue.Queue[bytes | None] = queue.Queue(_QUEUED)
+        self._is_through = False
+        # A thread can wait for a pipe on every system, where ``select`` takes sockets alone on
+        # Windows; and while the parent encodes it takes what the child has ready.
+        self._thread = threading.Thread(target=self._read, daemon=True, name="loaders")
+        self._thread.start()
+
+    def send(self, file: FileToLoad, limits: LoadLimits) -> None:
+        """Request a file."""
+        # A name that is not Unicode passes as its bytes.
+        path = os.fsencode(file.path).decode("latin-1")
+        request = ["load", astuple(replace(file, path=path)), astuple(limits)]
+        with suppress(OSError):  # it has ended, as ``receive`` will tell
+            write_message(cast(BinaryIO, self._process.stdin), request)
+
+    def receive(self, seconds: float) -> list[object]:
+        """The next message.
+
+        Raises:
+            BadMessageError: it is none.
+            _TooSlowError: it does not come within so many seconds.
+            _EndedError: the process ended.
+        """
+        try:
+            data = self._messages.get(timeout=seconds)
+        except queue.Empty:
+            raise _TooSlowError from None
+        if data is not None:
+            return parse_message(data)
+        self._is_through = True
+        try:
+            status = self._process.wait(_GRACE)
+        except subprocess.TimeoutExpired:  # it only closed its output, or wrote something else
+            self._process.kill()
+            status = self._process.wait()
+        raise _EndedError(status)
+
+    def end(self) -> None:
+        """Let the process end by itself, if it is idle."""
+        with suppress(OSError, subprocess.TimeoutExpired):
+            cast(BinaryIO, self._process.stdin).close()
+            self._process.wait(_GRACE)
+        self.kill()
+
+    def kill(self) -> None:
+        """End the process, and take back all that it holds."""
+        self._process.kill()
+        self._process.wait()
+        while not self._is_through and self._messages.get() is not None:
+            pass
+        self._thread.join()
+        for stream in (self._process.stdin, self._process.stdout):
+            with suppress(OSError):  # of what was still to be sent
+                cast(BinaryIO, stream).close()
+
+    def _read(self) -> None:
+        stream = cast(BinaryIO, self._process.stdout)
+        while (data := read_message(stream)) is not None:
+            self._messages.put(data)
+        self._messages.put(None)
+
+
+def _is_isolated(file: FileToLoad) -> bool:
+    known = format_by_name(file.format)
+    return known is not None and known.isolated

@@ -1,0 +1,173 @@
+"""Subtitles, SubRip and WebVTT: cues become paragraphs, placed by the time they begin at."""
+
+import html
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import PurePath
+from typing import NamedTuple
+
+from memnet.errors import InputError, Problem
+from memnet.loaders.decoding import decode
+from memnet.loaders.document import DocumentBuilder, ParsedDocument, one_line
+from memnet.loaders.formats import SourceFile
+
+_TIME = r"(?:(\d{1,4}):)?(\d{1,2}):(\d{1,2})[.,](\d{1,3})"
+_TIMING = re.compile(rf"\s*{_TIME}\s*-->\s*{_TIME}")
+_VOICE = re.compile(r"<v(?:\.[^\s>]{0,100})?\s([^<>]{1,200})>")
+_MARKUP = re.compile(r"</?[a-zA-Z0-9:.][^<>]{0,200}>|\{\\[^{}]{0,200}\}")
+""""<i>", "<00:00:01.000>", "<c.yellow>", and the "{\\an8}" of players."""
+_SPEAKER = re.compile(r"(?:>>+\s*)?([^\W\d_][^:\n.!?]{0,30}):\s+(?=\S)")
+_DASH = re.compile(r"^[-‐–—]\s*(?=\S)")
+_SENTENCE_END = re.compile(r"[.!?…。！？][\"'”’)\]]*$")
+_NOTES = ("NOTE", "STYLE", "REGION")
+_MAX_SECONDS = 30.0
+"""A paragraph ends at the first end of a sentence after so long..."""
+_MAX_CHARACTERS = 400
+_HARD_LIMIT = 2
+"""...and at any cue after so many times as long: automatic captions have no punctuation."""
+_PAUSE = 4.0
+"""Seconds of silence that end a paragraph."""
+_LANGUAGE = re.compile(r"\.[a-z]{2,3}(?:-[A-Za-z]{2,4})?$")
+
+
+class _Cue(NamedTuple):
+    start: float
+    end: float
+    lines: tuple[tuple[str, str], ...]
+    """Speaker and text of each."""
+
+
+def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
+    """The document of all that is said.
+
+    Raises:
+        InputError: there is no cue.
+    """
+    text = decode(file.data).replace("\r\n", "\n").replace("\r", "\n")
+    builder = DocumentBuilder()
+    speakers: dict[str, None] = {}
+    for part in _paragraphs(_without_repeats(_cues(text))):
+        if part.speaker:
+            speakers[part.speaker] = None
+        said = " ".join(part.texts)
+        label = f"{part.speaker}: " if part.speaker else ""
+        builder.add("message", f"{label}{said}", place=_clock(part.start))
+    if not len(builder):
+        raise InputError(
+            'holds no subtitles, expected times such as "00:01:20,000 --> 00:01:22,500" with a '
+            "text below; export them again as SubRip or WebVTT"
+        )
+    metadata = {"speakers": list(speakers)} if speakers else {}
+    yield builder.build(file.name, _title(file, text), metadata=metadata)
+
+
+def _title(file: SourceFile, text: str) -> str:
+    first, _, _ = text.partition("\n")
+    if first.startswith("WEBVTT"):
+        named = first.removeprefix("WEBVTT").strip(" -\t")
+        if named and ":" not in named:
+            return one_line(named)
+    stem = _LANGUAGE.sub("", PurePath(file.name).stem)  # "talk.en.vtt"
+    return stem.replace("_", " ").replace("-", " ").strip() or file.title
+
+
+def _cues(text: str) -> Iterator[_Cue]:
+    """The cues: a line of times, then text up to an empty line or to the next times."""
+    times: tuple[float, float] | None = None
+    lines: list[str] = []
+    for line in [*text.split("\n"), ""]:
+        timing = _TIMING.match(line)
+        if timing:
+            if times is not None:  # no empty line between: the last line is the next one's number
+                yield _cue(times, lines[:-1] if lines and lines[-1].strip().isdecimal() else lines)
+            times, lines = (_seconds(timing.groups()[:4]), _seconds(timing.groups()[4:])), []
+        elif times is not None and line.strip():
+            lines.append(line)
+        elif times is not None and lines:
+            yield _cue(times, lines)
+            times, lines = None, []
+    if times is not None:
+        yield _cue(times, lines)
+
+
+def _cue(times: tuple[float, float], lines: Iterable[str]) -> _Cue:
+    return _Cue(*times, tuple(said for line in lines if (said := _line(line))[1]))
+
+
+def _line(line: str) -> tuple[str, str]:
+    """The speaker, if one is named, and the text of a line."""
+    voice = _VOICE.search(line)
+    text = one_line(html.unescape(_MARKUP.sub("", _VOICE.sub("", line))))
+    if voice:
+        return one_line(html.unescape(voice[1])), text
+    named = _SPEAKER.match(text)
+    if named and (named[1].isupper() or text.startswith(">>")):  # "ANN: Where is it?"
+        return named[1], text[named.end() :]
+    return "", text.removeprefix(">>").strip()
+
+
+def _without_repeats(cues: Iterable[_Cue]) -> Iterator[_Cue]:
+    """The cues without the lines that the cue before showed already.
+
+    Captions that roll up show each line two or three times: as it is spoken, and above the next.
+    """
+    shown: list[tuple[str, str]] = []
+    before = 0.0
+    for cue in cues:
+        lines = list(cue.lines)
+        if cue.start - before < _PAUSE:
+            while lines and lines[0] in shown:
+                lines.pop(0)
+        if cue.lines:
+            shown, before = list(cue.lines), cue.end
+        if lines:
+            yield cue._replace(lines=tuple(lines))
+
+
+class _Paragraph:
+    """What one speaker says without a pause."""
+
+    def __init__(self, start: float, speaker: str) -> None:
+        self.start = self.end = start
+        self.speaker = speaker
+        self.texts: list[str] = []
+        self.length = 0
+
+    def is_full(self) -> bool:
+        """Whether it should end here."""
+        size = max((self.end - self.start) / _MAX_SECONDS, self.length / _MAX_CHARACTERS)
+        return size >= _HARD_LIMIT or (
+            size >= 1 and _SENTENCE_END.search(self.texts[-1]) is not None
+        )
+
+
+def _paragraphs(cues: Iterable[_Cue]) -> Iterator[_Paragraph]:
+    current: _Paragraph | None = None
+    for cue in cues:
+        for number, (speaker, text) in enumerate(cue.lines):
+            turn = _DASH.match(text)  # "- Where? - There.": two who speak
+            text = _DASH.sub("", text)
+            if current is None:
+                current = _Paragraph(cue.start, speaker)
+            elif (
+                (number == 0 and (cue.start - current.end > _PAUSE or current.is_full()))
+                or (speaker and speaker != current.speaker)
+                or turn is not None
+            ):
+                yield current
+                current = _Paragraph(cue.start, speaker)
+            current.texts.append(text)
+            current.length += len(text) + 1
+            current.end = cue.end
+    if current is not None:
+        yield current
+
+
+def _seconds(parts: Iterable[str | None]) -> float:
+    hours, minutes, seconds, fraction = (part or "0" for part in parts)
+    return int(hours) * 3600 + int(minutes) * 60 + int(seconds) + float(f"0.{fraction}")
+
+
+def _clock(seconds: float) -> str:
+    whole = int(seconds)
+    return f"{whole // 3600:02}:{whole // 60 % 60:02}:{whole % 60:02}"
