@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from memnet.errors import InputError, Problem, first_line
+from memnet.errors import EMPTY, InputError, Problem, first_line
 from memnet.loaders.document import ParsedDocument
 from memnet.loaders.formats import SourceFile, format_by_name
 
@@ -99,16 +99,19 @@ def load_documents(file: FileToLoad, limits: LoadLimits) -> Iterator[ParsedDocum
         raise ValueError(file.format)
     path = Path(file.path)
     try:
+        data = read_file(path, limits.file)
+        if not data:
+            raise InputError("is empty; there is nothing to remember in it", EMPTY)
         source = SourceFile(
             file.name,
-            read_file(path, limits.file),
+            data,
             _siblings(path.parent, limits.file),
             limits.characters,
             limits.title,
         )
         yield from known.loader()(source)
     except InputError as error:
-        yield Problem(file.name, str(error))
+        yield Problem(file.name, str(error), error.reason)
     except RecursionError:
         yield Problem(file.name, "is nested too deep to be read; flatten it")
     except MemoryError:
