@@ -159,6 +159,9 @@ class IngestReport(Value):
     skipped_by_reason: dict[str, int] = {}
     """How many of them are "images", "empty", "of unknown kind" and so on, most first; "errors" are
     those where something is wrong."""
+    kinds: dict[str, int] = {}
+    """Files that were read, or compared and found unchanged, by what people call their format:
+    "PDF files", "Markdown"."""
     slots: int
     """Slots in the store afterwards."""
     seconds: float

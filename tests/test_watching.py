@@ -188,13 +188,13 @@ def test_a_memory_in_its_own_folder_does_not_follow_itself(tmp_path: Path) -> No
 def test_a_bad_file_ends_nothing(follow: Follow, notes: Path) -> None:
     follower = follow(notes)
     follower.next()
-    (notes / "bad.txt").write_bytes(b"\0")
+    (notes / "bad.tsv").write_text("one\ttwo")
     report = follower.next()
     assert (report.skipped, report.skipped_by_reason) == (1, {"errors": 1})
-    assert [problem.where for problem in follower.problems] == [str(notes / "bad.txt")]
+    assert [problem.where for problem in follower.problems] == [f"{notes / 'bad.tsv'}, line 1"]
     (notes / "away.txt").symlink_to(notes.parent / "nowhere")
     assert follower.next().skipped == 1
-    (notes / "bad.txt").write_text("Good.")
+    (notes / "bad.tsv").write_text("one\ttwo\tthree")
     assert follower.next().added == 1
 
 

@@ -4,11 +4,12 @@ import hashlib
 import json
 import os
 import stat
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, TypeAlias, cast
+from typing import Any, BinaryIO, Final, NamedTuple, TypeAlias, cast
 
 from memnet.arguments import check_text
 from memnet.config import LimitConfig
@@ -40,6 +41,11 @@ _HEAD_BYTES = 2**16
 """By which stories are told from other texts."""
 _MAX_DEPTH = 50
 """Of nested lists and objects in metadata."""
+
+JSON_LINES: Final = Format("jsonl", "JSON lines", (".jsonl",), "", isolated=False)
+FACT_TABLE: Final = Format("facts", "fact tables", (".tsv",), "", isolated=False)
+CONVERSATION: Final = "conversation"
+"""Name of the other format of JSON lines."""
 
 Input: TypeAlias = str | os.PathLike[str] | Document | Fact | FolderChanges | BinaryIO
 _SINGLE = (str, os.PathLike, Document, Fact, FolderChanges)
@@ -106,6 +112,10 @@ class InputReader:
         self._read_as = options.read_as
         self._limits = limits
         self._exclusions = Exclusions(options.exclude)
+        self.kinds: Counter[str] = Counter()
+        """Files that were read, or are known, by what people call their format."""
+        self.bytes = 0
+        """Of the files of known formats that were read so far."""
         self.follows = False
         """Whether changes of a folder were read: it is no error if none of them can be used."""
 
@@ -181,16 +191,20 @@ class InputReader:
 
     def _file(self, path: Path, *, named: bool = False) -> Iterator[Item]:
         origin = str(path)
-        forced = self._read_as if named else None
+        read = 0
         complete = True
         try:
             check_text(origin, "the path", self._limits.name)
-            digest = self._digest(path, forced)
+            known = self._format(path, named=named)
+            digest = self._digest(path, known)
             if self._is_known(origin, digest):
+                self.kinds[known.title] += 1
                 return
-            for item in self._checked(self._load(path, forced), origin):
+            for item in self._checked(self._load(path, known), origin):
                 complete = complete and not isinstance(item, Problem)
+                read += not isinstance(item, Problem)
                 yield item
+            self.kinds[known.title] += read > 0
         except InputError as error:
             yield Problem(origin, str(error), error.reason)
         except OSError as error:
@@ -199,35 +213,46 @@ class InputReader:
             if complete:
                 yield ReadToEnd(origin, is_folder=False, digest=digest)
 
-    def _digest(self, path: Path, forced: str | None) -> bytes:
+    def _format(self, path: Path, *, named: bool) -> Format:
+        """The format to read a file in.
+
+        Raises:
+            InputError: it is of an unknown kind.
+        """
+        suffix = path.suffix.lower()
+        if named and self._read_as is not None:
+            return format_by_name(self._read_as)
+        if suffix == ".jsonl":
+            return format_by_name(CONVERSATION) if self._read_as == CONVERSATION else JSON_LINES
+        if self._facts or suffix == ".tsv":
+            return FACT_TABLE
+        # A file of an unknown kind may be a table or a program rather than prose.
+        found = find_format(path.name)
+        if found is None and suffix and self._read_as is None:
+            raise InputError(
+                f"is of the unknown kind {suffix!r}; '--as text', or read_as=\"text\", reads it as "
+                "plain text, and 'memnet ingest --help' lists what else there is",
+                skip_reason(suffix),
+            )
+        return found or format_by_name(self._read_as or "text")
+
+    def _digest(self, path: Path, known: Format) -> bytes:
         """Of the content of a file, and of how it is to be read."""
-        how = f"{self._facts}/{self._read_as}/{forced}/{path.suffix.lower()}/"
-        digest = hashlib.blake2b(how.encode("utf-8", "surrogatepass"), digest_size=16)
+        digest = hashlib.blake2b(f"{self._facts}/{known.name}/".encode(), digest_size=16)
         with open_file(path) as file:
             while part := file.read(_DIGEST_BYTES):
                 digest.update(part)
+                self.bytes += len(part)
         return digest.digest()
 
-    def _load(self, path: Path, forced: str | None) -> Iterable[Parsed | Problem]:
-        name, suffix = str(path), path.suffix.lower()
-        if forced is not None:
-            return self._documents(path, format_by_name(forced))
-        if suffix == ".jsonl":
+    def _load(self, path: Path, known: Format) -> Iterable[Parsed | Problem]:
+        name = str(path)
+        if known is JSON_LINES:
             return _json_lines(path, self._limits)
-        if self._facts or suffix == ".tsv":
+        if known is FACT_TABLE:
             text = read_text(path, self._limits.document)
             return parse_fact_table(text, name, self._limits.fact, name)
-        found = find_format(path.name)
-        if found is None:
-            # A file of an unknown kind may be a table or a program rather than prose.
-            if suffix and self._read_as is None:
-                raise InputError(
-                    f"is of the unknown kind {suffix!r}; '--as text', or read_as=\"text\", reads "
-                    "it as plain text, and 'memnet ingest --help' lists what else there is",
-                    skip_reason(suffix),
-                )
-            found = format_by_name(self._read_as or "text")
-        return self._documents(path, found)
+        return self._documents(path, known)
 
     def _documents(self, path: Path, found: Format) -> Iterator[Parsed | Problem]:
         name = str(path)

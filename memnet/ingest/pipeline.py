@@ -4,8 +4,9 @@ import hashlib
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 from memnet.config import Config
@@ -32,6 +33,10 @@ class Progress(NamedTuple):
     characters: int
     """Characters of input that are safely stored, unchanged ones included."""
     documents: int
+    bytes: int = 0
+    """Of the files that they were read from, and of files that were compared and are unchanged."""
+    kinds: Mapping[str, int] = MappingProxyType({})
+    """Files by what people call their format: "PDF files", "Markdown"."""
 
 
 class Ingest:
@@ -113,6 +118,7 @@ class Ingest:
             removed=self._removed,
             skipped=self._problems.count,
             skipped_by_reason=self._problems.by_reason(),
+            kinds=dict(self._reader.kinds),
             slots=self._store.counts().slots,
             seconds=time.perf_counter() - started,
         )
@@ -168,6 +174,8 @@ class Ingest:
         self._progress = Progress(
             self._progress.characters + self._batch_characters,
             self._progress.documents + len(self._batch),
+            self._reader.bytes,
+            dict(self._reader.kinds),
         )
         self._batch = []
         self._batch_characters = 0
