@@ -6,10 +6,9 @@ import os
 import stat
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any, BinaryIO, Final, NamedTuple, TypeAlias, cast
+from typing import Any, BinaryIO, NamedTuple, TypeAlias, cast
 
 from memnet.arguments import check_text
 from memnet.config import LimitConfig
@@ -27,11 +26,11 @@ from memnet.ingest.formats import (
     parse_json_lines,
     parse_stories,
 )
+from memnet.ingest.selection import CONVERSATION, FACT_TABLE, JSON_LINES, ReadOptions, choose_format
 from memnet.loaders.document import ParsedDocument
-from memnet.loaders.formats import Format, find_format, format_by_name
+from memnet.loaders.formats import Format, SourceFile, format_by_name
 from memnet.loaders.process import LoaderProcess
 from memnet.loaders.reading import FileToLoad
-from memnet.loaders.without_text import skip_reason
 from memnet.types import Document, Fact
 
 _STDIN = "standard input"
@@ -41,11 +40,6 @@ _HEAD_BYTES = 2**16
 """By which stories are told from other texts."""
 _MAX_DEPTH = 50
 """Of nested lists and objects in metadata."""
-
-JSON_LINES: Final = Format("jsonl", "JSON lines", (".jsonl",), "", isolated=False)
-FACT_TABLE: Final = Format("facts", "fact tables", (".tsv",), "", isolated=False)
-CONVERSATION: Final = "conversation"
-"""Name of the other format of JSON lines."""
 
 Input: TypeAlias = str | os.PathLike[str] | Document | Fact | FolderChanges | BinaryIO
 _SINGLE = (str, os.PathLike, Document, Fact, FolderChanges)
@@ -64,19 +58,6 @@ class ReadToEnd(NamedTuple):
     """Of a file's content."""
     exclusions: Exclusions = Exclusions()
     """What of a folder was left out."""
-
-
-@dataclass(frozen=True)
-class ReadOptions:
-    """How inputs are read."""
-
-    facts: bool = False
-    """Read files and streams as facts, whatever their names; JSON lines stay documents."""
-    read_as: str | None = None
-    """Name of the format that files of an unknown kind are read as, and files that are named by
-    themselves; None to go by their suffixes."""
-    exclude: Sequence[str] = ()
-    """Patterns as in a .gitignore of each folder: what matches is left out."""
 
 
 Item: TypeAlias = Parsed | Problem | ReadToEnd
@@ -108,8 +89,7 @@ class InputReader:
             format_by_name(options.read_as)
         self._is_known = is_known
         self._loaders = loaders
-        self._facts = options.facts
-        self._read_as = options.read_as
+        self._options = options
         self._limits = limits
         self._exclusions = Exclusions(options.exclude)
         self.kinds: Counter[str] = Counter()
@@ -195,7 +175,7 @@ class InputReader:
         complete = True
         try:
             check_text(origin, "the path", self._limits.name)
-            known = self._format(path, named=named)
+            known = choose_format(path, self._options, named=named)
             digest = self._digest(path, known)
             if self._is_known(origin, digest):
                 self.kinds[known.title] += 1
@@ -204,7 +184,8 @@ class InputReader:
                 complete = complete and not isinstance(item, Problem)
                 read += not isinstance(item, Problem)
                 yield item
-            self.kinds[known.title] += read > 0
+            if read:
+                self.kinds[known.title] += 1
         except InputError as error:
             yield Problem(origin, str(error), error.reason)
         except OSError as error:
@@ -213,32 +194,9 @@ class InputReader:
             if complete:
                 yield ReadToEnd(origin, is_folder=False, digest=digest)
 
-    def _format(self, path: Path, *, named: bool) -> Format:
-        """The format to read a file in.
-
-        Raises:
-            InputError: it is of an unknown kind.
-        """
-        suffix = path.suffix.lower()
-        if named and self._read_as is not None:
-            return format_by_name(self._read_as)
-        if suffix == ".jsonl":
-            return format_by_name(CONVERSATION) if self._read_as == CONVERSATION else JSON_LINES
-        if self._facts or suffix == ".tsv":
-            return FACT_TABLE
-        # A file of an unknown kind may be a table or a program rather than prose.
-        found = find_format(path.name)
-        if found is None and suffix and self._read_as is None:
-            raise InputError(
-                f"is of the unknown kind {suffix!r}; '--as text', or read_as=\"text\", reads it as "
-                "plain text, and 'memnet ingest --help' lists what else there is",
-                skip_reason(suffix),
-            )
-        return found or format_by_name(self._read_as or "text")
-
     def _digest(self, path: Path, known: Format) -> bytes:
         """Of the content of a file, and of how it is to be read."""
-        digest = hashlib.blake2b(f"{self._facts}/{known.name}/".encode(), digest_size=16)
+        digest = hashlib.blake2b(f"{self._options.facts}/{known.name}/".encode(), digest_size=16)
         with open_file(path) as file:
             while part := file.read(_DIGEST_BYTES):
                 digest.update(part)
@@ -266,6 +224,9 @@ class InputReader:
 
     def _stream(self, stream: BinaryIO) -> Iterator[Parsed | Problem]:
         """JSON lines if the stream starts with a brace, else facts, stories or a plain text."""
+        if self._options.reads_conversations():
+            yield from self._conversations(stream)
+            return
         numbered = read_lines(stream, _STDIN, self._limits.document)
         head = next(
             (line for line in numbered if isinstance(line, Problem) or line[1].strip()), None
@@ -276,10 +237,17 @@ class InputReader:
         lines = chain([head], numbered)
         if isinstance(head, tuple) and head[1].lstrip().startswith("{"):
             yield from parse_json_lines(lines, _STDIN, "")
-        elif self._facts:
+        elif self._options.facts:
             yield from _fact_lines(lines, self._limits.fact)
         else:
             yield from _whole_text(lines, self._limits.document)
+
+    def _conversations(self, stream: BinaryIO) -> Iterator[Parsed | Problem]:
+        data = stream.read(self._limits.document + 1)
+        if len(data) > self._limits.document:
+            yield Problem(_STDIN, f"is longer than {self._limits.document:,} bytes; split it")
+            return
+        yield from format_by_name(CONVERSATION).loader()(SourceFile(CONVERSATION, data))
 
 
 def _as_error(item: Item) -> Item:

@@ -12,7 +12,8 @@ from typing import NamedTuple
 from memnet.config import Config
 from memnet.errors import InputError, Problem
 from memnet.ingest.formats import Parsed
-from memnet.ingest.inputs import Input, InputReader, ReadOptions, ReadToEnd
+from memnet.ingest.inputs import Input, InputReader, ReadToEnd
+from memnet.ingest.selection import ReadOptions
 from memnet.ingest.slots import Extractor, document_source, facts_source
 from memnet.loaders.document import ParsedDocument
 from memnet.loaders.process import LoaderProcess

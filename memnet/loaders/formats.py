@@ -72,8 +72,8 @@ FORMATS: tuple[Format, ...] = (
     Format("conversation", "conversations", (), "conversation"),
     Format("json", "JSON files", (".json",), "json_documents"),
     Format("subtitles", "subtitles", (".srt", ".vtt"), "subtitles"),
-    Format("text", "plain text", (".txt", ".text", ".log"), "text", isolated=False),
-    Format("markdown", "Markdown", (".md", ".markdown", ".mdx"), "markdown", isolated=False),
+    Format("text", "text files", (".txt", ".text", ".log"), "text", isolated=False),
+    Format("markdown", "Markdown files", (".md", ".markdown", ".mdx"), "markdown", isolated=False),
 )
 """All that can be read but JSON lines and fact tables, which are no documents."""
 
