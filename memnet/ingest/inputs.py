@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, NamedTuple, TypeAlias, cast
 from memnet.arguments import check_text
 from memnet.config import LimitConfig
 from memnet.errors import InputError, Problem
-from memnet.files import open_file, read_lines, read_text
+from memnet.files import read_lines, read_text
 from memnet.ingest.babi import looks_like_stories
 from memnet.ingest.folders import Exclusions, FolderChanges, bad_link, files_below
 from memnet.ingest.formats import (
@@ -30,7 +30,8 @@ from memnet.ingest.selection import CONVERSATION, FACT_TABLE, JSON_LINES, ReadOp
 from memnet.loaders.document import ParsedDocument
 from memnet.loaders.formats import Format, SourceFile, format_by_name
 from memnet.loaders.process import LoaderProcess
-from memnet.loaders.reading import FileToLoad
+from memnet.loaders.reading import FileToLoad, open_file
+from memnet.loaders.signatures import HEAD
 from memnet.types import Document, Fact
 
 _STDIN = "standard input"
@@ -175,7 +176,9 @@ class InputReader:
         complete = True
         try:
             check_text(origin, "the path", self._limits.name)
-            known = choose_format(path, self._options, named=named)
+            with open_file(path) as file:
+                head = file.read(HEAD)
+            known = choose_format(path, self._options, head, named=named)
             digest = self._digest(path, known)
             if self._is_known(origin, digest):
                 self.kinds[known.title] += 1

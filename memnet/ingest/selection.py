@@ -34,11 +34,19 @@ class ReadOptions:
         return self.read_as == CONVERSATION
 
 
-def choose_format(path: Path, options: ReadOptions, *, named: bool = False) -> Format:
-    """The format to read a file in; ``named`` if a user named it by itself.
+def choose_format(
+    path: Path, options: ReadOptions, head: bytes = b"", *, named: bool = False
+) -> Format:
+    """The format to read a file in.
+
+    Args:
+        path: of the file.
+        options: how it is to be read.
+        head: its first bytes; none if only its name is to tell.
+        named: whether a user named it by itself.
 
     Raises:
-        InputError: it is of an unknown kind.
+        InputError: it is of an unknown kind, or holds no text.
     """
     suffix = path.suffix.lower()
     if named and options.read_as is not None:
@@ -47,7 +55,7 @@ def choose_format(path: Path, options: ReadOptions, *, named: bool = False) -> F
         return format_by_name(CONVERSATION) if options.reads_conversations() else JSON_LINES
     if options.facts or suffix == ".tsv":
         return FACT_TABLE
-    found = find_format(path.name)
+    found = find_format(path.name, head)
     # A file of an unknown kind may be a table or a program rather than prose.
     if found is None and suffix and options.read_as is None:
         raise InputError(

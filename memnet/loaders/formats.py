@@ -10,7 +10,9 @@ from pathlib import PurePath
 from typing import TypeAlias
 
 from memnet.errors import InputError, Problem
+from memnet.loaders.decoding import decode
 from memnet.loaders.document import ParsedDocument
+from memnet.loaders.signatures import recognise
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,10 @@ class SourceFile:
     """Longest text of one document."""
     max_title: int = 1000
     """Characters; a longer heading is text."""
+    max_unpacked: int = 512 << 20
+    """Bytes that all that is packed in it may unpack to."""
+    begin: Callable[[str], bool] = lambda _name: True
+    """Given the name of a file within this one before that is read; whether to read it."""
 
     @property
     def title(self) -> str:
@@ -59,6 +65,8 @@ class Format:
     """In ``memnet.loaders``; its function ``load`` is the loader."""
     isolated: bool = True
     """Whether it is read in a child process: its parser can be made to hang or crash."""
+    contents: tuple[str, ...] = ()
+    """What its files are by their first bytes (``signatures.Content.name``); none for text."""
 
     def loader(self) -> Loader:
         """Import the loader."""
@@ -67,7 +75,14 @@ class Format:
 
 
 FORMATS: tuple[Format, ...] = (
-    Format("html", "HTML pages", (".html", ".htm", ".xhtml"), "html"),
+    Format(
+        "archive",
+        "archives",
+        (".zip", ".tar", ".tgz", ".gz"),
+        "archive",
+        contents=("zip", "tar", "gzip"),
+    ),
+    Format("html", "HTML pages", (".html", ".htm", ".xhtml"), "html", contents=("html",)),
     Format("chat", "chats", (), "chats"),
     Format("conversation", "conversations", (), "conversation"),
     Format("json", "JSON files", (".json",), "json_documents"),
@@ -77,6 +92,18 @@ FORMATS: tuple[Format, ...] = (
 )
 """All that can be read but JSON lines and fact tables, which are no documents."""
 
+_BY_CONTENT = {
+    "gzip": "archive",
+    "html": "html",
+    "mail": "mail",
+    "mbox": "mail",
+    "pdf": "pdf",
+    "tar": "archive",
+    "zip": "archive",
+}
+"""Names of the formats of what is recognised by its content. That of a zip file tells its kind."""
+_TEXTS = ("html", "mail", "mbox")
+_PACKINGS = ("gzip", "tar", "zip")
 _BY_NAME = {known.name: known for known in FORMATS}
 _BY_SUFFIX = {suffix: known for known in FORMATS for suffix in known.suffixes}
 
@@ -92,6 +119,46 @@ def format_by_name(name: str) -> Format:
     return _BY_NAME[name]
 
 
-def find_format(name: str) -> Format | None:
-    """The format of a file by its suffix."""
-    return _BY_SUFFIX.get(PurePath(name).suffix.lower())
+def find_format(name: str, head: bytes = b"") -> Format | None:
+    """The format of a file, by its suffix and its content; None if it is of an unknown kind.
+
+    The suffix is believed unless the content leaves no doubt that it is wrong.
+
+    Args:
+        name: of the file.
+        head: its first bytes, ``signatures.HEAD`` of them; none if only the name is to tell.
+
+    Raises:
+        InputError: it is something that holds no text, such as an image.
+    """
+    suffix = PurePath(name).suffix.lower()
+    named = _BY_SUFFIX.get(suffix)
+    content = recognise(head)
+    if content is None:
+        return _unmarked(suffix, named, head)
+    if content.reason:
+        raise InputError(f"is {content.name}: there is no text to read in it", content.reason)
+    if named and content.name in named.contents:
+        return named
+    if content.name in _TEXTS and named and not named.contents and named.name != "text":
+        return named  # a program or a note may start with such a text
+    if content.name == "ole2":
+        raise InputError(
+            "is a file of Office 97-2003 or a similar program, which is not read; save it in a "
+            "format of today, such as .docx",
+            "files of old Office programs",
+        )
+    if content.name in _PACKINGS and suffix and not named:
+        return None  # a library, an application, a picture with layers
+    return _BY_NAME.get(_BY_CONTENT[content.name], named)
+
+
+def _unmarked(suffix: str, named: Format | None, head: bytes) -> Format | None:
+    """The format of a file whose content has no mark: without a suffix it may be text."""
+    if suffix or not head:
+        return named
+    try:
+        decode(head)
+    except InputError as error:
+        raise InputError(str(error), "binary files") from error
+    return _BY_NAME["text"]

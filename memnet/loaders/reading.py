@@ -9,7 +9,7 @@ from typing import BinaryIO
 
 from memnet.errors import EMPTY, InputError, Problem, first_line
 from memnet.loaders.document import ParsedDocument
-from memnet.loaders.formats import SourceFile, format_by_name
+from memnet.loaders.formats import Format, SourceFile, format_by_name
 
 # Without it, opening a pipe waits for its other end; Windows has no pipes among its files.
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
@@ -88,28 +88,44 @@ def read_file(path: str | bytes | os.PathLike[str], max_bytes: int) -> bytes:
     raise InputError("changes while it is read; try again when nothing writes to it")
 
 
-def load_documents(file: FileToLoad, limits: LoadLimits) -> Iterator[ParsedDocument | Problem]:
+def load_documents(
+    file: FileToLoad, limits: LoadLimits, begin: Callable[[str], bool] = lambda _name: True
+) -> Iterator[ParsedDocument | Problem]:
     """The documents of a file, by its loader, and a problem for what can't be read.
+
+    Args:
+        file: to read.
+        limits: of its size.
+        begin: as that of ``SourceFile``.
 
     Raises:
         MemoryError: reading it takes more memory than there is.
     """
     known = format_by_name(file.format)
-    if known is None:
-        raise ValueError(file.format)
     path = Path(file.path)
     try:
-        data = read_file(path, limits.file)
+        # Where nothing is packed, more bytes than a text may have characters are too many.
+        data = read_file(path, limits.file if known.isolated else limits.characters)
         if not data:
             raise InputError("is empty; there is nothing to remember in it", EMPTY)
-        source = SourceFile(
-            file.name,
-            data,
-            _siblings(path.parent, limits.file),
-            limits.characters,
-            limits.title,
-        )
-        yield from known.loader()(source)
+    except InputError as error:
+        yield Problem(file.name, str(error), error.reason)
+        return
+    sibling = _siblings(path.parent, limits.file)
+    yield from read_source(
+        known,
+        SourceFile(file.name, data, sibling, limits.characters, limits.title, limits.file, begin),
+    )
+
+
+def read_source(known: Format, file: SourceFile) -> Iterator[ParsedDocument | Problem]:
+    """The documents of a file in memory, and a problem for what can't be read.
+
+    Raises:
+        MemoryError: reading it takes more memory than there is.
+    """
+    try:
+        yield from known.loader()(file)
     except InputError as error:
         yield Problem(file.name, str(error), error.reason)
     except RecursionError:

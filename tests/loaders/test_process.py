@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ from memnet.loaders.process import LoaderProcess
 from memnet.loaders.reading import FileToLoad, LoadLimits
 from tests.loaders import breaking
 
-LIMITS = LoadLimits(file=1 << 20, characters=10_000, title=100, memory=1 << 30, seconds=0.5)
+LIMITS = LoadLimits(file=1 << 20, characters=10_000, title=100, memory=1 << 30, seconds=1)
 Loaded = list[ParsedDocument | Problem]
 
 
@@ -64,8 +65,8 @@ def _pid(loaders: LoaderProcess) -> int:
         ("exit 3", "ends the process that reads it (status 3)"),
         ("signal SIGSEGV", "crashes its parser (Segmentation fault)"),
         ("signal SIGKILL", "for want of memory"),
-        ("sleep 9", "takes more than 0.5 s to read"),
-        ("spin 9", "takes more than 0.5 s to read"),
+        ("sleep 9", "takes more than 1 s to read"),
+        ("spin 9", "takes more than 1 s to read"),
         ("allocate 5000000000", "takes more than 1,024 MB of memory"),
         ("recurse", "is nested too deep"),
         ("outside", "what is no document"),
@@ -117,6 +118,43 @@ def test_what_a_parser_prints_is_neither_shown_nor_taken_for_an_answer(
     assert capfd.readouterr() == ("", "")
 
 
+def _archive(path: Path, contents: list[str]) -> FileToLoad:
+    with zipfile.ZipFile(path, "w") as archive:
+        for number, content in enumerate(contents):
+            archive.writestr(f"{number:02}.breaking", content)
+    return FileToLoad(str(path), "a.zip", "archive")
+
+
+def test_a_file_in_an_archive_that_breaks_its_loader_is_one_problem(
+    loaders: LoaderProcess, made: Callable[[str], FileToLoad], tmp_path: Path
+) -> None:
+    broken = ["say b\nsignal SIGSEGV", "raise x", "allocate 5000000000", "outside", "refuse c"]
+    file = _archive(tmp_path / "a.zip", ["say a", *broken, "say d"])
+    after = made("say after")
+    loaders.prepare(file)
+    loaders.prepare(after)
+    loaded = list(loaders.load(file))
+    problems = [item for item in loaded if isinstance(item, Problem)]
+    assert [problem.where for problem in problems] == [f"a.zip/0{n}.breaking" for n in range(1, 6)]
+    documents = [item for item in loaded if isinstance(item, ParsedDocument)]
+    assert [document.text for document in documents] == ["a", "b", "d"]
+    assert {document.origin for document in documents} == {file.path}
+    assert _texts(list(loaders.load(after))) == ["after"]
+
+
+def test_an_archive_that_breaks_its_parsers_again_and_again_is_given_up(
+    loaders: LoaderProcess, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(process, "_MAX_CHILDREN", 3)
+    file = _archive(tmp_path / "a.zip", ["say a"] + ["exit 1"] * 5)
+    texts = _texts(list(loaders.load(file)))
+    assert texts[0] == "a"
+    assert [text.split(";")[0] for text in texts[1:]] == [
+        *["ends the process that reads it (status 1)"] * 3,
+        "3 files in it break their parsers",
+    ]
+
+
 def test_files_are_read_ahead_and_survive_one_that_breaks(
     loaders: LoaderProcess, made: Callable[[str], FileToLoad]
 ) -> None:
@@ -161,7 +199,7 @@ def test_a_file_that_is_not_read_to_its_end_leaves_nothing_behind(
 def test_documents_come_one_by_one_and_the_limit_of_time_is_for_each(
     loaders: LoaderProcess, made: Callable[[str], FileToLoad]
 ) -> None:
-    file = made("\n".join(["spin 0.3\nsay a"] * 5))  # three times the limit
+    file = made("\n".join(["spin 0.5\nsay a"] * 5))  # three times the limit
     assert _texts(list(loaders.load(file))) == ["a"] * 5
 
 
