@@ -99,7 +99,9 @@ def _counted(kinds: Mapping[str, int], most: int | None = None) -> str:
 
 def _number(count: int, what: str) -> str:
     """A count with what it counts, whose plural it loses for one."""
-    return f"{count:,} {what.removesuffix('s') if count == 1 else what}"
+    if count == 1:
+        what = what.replace("files", "file", 1) if "files" in what else what.removesuffix("s")
+    return f"{count:,} {what}"
 
 
 @contextmanager

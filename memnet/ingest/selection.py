@@ -11,7 +11,7 @@ from memnet.ingest.folders import Exclusions, files_below
 from memnet.loaders.formats import Format, find_format, format_by_name
 from memnet.loaders.without_text import skip_reason
 
-JSON_LINES: Final = Format("jsonl", "JSON lines", (".jsonl",), "", isolated=False)
+JSON_LINES: Final = Format("jsonl", "files of JSON lines", (".jsonl",), "", isolated=False)
 FACT_TABLE: Final = Format("facts", "fact tables", (".tsv",), "", isolated=False)
 CONVERSATION: Final = "conversation"
 """Name of the other format of JSON lines, and of those from standard input."""
