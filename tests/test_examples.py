@@ -22,7 +22,7 @@ def test_each_kind_of_file_answers_its_question(saltmere: Engine, asked: dict[st
     assert answer.answer in asked["answers"]
     (read,) = [item for item in answer.evidence if item.id == answer.candidates[0].evidence]
     assert read.source == str(EXAMPLES / "memory" / asked["file"])
-    assert read.place == asked["place"]
+    assert (read.place or "").endswith(asked["place"])
 
 
 def test_the_demo_asks_these_questions() -> None:
