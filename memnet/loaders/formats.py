@@ -82,20 +82,42 @@ _CODE = tuple(
 _SETTINGS = tuple(".toml .yaml .yml .ini .cfg .conf .properties".split())
 
 FORMATS: tuple[Format, ...] = (
+    Format(
+        "archive",
+        "archives",
+        (".zip", ".tar", ".tgz", ".gz"),
+        "archive",
+        contents=("zip", "tar", "gzip"),
+    ),
     Format("csv", "tables", (".csv", ".tab"), "delimited", isolated=False),
-    Format("docx", "Word documents", (".docx", ".docm", ".dotx", ".dotm"), "docx"),
+    Format(
+        "docx",
+        "Word documents",
+        (".docx", ".docm", ".dotx", ".dotm"),
+        "docx",
+        contents=("zip", "ole2"),
+    ),
+    Format("html", "HTML pages", (".html", ".htm", ".xhtml"), "html", contents=("html",)),
     Format(
         "opendocument",
-        "OpenDocument texts and presentations",
+        "OpenDocument files",
         (".odt", ".ott", ".fodt", ".odp", ".otp", ".fodp"),
         "opendocument",
+        contents=("zip",),
     ),
-    Format("pptx", "presentations", (".pptx", ".ppsx", ".pptm", ".potx", ".ppsm"), "pptx"),
+    Format(
+        "pptx",
+        "presentations",
+        (".pptx", ".ppsx", ".pptm", ".potx", ".ppsm"),
+        "pptx",
+        contents=("zip", "ole2"),
+    ),
     Format(
         "sheets",
         "spreadsheets",
         (".xlsx", ".xlsm", ".xltx", ".xlsb", ".xls", ".ods", ".ots", ".fods"),
         "sheets",
+        contents=("zip", "ole2"),
     ),
     Format("archive", "archives", (".zip", ".tar", ".tgz", ".gz"), "archive"),
     Format("html", "HTML pages", (".html", ".htm", ".xhtml"), "html"),
@@ -115,6 +137,8 @@ FORMATS: tuple[Format, ...] = (
     Format("org", "Org files", (".org",), "org", isolated=False),
     Format("rst", "reStructuredText", (".rst", ".rest"), "rst", isolated=False),
     Format("markdown", "Markdown", (".md", ".markdown", ".mdx"), "markdown", isolated=False),
+    Format("text", "text files", (".txt", ".text", ".log"), "text", isolated=False),
+    Format("markdown", "Markdown files", (".md", ".markdown", ".mdx"), "markdown", isolated=False),
 )
 """All that can be read but JSON lines and fact tables, which are no documents."""
 
