@@ -64,19 +64,27 @@ def sheets(path: Path) -> str:
 
         with xlrd.open_workbook(str(path), logfile=StringIO()) as book:
             return "\n".join(
-                _value(_xls_value(cell, book.datemode))
+                text
                 for sheet in book.sheets()
-                for row in sheet.get_rows()
-                for cell in row
+                for text in (
+                    sheet.name,
+                    *(
+                        _value(_xls_value(cell, book.datemode))
+                        for row in sheet.get_rows()
+                        for cell in row
+                    ),
+                )
             )
     from openpyxl import load_workbook
 
     workbook = load_workbook(path, data_only=True)
     return "\n".join(
-        _value(value)
+        text
         for sheet in workbook.worksheets
-        for row in sheet.iter_rows(values_only=True)
-        for value in row
+        for text in (
+            sheet.title,
+            *(_value(value) for row in sheet.iter_rows(values_only=True) for value in row),
+        )
     )
 
 

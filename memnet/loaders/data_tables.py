@@ -170,12 +170,11 @@ class TableWriter:
         if not sample:
             return
         while len(sample) > 1 and _is_title(sample):
-            number, row = sample.pop(0)
-            self._text(number, row, first_column)
+            self._text(sample.pop(0), first_column)
         texts = [row for _, row in sample]
         if len(texts) <= _MAX_LINES and max(map(_filled, texts)) <= 1:  # text, in a sheet
-            for number, row in sample:
-                self._text(number, row, first_column)
+            for line in sample:
+                self._text(line, first_column)
             return
         count = header_rows(texts)
         if count == len(texts):  # that name the columns of nothing
@@ -190,13 +189,23 @@ class TableWriter:
             self._names, self._numbers = [""] * first_column + names, numbers
         elif numbers and numbers <= self._numbers:  # goes on after an empty row
             names = self._names[first_column:]
+        if count and not all(
+            any(column < len(row) and row[column] for row in texts[count:])
+            for column, name in enumerate(names)
+            if name
+        ):  # a name over empty cells stands in no row
+            place = self._place(sample[0], first_column)
+            self._builder.add("paragraph", " | ".join(filter(None, names)), place=place)
         for number, row in chain(sample[count:], source):
             self._row(number, row, names, first_column)
 
-    def _text(self, number: int, row: Sequence[str], first_column: int) -> None:
-        column = next(at for at, text in enumerate(row) if text)
-        place = self._places(number, first_column + column, first_column + column)
-        self._builder.add("paragraph", row[column], place=place)
+    def _place(self, row: Row, first_column: int) -> str:
+        filled = [column for column, text in enumerate(row[1]) if text]
+        return self._places(row[0], first_column + filled[0], first_column + filled[-1])
+
+    def _text(self, row: Row, first_column: int) -> None:
+        place = self._place(row, first_column)
+        self._builder.add("paragraph", " ".join(filter(None, row[1])), place=place)
 
     def _row(self, number: int, row: Sequence[str], names: list[str], first_column: int) -> None:
         filled = [column for column, text in enumerate(row) if text]
@@ -211,7 +220,7 @@ class TableWriter:
         self._builder.add_row(
             [cell for cell in cells if cell[1]],
             labelled=any(names),
-            place=self._places(number, first_column + filled[0], first_column + filled[-1]),
+            place=self._place((number, row), first_column),
         )
         if self._builder.length > self._max_characters:
             raise InputError(

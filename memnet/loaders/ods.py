@@ -18,6 +18,8 @@ from memnet.loaders.pieces import Piece
 
 _MAX_REPEATED = 100
 """Times that a row or a cell with text may say that it is repeated."""
+_MAX_HANGING = 80
+"""Characters of a merged cell that is taken as the name of its rows, not as a remark on them."""
 _MAX_EMPTY = 1000
 """Empty cells, after which no more are looked for in a row."""
 _GROUPS = frozenset({"table-rows", "table-row-group", "table-header-rows"})
@@ -83,7 +85,7 @@ def _row(reader: OdfText, element: Element, hanging: dict[int, tuple[int, str]])
             if left > 1:
                 hanging[column] = (left - 1, above)
         down = integer(attribute(cell, "number-rows-spanned"))
-        if down > 1 and text:
+        if down > 1 and 0 < len(text) <= _MAX_HANGING:
             hanging[column] = (down - 1, text)
         if text:
             row += [""] * empty + [text] * min(repeated, _MAX_REPEATED)

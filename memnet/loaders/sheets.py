@@ -6,7 +6,13 @@ from functools import partial
 from io import BytesIO
 from typing import Any, TypeVar
 
-from python_calamine import CalamineError, CalamineSheet, CalamineWorkbook, PasswordError
+from python_calamine import (
+    CalamineError,
+    CalamineSheet,
+    CalamineWorkbook,
+    PasswordError,
+    SheetTypeEnum,
+)
 
 from memnet.errors import InputError, Problem, first_line
 from memnet.loaders import ods
@@ -22,6 +28,8 @@ Result = TypeVar("Result")
 
 _MAX_PRINTED = 1e15
 """Spreadsheets show 15 digits; larger numbers are written with an exponent."""
+_MAX_REPEATED = 80
+"""Characters of a merged cell that is taken as the name of its rows, not as a remark on them."""
 _MAX_MERGED = 10_000
 """Cells into which the text of merged ones is repeated."""
 
@@ -35,7 +43,10 @@ def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
     workbook = _read(partial(CalamineWorkbook.from_filelike, BytesIO(file.data)))
     builder = DocumentBuilder()
     problems: list[Problem] = []
-    for name in workbook.sheet_names:
+    for about in workbook.sheets_metadata:
+        if about.typ != SheetTypeEnum.WorkSheet:
+            continue  # a chart, or macros
+        name = about.name
         try:
             sheet = _read(partial(workbook.get_sheet_by_name, name))
         except InputError as error:
@@ -89,8 +100,9 @@ def _rows(sheet: CalamineSheet, left: int) -> Iterator[Row]:
     for number, values in enumerate(sheet.iter_rows()):
         row = [cell_text(value) for value in values]
         for column in merged.get(number, ()):
-            if column < len(row) and not row[column]:
-                row[column] = above.get(column, "")
+            text = above.get(column, "")
+            if column < len(row) and not row[column] and len(text) <= _MAX_REPEATED:
+                row[column] = text
         above = {column: text for column, text in enumerate(row) if text}
         yield number, row
 
