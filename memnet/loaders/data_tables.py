@@ -78,7 +78,10 @@ def _groups(upper: Sequence[str], lower: Sequence[str]) -> bool:
     gaps = any(
         kind and not (column < len(filled) and filled[column]) for column, kind in enumerate(below)
     )
-    named = all(kind_of(text) in ("", "text") or _YEAR.fullmatch(text) for text in upper)
+    named = all(
+        len(text) <= _MAX_HEADER and (kind_of(text) in ("", "text") or _YEAR.fullmatch(text))
+        for text in upper
+    )
     return gaps and sum(filled) >= 2 and named and all(kind in ("", "text") for kind in below)
 
 
@@ -230,8 +233,12 @@ class TableWriter:
 
 
 def _is_title(rows: Sequence[Row]) -> bool:
-    """Whether the first row is a title: one text alone, above rows of several cells."""
-    return _filled(rows[0][1]) == 1 and any(_filled(row) > 1 for _, row in rows[1:])
+    """Whether the first row is a title: one text alone or a long one, above rows of more cells."""
+    first = rows[0][1]
+    below = max(_filled(row) for _, row in rows[1:])
+    return below > 1 and (
+        _filled(first) == 1 or (max(map(len, first)) > _MAX_HEADER and 2 * _filled(first) <= below)
+    )
 
 
 def _filled(row: Sequence[str]) -> int:

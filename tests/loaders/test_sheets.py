@@ -112,6 +112,10 @@ def test_rows_name_their_columns_and_places() -> None:
         ("Plan|Price\nBasic|4", ["row: Plan: Basic; Price: 4"]),
         ("Prices\n\nPlan|Price\nBasic|4", ["paragraph: Prices", "row: Plan: Basic; Price: 4"]),
         ("Prices\nPlan|Price\nBasic|4", ["paragraph: Prices", "row: Plan: Basic; Price: 4"]),
+        (
+            f"{'long ' * 20}|see 1\nPlan|Price|Space|From\nBasic|4|5|6",
+            [f"paragraph: {'long ' * 20}see 1", "row: Plan: Basic; Price: 4; Space: 5; From: 6"],
+        ),
         ("1|2\n3|4", ["row: 1 | 2", "row: 3 | 4"]),
         ("Name:|Ann\nPlace:|Kestle", ["row: Name: | Ann", "row: Place: | Kestle"]),
         (
