@@ -249,6 +249,21 @@ def test_numbers_of_tables_are_no_page_numbers() -> None:
     assert all(f"{n}.1 | {n}.6" in text for n in range(5))
 
 
+def test_running_headers_that_name_the_section() -> None:
+    names = "Tides Winds Ships Piers Lamps Ropes Anchors".split()
+    pages = [prose(Page().text(72, 800, f"Of {name}")) for name in names]
+    for page, name in zip(pages, names, strict=True):
+        page.text(72, 640, f"This page is about {name}.")
+    text = read(write_pdf(pages)).text
+    assert all(f"about {name}." in text and f"Of {name}" not in text for name in names)
+
+
+def test_titles_of_slides_are_no_running_headers() -> None:
+    names = "Tides Winds Ships Piers Lamps Ropes Anchors".split()
+    pages = [prose(Page().text(72, 800, f"Of {name}", 18)) for name in names]
+    assert blocks(read(write_pdf(pages)), "heading") == [f"Of {name}" for name in names]
+
+
 def test_lines_alone_are_not_joined_over_pages() -> None:
     pages = [Page().text(72, 700, f"Picture {name}") for name in ("A", "B", "C")]
     assert blocks(read(write_pdf(pages))) == ["Picture A", "Picture B", "Picture C"]
