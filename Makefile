@@ -16,6 +16,16 @@ demo: .venv/demo
 		echo; echo "\$$ memnet ask \"$$question\" --explain"; \
 		$(BIN)/memnet ask "$$question" --explain --store $(DEMO)/saltmere || exit 1; \
 	done
+	@echo; echo "From a PDF, a page of the web, a Word document, a table, and notes that link to each other:"
+	@for question in \
+		"What did the dredging of Kestle harbour cost in 2011?" \
+		"How early must cars be at the quay before the ferry sails?" \
+		"How many blocks of the Quillon breakwater must be replaced?" \
+		"What does a car cost from Pellgate to Orrehaven?" \
+		"In which year did the foundry that cast the whistle of the Lady Tessaly light its first furnace?"; do \
+		echo; echo "\$$ memnet ask \"$$question\""; \
+		$(BIN)/memnet ask "$$question" --top-k 2 --store $(DEMO)/saltmere || exit 1; \
+	done
 	@echo; echo "Learning to hop over facts, from questions with their answers:"
 	$(BIN)/memnet ingest --facts examples/ferries/facts.tsv --store $(DEMO)/ferries
 	$(BIN)/memnet train facts --store $(DEMO)/ferries --out $(DEMO)/model \

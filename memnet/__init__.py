@@ -38,7 +38,9 @@ if TYPE_CHECKING:
         StoreInfo,
         TellReport,
         VerifyReport,
+        WatchReport,
     )
+    from memnet.watching import watch
 
 __version__ = "0.1.0"
 
@@ -74,6 +76,8 @@ __all__ = [
     "StoreInfo",
     "TellReport",
     "VerifyReport",
+    "WatchReport",
+    "watch",
 ]
 
 # All others are values.
@@ -85,6 +89,7 @@ _HOMES = {
     "MemoryStore": "memnet.storage",
     "Scope": "memnet.storage",
     "Question": "memnet.evaluation",
+    "watch": "memnet.watching",
 }
 __getattr__ = lazy_names(__name__, _HOMES)
 """``import memnet`` loads neither torch nor FAISS."""

@@ -21,8 +21,9 @@ from memnet.device import device_copier, find_device
 from memnet.documents.answers import TextAnswers
 from memnet.encoders import Encoder
 from memnet.errors import ModelError, Problem, StoreError
-from memnet.ingest.inputs import Input, ReadOptions, flatten_inputs
+from memnet.ingest.inputs import Input, flatten_inputs
 from memnet.ingest.pipeline import Ingest, Progress
+from memnet.ingest.selection import ReadOptions
 from memnet.protocols import Answerer, Extractor, Name, Reader, Searcher
 from memnet.reader.loading import SPANS
 from memnet.registry import TEXT, check_members, find_reader, load_answerer, load_encoder

@@ -78,7 +78,7 @@ class DeviceError(MemnetError):
     """The device that is asked for is not there."""
 
 
-def first_line(error: Exception) -> str:
+def first_line(error: BaseException) -> str:
     """The first line of another library's error message."""
     message = str(error).strip()
     return message.splitlines()[0] if message else type(error).__name__

@@ -2,7 +2,6 @@
 
 import codecs
 import os
-import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, TypeVar
@@ -11,54 +10,19 @@ from pydantic import BaseModel, ValidationError
 
 from memnet.config import LimitConfig
 from memnet.errors import EMPTY, InputError, Problem
-
-# Without it, opening a pipe waits for its other end; Windows has no pipes among its files.
-_NON_BLOCKING = getattr(os, "O_NONBLOCK", 0)
+from memnet.loaders.decoding import decode
+from memnet.loaders.reading import open_file, read_file
 
 Model = TypeVar("Model", bound=BaseModel)
 
 
-def open_file(path: str | os.PathLike[str]) -> BinaryIO:
-    """Open a regular file to read its bytes; a pipe or a device never blocks.
-
-    Raises:
-        InputError: it is something else than a file.
-        OSError: it does not exist, or can't be read.
-    """
-    descriptor = os.open(path, os.O_RDONLY | _NON_BLOCKING)
-    mode = os.fstat(descriptor).st_mode
-    if not stat.S_ISREG(mode):
-        os.close(descriptor)
-        kind = "folder" if stat.S_ISDIR(mode) else "pipe" if stat.S_ISFIFO(mode) else "device"
-        raise InputError(f"is a {kind}, expected a file; '-' reads standard input")
-    return os.fdopen(descriptor, "rb")
-
-
-def read_bytes(path: Path, max_bytes: int) -> bytes:
-    """The content of a file.
-
-    Raises:
-        InputError: it can't be read, or is longer than ``max_bytes``.
-    """
-    try:
-        with open_file(path) as file:
-            size = os.fstat(file.fileno()).st_size
-            if size > max_bytes:
-                raise InputError(f"holds {size:,} bytes, the limit is {max_bytes:,}; split it")
-            return file.read(max_bytes)
-    except OSError as error:
-        raise InputError(
-            f"can't be read ({error.strerror or error}); check path and rights"
-        ) from error
-
-
 def read_text(path: Path, max_bytes: int) -> str:
-    """The text of a UTF-8 file, every character as it stands there.
+    """The text of a file, every character as it stands there.
 
     Raises:
         InputError: it can't be read, is empty, is not text, or is longer than ``max_bytes``.
     """
-    text = decode(read_bytes(path, max_bytes))
+    text = decode(read_file(path, max_bytes))
     if not text.strip():
         raise InputError("is empty; there is nothing to remember in it", EMPTY)
     return text
@@ -87,7 +51,7 @@ def read_lines(stream: BinaryIO, where: str, max_bytes: int) -> Iterator[tuple[i
                 while data and not data.endswith(b"\n"):
                     data = stream.readline(max_bytes)
                 raise InputError(f"is longer than {max_bytes:,} bytes; split it")
-            yield number, decode(data)
+            yield number, _decode_line(data)
         except InputError as error:
             yield Problem(f"{where}, line {number}", str(error))
 
@@ -136,7 +100,7 @@ def _parsed(
         ) from error
 
 
-def decode(data: bytes) -> str:
+def _decode_line(data: bytes) -> str:
     """UTF-8 bytes as text, without a byte order mark.
 
     Raises:

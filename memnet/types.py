@@ -159,9 +159,19 @@ class IngestReport(Value):
     skipped_by_reason: dict[str, int] = {}
     """How many of them are "images", "empty", "of unknown kind" and so on, most first; "errors" are
     those where something is wrong."""
+    kinds: dict[str, int] = {}
+    """Files that were read, or compared and found unchanged, by what people call their format:
+    "PDF files", "Markdown"."""
     slots: int
     """Slots in the store afterwards."""
     seconds: float
+
+
+class WatchReport(IngestReport):
+    """What ``watch`` did after changes in a folder, or when it first read its folders."""
+
+    paths: tuple[str, ...] = ()
+    """What was changed, made or removed, as absolute paths; none of the first reading."""
 
 
 Action = Literal["add", "merge", "supersede", "erase", "evict"]

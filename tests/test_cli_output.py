@@ -3,6 +3,8 @@
 import io
 import json
 import os
+import re
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -86,7 +88,124 @@ def test_a_terminal_sees_how_far_an_ingest_is(
     monkeypatch.setattr(sys, "stderr", shown)
     memnet("ingest", tmp_path / "notes", "--store", tmp_path / "store")
     assert "Ingesting" in shown.getvalue()
-    assert "100%" in shown.getvalue()
+    assert re.search(r"3 text files, \d+ kB/s .* 100%", shown.getvalue())
+
+
+def test_what_was_read_and_skipped_is_counted_by_kind(tmp_path: Path, memnet: Memnet) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for number in range(3):
+        (folder / f"{number}.txt").write_text(f"Lamp {number} burns seal oil.")
+    (folder / "facts.tsv").write_text("Orre\tlies in\tSaltmere\n")
+    (folder / "bad.tsv").write_text("Orre\tlies in\n")
+    for name in ("a.png", "b.gif", *(f"x.{letter}q" for letter in "abcdefg")):
+        (folder / name).write_bytes(b"\x89")
+    (folder / "empty.txt").touch()
+    store = tmp_path / "store"
+    shown, err = memnet("ingest", folder, "--store", store)
+    read, counts, skipped = shown.splitlines()
+    assert read == "Read 3 text files, 1 fact table."
+    assert counts.startswith("4 added, 0 updated, 0 unchanged, 0 removed, 11 skipped in ")
+    assert skipped == (
+        "Skipped 7 of unknown kind (.aq, .bq, .cq, .dq, .eq, ...), 2 images, 1 error, 1 empty."
+    )
+    assert err.count("\n") == 1
+    assert "bad.tsv, line 1: has 2 columns" in err
+    shown, _ = memnet("ingest", folder, "--store", store, "--json")
+    report = json.loads(shown)
+    assert report["kinds"] == {"text files": 3, "fact tables": 1}
+    assert report["unchanged"] == 4
+
+
+def test_messages_are_read_as_conversations(tmp_path: Path, memnet: Memnet) -> None:
+    lines = [
+        {"id": number, "session": day, "speaker": "Ann", "time": f"2024-03-0{day}", "text": text}
+        for number, (day, text) in enumerate([(1, "The boat sailed."), (2, "The boat is lost.")])
+    ]
+    path = _lines(tmp_path / "talk.jsonl", *lines)
+    shown, _ = memnet("ingest", path.parent, "--conversation", "--json", "--store", tmp_path / "s")
+    assert json.loads(shown)["added"] == 2
+    shown, _ = memnet("search", "lost boat", "--json", "--store", tmp_path / "s")
+    best = json.loads(shown)["evidence"][0]
+    assert (best["text"], best["place"]) == ("Ann: The boat is lost.", "2024-03-02 Ann")
+    assert best["source"] == f"{path}#2"
+    # From standard input the sessions have names that a later run updates.
+    text = path.read_text()
+    for _ in range(2):
+        done = subprocess.run(
+            [sys.executable, "-m", "memnet", "ingest", "-", "--conversation", "--store", "t"],
+            input=text,
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
+            check=True,
+        )
+    assert "2 unchanged" in done.stdout
+    shown, _ = memnet("sources", "--json", "--store", tmp_path / "t")
+    assert {one["id"] for one in json.loads(shown)["sources"]} == {
+        "conversation#1", "conversation#2",
+    }  # fmt: skip
+
+
+def test_a_file_named_by_itself_is_read_as_the_format_that_is_named(
+    tmp_path: Path, memnet: Memnet
+) -> None:
+    (tmp_path / "page.txt").write_text("<html><body><p>The <b>lamp</b> is new.</p></body></html>")
+    (tmp_path / "page.odd").write_text("<html><body><p>The <i>boat</i> is new.</p></body></html>")
+    store = tmp_path / "store"
+    memnet("ingest", tmp_path / "page.txt", "--as", "html", "--store", store)
+    memnet("ingest", tmp_path / "page.odd", "--as", "html", "--store", store)
+    shown, _ = memnet("search", "what is new", "--json", "--store", store)
+    assert {item["text"] for item in json.loads(shown)["evidence"]} == {
+        "The lamp is new.", "The boat is new.",
+    }  # fmt: skip
+
+
+_COMMAND = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which may come ignored
+from memnet.cli.main import main
+main()
+"""
+
+
+def test_watched_folders_are_followed_until_an_interrupt(
+    tmp_path: Path, memnet: Memnet, request: pytest.FixtureRequest
+) -> None:
+    notes, store = tmp_path / "notes", tmp_path / "store"
+    notes.mkdir()
+    (notes / "a.txt").write_text("The lamp burns seal oil.")
+    watching = subprocess.Popen(
+        [sys.executable, "-c", _COMMAND, "ingest", "notes", "--watch", "--store", str(store)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=tmp_path,
+    )
+    request.addfinalizer(watching.kill)
+    assert watching.stdout
+    assert watching.stderr
+    assert watching.stdout.readline() == "Read 1 text file.\n"
+    assert watching.stdout.readline().startswith("1 added, ")
+    assert watching.stderr.readline() == "Watching notes; Ctrl+C ends it.\n"
+    (notes / "mill.txt").write_text("The new mill was built by Una Thale.")
+    assert watching.stdout.readline() == "added notes/mill.txt; 2 slots in the memory.\n"
+    shown, _ = memnet("ask", "Who built the new mill?", "--json", "--store", store)
+    assert json.loads(shown)["answer"] == "Una Thale"
+    (notes / "mill.txt").rename(notes / "old.txt")
+    line = watching.stdout.readline()
+    assert line == "1 added, 1 removed: notes/mill.txt, notes/old.txt; 2 slots in the memory.\n"
+    memnet("tell", "Ann moved to Rome.", "--store", store)  # nothing holds the store meanwhile
+    watching.send_signal(signal.SIGINT)
+    shown, err = watching.communicate(timeout=30)
+    assert (watching.returncode, shown, err) == (0, "", "")
+
+
+def test_only_folders_are_watched(tmp_path: Path, memnet: Memnet) -> None:
+    for path in (tmp_path / "none", "-"):
+        shown, err = memnet("ingest", path, "--watch", "--store", tmp_path / "store", code=1)
+        assert (shown, err.count("\n")) == ("", 1)
+        assert "is no folder; only folders can be watched" in err
 
 
 def test_pictures_and_models_that_cannot_be_written_are_one_line(

@@ -86,14 +86,16 @@ def test_what_holds_no_text_is_counted_by_reason(toy_engine: Engine, tmp_path: P
     problems: list[Problem] = []
     with pytest.raises(InputError, match=r"all 6 inputs were skipped \(2 images, 2 of unknown"):
         toy_engine.ingest(folder, on_problem=problems.append)
-    (folder / "g.txt").write_bytes(b"\0")
+    (folder / "g.tsv").write_text("one\ttwo")
     (folder / "h.txt").write_text("Text.")
     report = toy_engine.ingest(folder, on_problem=problems.append)
     assert (report.added, report.skipped) == (1, 7)
     assert report.skipped_by_reason == {
         "images": 2, UNKNOWN: 2, "fonts": 1, "empty": 1, "errors": 1,
     }  # fmt: skip
-    assert [problem.where for problem in problems if not problem.reason] == [str(folder / "g.txt")]
+    assert [problem.where for problem in problems if not problem.reason] == [
+        f"{folder / 'g.tsv'}, line 1"
+    ]
 
 
 def test_a_file_that_is_named_by_itself_is_missed(toy_engine: Engine, tmp_path: Path) -> None:

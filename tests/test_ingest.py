@@ -244,7 +244,7 @@ def test_an_id_met_twice_keeps_the_first(toy_engine: Engine) -> None:
         ("blank.txt", b" \n\t", "is empty; there is nothing to remember"),
         ("empty.jsonl", b"", "is empty; there is nothing to remember"),
         ("binary.txt", b"PNG\0\1\2", "is binary, expected text"),
-        ("latin.txt", "caf\xe9".encode("latin-1"), r"is not UTF-8 \(byte 0xe9 at offset 3\)"),
+        ("cyrillic.txt", "кафе".encode("cp1251"), r"is not UTF-8 \(byte 0xea at offset 0\)"),
         ("latin.jsonl", '{"text": "caf\xe9"}'.encode("latin-1"), "is not UTF-8"),
         ("two.tsv", b"a\tb", r"line 1: has 2 columns, expected 3"),
         ("four.tsv", b"a\tb\tc\td", r"line 1: has 4 columns, expected 3"),

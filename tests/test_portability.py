@@ -15,7 +15,8 @@ import pytest
 
 from memnet import Config, Document, Engine
 from memnet.cli import tell
-from memnet.files import open_file, read_text
+from memnet.files import read_text
+from memnet.loaders.reading import open_file
 from memnet.storage.vectors import file as index_file
 from tests import killed
 from tests.toy import passage, source
@@ -31,7 +32,7 @@ _POSIX_NAMES = {
     "signal": {"SIGALRM", "SIGKILL", "SIGHUP", "SIGUSR1", "SIGXFSZ", "alarm", "setitimer"},
     "time": {"tzset", "clock_gettime"},
 }  # fmt: skip
-_WITH_A_REASON = {("config.py", "sched_getaffinity")}
+_WITH_A_REASON = {("config.py", "sched_getaffinity"), ("child.py", "resource")}
 """Uses that stand behind a question whether the system has it, with the reason beside them."""
 _TEXT_FILES = {"read_text", "write_text"}
 

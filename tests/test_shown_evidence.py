@@ -131,6 +131,11 @@ def test_paths_are_shown_as_seen_from_the_working_folder(
     ("fields", "width", "heading"),
     [
         ({"place": "p. 8"}, 80, "Orre Light, p. 8 (notes/orre.md)"),
+        (
+            {"place": "Oil", "title": "Log > Oil — Of seals:"},
+            80,
+            "Log > Oil — Of seals: (notes/orre.md)",
+        ),
         ({"place": "p. 8", "title": ""}, 80, "p. 8 (notes/orre.md)"),
         ({"place": None}, 80, "Orre Light (notes/orre.md)"),
         (

@@ -32,6 +32,7 @@ def _tables() -> dict[str, str]:
         "kills": stores.kills(_result("kills")),
         "soak": stores.soak(_result("soak")),
         "forget": stores.forget(_result("forget")),
+        "watching": stores.watching(_result("watching")),
         "multihop": documents.multihop(_result("multihop")),
         "recall": documents.recall(_result("recall")),
         "eight_bits": documents.eight_bits(_result("eight_bits")),

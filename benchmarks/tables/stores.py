@@ -131,6 +131,16 @@ def forget(results: dict[str, Any]) -> str:
     return page_part(rows, results["environment"])
 
 
+def watching(results: dict[str, Any]) -> str:
+    """The table of changes in a watched folder."""
+    rows = head("notes", "new file p50", "largest", "changed file p50", "largest", "removed p50")
+    for size in results["sizes"]:
+        added, updated, removed = (size[f"{what}_s"] for what in ("added", "updated", "removed"))
+        shown = (added["p50"], added["max"], updated["p50"], updated["max"], removed["p50"])
+        rows.append(row(f"{size['notes']:,}", *(f"{seconds:.2f} s" for seconds in shown)))
+    return page_part(rows, results["environment"])
+
+
 def fuzz(runs: list[dict[str, Any]]) -> str:
     """The table of bad inputs, the doors of several runs together."""
     rows = head("door", "inputs", "taken", "refused", "failures", "slowest")

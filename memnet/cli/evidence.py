@@ -70,7 +70,7 @@ def _heading(item: Evidence, width: int) -> str:
         return _shorten_start(_fact_source(item), width)
     source, title = source_name(item.source), one_line(" ".join(item.title.split()))
     place = one_line(item.place or "")
-    if title.endswith(place):
+    if title.endswith(place) or f" > {place}" in title:  # the headings, which the title has
         place = ""
     if not title and not place:
         return _shorten_start(source, width)

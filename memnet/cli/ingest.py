@@ -1,11 +1,9 @@
 """``memnet ingest``."""
 
-import os
 import sys
 import textwrap
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,11 +17,11 @@ from memnet.cli.options import (
     open_engine,
     store_option,
 )
-from memnet.cli.progress import ProblemReporter
+from memnet.cli.progress import ProblemReporter, progress_bar, show_report, show_update
 from memnet.loaders.formats import FORMATS
 
 if TYPE_CHECKING:
-    from memnet.ingest.pipeline import Progress
+    from memnet.types import IngestReport, WatchReport
 
 
 def _formats() -> str:
@@ -59,6 +57,17 @@ def _formats() -> str:
     help="Leave out what matches in folders, as a line of a .gitignore would: 'drafts/', "
     "'*.min.js'. What came from there before is removed. May be repeated.",
 )
+@click.option(
+    "--conversation",
+    is_flag=True,
+    help='Read .jsonl as messages, {"id", "session", "speaker", "time", "text"} a line.',
+)
+@click.option(
+    "--watch",
+    "follow",
+    is_flag=True,
+    help="Then follow the folders until Ctrl+C: what changes in them is ingested at once.",
+)
 @encoder_option("For a new store: a sentence-transformers model.  [default: all-MiniLM-L6-v2]")
 @index_option
 @device_option
@@ -70,6 +79,8 @@ def ingest(
     facts: bool,
     read_as: str | None,
     exclude: tuple[str, ...],
+    conversation: bool,
+    follow: bool,
     namespace: str | None,
     as_json: bool,
     **opening: Any,
@@ -85,53 +96,46 @@ def ingest(
     Example:
       memnet ingest notes/ articles.jsonl facts.tsv
       cat story.txt | memnet ingest -
+      memnet ingest notes/ --exclude drafts/ --watch
     """
-    with open_engine(create=True, **opening) as engine, _bar(paths) as advance:
-        reporter = ProblemReporter()
-        report = engine.ingest(
-            [sys.stdin.buffer if path == "-" else path for path in paths],
-            namespace=namespace or "",
-            facts=facts,
-            read_as=read_as,
-            exclude=exclude,
-            on_progress=advance,
-            on_problem=reporter.report,
-        )
-    reporter.finish()
-    if as_json:
-        click.echo(report.model_dump_json())
-        return
-    click.echo(
-        f"{report.added} added, {report.updated} updated, {report.unchanged} unchanged, "
-        f"{report.removed} removed, {report.skipped} skipped in {report.seconds:.1f} s; "
-        f"{report.slots} slots in the memory."
-    )
-    if report.skipped_by_reason.keys() - {"errors"}:
-        click.echo(reporter.summary(report.skipped_by_reason))
+    from memnet.ingest.selection import ReadOptions
+
+    read_as = "conversation" if conversation else read_as
+    reporter = ProblemReporter()
+    with open_engine(create=True, **opening) as engine:
+        options: dict[str, Any] = {
+            "namespace": namespace or "",
+            "facts": facts,
+            "read_as": read_as,
+            "exclude": exclude,
+            "on_problem": reporter.report,
+        }
+        updates: Iterator[WatchReport] = iter(())
+        with progress_bar(paths, ReadOptions(facts, read_as, exclude)) as advance:
+            if follow:
+                from memnet.watching import watch
+
+                updates = watch(engine, *paths, on_progress=advance, **options)
+                report: IngestReport = next(updates)
+            else:
+                inputs = [sys.stdin.buffer if path == "-" else path for path in paths]
+                report = engine.ingest(inputs, on_progress=advance, **options)
+        reporter.finish()
+        if as_json:
+            click.echo(report.model_dump_json())
+        else:
+            show_report(report, reporter)
+        if follow:
+            _follow(updates, paths, as_json=as_json)
 
 
-@contextmanager
-def _bar(paths: tuple[str, ...]) -> "Iterator[Callable[[Progress], None]]":
-    """A progress bar over the bytes of the inputs; shown on a terminal only."""
-    total = sum(_size(Path(path)) for path in paths if path != "-")
-    if not sys.stderr.isatty() or not total:
-        yield lambda _: None
-        return
-    with click.progressbar(length=total, label="Ingesting", file=sys.stderr) as bar:
-
-        def advance(progress: "Progress") -> None:
-            bar.label = f"Ingesting ({progress.documents} documents)"
-            bar.update(min(progress.characters, total) - bar.pos)
-
-        yield advance
-
-
-def _size(path: Path) -> int:
-    """Bytes of a file, or of the files below a folder, links left out."""
-    try:
-        if not path.is_dir():
-            return path.stat().st_size
-        files = (Path(parent, name) for parent, _, names in os.walk(path) for name in names)
-        return sum(file.lstat().st_size for file in files)
-    except (OSError, ValueError):
-        return 0
+def _follow(updates: "Iterator[WatchReport]", paths: tuple[str, ...], *, as_json: bool) -> None:
+    """Print what each change of the folders did, until the user interrupts."""
+    click.echo(f"Watching {', '.join(paths)}; Ctrl+C ends it.", err=True)
+    with suppress(KeyboardInterrupt):
+        for report in updates:
+            if as_json:
+                click.echo(report.model_dump_json())
+            else:
+                show_update(report)
+            sys.stdout.flush()

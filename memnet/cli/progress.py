@@ -1,17 +1,28 @@
 """What ``memnet ingest`` tells while it reads and at its end."""
 
-from collections import Counter, defaultdict
-from collections.abc import Mapping
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from memnet.cli.text import source_name
+from memnet.loaders.without_text import UNKNOWN
+
 if TYPE_CHECKING:
     from memnet.errors import Problem
+    from memnet.ingest.pipeline import Progress
+    from memnet.ingest.selection import ReadOptions
+    from memnet.types import IngestReport, WatchReport
 
 _PROBLEMS_SHOWN = 20
 _SUFFIXES_SHOWN = 5
+_KINDS_SHOWN = 3
+_PATHS_SHOWN = 3
 
 
 class ProblemReporter:
@@ -22,13 +33,14 @@ class ProblemReporter:
 
     def __init__(self) -> None:
         self._errors = 0
-        self._suffixes: defaultdict[str, Counter[str]] = defaultdict(Counter)
-        """By reason."""
+        self._suffixes: Counter[str] = Counter()
+        """Of files of unknown kind."""
 
     def report(self, problem: "Problem") -> None:
         """Print or count a problem."""
         if problem.reason:
-            self._suffixes[problem.reason][Path(problem.where).suffix.lower()] += 1
+            if problem.reason == UNKNOWN:
+                self._suffixes[Path(problem.where).suffix.lower()] += 1
             return
         self._errors += 1
         if self._errors <= _PROBLEMS_SHOWN:
@@ -39,15 +51,78 @@ class ProblemReporter:
         if self._errors > _PROBLEMS_SHOWN:
             click.echo(f"skipped: {self._errors - _PROBLEMS_SHOWN} more", err=True)
 
-    def summary(self, by_reason: Mapping[str, int]) -> str:
-        """How many were skipped for each reason: "41 skipped: 30 images, 11 empty"."""
-        from memnet.loaders.without_text import UNKNOWN
-
+    def by_reason(self, counts: Mapping[str, int]) -> str:
+        """How many were skipped for each reason: "30 images, 2 of unknown kind (.map)"."""
         parts: list[str] = []
-        for reason, count in by_reason.items():
-            suffixes = self._suffixes[reason].most_common() if reason == UNKNOWN else []
-            names = [suffix for suffix, _ in suffixes[:_SUFFIXES_SHOWN]]
-            more = ["..."] if len(suffixes) > len(names) else []
-            listed = f" ({', '.join([*names, *more])})" if names else ""
-            parts.append(f"{count:,} {reason.removesuffix('s') if count == 1 else reason}{listed}")
-        return f"{sum(by_reason.values()):,} skipped: {', '.join(parts)}"
+        for reason, count in counts.items():
+            text = _number(count, reason)
+            if reason == UNKNOWN:
+                suffixes = [suffix for suffix, _ in self._suffixes.most_common(_SUFFIXES_SHOWN)]
+                more = ["..."] if len(self._suffixes) > len(suffixes) else []
+                text += f" ({', '.join([*suffixes, *more])})"
+            parts.append(text)
+        return ", ".join(parts)
+
+
+def show_report(report: "IngestReport", reporter: ProblemReporter) -> None:
+    """Print what an ingest did: what it read by kind, what changed, what was skipped and why."""
+    if report.kinds:
+        click.echo(f"Read {_counted(report.kinds)}.")
+    click.echo(
+        f"{report.added:,} added, {report.updated:,} updated, {report.unchanged:,} unchanged, "
+        f"{report.removed:,} removed, {report.skipped:,} skipped in {report.seconds:.1f} s; "
+        f"{report.slots:,} slots in the memory."
+    )
+    if report.skipped_by_reason.keys() - {"errors"}:
+        click.echo(f"Skipped {reporter.by_reason(report.skipped_by_reason)}.")
+
+
+def show_update(report: "WatchReport") -> None:
+    """Print what changes in a watched folder did, if anything."""
+    counts = {"added": report.added, "updated": report.updated, "removed": report.removed}
+    done = ", ".join(f"{count:,} {what}" for what, count in counts.items() if count)
+    if not done:
+        return
+    names = [source_name(path) for path in report.paths[:_PATHS_SHOWN]]
+    more = len(report.paths) - len(names)
+    listed = ", ".join(names) + (f" and {more:,} more" if more else "")
+    done = f"{done.removeprefix('1 ')} " if len(report.paths) == 1 else f"{done}: "
+    click.echo(f"{done}{listed}; {report.slots:,} slots in the memory.")
+
+
+def _counted(kinds: Mapping[str, int], most: int | None = None) -> str:
+    """Files by kind, the commonest first; with ``most`` no more kinds than that."""
+    counted = sorted(kinds.items(), key=lambda item: -item[1])
+    parts = [_number(count, kind) for kind, count in counted[:most]]
+    return ", ".join([*parts, *(["..."] if len(counted) > len(parts) else [])])
+
+
+def _number(count: int, what: str) -> str:
+    """A count with what it counts, whose plural it loses for one."""
+    if count == 1:
+        what = what.replace("files", "file", 1) if "files" in what else what.removesuffix("s")
+    return f"{count:,} {what}"
+
+
+@contextmanager
+def progress_bar(
+    paths: Sequence[str], options: "ReadOptions"
+) -> "Iterator[Callable[[Progress], None]]":
+    """A progress bar over the bytes of the files that will be read; on a terminal only."""
+    from memnet.ingest.selection import measure
+
+    named = [path for path in paths if path != "-"]
+    total = measure(named, options) if sys.stderr.isatty() else 0
+    if not total:
+        yield lambda _: None
+        return
+    started = time.perf_counter()
+    with click.progressbar(length=total, label="Ingesting", file=sys.stderr) as bar:
+
+        def advance(progress: "Progress") -> None:
+            speed = progress.characters / max(time.perf_counter() - started, 0.001) / 1000
+            shown = _counted(progress.kinds, _KINDS_SHOWN) or f"{progress.documents:,} documents"
+            bar.label = f"{shown}, {speed:,.0f} kB/s"
+            bar.update(min(progress.bytes, total) - bar.pos)
+
+        yield advance

@@ -102,11 +102,13 @@ def _parts(weight: SlotWeight, known: tuple[SlotWeight, ...]) -> tuple[str, ...]
 def _reason(weight: SlotWeight, known: tuple[SlotWeight, ...]) -> str:
     if weight.via is None:
         return "similarity" if weight.dense >= weight.lexical else "shared words"
+    # A name that starts with a slash is that of what a link leads to.
+    name = f'link "{weight.via[1:]}"' if weight.via.startswith("/") else f'"{weight.via}"'
     if weight.via_source is None:
-        return f'"{weight.via}" in the question'
+        return f"{name} in the question"
     titles = {item.source: item.title for item in known}
     sender = one_line(titles.get(weight.via_source, "")) or source_name(weight.via_source)
-    return f'"{weight.via}" in {sender}'
+    return f"{name} in {sender}"
 
 
 def _bar(weight: float) -> str:

@@ -3,6 +3,7 @@
 import os
 import warnings
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path, PurePath
 
 from memnet.errors import InputError, Problem
@@ -41,23 +42,55 @@ class Exclusions:
         slash = "/" if is_folder else ""
         return self._spec is not None and self._spec.match_file(path.as_posix() + slash)
 
-    def cover(self, path: PurePath) -> bool:
-        """Whether a file is left out, by itself or with a folder that it is in."""
+    def cover(self, path: PurePath, *, is_folder: bool = False) -> bool:
+        """Whether a file or folder is left out, by itself or with a folder that it is in."""
         if self._spec is None:
             return False
         folders = list(path.parents)[:-1]  # the last is the whole folder
-        return self.match(path) or any(self.match(folder, is_folder=True) for folder in folders)
+        return self.match(path, is_folder=is_folder) or any(
+            self.match(folder, is_folder=True) for folder in folders
+        )
 
 
-def files_below(folder: Path, exclusions: Exclusions) -> Iterator[Path | Problem]:
+@dataclass(frozen=True)
+class FolderChanges:
+    """What was changed, made or removed in a folder since it was read."""
+
+    folder: Path
+    """Absolute, as it was given to be read."""
+    paths: frozenset[Path]
+    """Of files and folders in it, at any depth, none of them left out."""
+
+
+def is_left_out(path: Path, folder: Path, exclusions: Exclusions) -> bool:
+    """Whether reading a folder leaves out a path in it."""
+    within = path.relative_to(folder)
+    return (
+        any(map(_is_hidden, within.parts))
+        or exclusions.cover(within, is_folder=path.is_dir())
+        or any((folder / parent / DATABASE).exists() for parent in within.parents)
+    )
+
+
+def _is_hidden(name: str) -> bool:
+    """Whether a file or folder is hidden, or notes who edits an Office document."""
+    return name.startswith((".", "~$"))
+
+
+def files_below(
+    folder: Path, exclusions: Exclusions, whole: Path | None = None
+) -> Iterator[Path | Problem]:
     """Files of every kind in a folder and its subfolders, in a fixed order.
+
+    Of a part of a folder that is read, ``whole`` is that folder.
 
     Skipped are hidden files and folders, what is excluded, folders of memories (which often lie
     among the notes that were ingested into them) and links to folders within the folder, as these
     are visited anyway. A link that leads out of the folder or nowhere, or a folder that can't be
     read, is a problem.
     """
-    root = folder.resolve()
+    whole = whole or folder
+    root = whole.resolve()
     unreadable: list[Problem] = []
 
     def on_error(error: OSError) -> None:
@@ -68,18 +101,18 @@ def files_below(folder: Path, exclusions: Exclusions) -> Iterator[Path | Problem
         if DATABASE in names:
             folders.clear()
             continue
-        within = PurePath(parent).relative_to(folder)
+        within = PurePath(parent).relative_to(whole)
         folders[:] = sorted(
             name
             for name in folders
-            if not name.startswith(".") and not exclusions.match(within / name, is_folder=True)
+            if not _is_hidden(name) and not exclusions.match(within / name, is_folder=True)
         )
         links = (name for name in folders if Path(parent, name).is_symlink())
         for name in sorted([*names, *links]):
             path = Path(parent, name)
-            if name.startswith(".") or exclusions.match(within / name):
+            if _is_hidden(name) or exclusions.match(within / name):
                 continue
-            problem = _bad_link(path, root) if path.is_symlink() else None
+            problem = bad_link(path, root)
             if problem:
                 yield problem
             elif name not in folders:
@@ -87,8 +120,10 @@ def files_below(folder: Path, exclusions: Exclusions) -> Iterator[Path | Problem
     yield from unreadable
 
 
-def _bad_link(link: Path, root: Path) -> Problem | None:
-    """What is wrong with a link below ``root``, if anything."""
+def bad_link(link: Path, root: Path) -> Problem | None:
+    """What is wrong with a path below ``root``, a resolved one, if it is a link."""
+    if not link.is_symlink():
+        return None
     try:
         target = link.resolve(strict=True)
     except (OSError, RuntimeError):

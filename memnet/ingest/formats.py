@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeAlias
 
 from pydantic import ValidationError
 
-from memnet.errors import InputError, Problem
+from memnet.errors import EMPTY, InputError, Problem
 from memnet.ingest.babi import read_stories
 from memnet.loaders.document import Block, ParsedDocument, paragraphs
 from memnet.types import Document, Fact
@@ -99,7 +99,7 @@ def parse_json_lines(
                 yield Problem(f"{where}, line {line[0]}", str(error))
         empty = False
     if empty:
-        yield Problem(where, "is empty; there is nothing to remember in it")
+        yield Problem(where, "is empty; there is nothing to remember in it", EMPTY)
 
 
 def _document(line: str, fallback_id: str) -> Document:

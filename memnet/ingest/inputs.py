@@ -4,8 +4,8 @@ import hashlib
 import json
 import os
 import stat
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TypeAlias, cast
@@ -13,9 +13,9 @@ from typing import Any, BinaryIO, NamedTuple, TypeAlias, cast
 from memnet.arguments import check_text
 from memnet.config import LimitConfig
 from memnet.errors import InputError, Problem
-from memnet.files import open_file, read_lines, read_text
+from memnet.files import read_lines, read_text
 from memnet.ingest.babi import looks_like_stories
-from memnet.ingest.folders import Exclusions, files_below
+from memnet.ingest.folders import Exclusions, FolderChanges, bad_link, files_below
 from memnet.ingest.formats import (
     Parsed,
     ParsedFacts,
@@ -26,11 +26,12 @@ from memnet.ingest.formats import (
     parse_json_lines,
     parse_stories,
 )
+from memnet.ingest.selection import CONVERSATION, FACT_TABLE, JSON_LINES, ReadOptions, choose_format
 from memnet.loaders.document import ParsedDocument
-from memnet.loaders.formats import Format, find_format, format_by_name
+from memnet.loaders.formats import Format, SourceFile, format_by_name
 from memnet.loaders.process import LoaderProcess
-from memnet.loaders.reading import FileToLoad
-from memnet.loaders.without_text import skip_reason
+from memnet.loaders.reading import FileToLoad, check_size, open_file
+from memnet.loaders.signatures import HEAD
 from memnet.types import Document, Fact
 
 _STDIN = "standard input"
@@ -41,13 +42,15 @@ _HEAD_BYTES = 2**16
 _MAX_DEPTH = 50
 """Of nested lists and objects in metadata."""
 
-Input: TypeAlias = str | os.PathLike[str] | Document | Fact | BinaryIO
+Input: TypeAlias = str | os.PathLike[str] | Document | Fact | FolderChanges | BinaryIO
+_SINGLE = (str, os.PathLike, Document, Fact, FolderChanges)
 
 
 class ReadToEnd(NamedTuple):
     """A file was read without a problem, or all files of a folder were tried.
 
-    What came from there before and does so no longer may be removed.
+    What came from there before and does so no longer may be removed. It is so, too, of a path
+    that is no longer there.
     """
 
     origin: str
@@ -56,19 +59,6 @@ class ReadToEnd(NamedTuple):
     """Of a file's content."""
     exclusions: Exclusions = Exclusions()
     """What of a folder was left out."""
-
-
-@dataclass(frozen=True)
-class ReadOptions:
-    """How inputs are read."""
-
-    facts: bool = False
-    """Read files and streams as facts, whatever their names; JSON lines stay documents."""
-    read_as: str | None = None
-    """Name of the format that files of an unknown kind are read as, and files that are named by
-    themselves; None to go by their suffixes."""
-    exclude: Sequence[str] = ()
-    """Patterns as in a .gitignore of each folder: what matches is left out."""
 
 
 Item: TypeAlias = Parsed | Problem | ReadToEnd
@@ -100,10 +90,15 @@ class InputReader:
             format_by_name(options.read_as)
         self._is_known = is_known
         self._loaders = loaders
-        self._facts = options.facts
-        self._read_as = options.read_as
+        self._options = options
         self._limits = limits
         self._exclusions = Exclusions(options.exclude)
+        self.kinds: Counter[str] = Counter()
+        """Files that were read, or are known, by what people call their format."""
+        self.bytes = 0
+        """Of the files of known formats that were read so far."""
+        self.follows = False
+        """Whether changes of a folder were read: it is no error if none of them can be used."""
 
     def read(self, inputs: Iterable[Input]) -> Iterator[Item]:
         """Everything that the inputs hold, in their order."""
@@ -112,6 +107,8 @@ class InputReader:
                 yield from self._document(given)
             elif isinstance(given, Fact):
                 yield from self._checked([fact_source(given)], "fact")
+            elif isinstance(given, FolderChanges):
+                yield from self._changes(given)
             elif isinstance(given, (str, os.PathLike)):
                 yield from self._path(Path(os.path.abspath(given)))
             else:
@@ -159,18 +156,39 @@ class InputReader:
             yield Problem(str(folder), "the folder holds no file to read; check the path")
         yield ReadToEnd(str(folder), is_folder=True, exclusions=self._exclusions)
 
+    def _changes(self, changes: FolderChanges) -> Iterator[Item]:
+        self.follows = True
+        root = changes.folder.resolve()
+        for path in sorted(changes.paths):
+            if not os.path.lexists(path):
+                yield ReadToEnd(str(path), is_folder=True)
+            elif problem := bad_link(path, root):
+                yield problem
+            elif not path.is_dir():
+                yield from self._file(path)
+            elif not path.is_symlink():
+                for file in files_below(path, self._exclusions, changes.folder):
+                    yield from [file] if isinstance(file, Problem) else self._file(file)
+
     def _file(self, path: Path, *, named: bool = False) -> Iterator[Item]:
         origin = str(path)
-        forced = self._read_as if named else None
+        read = 0
         complete = True
         try:
             check_text(origin, "the path", self._limits.name)
-            digest = self._digest(path, forced)
+            with open_file(path) as file:
+                head = file.read(HEAD)
+            known = choose_format(path, self._options, head, named=named)
+            digest = self._digest(path, known)
             if self._is_known(origin, digest):
+                self.kinds[known.title] += 1
                 return
-            for item in self._checked(self._load(path, forced), origin):
+            for item in self._checked(self._load(path, known), origin):
                 complete = complete and not isinstance(item, Problem)
+                read += not isinstance(item, Problem)
                 yield item
+            if read:
+                self.kinds[known.title] += 1
         except InputError as error:
             yield Problem(origin, str(error), error.reason)
         except OSError as error:
@@ -179,35 +197,25 @@ class InputReader:
             if complete:
                 yield ReadToEnd(origin, is_folder=False, digest=digest)
 
-    def _digest(self, path: Path, forced: str | None) -> bytes:
+    def _digest(self, path: Path, known: Format) -> bytes:
         """Of the content of a file, and of how it is to be read."""
-        how = f"{self._facts}/{self._read_as}/{forced}/{path.suffix.lower()}/"
-        digest = hashlib.blake2b(how.encode("utf-8", "surrogatepass"), digest_size=16)
+        digest = hashlib.blake2b(f"{self._options.facts}/{known.name}/".encode(), digest_size=16)
         with open_file(path) as file:
+            if path.suffix.lower() != ".jsonl":  # which is read line by line
+                check_size(os.fstat(file.fileno()).st_size, self._limits.file)
             while part := file.read(_DIGEST_BYTES):
                 digest.update(part)
+                self.bytes += len(part)
         return digest.digest()
 
-    def _load(self, path: Path, forced: str | None) -> Iterable[Parsed | Problem]:
-        name, suffix = str(path), path.suffix.lower()
-        if forced is not None:
-            return self._documents(path, format_by_name(forced))
-        if suffix == ".jsonl":
+    def _load(self, path: Path, known: Format) -> Iterable[Parsed | Problem]:
+        name = str(path)
+        if known is JSON_LINES:
             return _json_lines(path, self._limits)
-        if self._facts or suffix == ".tsv":
+        if known is FACT_TABLE:
             text = read_text(path, self._limits.document)
             return parse_fact_table(text, name, self._limits.fact, name)
-        found = find_format(path.name)
-        if found is None:
-            # A file of an unknown kind may be a table or a program rather than prose.
-            if suffix and self._read_as is None:
-                raise InputError(
-                    f"is of the unknown kind {suffix!r}; '--as text', or read_as=\"text\", reads "
-                    "it as plain text, and 'memnet ingest --help' lists what else there is",
-                    skip_reason(suffix),
-                )
-            found = format_by_name(self._read_as or "text")
-        return self._documents(path, found)
+        return self._documents(path, known)
 
     def _documents(self, path: Path, found: Format) -> Iterator[Parsed | Problem]:
         name = str(path)
@@ -221,6 +229,9 @@ class InputReader:
 
     def _stream(self, stream: BinaryIO) -> Iterator[Parsed | Problem]:
         """JSON lines if the stream starts with a brace, else facts, stories or a plain text."""
+        if self._options.reads_conversations():
+            yield from self._conversations(stream)
+            return
         numbered = read_lines(stream, _STDIN, self._limits.document)
         head = next(
             (line for line in numbered if isinstance(line, Problem) or line[1].strip()), None
@@ -231,10 +242,17 @@ class InputReader:
         lines = chain([head], numbered)
         if isinstance(head, tuple) and head[1].lstrip().startswith("{"):
             yield from parse_json_lines(lines, _STDIN, "")
-        elif self._facts:
+        elif self._options.facts:
             yield from _fact_lines(lines, self._limits.fact)
         else:
             yield from _whole_text(lines, self._limits.document)
+
+    def _conversations(self, stream: BinaryIO) -> Iterator[Parsed | Problem]:
+        data = stream.read(self._limits.document + 1)
+        if len(data) > self._limits.document:
+            yield Problem(_STDIN, f"is longer than {self._limits.document:,} bytes; split it")
+            return
+        yield from format_by_name(CONVERSATION).loader()(SourceFile(CONVERSATION, data))
 
 
 def _as_error(item: Item) -> Item:
@@ -252,7 +270,7 @@ def flatten_inputs(inputs: Sequence[Input | Iterable[Input]]) -> Iterator[Input]
 
     def each() -> Iterator[Input]:
         for given in inputs:
-            if isinstance(given, (str, os.PathLike, Document, Fact)):
+            if isinstance(given, _SINGLE):
                 yield given
             elif hasattr(given, "readline"):
                 yield cast(BinaryIO, given)
@@ -265,7 +283,7 @@ def flatten_inputs(inputs: Sequence[Input | Iterable[Input]]) -> Iterator[Input]
 
 
 def _check_input(given: object, *other_types: type) -> None:
-    single = isinstance(given, (str, os.PathLike, Document, Fact)) or hasattr(given, "readline")
+    single = isinstance(given, _SINGLE) or hasattr(given, "readline")
     if not single and not isinstance(given, other_types):
         raise InputError(
             f"an input is of type {type(given).__name__}; expected paths, open binary files, "

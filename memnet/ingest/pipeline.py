@@ -4,14 +4,16 @@ import hashlib
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 from memnet.config import Config
 from memnet.errors import InputError, Problem
 from memnet.ingest.formats import Parsed
-from memnet.ingest.inputs import Input, InputReader, ReadOptions, ReadToEnd
+from memnet.ingest.inputs import Input, InputReader, ReadToEnd
+from memnet.ingest.selection import ReadOptions
 from memnet.ingest.slots import Extractor, document_source, facts_source
 from memnet.loaders.document import ParsedDocument
 from memnet.loaders.process import LoaderProcess
@@ -32,6 +34,10 @@ class Progress(NamedTuple):
     characters: int
     """Characters of input that are safely stored, unchanged ones included."""
     documents: int
+    bytes: int = 0
+    """Of the files that they were read from, and of files that were compared and are unchanged."""
+    kinds: Mapping[str, int] = MappingProxyType({})
+    """Files by what people call their format: "PDF files", "Markdown"."""
 
 
 class Ingest:
@@ -105,7 +111,7 @@ class Ingest:
                 else:
                     self._add(item)
             self._store_batch()
-        self._problems.finish(nothing_used=not self._used)
+        self._problems.finish(nothing_used=not (self._used or self._reader.follows))
         return IngestReport(
             added=self._added,
             updated=self._updated,
@@ -113,6 +119,7 @@ class Ingest:
             removed=self._removed,
             skipped=self._problems.count,
             skipped_by_reason=self._problems.by_reason(),
+            kinds=dict(self._reader.kinds),
             slots=self._store.counts().slots,
             seconds=time.perf_counter() - started,
         )
@@ -168,6 +175,8 @@ class Ingest:
         self._progress = Progress(
             self._progress.characters + self._batch_characters,
             self._progress.documents + len(self._batch),
+            self._reader.bytes,
+            dict(self._reader.kinds),
         )
         self._batch = []
         self._batch_characters = 0

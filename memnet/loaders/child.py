@@ -1,7 +1,7 @@
 """The process that reads files with their loaders, within limits; ``process`` starts it.
 
 Requests come as messages on standard input, and go on until it ends. An answer is a message for
-each document and problem, and one that says that the file is through.
+each document, each problem and the start of each file in an archive, and one for the end.
 """
 
 import os
@@ -29,9 +29,9 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends this process
     requests, answers = _own_streams()
     while (data := read_message(requests)) is not None:
-        _, (path, *names), limits = parse_message(data)
+        (path, *names), limits, skipped = parse_message(data)
         file = FileToLoad(os.fsdecode(path.encode("latin-1")), *names)
-        if not _answer(file, LoadLimits(*limits), answers):
+        if not _answer(file, LoadLimits(*limits), skipped, answers):
             return  # after a want of memory nothing is sure to work
 
 
@@ -46,11 +46,22 @@ def _own_streams() -> tuple[BinaryIO, BinaryIO]:
     return requests, answers
 
 
-def _answer(file: FileToLoad, limits: LoadLimits, answers: BinaryIO) -> bool:
-    """Read a file; False where it took too much memory."""
+def _answer(file: FileToLoad, limits: LoadLimits, skipped: int, answers: BinaryIO) -> bool:
+    """Read a file without the first so many within it; False where it took too much memory."""
+    within = 0
+
+    def begin(name: str) -> bool:
+        nonlocal within
+        within += 1
+        if within <= skipped:
+            return False
+        write_message(answers, ["begin", name])
+        _limit_time(limits.seconds)
+        return True
+
     _limit(limits)
     try:
-        for item in load_documents(file, limits):
+        for item in load_documents(file, limits, begin):
             try:
                 write_message(answers, item_message(item))
             except TooLargeError:

@@ -17,16 +17,21 @@ _UNDEFINED = re.compile(rb"[\x81\x8d\x8f\x90\x9d]")
 """Bytes that Windows-1252 gives no meaning."""
 _LETTER = re.compile(rb"[A-Za-z]")
 _HIGH = re.compile(rb"[\x80-\xff]")
-_SIGN_IN_WORD = re.compile(rb"[a-z][\xa1-\xa9\xab-\xb6\xb8\xb9\xbb-\xbf](?=[a-z])")
+_SIGN_IN_WORD = re.compile(
+    rb"[a-z\xc0-\xff][\xa1-\xa9\xab-\xb6\xb8\xb9\xbb-\xbf](?=[a-z\xc0-\xff])"
+)
 """In Windows-1252 a sign such as the superscript one, in other code pages a letter."""
-_MAX_HIGH = 0.25
-"""Share of the letters that stand beyond ASCII in the languages that Windows-1252 is for; they
-have 12 % at most. Cyrillic, Greek, Hebrew, Chinese text has more than half."""
+_HIGH_LETTER = re.compile(rb"[\xc0-\xff]")
+_MAX_HIGH_LETTERS = 0.3
+"""Share of the letters that stand beyond ASCII. The languages that Windows-1252 is for have 12 %;
+Cyrillic, Greek and Hebrew text has more than half."""
+_MAX_HIGH = 0.5
+"""Share of all bytes beyond ASCII, of these and letters. Chinese and Japanese text has more."""
 _MAX_SIGNS = 0.1
 """Share of the bytes beyond ASCII that stand as a sign within a word."""
 _SAMPLE = 4096
-_MIN_ZEROS = 0.3
-"""Share of the characters of a text in UTF-16 whose upper byte is zero: spaces alone are less."""
+_MIN_ZEROS = 0.7
+"""Share of the characters whose upper byte is zero that makes a text UTF-16 in Latin letters."""
 
 
 def decode(data: bytes) -> str:
@@ -65,7 +70,7 @@ def _utf_16(data: bytes) -> str:
     sample = data[:_SAMPLE]
     for encoding, upper, lower in (("utf-16-le", 1, 0), ("utf-16-be", 0, 1)):
         zeros = sample[upper::2].count(0)
-        if zeros >= _MIN_ZEROS * len(sample) / 2 and not sample[lower::2].count(0):
+        if zeros >= _MIN_ZEROS * len(sample) / 2 and sample[lower::2] and 0 not in sample[lower::2]:
             text = data.decode(encoding, "replace")
             if "\0" not in text:
                 return text
@@ -79,7 +84,12 @@ def _is_western(data: bytes) -> bool:
     high = len(_HIGH.findall(data))
     letters = len(_LETTER.findall(data))
     signs = len(_SIGN_IN_WORD.findall(data))
-    return high <= _MAX_HIGH * (letters + high) and signs <= _MAX_SIGNS * high
+    high_letters = len(_HIGH_LETTER.findall(data))
+    return (
+        high <= _MAX_HIGH * (letters + high)
+        and high_letters <= _MAX_HIGH_LETTERS * (letters + high_letters)
+        and signs <= _MAX_SIGNS * high
+    )
 
 
 def _binary() -> InputError:

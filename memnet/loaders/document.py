@@ -8,7 +8,6 @@ from typing import Any, Literal, NamedTuple
 
 BlockKind = Literal["heading", "paragraph", "item", "header", "row", "code", "quote", "message"]
 
-_SPACE = re.compile(r"\s+")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _TIGHT: frozenset[BlockKind] = frozenset({"item", "header", "row", "message"})
 """Kinds of which two in a row are separated by a line break, all others by an empty line."""
@@ -124,6 +123,12 @@ class DocumentBuilder:
             return
         self._append(kind, text, level, self.place if place is None else place, tuple(links), ())
 
+    def add_links(self, links: Iterable[str]) -> None:
+        """Add links to the last block, for what leads on but is no text; to none before it."""
+        if self._blocks:
+            last = self._blocks[-1]
+            self._blocks[-1] = last._replace(links=(*last.links, *links))
+
     def add_row(
         self,
         cells: Iterable[tuple[str, str, str]],
@@ -146,27 +151,44 @@ class DocumentBuilder:
         given = [(one_line(name), one_line(text), at) for name, text, at in cells]
         if not any(text for _, text, _ in given):
             return
+        kind: BlockKind = "header" if header else "row"
+        start = self._length + len(self._separator(kind))
+        if not labelled and not given[0][1]:
+            start -= 1  # the blank after an empty first cell goes
         parts: list[str] = []
-        spans: list[tuple[str, int, int, str]] = []
-        length = 0
+        placed: list[Cell] = []
         for name, text, at in given:
             if labelled and not text:
                 continue
-            between = "" if not parts else "; " if labelled else " | "
-            label = f"{name}: " if labelled and name else ""
-            start = length + len(between) + len(label)
-            length = start + len(text)
-            parts.append(f"{between}{label}{text}")
+            before = "" if not parts else "; " if labelled else " | "
+            if labelled and name:
+                before = f"{before}{name}: "
+            start += len(before)
+            parts.append(f"{before}{text}")
             if text:
-                spans.append((name, start, length, at))
-        row, lead = "".join(parts).rstrip(), 0
-        kind: BlockKind = "header" if header else "row"
-        if not labelled:  # empty first cells
-            lead = len(row) - len(row.lstrip())
-            row = row.lstrip()
-        base = self._length + len(self._separator(kind)) - lead
-        placed = tuple(Cell(name, base + start, base + end, at) for name, start, end, at in spans)
-        self._append(kind, row, 0, self.place if place is None else place, tuple(links), placed)
+                placed.append(Cell(name, start, start + len(text), at))
+                start += len(text)
+        at = self.place if place is None else place
+        self._append(kind, "".join(parts).strip(), 0, at, tuple(links), tuple(placed))
+
+    def add_document(
+        self, document: ParsedDocument, kinds: Mapping[BlockKind, BlockKind] | None = None
+    ) -> None:
+        """Add the blocks of another document, at the builder's place if they have none.
+
+        Args:
+            document: its title and metadata are left out.
+            kinds: what blocks of some kinds become.
+        """
+        for block in document.blocks:
+            kind = (kinds or {}).get(block.kind, block.kind)
+            moved = self._length + len(self._separator(kind)) - block.start
+            cells = tuple(
+                cell._replace(start=cell.start + moved, end=cell.end + moved)
+                for cell in block.cells
+            )
+            text = document.text[block.start : block.end]
+            self._append(kind, text, block.level, block.place or self.place, block.links, cells)
 
     def build(
         self,
@@ -205,6 +227,9 @@ class DocumentBuilder:
     ) -> None:
         text = well_formed(text)
         separator = self._separator(kind)
+        if kind == "item":  # outside of the block, whose text starts with its bullet
+            separator += "  " * level
+            text = text.replace("\n", "\n" + "  " * level)
         start = self._length + len(separator)
         self._length = start + len(text)
         self._parts += [separator, text]
@@ -216,7 +241,7 @@ class DocumentBuilder:
 
 def one_line(text: str) -> str:
     """A text with single spaces where white space stands, and none at its ends."""
-    return _SPACE.sub(" ", text).strip()
+    return " ".join(text.split())
 
 
 def well_formed(text: str) -> str:

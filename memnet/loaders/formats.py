@@ -10,7 +10,9 @@ from pathlib import PurePath
 from typing import TypeAlias
 
 from memnet.errors import InputError, Problem
+from memnet.loaders.decoding import decode
 from memnet.loaders.document import ParsedDocument
+from memnet.loaders.signatures import recognise
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,10 @@ class SourceFile:
     """Longest text of one document."""
     max_title: int = 1000
     """Characters; a longer heading is text."""
+    max_unpacked: int = 512 << 20
+    """Bytes that all that is packed in it may unpack to."""
+    begin: Callable[[str], bool] = lambda _name: True
+    """Given the name of a file within this one before that is read; whether to read it."""
 
     @property
     def title(self) -> str:
@@ -58,7 +64,8 @@ class Format:
     module: str
     """In ``memnet.loaders``; its function ``load`` is the loader."""
     isolated: bool = True
-    """Whether it is read in a child process: its parser can be made to hang or crash."""
+    """Whether all its files are read in a child process, as its parser can be made to hang or
+    crash; else large ones are."""
 
     def loader(self) -> Loader:
         """Import the loader."""
@@ -66,18 +73,62 @@ class Format:
         return loader
 
 
+_CODE = tuple(
+    ".py .pyi .pyw .c .h .cc .cpp .cxx .hh .hpp .hxx .ino .m .mm .java .kt .kts .scala .groovy "
+    ".gradle .cs .vb .fs .go .rs .zig .swift .dart .js .mjs .cjs .jsx .ts .tsx .php .rb .pl .pm "
+    ".lua .r .jl .hs .elm .ex .exs .erl .clj .lisp .el .scm .sh .bash .zsh .fish .ps1 .sql .proto "
+    ".cmake .mk .nim .sol .tcl .f90 .pas .css .scss .less".split()
+)
+_OPENDOCUMENT = tuple(".odt .ott .fodt .odp .otp .fodp".split())
+_SHEETS = tuple(".xlsx .xlsm .xltx .xlsb .xls .ods .ots .fods".split())
+_SETTINGS = tuple(".toml .yaml .yml .ini .cfg .conf .properties".split())
+
 FORMATS: tuple[Format, ...] = (
-    Format("html", "HTML pages", (".html", ".htm", ".xhtml"), "html"),
-    Format("pdf", "PDF files", (".pdf",), "pdf"),
+    Format("archive", "archives", (".zip", ".tar", ".tgz", ".gz"), "archive"),
+    Format("asciidoc", "AsciiDoc files", (".adoc", ".asciidoc"), "asciidoc", isolated=False),
     Format("chat", "chats", (), "chats"),
+    Format("code", "source code files", _CODE, "code"),
     Format("conversation", "conversations", (), "conversation"),
+    Format("csv", "tables", (".csv", ".tab"), "delimited", isolated=False),
+    Format("docx", "Word documents", (".docx", ".docm", ".dotx", ".dotm"), "docx"),
+    Format("epub", "EPUB books", (".epub",), "epub"),
+    Format("html", "HTML pages", (".html", ".htm", ".xhtml"), "html"),
     Format("json", "JSON files", (".json",), "json_documents"),
+    Format("mail", "e-mails", (".eml", ".mbox", ".mbx"), "mail"),
+    Format("markdown", "Markdown files", (".md", ".markdown", ".mdx"), "markdown", isolated=False),
+    Format("notebook", "Jupyter notebooks", (".ipynb",), "notebook"),
+    Format("opendocument", "OpenDocument files", _OPENDOCUMENT, "opendocument"),
+    Format("org", "Org files", (".org",), "org", isolated=False),
+    Format("pdf", "PDF files", (".pdf",), "pdf"),
+    Format("pptx", "presentations", (".pptx", ".ppsx", ".pptm", ".potx", ".ppsm"), "pptx"),
+    Format("rst", "reStructuredText files", (".rst", ".rest"), "rst", isolated=False),
+    Format("settings", "files of settings", _SETTINGS, "settings_files"),
+    Format("sheets", "spreadsheets", _SHEETS, "sheets"),
     Format("subtitles", "subtitles", (".srt", ".vtt"), "subtitles"),
-    Format("text", "plain text", (".txt", ".text", ".log"), "text", isolated=False),
-    Format("markdown", "Markdown", (".md", ".markdown", ".mdx"), "markdown", isolated=False),
+    Format("text", "text files", (".txt", ".text", ".log"), "text", isolated=False),
 )
 """All that can be read but JSON lines and fact tables, which are no documents."""
 
+_BY_CONTENT = {
+    "gzip": ("archive",),
+    "html": ("html",),
+    "mail": ("mail",),
+    "mbox": ("mail",),
+    "ole2": ("sheets", "docx", "pptx"),
+    "pdf": ("pdf",),
+    "tar": ("archive",),
+    "zip": ("archive", "docx", "epub", "opendocument", "pptx", "sheets"),
+}
+"""Names of the formats whose files have a content (``signatures.Content.name``). The first reads
+files that are named as something else, but no old files of Office, which may be anything."""
+_PACKED = frozenset(
+    name for kind in ("gzip", "ole2", "pdf", "tar", "zip") for name in _BY_CONTENT[kind]
+)
+"""Formats whose files are no text."""
+_TEXT_STEMS = frozenset({"changelog", "copying", "copyright", "license", "news", "readme", "todo"})
+"""Names of texts, whatever the suffix says: "README.Debian"."""
+_TEXTS = ("html", "mail", "mbox")
+_PACKINGS = ("gzip", "tar", "zip")
 _BY_NAME = {known.name: known for known in FORMATS}
 _BY_SUFFIX = {suffix: known for known in FORMATS for suffix in known.suffixes}
 
@@ -93,6 +144,49 @@ def format_by_name(name: str) -> Format:
     return _BY_NAME[name]
 
 
-def find_format(name: str) -> Format | None:
-    """The format of a file by its suffix."""
-    return _BY_SUFFIX.get(PurePath(name).suffix.lower())
+def find_format(name: str, head: bytes = b"") -> Format | None:
+    """The format of a file, by its suffix and its content; None if it is of an unknown kind.
+
+    The suffix is believed unless the content leaves no doubt that it is wrong.
+
+    Args:
+        name: of the file.
+        head: its first bytes, ``signatures.HEAD`` of them; none if only the name is to tell.
+
+    Raises:
+        InputError: it is something that holds no text, such as an image.
+    """
+    suffix = PurePath(name).suffix.lower()
+    named = _BY_SUFFIX.get(suffix)
+    content = recognise(head)
+    if content is None:
+        return _unmarked(PurePath(name), named, head)
+    if content.reason:
+        raise InputError(f"is {content.name}: there is no text to read in it", content.reason)
+    first, *others = _BY_CONTENT[content.name]
+    if named and named.name in (first, *others):
+        return named
+    if content.name in _TEXTS and named and named.name not in (*_PACKED, "text"):
+        return named  # a program or a note may start with such a text
+    if content.name == "ole2":
+        raise InputError(
+            "is a file of Office 97-2003 or a similar program, which is not read; save it in a "
+            "format of today, such as .docx",
+            "files of old Office programs",
+        )
+    if content.name in _PACKINGS and suffix and not named:
+        return None  # a library, an application, a picture with layers
+    return _BY_NAME.get(first, named)
+
+
+def _unmarked(path: PurePath, named: Format | None, head: bytes) -> Format | None:
+    """The format of a file whose content has no mark: without a known suffix it may be text."""
+    if named or not head:
+        return named
+    if path.suffix and path.name.partition(".")[0].lower() not in _TEXT_STEMS:
+        return None
+    try:
+        decode(head)
+    except InputError as error:
+        raise InputError(str(error), "binary files") from error
+    return _BY_NAME["text"]

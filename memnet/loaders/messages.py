@@ -78,7 +78,7 @@ def parse_message(data: bytes) -> list[Any]:
 def item_message(item: ParsedDocument | Problem) -> list[Any]:
     """The message for what a loader gives."""
     if isinstance(item, Problem):
-        return ["problem", item.where, item.what]
+        return ["problem", item.where, item.what, item.reason]
     return [
         "document", item.name, item.title, item.text, item.blocks, dict(item.metadata), item.names,
     ]  # fmt: skip
@@ -96,8 +96,8 @@ def message_item(message: list[Any], name: str, origin: str) -> ParsedDocument |
         BadMessageError: some part is missing, or of another type, or lies outside of the text.
     """
     match message:
-        case ["problem", str(where), str(what)]:
-            return Problem(where, what)
+        case ["problem", str(where), str(what), str(reason)]:
+            return Problem(where, what, reason)
         case ["document", str(own), str(title), str(text), list(blocks), dict(metadata), names]:
             stem = valid_text(name)
             if own == stem or own.startswith((f"{stem}#", f"{stem}/")):

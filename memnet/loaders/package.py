@@ -19,12 +19,12 @@ MAX_PACKAGE = 2 * MAX_PART
 MAX_DEPTH = 200
 """Elements within each other: documents have some 50 at most, and readers of them recurse."""
 
+PROTECTED = (
+    "is protected with a password, expected a file that opens without one; save it without its "
+    "password"
+)
 _OLE2 = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _LEGACY = {
-    "EncryptedPackage": (
-        "is protected with a password, expected a file that opens without one; "
-        "save it without its password"
-    ),
     "WordDocument": (
         "is a document of Word 97-2003 (.doc), which is not read; save it as .docx or .odt"
     ),
@@ -105,6 +105,23 @@ class Package:
         data = self.read(part)
         return None if data is None else parse_xml(data, part)
 
+    def xml_if_sound(self, part: str) -> Element | None:
+        """As ``xml``, for parts that a document can do without: None also if it is damaged."""
+        try:
+            return self.xml(part)
+        except InputError:
+            return None
+
+
+def check_not_encrypted(data: bytes) -> None:
+    """Name the files that a password protects, which are OLE2 files around a package.
+
+    Raises:
+        InputError: the file is one of them.
+    """
+    if data.startswith(_OLE2) and "EncryptedPackage".encode("utf-16-le") in data:
+        raise InputError(PROTECTED)
+
 
 def check_not_legacy(data: bytes) -> None:
     """Name the files that carry a modern suffix and are OLE2 files.
@@ -112,6 +129,7 @@ def check_not_legacy(data: bytes) -> None:
     Raises:
         InputError: the file is one of them.
     """
+    check_not_encrypted(data)
     if data.startswith(_OLE2):
         for stream, what in _LEGACY.items():
             if stream.encode("utf-16-le") in data:

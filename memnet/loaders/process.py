@@ -12,7 +12,7 @@ import threading
 from collections import deque
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import astuple, replace
+from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, cast
@@ -26,11 +26,17 @@ from memnet.loaders.messages import (
     message_item,
     parse_message,
     read_message,
+    valid_text,
     write_message,
 )
 from memnet.loaders.reading import FileToLoad, LoadLimits, load_documents
 
 _START = "import sys; sys.path[:] = sys.argv[1:]; from memnet.loaders.child import main; main()"
+_LARGE = 1 << 16
+"""Bytes of a file that is read in a child whatever its format: where time is quadratic, as in
+Markdown's rules for brackets, that of smaller ones is a second at most."""
+_MAX_CHILDREN = 20
+"""That the files in one archive may break."""
 _QUEUED = 2
 """Messages that wait while the parent does something else, such as encoding."""
 _GRACE = 2.0
@@ -38,7 +44,7 @@ _GRACE = 2.0
 
 
 class LoaderProcess:
-    """Reads files, those of formats that may break their parsers in a child process.
+    """Reads files, those that may break their parsers in a child process.
 
     A context manager: the child ends with it. One thread may use it at a time.
     """
@@ -46,7 +52,7 @@ class LoaderProcess:
     def __init__(self, limits: LoadLimits) -> None:
         self._limits = limits
         self._child: _Child | None = None
-        self._requested: deque[FileToLoad] = deque()
+        self._requested: deque[_Request] = deque()
         """Sent to the child, and not read to their end."""
 
     def __enter__(self) -> "LoaderProcess":
@@ -80,12 +86,13 @@ class LoaderProcess:
         Raises:
             ValueError: another file was prepared before this one.
         """
-        if _is_isolated(file):
+        is_prepared = bool(self._requested) and self._requested[0].file == file
+        if is_prepared or _is_isolated(file):
             if not self._requested:
                 self._request(file)
-            if self._requested[0] != file:
-                raise ValueError(f"{self._requested[0].name} was prepared, not {file.name}")
-            yield from self._load_isolated(file)
+            if self._requested[0].file != file:
+                raise ValueError(f"{self._requested[0].file.name} was prepared, not {file.name}")
+            yield from self._load_isolated(self._requested[0])
             return
         try:
             for item in load_documents(file, self._limits):
@@ -93,39 +100,67 @@ class LoaderProcess:
         except MemoryError:
             yield Problem(file.name, "takes more memory to read than there is; split it")
 
-    def _load_isolated(self, file: FileToLoad) -> Iterator[ParsedDocument | Problem]:
-        """The same of the file that was requested first."""
-        complete = False
+    def _load_isolated(self, request: "_Request") -> Iterator[ParsedDocument | Problem]:
+        """The same of what was requested first, where each file in an archive may break a child."""
+        is_through = False
         try:
-            child = self._running()
-            while True:
-                message = child.receive(2 * self._limits.seconds)
-                if message == ["end"]:
-                    complete = True
-                    break
-                if message == ["memory"]:
-                    yield Problem(file.name, self._memory_text())
-                    break
-                yield message_item(message, file.name, file.path)
-        except OSError as error:
-            what = f"can't be read: the process for it does not start ({error.strerror})"
-            yield Problem(file.name, what)
-        except BadMessageError:
-            yield Problem(file.name, "makes its parser give what is no document; it is damaged")
-        except _TooSlowError:
-            yield Problem(file.name, self._time_text())
-        except _EndedError as ended:
-            yield Problem(file.name, self._end_text(ended.status))
+            for _ in range(_MAX_CHILDREN):
+                try:
+                    yield from self._answers(request)
+                    is_through = True
+                    return
+                except _BrokenError as error:
+                    yield Problem(request.within or request.file.name, str(error))
+                    self._kill()
+                if not request.within:
+                    return
+                request.within = ""
+            what = f"{_MAX_CHILDREN} files in it break their parsers; the rest is not read"
+            yield Problem(request.file.name, what)
         finally:
             self._requested.popleft()
-            if not complete and self._child is not None:
-                self._child.kill()
-                self._child = None
+            if not is_through:
+                self._kill()
+
+    def _answers(self, request: "_Request") -> Iterator[ParsedDocument | Problem]:
+        """What the child gives for the request that is its first.
+
+        Raises:
+            _BrokenError: it breaks; says why.
+        """
+        file = request.file
+        try:
+            child = self._running()
+            while (message := child.receive(2 * self._limits.seconds)) != ["end"]:
+                match message:
+                    case ["begin", str(name)] if name.startswith(f"{valid_text(file.name)}/"):
+                        request.begun += 1
+                        request.within = name
+                    case ["memory"]:
+                        raise _BrokenError(
+                            f"takes more than {self._limits.memory >> 20:,} MB of memory to read; "
+                            "split it"
+                        )
+                    case _:
+                        yield message_item(message, file.name, file.path)
+        except OSError as error:
+            raise _BrokenError(
+                f"can't be read: the process for it does not start ({error.strerror})"
+            ) from error
+        except BadMessageError as error:
+            raise _BrokenError(
+                "makes its parser give what is no document; it is damaged"
+            ) from error
+        except _TooSlowError as error:
+            raise _BrokenError(self._time_text()) from error
+        except _EndedError as error:
+            raise _BrokenError(self._end_text(error.status)) from error
 
     def _request(self, file: FileToLoad) -> None:
-        self._requested.append(file)
+        request = _Request(file)
+        self._requested.append(request)
         if self._child is not None:
-            self._child.send(file, self._limits)
+            self._child.send(request, self._limits)
 
     def _running(self) -> "_Child":
         """The child, which has all requests.
@@ -135,25 +170,42 @@ class LoaderProcess:
         """
         if self._child is None:
             self._child = _Child()
-            for file in self._requested:
-                self._child.send(file, self._limits)
+            for request in self._requested:
+                self._child.send(request, self._limits)
         return self._child
 
-    def _memory_text(self) -> str:
-        return f"takes more than {self._limits.memory >> 20:,} MB of memory to read; split it"
+    def _kill(self) -> None:
+        if self._child is not None:
+            self._child.kill()
+            self._child = None
 
     def _time_text(self) -> str:
         return f"takes more than {self._limits.seconds:g} s to read; split it"
 
     def _end_text(self, status: int) -> str:
-        if status == -getattr(signal, "SIGXCPU", 0):
-            return self._time_text()
-        if status == -getattr(signal, "SIGKILL", 0):
-            return "made the system end the process that read it, likely for want of memory"
         if status < 0:
+            if -status == getattr(signal, "SIGXCPU", None):
+                return self._time_text()
+            if -status == getattr(signal, "SIGKILL", None):
+                return "made the system end the process that read it, likely for want of memory"
             name = signal.strsignal(-status) or f"signal {-status}"
             return f"crashes its parser ({name}); it is damaged, or takes too much memory"
         return f"ends the process that reads it (status {status}); it may be damaged"
+
+
+@dataclass
+class _Request:
+    """A file that the child is to read."""
+
+    file: FileToLoad
+    begun: int = 0
+    """Number of the files within it, if it is an archive, that were begun; they are left out."""
+    within: str = ""
+    """Name of the one that is read."""
+
+
+class _BrokenError(Exception):
+    """The child can't go on."""
 
 
 class _TooSlowError(Exception):
@@ -189,13 +241,13 @@ class _Child:
         self._thread = threading.Thread(target=self._read, daemon=True, name="loaders")
         self._thread.start()
 
-    def send(self, file: FileToLoad, limits: LoadLimits) -> None:
+    def send(self, request: _Request, limits: LoadLimits) -> None:
         """Request a file."""
         # A name that is not Unicode passes as its bytes.
-        path = os.fsencode(file.path).decode("latin-1")
-        request = ["load", astuple(replace(file, path=path)), astuple(limits)]
+        file = replace(request.file, path=os.fsencode(request.file.path).decode("latin-1"))
+        message = [astuple(file), astuple(limits), request.begun]
         with suppress(OSError):  # it has ended, as ``receive`` will tell
-            write_message(cast(BinaryIO, self._process.stdin), request)
+            write_message(cast(BinaryIO, self._process.stdin), message)
 
     def receive(self, seconds: float) -> list[object]:
         """The next message.
@@ -245,5 +297,9 @@ class _Child:
 
 
 def _is_isolated(file: FileToLoad) -> bool:
-    known = format_by_name(file.format)
-    return known is not None and known.isolated
+    if format_by_name(file.format).isolated:
+        return True
+    try:
+        return Path(file.path).stat().st_size > _LARGE
+    except (OSError, ValueError):
+        return False

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from memnet.errors import InputError, Problem, first_line
+from memnet.errors import EMPTY, InputError, Problem, first_line
 from memnet.loaders.document import ParsedDocument
-from memnet.loaders.formats import SourceFile, format_by_name
+from memnet.loaders.formats import Format, SourceFile, format_by_name
 
 # Without it, opening a pipe waits for its other end; Windows has no pipes among its files.
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
@@ -70,10 +70,7 @@ def read_file(path: str | bytes | os.PathLike[str], max_bytes: int) -> bytes:
         for _ in range(_ATTEMPTS):
             with open_file(path) as file:
                 before = os.fstat(file.fileno())
-                if before.st_size > max_bytes:
-                    raise InputError(
-                        f"holds {before.st_size:,} bytes, the limit is {max_bytes:,}; split it"
-                    )
+                check_size(before.st_size, max_bytes)
                 data = file.read(max_bytes + 1)
                 after = os.fstat(file.fileno())
             # A file of /proc has no size until it is read.
@@ -88,27 +85,62 @@ def read_file(path: str | bytes | os.PathLike[str], max_bytes: int) -> bytes:
     raise InputError("changes while it is read; try again when nothing writes to it")
 
 
-def load_documents(file: FileToLoad, limits: LoadLimits) -> Iterator[ParsedDocument | Problem]:
+def check_size(size: int, max_bytes: int) -> None:
+    """Refuse a file that is too large.
+
+    Raises:
+        InputError: it is.
+    """
+    if size > max_bytes:
+        raise InputError(f"holds {size:,} bytes, the limit is {max_bytes:,}; split it")
+
+
+def load_documents(
+    file: FileToLoad, limits: LoadLimits, begin: Callable[[str], bool] = lambda _name: True
+) -> Iterator[ParsedDocument | Problem]:
     """The documents of a file, by its loader, and a problem for what can't be read.
+
+    Args:
+        file: to read.
+        limits: of its size.
+        begin: as that of ``SourceFile``.
 
     Raises:
         MemoryError: reading it takes more memory than there is.
     """
     known = format_by_name(file.format)
-    if known is None:
-        raise ValueError(file.format)
     path = Path(file.path)
     try:
-        source = SourceFile(
-            file.name,
-            read_file(path, limits.file),
-            _siblings(path.parent, limits.file),
-            limits.characters,
-            limits.title,
-        )
-        yield from known.loader()(source)
+        data = read_file(path, limits.file if known.isolated else limits.characters)
+        if not data:
+            raise InputError("is empty; there is nothing to remember in it", EMPTY)
     except InputError as error:
-        yield Problem(file.name, str(error))
+        yield Problem(file.name, str(error), error.reason)
+        return
+    sibling = _siblings(path.parent, limits.file)
+    yield from read_source(
+        known,
+        SourceFile(file.name, data, sibling, limits.characters, limits.title, limits.file, begin),
+    )
+
+
+def read_source(known: Format, file: SourceFile) -> Iterator[ParsedDocument | Problem]:
+    """The documents of a file in memory, and a problem for what can't be read.
+
+    Raises:
+        MemoryError: reading it takes more memory than there is.
+    """
+    try:
+        # Where nothing is packed, more bytes than a text may have characters are too many.
+        check_size(len(file.data), file.max_unpacked if known.isolated else file.max_characters)
+        for item in known.loader()(file):
+            if isinstance(item, ParsedDocument) and len(item.text) > file.max_characters:
+                what = f"holds {len(item.text):,} characters, the limit is {file.max_characters:,}"
+                yield Problem(item.name, f"{what}; split it")
+            else:
+                yield item
+    except InputError as error:
+        yield Problem(file.name, str(error), error.reason)
     except RecursionError:
         yield Problem(file.name, "is nested too deep to be read; flatten it")
     except MemoryError:

@@ -3,7 +3,7 @@
 from bisect import bisect_right
 from collections.abc import Iterator
 
-from memnet.errors import InputError, Problem
+from memnet.errors import EMPTY, InputError, Problem
 from memnet.loaders.chats import read_chat
 from memnet.loaders.decoding import decode
 from memnet.loaders.document import Block, ParsedDocument, paragraphs
@@ -14,7 +14,7 @@ def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
     """The text as it stands."""
     text = decode(file.data)
     if not text.strip():
-        raise InputError("is empty; there is nothing to remember in it")
+        raise InputError("is empty; there is nothing to remember in it", EMPTY)
     if chat := read_chat(file, text):
         yield chat
         return

@@ -20,7 +20,7 @@ START = (
 
 def register() -> None:
     """Add the format to those there are."""
-    formats._BY_NAME[FORMAT.name] = FORMAT
+    formats._BY_NAME[FORMAT.name] = formats._BY_SUFFIX[".breaking"] = FORMAT
     sys.modules["memnet.loaders.breaking"] = sys.modules[__name__]
 
 

@@ -9,7 +9,9 @@ import subprocess
 import sys
 import threading
 import time
+import zipfile
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +27,7 @@ from memnet.loaders.process import LoaderProcess
 from memnet.loaders.reading import FileToLoad, LoadLimits
 from tests.loaders import breaking
 
-LIMITS = LoadLimits(file=1 << 20, characters=10_000, title=100, memory=1 << 30, seconds=0.5)
+LIMITS = LoadLimits(file=1 << 20, characters=10_000, title=100, memory=1 << 30, seconds=1)
 Loaded = list[ParsedDocument | Problem]
 
 
@@ -64,8 +66,8 @@ def _pid(loaders: LoaderProcess) -> int:
         ("exit 3", "ends the process that reads it (status 3)"),
         ("signal SIGSEGV", "crashes its parser (Segmentation fault)"),
         ("signal SIGKILL", "for want of memory"),
-        ("sleep 9", "takes more than 0.5 s to read"),
-        ("spin 9", "takes more than 0.5 s to read"),
+        ("sleep 9", "takes more than 1 s to read"),
+        ("spin 9", "takes more than 1 s to read"),
         ("allocate 5000000000", "takes more than 1,024 MB of memory"),
         ("recurse", "is nested too deep"),
         ("outside", "what is no document"),
@@ -107,6 +109,18 @@ def test_no_process_starts_for_files_that_are_read_without_one(tmp_path: Path) -
     assert (document.name, document.origin) == ("a.txt", str(tmp_path / "a.txt"))
 
 
+def test_large_files_of_any_format_are_read_in_the_process(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    limits = replace(LIMITS, characters=1_000_000)
+    with LoaderProcess(limits) as loaders:
+        for times, child in ((10, False), (10_000, True)):
+            path.write_text("Some text. " * times)
+            (document,) = loaders.load(FileToLoad(str(path), "a.txt", "text"))
+            assert isinstance(document, ParsedDocument)
+            assert document.text.count("Some") == times
+            assert (loaders._child is not None) == child
+
+
 def test_what_a_parser_prints_is_neither_shown_nor_taken_for_an_answer(
     loaders: LoaderProcess,
     made: Callable[[str], FileToLoad],
@@ -115,6 +129,43 @@ def test_what_a_parser_prints_is_neither_shown_nor_taken_for_an_answer(
     assert _texts(list(loaders.load(made("print hello\nsay b")))) == ["b"]
     loaders.close()
     assert capfd.readouterr() == ("", "")
+
+
+def _archive(path: Path, contents: list[str]) -> FileToLoad:
+    with zipfile.ZipFile(path, "w") as archive:
+        for number, content in enumerate(contents):
+            archive.writestr(f"{number:02}.breaking", content)
+    return FileToLoad(str(path), "a.zip", "archive")
+
+
+def test_a_file_in_an_archive_that_breaks_its_loader_is_one_problem(
+    loaders: LoaderProcess, made: Callable[[str], FileToLoad], tmp_path: Path
+) -> None:
+    broken = ["say b\nsignal SIGSEGV", "raise x", "allocate 5000000000", "outside", "refuse c"]
+    file = _archive(tmp_path / "a.zip", ["say a", *broken, "say d"])
+    after = made("say after")
+    loaders.prepare(file)
+    loaders.prepare(after)
+    loaded = list(loaders.load(file))
+    problems = [item for item in loaded if isinstance(item, Problem)]
+    assert [problem.where for problem in problems] == [f"a.zip/0{n}.breaking" for n in range(1, 6)]
+    documents = [item for item in loaded if isinstance(item, ParsedDocument)]
+    assert [document.text for document in documents] == ["a", "b", "d"]
+    assert {document.origin for document in documents} == {file.path}
+    assert _texts(list(loaders.load(after))) == ["after"]
+
+
+def test_an_archive_that_breaks_its_parsers_again_and_again_is_given_up(
+    loaders: LoaderProcess, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(process, "_MAX_CHILDREN", 3)
+    file = _archive(tmp_path / "a.zip", ["say a"] + ["exit 1"] * 5)
+    texts = _texts(list(loaders.load(file)))
+    assert texts[0] == "a"
+    assert [text.split(";")[0] for text in texts[1:]] == [
+        *["ends the process that reads it (status 1)"] * 3,
+        "3 files in it break their parsers",
+    ]
 
 
 def test_files_are_read_ahead_and_survive_one_that_breaks(
@@ -127,6 +178,17 @@ def test_files_are_read_ahead_and_survive_one_that_breaks(
     assert read[0] == ["a"]
     assert "crashes" in read[1][0]
     assert read[2:] == [["b"], ["c"]]
+
+
+def test_small_texts_may_be_read_between(
+    loaders: LoaderProcess, made: Callable[[str], FileToLoad], tmp_path: Path
+) -> None:
+    (tmp_path / "a.txt").write_text("Small.")
+    loaders.prepare(prepared := made("say prepared"))
+    assert _texts(list(loaders.load(FileToLoad(str(tmp_path / "a.txt"), "a", "text")))) == [
+        "Small."
+    ]
+    assert _texts(list(loaders.load(prepared))) == ["prepared"]
 
 
 def test_a_file_is_read_while_the_caller_does_something_else(
@@ -161,7 +223,7 @@ def test_a_file_that_is_not_read_to_its_end_leaves_nothing_behind(
 def test_documents_come_one_by_one_and_the_limit_of_time_is_for_each(
     loaders: LoaderProcess, made: Callable[[str], FileToLoad]
 ) -> None:
-    file = made("\n".join(["spin 0.3\nsay a"] * 5))  # three times the limit
+    file = made("\n".join(["spin 0.5\nsay a"] * 5))  # three times the limit
     assert _texts(list(loaders.load(file))) == ["a"] * 5
 
 

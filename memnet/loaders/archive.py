@@ -1,0 +1,284 @@
+"""Archives: zip, tar and gzip files are read as folders, each file in them by its own loader.
+
+Nothing is unpacked to the disk. A zip file that is a document, such as .docx, is read as one.
+"""
+
+import stat
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+from gzip import GzipFile
+from io import BytesIO
+from pathlib import PurePosixPath
+from posixpath import join, normpath
+from typing import BinaryIO, cast
+
+from memnet.errors import EMPTY, InputError, MemnetError, Problem, first_line
+from memnet.loaders.document import ParsedDocument
+from memnet.loaders.formats import SourceFile, find_format, format_by_name
+from memnet.loaders.reading import read_source
+from memnet.loaders.signatures import HEAD, recognise
+from memnet.loaders.without_text import skip_reason
+
+_MAX_MEMBERS = 100_000
+"""Files of an archive: those of the largest folders. Each costs memory besides its content."""
+_MAX_DEPTH = 2
+"""Of archives in archives: an export with an archive for each year."""
+_BROKEN = (
+    zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, OSError, ValueError,
+    NotImplementedError, RuntimeError, LookupError, AssertionError,
+)  # fmt: skip
+"""What the libraries raise of damaged archives and unknown compressions."""
+_LEFT_OUT = frozenset({"__MACOSX"})
+"""Folders of an archiver's own, besides the hidden ones."""
+_ENCRYPTED, _UTF_8 = 0x1, 0x800
+"""Flags of a member of a zip file."""
+_OOXML = {"word/": "docx", "ppt/": "pptx", "xl/": "sheets"}
+"""Formats of Office files by the folder that holds the document."""
+_OPENDOCUMENT = "application/vnd.oasis.opendocument."
+_MIMETYPES = {
+    "application/epub+zip": "epub",
+    f"{_OPENDOCUMENT}spreadsheet": "sheets",
+    _OPENDOCUMENT: "opendocument",
+}
+"""Formats by what their files say that they are."""
+_SIBLINGS = 16
+"""Files that are kept at hand for others, such as the names of an export's users."""
+
+
+@dataclass(frozen=True)
+class _Member:
+    """A file in an archive."""
+
+    name: str
+    """Path within the archive, with slashes."""
+    open: Callable[[], BinaryIO]
+    is_encrypted: bool = False
+
+
+class _Budget:
+    """Bytes that may still be unpacked."""
+
+    def __init__(self, left: int) -> None:
+        self._limit = self._left = left
+
+    def read(self, stream: BinaryIO, most: int | None = None) -> bytes:
+        """The content of a stream, or no more than its first bytes.
+
+        Raises:
+            _TooMuchError: it is more than may be unpacked.
+        """
+        data = stream.read(self._left + 1 if most is None else min(most, self._left + 1))
+        self._left -= len(data)
+        if self._left < 0:
+            raise _TooMuchError(
+                f"unpacks to more than {self._limit:,} bytes, the limit; unpack it, and leave out "
+                "what is not to be read"
+            )
+        return data
+
+
+class _TooMuchError(InputError):
+    """Nothing more of the archive may be read."""
+
+
+def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
+    """The documents of all files in an archive."""
+    yield from _load(file, _Budget(file.max_unpacked), 1)
+
+
+def _load(file: SourceFile, budget: _Budget, depth: int) -> Iterator[ParsedDocument | Problem]:
+    content = recognise(file.data[:HEAD])
+    kind = content.name if content else ""
+    data = file.data
+    if kind == "gzip":
+        data = _gunzipped(data, budget)
+        content = recognise(data[:HEAD])
+        if content is None or content.name != "tar":
+            name = PurePosixPath(file.name.replace("\\", "/")).name
+            inner = name[: -len(".gz")] if name.lower().endswith(".gz") else name
+            yield from _documents([_Member(inner, lambda: BytesIO(data))], file, budget, depth)
+            return
+        kind = "tar"
+    if kind == "zip":
+        archive = _zip(data)
+        package = _package_format(archive)
+        if package:
+            yield from format_by_name(package).loader()(file)
+            return
+        members = _zip_members(archive)
+    elif kind == "tar":
+        members = _tar_members(data)
+    else:
+        raise InputError("is no zip, tar or gzip file; expected an archive: name it as what it is")
+    if len(members) > _MAX_MEMBERS:
+        raise InputError(
+            f"holds {len(members):,} files, the limit is {_MAX_MEMBERS:,}; unpack it, and name its "
+            "folder"
+        )
+    yield from _documents(members, file, budget, depth)
+
+
+def _documents(
+    members: list[_Member], file: SourceFile, budget: _Budget, depth: int
+) -> Iterator[ParsedDocument | Problem]:
+    """The documents of the members of an archive, in the order of their names."""
+    by_name = {member.name: member for member in members}  # the last of a name, as unpackers do
+    read = _sibling_reader(by_name, budget)
+    locked = 0
+    for name, member in sorted(by_name.items()):
+        where = f"{file.name}/{name}"
+        if _is_left_out(name):
+            continue
+        if member.is_encrypted:
+            locked += 1
+            continue
+        try:
+            if name.startswith(("/", "../")) or name[1:2] == ":":
+                raise InputError("has a path that leads out of the archive; it is not read")
+            yield from _member_documents(member, where, file, read, budget, depth)
+        except _TooMuchError as error:
+            yield Problem(file.name, str(error))
+            return
+        except InputError as error:
+            yield Problem(where, str(error), error.reason)
+    if locked:
+        yield Problem(
+            file.name,
+            f"holds {locked:,} of {len(by_name):,} files under a password; unpack it with that",
+        )
+
+
+def _member_documents(
+    member: _Member,
+    where: str,
+    archive: SourceFile,
+    read: Callable[[str], bytes | None],
+    budget: _Budget,
+    depth: int,
+) -> Iterator[ParsedDocument | Problem]:
+    suffix = PurePosixPath(member.name).suffix
+    head = _content(member, budget, HEAD)
+    if not head:
+        raise InputError("is empty; there is nothing to remember in it", EMPTY)
+    found = find_format(member.name, head)
+    if found is None:
+        raise InputError(f"is of the unknown kind {suffix!r}", skip_reason(suffix))
+    data = head if len(head) < HEAD else _content(member, budget)
+
+    def sibling(path: str) -> bytes | None:
+        return read(normpath(join(PurePosixPath(member.name).parent, path)))
+
+    inner = replace(archive, name=where, data=data, sibling=sibling)
+    if found.name != "archive":
+        if archive.begin(where):
+            yield from read_source(found, inner)
+    elif depth < _MAX_DEPTH:
+        yield from _load(inner, budget, depth + 1)
+    else:
+        raise InputError("is an archive in an archive in an archive; unpack the outermost")
+
+
+def _sibling_reader(members: dict[str, _Member], budget: _Budget) -> Callable[[str], bytes | None]:
+    @lru_cache(_SIBLINGS)
+    def read(name: str) -> bytes | None:
+        member = members.get(name)
+        try:
+            return None if member is None or member.is_encrypted else _content(member, budget)
+        except _TooMuchError:
+            raise
+        except InputError:
+            return None
+
+    return read
+
+
+def _content(member: _Member, budget: _Budget, most: int | None = None) -> bytes:
+    try:
+        with member.open() as stream:
+            return budget.read(stream, most)
+    except MemnetError:
+        raise
+    except _BROKEN as error:
+        raise InputError(f"can't be unpacked ({first_line(error)}); pack it anew") from error
+
+
+def _gunzipped(data: bytes, budget: _Budget) -> bytes:
+    return _content(_Member("", lambda: cast(BinaryIO, GzipFile(fileobj=BytesIO(data)))), budget)
+
+
+def _zip(data: bytes) -> zipfile.ZipFile:
+    try:
+        return zipfile.ZipFile(BytesIO(data))
+    except _BROKEN as error:
+        raise InputError(
+            f"is no complete zip file ({first_line(error)}); fetch or pack it anew"
+        ) from error
+
+
+def _package_format(archive: zipfile.ZipFile) -> str | None:
+    """The format of a zip file that is a document."""
+    names = set(archive.namelist())
+    if "[Content_Types].xml" in names:
+        for folder, found in _OOXML.items():
+            if any(name.startswith(folder) for name in names):
+                return found
+    if "mimetype" in names:
+        try:
+            with archive.open("mimetype") as stream:
+                kind = stream.read(100).decode("ascii", "replace").strip()
+        except _BROKEN:
+            kind = ""
+        return next((found for start, found in _MIMETYPES.items() if kind.startswith(start)), None)
+    return None
+
+
+def _zip_members(archive: zipfile.ZipFile) -> list[_Member]:
+    members: list[_Member] = []
+    for info in archive.infolist():
+        mode = info.external_attr >> 16
+        if not info.is_dir() and not stat.S_ISLNK(mode):
+            encrypted = bool(info.flag_bits & _ENCRYPTED)
+            opened = cast(Callable[[], BinaryIO], partial(archive.open, info))
+            members.append(_Member(_zip_name(info), opened, encrypted))
+    return members
+
+
+def _zip_name(info: zipfile.ZipInfo) -> str:
+    """The path of a member: macOS writes UTF-8 without the flag that says so."""
+    name = info.filename
+    if not info.flag_bits & _UTF_8:
+        with suppress(UnicodeError):
+            name = name.encode("cp437").decode()
+    return _clean(name)
+
+
+def _tar_members(data: bytes) -> list[_Member]:
+    try:
+        archive = tarfile.TarFile(fileobj=BytesIO(data))
+        members: list[_Member] = []
+        for info in archive:
+            if info.isfile():
+                opened = cast(Callable[[], BinaryIO], partial(archive.extractfile, info))
+                members.append(_Member(_clean(info.name), opened))
+            if len(members) > _MAX_MEMBERS:
+                break
+    except _BROKEN as error:
+        raise InputError(
+            f"is no complete tar file ({first_line(error)}); fetch or pack it anew"
+        ) from error
+    return members
+
+
+def _clean(name: str) -> str:
+    """A path with slashes, without "." and with ".." only at its start."""
+    return normpath(name.replace("\\", "/").replace("\0", ""))
+
+
+def _is_left_out(name: str) -> bool:
+    parts = name.split("/")
+    return any((part.startswith(".") and part != "..") or part in _LEFT_OUT for part in parts)

@@ -1,0 +1,225 @@
+"""Tables of data, in sheets and in delimited text: where their headers are, and their rows."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain, islice
+from typing import Literal, TypeAlias
+
+from memnet.errors import InputError
+from memnet.loaders.document import DocumentBuilder, one_line
+
+SAMPLE = 50
+"""Rows at the top of a table that show where its headers are."""
+_MAX_HEADER = 80
+"""Characters of a header."""
+_MAX_KEYS = 30
+"""Rows of a list of keys and values in two columns, which has no headers."""
+_MAX_LINES = 3
+"""Rows of one cell each that are text between tables; more of them are a table of one column."""
+_MOST = 0.8
+"""Share of a column's values that says what kind it is of."""
+
+_NUMBER = re.compile(r"[-+(]?[\s$€£¥]*[-+]?\d[\d.,' ]*(?:[eE][-+]?\d+)?[\s%$€£¥)]*(?:[A-Z]{3})?")
+_DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}([-/.]\d{1,4})?([T ].*)?|\d{1,2}:\d{2}(:\d{2})?.*")
+_YEAR = re.compile(r"(?:1[5-9]|20|21)\d\d")
+
+Kind: TypeAlias = Literal["", "text", "number", "date"]
+Row: TypeAlias = tuple[int, Sequence[str]]
+"""The number of a row, and its cells."""
+Places: TypeAlias = Callable[[int, int, int], str]
+"""What a reader finds a row and its columns from the first to the last by; all from 0."""
+
+
+def kind_of(text: str) -> Kind:
+    """What kind of value the text of a cell is."""
+    if not text:
+        return ""
+    if text[0].isalpha() or len(text) > _MAX_HEADER:
+        return "text"
+    if _NUMBER.fullmatch(text):
+        return "number"
+    return "date" if _DATE.fullmatch(text) else "text"
+
+
+def header_rows(rows: Sequence[Sequence[str]]) -> int:
+    """Rows at the top of a table that name its columns: 0, 1, or 2 where one groups the other."""
+    if not rows:
+        return 0
+    if len(rows) > 2 and _groups(rows[0], rows[1]) and _is_header(rows[1], rows[2:]):
+        return 2
+    if not _is_header(rows[0], rows[1:]):
+        return 0
+    return 1 + (len(rows) > 2 and _goes_on(rows[1], rows[2:]))
+
+
+def _goes_on(row: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
+    """Whether a row continues the headers above it: text only, over nothing but numbers."""
+    columns = [column for column, text in enumerate(row) if text]
+    return len(columns) > 1 and all(
+        kind_of(row[column]) == "text" and _kind_of_column(below, column) in ("number", "date")
+        for column in columns
+    )
+
+
+def _kind_of_column(rows: Sequence[Sequence[str]], column: int) -> Kind:
+    """What kind most of its values are of; empty if no kind prevails."""
+    kinds = Counter(kind_of(row[column]) for row in rows if column < len(row) and row[column])
+    kind, count = kinds.most_common(1)[0] if kinds else ("", 0)
+    return kind if count and count >= _MOST * kinds.total() else ""
+
+
+def _groups(upper: Sequence[str], lower: Sequence[str]) -> bool:
+    """Whether a row of headers leaves gaps that headers below it fill."""
+    filled = [bool(text) for text in upper]
+    below = [kind_of(text) for text in lower]
+    gaps = any(
+        kind and not (column < len(filled) and filled[column]) for column, kind in enumerate(below)
+    )
+    named = all(kind_of(text) in ("", "text") or _YEAR.fullmatch(text) for text in upper)
+    return gaps and sum(filled) >= 2 and named and all(kind in ("", "text") for kind in below)
+
+
+def _is_header(row: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
+    """Whether a row names the columns of those below it."""
+    filled = [text for text in row if text]
+    kinds = [kind_of(text) for text in row]
+    width = max((len(other) for other in below), default=0)
+    columns = [
+        [kind_of(other[column]) for other in below if column < len(other) and other[column]]
+        for column in range(width)
+    ]
+    used = sum(1 for values in columns if values)
+    if len(filled) < 2 or len(filled) < used / 2 or max(map(len, filled)) > _MAX_HEADER:
+        return False
+    if len({text.lower() for text in filled}) <= len(filled) / 2:
+        return False
+    periods = [text for text in filled if kind_of(text) != "text"]
+    if periods:  # a series of years or dates, after a column of names
+        series = all(_YEAR.fullmatch(text) or kind_of(text) == "date" for text in periods)
+        if not series or len(set(periods)) < len(periods) or kinds[0] not in ("", "text"):
+            return False
+        if len(filled) == len(periods) or len(periods) < 2:
+            return False
+    if used == 2 and len(below) < _MAX_KEYS and _keys_and_values(row, below):
+        return False
+    # A name that is also a value below it is no name.
+    return not any(
+        text and any(column < len(other) and other[column] == text for other in below)
+        for column, text in enumerate(row)
+    )
+
+
+def _keys_and_values(row: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
+    """Whether rows of two cells are a list: "Founded: | 1999", values of several kinds."""
+    pairs = [[text for text in other if text] for other in (row, *below)]
+    keys = [pair[0] for pair in pairs if len(pair) == 2]
+    if sum(key.endswith(":") for key in keys) > len(keys) / 2:
+        return True
+    kinds = Counter(kind_of(pair[1]) for pair in pairs[1:] if len(pair) == 2)
+    return bool(kinds) and max(kinds.values()) < _MOST * kinds.total()
+
+
+def names_of(headers: Sequence[Sequence[str]], width: int) -> list[str]:
+    """The name of each column; of two rows, the upper one goes on over the gaps in it."""
+    names = [""] * max([width, *map(len, headers)])
+    for number, row in enumerate(headers):
+        above = ""
+        for column in range(len(names)):
+            text = row[column] if column < len(row) else ""
+            if number < len(headers) - 1:
+                above = text or above
+                below = headers[number + 1]
+                text = text or (above if column < len(below) and below[column] else "")
+            if text and text != names[column]:
+                names[column] = f"{names[column]} {text}".strip()
+    return [one_line(name) for name in names]
+
+
+class TableWriter:
+    """Writes tables as labelled rows: "Plan: Basic; Price: $4"."""
+
+    def __init__(self, builder: DocumentBuilder, places: Places, max_characters: int) -> None:
+        self._builder = builder
+        self._places = places
+        self._max_characters = max_characters
+        self._names: list[str] = []
+        self._numbers: set[int] = set()
+        """Columns of numbers of the table with the last headers."""
+
+    def table(
+        self, rows: Iterable[Row], first_column: int = 0, *, cells_placed: bool = True
+    ) -> None:
+        """Add a table, with the titles above it as paragraphs.
+
+        Args:
+            rows: of which only the first ``SAMPLE`` are held at once.
+            first_column: of the sheet, that the cells begin with.
+            cells_placed: whether a cell has a place of its own.
+
+        Raises:
+            InputError: the text becomes too long.
+        """
+        source = iter(rows)
+        self._cells_placed = cells_placed
+        sample = list(islice(source, SAMPLE))
+        if not sample:
+            return
+        while len(sample) > 1 and _is_title(sample):
+            number, row = sample.pop(0)
+            self._text(number, row, first_column)
+        texts = [row for _, row in sample]
+        if len(texts) <= _MAX_LINES and max(map(_filled, texts)) <= 1:  # text, in a sheet
+            for number, row in sample:
+                self._text(number, row, first_column)
+            return
+        count = header_rows(texts)
+        if count == len(texts):  # that name the columns of nothing
+            count = 0
+        names = names_of(texts[:count], max(map(len, texts)))
+        numbers = {
+            first_column + column
+            for column in range(len(names))
+            if _kind_of_column(texts[count:], column) == "number"
+        }
+        if count:
+            self._names, self._numbers = [""] * first_column + names, numbers
+        elif numbers and numbers <= self._numbers:  # goes on after an empty row
+            names = self._names[first_column:]
+        for number, row in chain(sample[count:], source):
+            self._row(number, row, names, first_column)
+
+    def _text(self, number: int, row: Sequence[str], first_column: int) -> None:
+        column = next(at for at, text in enumerate(row) if text)
+        place = self._places(number, first_column + column, first_column + column)
+        self._builder.add("paragraph", row[column], place=place)
+
+    def _row(self, number: int, row: Sequence[str], names: list[str], first_column: int) -> None:
+        filled = [column for column, text in enumerate(row) if text]
+        if not filled:
+            return
+        cells: list[tuple[str, str, str]] = []
+        for column in range(filled[0], filled[-1] + 1):
+            name = names[column] if column < len(names) else ""
+            at = first_column + column
+            place = self._places(number, at, at) if self._cells_placed else ""
+            cells.append((name, row[column], place))
+        self._builder.add_row(
+            [cell for cell in cells if cell[1]],
+            labelled=any(names),
+            place=self._places(number, first_column + filled[0], first_column + filled[-1]),
+        )
+        if self._builder.length > self._max_characters:
+            raise InputError(
+                f"holds more than {self._max_characters:,} characters of text, the limit of one "
+                "document; split it into several files"
+            )
+
+
+def _is_title(rows: Sequence[Row]) -> bool:
+    """Whether the first row is a title: one text alone, above rows of several cells."""
+    return _filled(rows[0][1]) == 1 and any(_filled(row) > 1 for _, row in rows[1:])
+
+
+def _filled(row: Sequence[str]) -> int:
+    return sum(1 for text in row if text)

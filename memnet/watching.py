@@ -1,0 +1,191 @@
+"""Follow folders: what changes in them is ingested at once."""
+
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence, Set
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from memnet.engine import Engine
+from memnet.errors import InputError, Problem, StoreBusyError
+from memnet.ingest.folders import Exclusions, FolderChanges, is_left_out
+from memnet.ingest.pipeline import Progress
+from memnet.types import WatchReport
+
+_QUIET_MS: Final = 100
+"""Changes are read when there was none for so long: an editor writes a file in several steps."""
+_LONGEST_MS: Final = 500
+"""But no later than this, or a file that grows all the time would hold back all others."""
+_WAKE_MS: Final = 250
+"""How often to look whether to stop, and to try again what another writer held back."""
+_POLL_MS: Final = 1000
+"""Between two looks at a folder of which the system tells no changes."""
+_MOST_CHANGES: Final = 4_000
+"""Of more at once the system may have dropped some (Linux queues 16,384), so that the whole folder
+is compared; that costs a second for 20,000 unchanged files."""
+_REMOTE: Final = tuple("nfs cifs smb 9p afs ceph glusterfs fuse. vboxsf drvfs".split())
+"""Starts of the types of file systems that others change: Linux tells only of changes made here."""
+
+
+def watch(
+    memory: Engine,
+    *folders: str | os.PathLike[str],
+    namespace: str = "",
+    facts: bool = False,
+    read_as: str | None = None,
+    exclude: Sequence[str] = (),
+    on_progress: Callable[[Progress], None] | None = None,
+    on_problem: Callable[[Problem], None] | None = None,
+    stop: threading.Event | None = None,
+) -> Iterator[WatchReport]:
+    """Ingest folders, and then whatever is changed, made or removed in them, until it is stopped.
+
+    ::
+
+        for report in memnet.watch(memory, "notes/"):
+            print(report.paths, report.slots)
+
+    Others can ask and write between two changes: the store is held only while one is ingested. A
+    file that can't be read is a problem and ends nothing.
+
+    Args:
+        memory: to ingest into.
+        folders: to follow, with all folders in them.
+        namespace: as all that follow but the last, as in ``Engine.ingest``.
+        facts: see there.
+        read_as: see there.
+        exclude: see there.
+        on_progress: see there; called while the folders are first read.
+        on_problem: see there.
+        stop: ends the iteration when it is set.
+
+    Yields:
+        What the first reading did, and then what each change did, if anything: it is stored.
+
+    Raises:
+        InputError: a folder does not exist, or no longer.
+        StoreBusyError: something else writes to the store when the folders are first read; later
+            changes wait for their turn.
+    """
+    roots = tuple(dict.fromkeys(_root(folder) for folder in folders))
+    if not roots:
+        raise InputError("there is no folder to watch; name one")
+    ingest = partial(
+        memory.ingest,
+        namespace=namespace,
+        facts=facts,
+        read_as=read_as,
+        exclude=exclude,
+        on_problem=on_problem,
+    )
+    changes = _changes(roots, Exclusions(exclude), stop)
+
+    def follow() -> Iterator[WatchReport]:
+        pending = next(changes, set())  # from here on none is missed
+        first = ingest(roots, on_progress=on_progress)
+        yield WatchReport(**dict(first))
+        for changed in changes:
+            pending |= changed
+            if not pending:
+                continue
+            try:
+                done = ingest(_by_folder(roots, pending))
+            except StoreBusyError:
+                continue
+            paths = tuple(sorted(map(str, pending)))
+            pending = set()
+            if done.added or done.updated or done.removed or done.skipped:
+                yield WatchReport(**dict(done) | {"paths": paths})
+
+    return follow()
+
+
+def _root(folder: str | os.PathLike[str]) -> Path:
+    root = Path(os.path.abspath(folder))
+    if not root.is_dir():
+        raise InputError(f"{root}: is no folder; only folders can be watched")
+    return root
+
+
+def _by_folder(roots: Sequence[Path], paths: Set[Path]) -> list[Path | FolderChanges]:
+    """What to ingest after these changes."""
+    below = {root: {path for path in paths if path.is_relative_to(root)} for root in roots}
+    return [
+        root if len(paths) > _MOST_CHANGES else FolderChanges(root, frozenset(changed))
+        for root, changed in below.items()
+        if changed
+    ]
+
+
+def _changes(
+    roots: Sequence[Path], exclusions: Exclusions, stop: threading.Event | None
+) -> Iterator[set[Path]]:
+    """Paths that were changed, made or removed; an empty set now and then.
+
+    Raises:
+        InputError: a folder is gone, or can't be followed.
+    """
+    # The system may name a folder by its real path where it was given by a link.
+    real = {root.resolve(): root for root in roots}
+    for events in _events(tuple(real), stop):
+        for root in roots:
+            if not root.is_dir():
+                raise InputError(f"{root}: the folder is gone; what is stored of it stays")
+        yield {
+            path
+            for name in events
+            for resolved, root in real.items()
+            if name.is_relative_to(resolved)
+            for path in [root / name.relative_to(resolved)]
+            if not is_left_out(path, root, exclusions)
+        }
+
+
+def _events(folders: Sequence[Path], stop: threading.Event | None) -> Iterator[list[Path]]:
+    from watchfiles import Change, watch  # only where it is needed: it takes 20 ms
+
+    def start(*, polling: bool) -> Iterator[set[tuple[Change, str]]]:
+        return watch(
+            *folders,
+            watch_filter=None,
+            debounce=_LONGEST_MS,
+            step=_QUIET_MS,
+            rust_timeout=_WAKE_MS,
+            yield_on_timeout=True,
+            stop_event=stop,
+            force_polling=polling or None,  # else as WATCHFILES_FORCE_POLLING says
+            poll_delay_ms=_POLL_MS,
+            ignore_permission_denied=True,
+        )
+
+    polling = any(map(_is_remote, folders))
+    while True:
+        try:
+            for events in start(polling=polling):
+                yield [
+                    Path(name)
+                    for change, name in events
+                    # A folder is called changed when a file in it is, which is told by itself.
+                    if not (change == Change.modified and Path(name).is_dir())
+                ]
+        except OSError as error:
+            if polling:
+                raise InputError(f"the folders can't be followed: {error}") from error
+            polling = True  # too many folders for the system to tell of each
+        else:
+            return
+
+
+def _is_remote(path: Path) -> bool:
+    """Whether a path lies on a file system of another machine, as far as Linux says so."""
+    try:
+        mounts = Path("/proc/self/mounts").read_text(errors="surrogateescape").splitlines()
+    except OSError:
+        return False
+    found = ("", "")
+    for _, mounted, kind, *_ in map(str.split, mounts):
+        folder = mounted.replace(r"\040", " ")
+        if path.is_relative_to(folder) and len(folder) >= len(found[0]):
+            found = (folder, kind)
+    return found[1].startswith(_REMOTE)

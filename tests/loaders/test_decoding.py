@@ -1,0 +1,91 @@
+"""Bytes become text: encodings that are told apart, and those that are not guessed."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memnet.errors import InputError
+from memnet.loaders.decoding import decode
+
+_FRENCH = "L’été à la forêt : « où êtes-vous ? » Ça coûte 5 €, naïve – œuvre de l’élève."
+_GERMAN = "Die Größe der Straße übersteigt fünf Füße; schön wär’s, Herr Müller."
+_WELSH_ENGLISH = "The café’s “résumé” — 20 °C, ½ litre, §3, x² and 5 µm."
+
+
+@pytest.mark.parametrize("text", [_FRENCH, _GERMAN, _WELSH_ENGLISH, "caf\xe9", "\xa9 2024 Ann"])
+def test_windows_1252_is_read_as_itself(text: str) -> None:
+    assert decode(text.encode("cp1252")) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        ("Съешь же ещё этих мягких французских булок", "cp1251"),
+        ("Съешь же ещё этих мягких французских булок", "koi8-r"),
+        ("Ξεσκεπάζω την ψυχοφθόρα βδελυγμία", "cp1253"),
+        ("דג סקרן שט בים מאוכזב", "cp1255"),
+        ("いろはにほへと散りぬるを", "shift-jis"),
+        ("いろはにほへと散りぬるを", "euc-jp"),
+        ("视野无限广，窗外有蓝天", "gb18030"),
+        ("Zażółć gęślą jaźń, pójdźże kiń tę chmurność w głąb flaszy", "cp1250"),
+        ("Zażółć gęślą jaźń, pójdźże kiń tę chmurność w głąb flaszy", "iso-8859-2"),
+    ],
+)
+def test_other_code_pages_are_refused_rather_than_garbled(text: str, encoding: str) -> None:
+    with pytest.raises(InputError, match="convert it to UTF-8 first"):
+        decode(text.encode(encoding))
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32"])
+@given(text=st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")))
+def test_a_mark_tells_the_encoding(encoding: str, text: str) -> None:
+    assert decode(text.encode(encoding)) == text
+
+
+@given(text=st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\ufeff")))
+def test_all_of_utf_8_is_read_as_it_stands(text: str) -> None:
+    assert decode(text.encode()) == text
+
+
+@given(data=st.binary(max_size=200))
+def test_any_bytes_are_text_or_refused_in_one_line(data: bytes) -> None:
+    try:
+        text = decode(data)
+    except InputError as error:
+        assert "\n" not in str(error)  # noqa: PT017
+    else:
+        text.encode()  # no unpaired surrogates
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_utf_16_without_a_mark_is_recognised(encoding: str) -> None:
+    assert decode(_FRENCH.encode(encoding)) == _FRENCH
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"PNG\0\1\2",
+        b"\0",
+        b"text\0",
+        b"\0" * 100,
+        bytes(range(256)),
+        "one \0 two".encode("utf-16-le"),
+        b"caf\xe9 \x02\x03\x04",
+    ],
+)
+def test_binary_is_refused(data: bytes) -> None:
+    with pytest.raises(InputError, match="is binary"):
+        decode(data)
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        (_FRENCH.encode()[:-1] + b"\xc3", _FRENCH[:-1] + "\ufffd"),
+        (_FRENCH.encode() + b" \xff " + _GERMAN.encode(), f"{_FRENCH} \ufffd {_GERMAN}"),
+        ("漢字".encode() * 20 + "漢".encode()[:2], "漢字" * 20 + "\ufffd"),
+    ],
+)
+def test_a_damaged_byte_of_utf_8_is_a_mark_in_the_text(data: bytes, text: str) -> None:
+    assert decode(data) == text
