@@ -14,6 +14,7 @@ import json
 import sys
 import tempfile
 import time
+import warnings
 from collections import Counter
 from pathlib import Path
 from random import Random
@@ -37,6 +38,7 @@ _CONFUSED = ("can't be read as one of", "is nested too deep to be read", "what i
 def main() -> None:
     """Try the files and write the result."""
     options = _options()
+    warnings.filterwarnings("ignore", "Duplicate name", UserWarning)  # which is wanted
     limits = LoadLimits(512 << 20, 25_000_000, 1000, options.memory << 20, options.seconds)
     result: dict[str, Any] = {"environment": environment(), "limits": vars(limits)}
     if options.bombs:

@@ -121,7 +121,14 @@ _QUADRATIC = (
 
 
 def _docx(document: bytes) -> bytes:
-    return _package({"[Content_Types].xml": _TYPES, "word/document.xml": document})
+    start = (
+        b'<?xml version="1.0"?><Relationships xmlns="http://schemas.openxmlformats.org/package/2006/'
+        b'relationships"><Relationship Id="a" Type="http://schemas.openxmlformats.org/officeDocumen'
+        b't/2006/relationships/officeDocument" Target="word/document.xml"/></Relationships>'
+    )
+    return _package(
+        {"[Content_Types].xml": _TYPES, "_rels/.rels": start, "word/document.xml": document}
+    )
 
 
 def _nested(tag: bytes, times: int) -> bytes:
@@ -147,8 +154,9 @@ def _pages(kids: bytes) -> bytes:
     return (
         b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R/Outlines 3 0 R>>endobj\n"
         b"2 0 obj<</Type/Pages/Count 9999999/Kids[" + kids + b"]>>endobj\n"
-        b"3 0 obj<</First 4 0 R/Last 4 0 R>>endobj 4 0 obj<</Title(x)/Next 4 0 R/First 3 0 R>>endobj"
-        b"\ntrailer<</Root 1 0 R>>\n"
+        b"3 0 obj<</First 4 0 R/Last 4 0 R>>endobj\n"
+        b"4 0 obj<</Title(x)/Next 4 0 R/First 3 0 R>>endobj\n"
+        b"trailer<</Root 1 0 R>>\n"
     )
 
 

@@ -31,7 +31,7 @@ from memnet.ingest.table_facts import table_facts
 from memnet.loaders.document import ParsedDocument
 from memnet.loaders.formats import Format, SourceFile, format_by_name
 from memnet.loaders.process import LoaderProcess
-from memnet.loaders.reading import FileToLoad, open_file
+from memnet.loaders.reading import FileToLoad, check_size, open_file
 from memnet.loaders.signatures import HEAD
 from memnet.types import Document, Fact
 
@@ -206,6 +206,8 @@ class InputReader:
         how = f"{options.facts}/{options.key!r}/{known.name}/"
         digest = hashlib.blake2b(how.encode("utf-8", "surrogatepass"), digest_size=16)
         with open_file(path) as file:
+            if path.suffix.lower() != ".jsonl":  # which is read line by line
+                check_size(os.fstat(file.fileno()).st_size, self._limits.file)
             while part := file.read(_DIGEST_BYTES):
                 digest.update(part)
                 self.bytes += len(part)

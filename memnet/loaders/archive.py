@@ -228,8 +228,11 @@ def _package_format(archive: zipfile.ZipFile) -> str | None:
             if any(name.startswith(folder) for name in names):
                 return found
     if "mimetype" in names:
-        with archive.open("mimetype") as stream:
-            kind = stream.read(100).decode("ascii", "replace").strip()
+        try:
+            with archive.open("mimetype") as stream:
+                kind = stream.read(100).decode("ascii", "replace").strip()
+        except _BROKEN:
+            kind = ""
         return next((found for start, found in _MIMETYPES.items() if kind.startswith(start)), None)
     return None
 

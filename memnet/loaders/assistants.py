@@ -5,11 +5,13 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from memnet.loaders.chat import Message, day_of, describe
-from memnet.loaders.document import DocumentBuilder, ParsedDocument, one_line, paragraphs
+from memnet.loaders.document import BlockKind, DocumentBuilder, ParsedDocument, one_line
 from memnet.loaders.formats import SourceFile
 from memnet.loaders.json_text import JsonObject, first, objects, part_name, string
+from memnet.loaders.markdown_text import add_markdown
 
-_FENCE = re.compile(r"(?m)^```[^\n]*\n((?:(?!```).*\n?)*)(?:^```[^\n]*$)?")
+_KINDS: dict[BlockKind, BlockKind] = {"paragraph": "message", "heading": "message"}
+"""What is said is one message after the other, not chapters."""
 _MAX_TITLE = 100
 _ROLES = {"user": "User", "human": "User", "assistant": ""}
 _CITATION = re.compile("\ue200[^\ue200\ue201]{0,500}\ue201|【\\d+[†:][^】]{0,100}】")
@@ -104,32 +106,11 @@ def _document(
     said = [message for message in messages if message.text.strip()]
     day = day_of(begun)
     for message in said:
-        place = f"{message.day or day} {message.speaker}".strip()
-        blocks = DocumentBuilder()
-        _add_text(blocks, message.text)
-        written = blocks.build("", "")
-        for number, block in enumerate(written.blocks):
-            text = written.text[block.start : block.end]
-            if not number:
-                label = f"{message.speaker}:"
-                text = f"{label}\n{text}" if block.kind == "code" else f"{label} {text}"
-            builder.add(
-                "message" if not number else "paragraph" if block.kind == "heading" else block.kind,
-                text,
-                level=block.level,
-                place=place,
-                links=block.links,
-            )
+        builder.place = f"{message.day or day} {message.speaker}".strip()
+        text = message.text.strip()
+        # A list, a heading or code begins a line of its own.
+        between = " " if text[0].isalnum() else "\n\n"
+        add_markdown(builder, f"{message.speaker}:{between}{text}", _KINDS)
     if len(builder):
         title = one_line(string(title)) or one_line(said[0].text)[:_MAX_TITLE]
         yield builder.build(name, title, metadata=describe(said))
-
-
-def _add_text(builder: DocumentBuilder, text: str) -> None:
-    """Add paragraphs and code."""
-    for number, part in enumerate(_FENCE.split(text)):
-        if number % 2:
-            builder.add("code", part)
-            continue
-        for start, end in paragraphs(part):
-            builder.add("paragraph", part[start:end])

@@ -1,13 +1,12 @@
 """Conversations as JSON lines: {"id", "session", "speaker", "time", "text"} for each message."""
 
-import json
 from collections.abc import Iterator
-from typing import Any
 
 from memnet.errors import InputError, Problem
 from memnet.loaders.chat import Message, conversation, day_of
 from memnet.loaders.document import ParsedDocument
 from memnet.loaders.formats import SourceFile
+from memnet.loaders.json_text import read_json
 
 _FIELDS = '{"session": ..., "speaker": ..., "time": ..., "text": ...}'
 
@@ -36,8 +35,8 @@ def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
 
 def _message(line: bytes) -> tuple[str, Message]:
     try:
-        item: Any = json.loads(line)
-    except (ValueError, RecursionError) as error:
+        item = read_json(line)
+    except InputError as error:
         raise InputError(f"is no JSON, expected {_FIELDS}; correct it") from error
     if not isinstance(item, dict) or not isinstance(item.get("text"), str):
         raise InputError(f'has no string "text", expected {_FIELDS}; add it')

@@ -123,6 +123,12 @@ class DocumentBuilder:
             return
         self._append(kind, text, level, self.place if place is None else place, tuple(links), ())
 
+    def add_links(self, links: Iterable[str]) -> None:
+        """Add links to the last block, for what leads on but is no text; to none before it."""
+        if self._blocks:
+            last = self._blocks[-1]
+            self._blocks[-1] = last._replace(links=(*last.links, *links))
+
     def add_row(
         self,
         cells: Iterable[tuple[str, str, str]],
@@ -165,6 +171,25 @@ class DocumentBuilder:
         at = self.place if place is None else place
         self._append(kind, "".join(parts).strip(), 0, at, tuple(links), tuple(placed))
 
+    def add_document(
+        self, document: ParsedDocument, kinds: Mapping[BlockKind, BlockKind] | None = None
+    ) -> None:
+        """Add the blocks of another document, at the builder's place if they have none.
+
+        Args:
+            document: its title and metadata are left out.
+            kinds: what blocks of some kinds become.
+        """
+        for block in document.blocks:
+            kind = (kinds or {}).get(block.kind, block.kind)
+            moved = self._length + len(self._separator(kind)) - block.start
+            cells = tuple(
+                cell._replace(start=cell.start + moved, end=cell.end + moved)
+                for cell in block.cells
+            )
+            text = document.text[block.start : block.end]
+            self._append(kind, text, block.level, block.place or self.place, block.links, cells)
+
     def build(
         self,
         name: str,
@@ -202,6 +227,9 @@ class DocumentBuilder:
     ) -> None:
         text = well_formed(text)
         separator = self._separator(kind)
+        if kind == "item":  # outside of the block, whose text starts with its bullet
+            separator += "  " * level
+            text = text.replace("\n", "\n" + "  " * level)
         start = self._length + len(separator)
         self._length = start + len(text)
         self._parts += [separator, text]

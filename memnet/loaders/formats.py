@@ -64,15 +64,22 @@ class Format:
     module: str
     """In ``memnet.loaders``; its function ``load`` is the loader."""
     isolated: bool = True
-    """Whether it is read in a child process: its parser can be made to hang or crash."""
-    contents: tuple[str, ...] = ()
-    """What its files are by their first bytes (``signatures.Content.name``); none for text."""
+    """Whether all its files are read in a child process, as its parser can be made to hang or
+    crash; else large ones are."""
 
     def loader(self) -> Loader:
         """Import the loader."""
         loader: Loader = import_module(f"memnet.loaders.{self.module}").load
         return loader
 
+
+_CODE = tuple(
+    ".py .pyi .pyw .c .h .cc .cpp .cxx .hh .hpp .hxx .ino .m .mm .java .kt .kts .scala .groovy "
+    ".gradle .cs .vb .fs .go .rs .zig .swift .dart .js .mjs .cjs .jsx .ts .tsx .php .rb .pl .pm "
+    ".lua .r .jl .hs .elm .ex .exs .erl .clj .lisp .el .scm .sh .bash .zsh .fish .ps1 .sql .proto "
+    ".cmake .mk .nim .sol .tcl .f90 .pas .css .scss .less".split()
+)
+_SETTINGS = tuple(".toml .yaml .yml .ini .cfg .conf .properties".split())
 
 FORMATS: tuple[Format, ...] = (
     Format(
@@ -112,25 +119,47 @@ FORMATS: tuple[Format, ...] = (
         "sheets",
         contents=("zip", "ole2"),
     ),
+    Format("archive", "archives", (".zip", ".tar", ".tgz", ".gz"), "archive"),
+    Format("html", "HTML pages", (".html", ".htm", ".xhtml"), "html"),
+    Format("pdf", "PDF files", (".pdf",), "pdf"),
     Format("chat", "chats", (), "chats"),
+    Format("code", "source code", _CODE, "code"),
     Format("conversation", "conversations", (), "conversation"),
+    Format("epub", "EPUB books", (".epub",), "epub"),
+    Format("html", "HTML pages", (".html", ".htm", ".xhtml"), "html"),
     Format("json", "JSON files", (".json",), "json_documents"),
+    Format("mail", "e-mails", (".eml", ".mbox", ".mbx"), "mail"),
+    Format("notebook", "Jupyter notebooks", (".ipynb",), "notebook"),
+    Format("settings", "files of settings", _SETTINGS, "settings_files"),
     Format("subtitles", "subtitles", (".srt", ".vtt"), "subtitles"),
+    Format("text", "plain text", (".txt", ".text", ".log"), "text", isolated=False),
+    Format("asciidoc", "AsciiDoc", (".adoc", ".asciidoc", ".asc"), "asciidoc", isolated=False),
+    Format("org", "Org files", (".org",), "org", isolated=False),
+    Format("rst", "reStructuredText", (".rst", ".rest"), "rst", isolated=False),
+    Format("markdown", "Markdown", (".md", ".markdown", ".mdx"), "markdown", isolated=False),
     Format("text", "text files", (".txt", ".text", ".log"), "text", isolated=False),
     Format("markdown", "Markdown files", (".md", ".markdown", ".mdx"), "markdown", isolated=False),
 )
 """All that can be read but JSON lines and fact tables, which are no documents."""
 
 _BY_CONTENT = {
-    "gzip": "archive",
-    "html": "html",
-    "mail": "mail",
-    "mbox": "mail",
-    "pdf": "pdf",
-    "tar": "archive",
-    "zip": "archive",
+    "gzip": ("archive",),
+    "html": ("html",),
+    "mail": ("mail",),
+    "mbox": ("mail",),
+    "ole2": ("sheets", "docx", "pptx"),
+    "pdf": ("pdf",),
+    "tar": ("archive",),
+    "zip": ("archive", "docx", "epub", "opendocument", "pptx", "sheets"),
 }
-"""Names of the formats of what is recognised by its content. That of a zip file tells its kind."""
+"""Names of the formats whose files have a content (``signatures.Content.name``). The first reads
+files that are named as something else, but no old files of Office, which may be anything."""
+_PACKED = frozenset(
+    name for kind in ("gzip", "ole2", "pdf", "tar", "zip") for name in _BY_CONTENT[kind]
+)
+"""Formats whose files are no text."""
+_TEXT_STEMS = frozenset({"changelog", "copying", "copyright", "license", "news", "readme", "todo"})
+"""Names of texts, whatever the suffix says: "README.Debian"."""
 _TEXTS = ("html", "mail", "mbox")
 _PACKINGS = ("gzip", "tar", "zip")
 _BY_NAME = {known.name: known for known in FORMATS}
@@ -164,12 +193,13 @@ def find_format(name: str, head: bytes = b"") -> Format | None:
     named = _BY_SUFFIX.get(suffix)
     content = recognise(head)
     if content is None:
-        return _unmarked(suffix, named, head)
+        return _unmarked(PurePath(name), named, head)
     if content.reason:
         raise InputError(f"is {content.name}: there is no text to read in it", content.reason)
-    if named and content.name in named.contents:
+    first, *others = _BY_CONTENT[content.name]
+    if named and named.name in (first, *others):
         return named
-    if content.name in _TEXTS and named and not named.contents and named.name != "text":
+    if content.name in _TEXTS and named and named.name not in (*_PACKED, "text"):
         return named  # a program or a note may start with such a text
     if content.name == "ole2":
         raise InputError(
@@ -179,13 +209,15 @@ def find_format(name: str, head: bytes = b"") -> Format | None:
         )
     if content.name in _PACKINGS and suffix and not named:
         return None  # a library, an application, a picture with layers
-    return _BY_NAME.get(_BY_CONTENT[content.name], named)
+    return _BY_NAME.get(first, named)
 
 
-def _unmarked(suffix: str, named: Format | None, head: bytes) -> Format | None:
-    """The format of a file whose content has no mark: without a suffix it may be text."""
-    if suffix or not head:
+def _unmarked(path: PurePath, named: Format | None, head: bytes) -> Format | None:
+    """The format of a file whose content has no mark: without a known suffix it may be text."""
+    if named or not head:
         return named
+    if path.suffix and path.name.partition(".")[0].lower() not in _TEXT_STEMS:
+        return None
     try:
         decode(head)
     except InputError as error:

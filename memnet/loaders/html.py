@@ -7,15 +7,14 @@ import codecs
 import json
 import re
 from collections.abc import Iterator
-from html import escape
 from typing import Any, NamedTuple
 
 from memnet.errors import InputError, Problem
 from memnet.loaders.document import DocumentBuilder, ParsedDocument, one_line
 from memnet.loaders.formats import SourceFile
 from memnet.loaders.html_blocks import BlockWriter
-from memnet.loaders.html_content import choose, outer_title
-from memnet.loaders.html_tree import Element, flat_text, parse
+from memnet.loaders.html_content import choose, outer_title, promote_title
+from memnet.loaders.html_tree import HOLDS_HEADING, Element, flat_text, parse
 
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -44,14 +43,10 @@ _ENCODING = re.compile(
 )
 """Those a page may declare, by the names of Python's codecs."""
 
-_XHTML = re.compile(r"\s*<\?xml|[^<]{0,100}<!DOCTYPE[^>]{0,200}XHTML|[^\0]{0,1000}xmlns=", re.I)
-_EMPTY = re.compile(
-    r"<(?!(?:area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr)\b)"
-    r"([a-zA-Z][\w.-]*)(\s[^<>]*)?/>"
-)
-_CDATA = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.S)
+_HEADING = re.compile(r"<h[1-6]\b", re.I)
 
 _SUFFIX = re.compile(r" (?:[-|–—·•»«]|::) ")
+_WORD = re.compile(r"\w+")
 _SITE = re.compile(r"\b(documentation|docs|manual|wiki|wikipedia|handbook|guide|blog)\b", re.I)
 _NAMES = {
     "author": "author",
@@ -78,7 +73,7 @@ class Page(NamedTuple):
     title: str
     """Its first heading, or that of its window; empty without both."""
     metadata: dict[str, Any]
-    """Author, description, date, keywords, language."""
+    """Author, description, date, tags, language."""
 
 
 def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
@@ -87,8 +82,8 @@ def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
     page = add(builder, decode(file.data), max_heading=file.max_title)
     if not len(builder):
         raise InputError(
-            "this page holds no text outside of scripts, forms and frames; save the page as its"
-            " browser shows it, or read the pages that it leads to"
+            "holds no text outside of scripts, forms and frames; expected a page as a browser"
+            " shows it, save it from there"
         )
     yield builder.build(
         file.name, page.title[: file.max_title] or file.title, metadata=page.metadata
@@ -96,7 +91,12 @@ def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
 
 
 def add(
-    builder: DocumentBuilder, markup: str, *, whole: bool = False, max_heading: int = 1000
+    builder: DocumentBuilder,
+    markup: str,
+    *,
+    whole: bool = False,
+    heading: str = "",
+    max_heading: int = 1000,
 ) -> Page:
     """Add the blocks of a page, or of a piece of one, to a document.
 
@@ -105,17 +105,28 @@ def add(
         markup: HTML or XHTML, however broken.
         whole: keep all that is shown, for what has no navigation around it, as a mail or a
             chapter; else leave out all that is not the main content.
+        heading: what to put above it if it has no heading of its own.
         max_heading: characters; a longer heading becomes a paragraph.
     """
-    elements = parse(_as_html(markup))
+    elements = parse(markup)
     root = choose(elements, whole=whole)
+    bare = heading and root.text and not root.holds & HOLDS_HEADING
+    if bare and not _promote(elements, heading):
+        builder.add("heading", heading, level=1)
     writer = BlockWriter(builder, max_heading=max_heading, budget=len(markup))
     window, metadata = _head(elements)
     above = outer_title(elements, root, window)
     if above:
         builder.add("heading", above, level=1)
+    elif not whole:
+        promote_title(root, window)
     writer.write(root)
     return Page(_title(window, [above] if above else writer.titles), metadata)
+
+
+def has_heading(markup: str) -> bool:
+    """Whether there is a heading in markup."""
+    return bool(_HEADING.search(markup))
 
 
 def decode(data: bytes) -> str:
@@ -138,6 +149,20 @@ def decode(data: bytes) -> str:
     return data.decode("cp1252", "replace")
 
 
+def _promote(elements: list[Element], heading: str) -> bool:
+    """Make the first text a heading if it is the given one; whether it is."""
+    length = len("".join(heading.split()))
+    for element in elements:
+        if element.text == length and element.tag in ("p", "div"):
+            if one_line(flat_text(element)).casefold() == heading.casefold():
+                element.tag = "h1"
+                return True
+            return False
+        if 0 < element.text < length and element.tag != "title":
+            return False
+    return False
+
+
 def _known(label: str) -> str:
     """The codec of an encoding that pages declare; empty if there is none."""
     try:
@@ -146,14 +171,6 @@ def _known(label: str) -> str:
         return ""
     name = _SUPERSETS.get(name, name)
     return name if _ENCODING.fullmatch(name) else ""
-
-
-def _as_html(markup: str) -> str:
-    """XHTML in the way HTML writes it."""
-    if not _XHTML.match(markup):
-        return markup
-    markup = _CDATA.sub(lambda found: escape(found[1], quote=False), markup)
-    return _EMPTY.sub(r"<\1\2></\1>", markup)
 
 
 def _head(elements: list[Element]) -> tuple[str, dict[str, Any]]:
@@ -176,8 +193,8 @@ def _head(elements: list[Element]) -> tuple[str, dict[str, Any]]:
             for key, value in _linked_data(flat_text(element)):
                 metadata.setdefault(key, value)
     if "keywords" in metadata:
-        tags = (tag.strip() for tag in metadata["keywords"].split(","))
-        metadata["keywords"] = list(dict.fromkeys(filter(None, tags)))
+        tags = (tag.strip() for tag in metadata.pop("keywords").split(","))
+        metadata["tags"] = list(dict.fromkeys(filter(None, tags)))
     return window, metadata
 
 
@@ -205,12 +222,13 @@ def _linked_data(text: str) -> Iterator[tuple[str, str]]:
 
 def _title(window: str, headings: list[str]) -> str:
     """The title of a page by its window's title and its headings of the first level."""
-    if len(headings) == 1:
-        return headings[0]
+    words = set(_WORD.findall(window.casefold()))
     parts = _SUFFIX.split(window)
-    if headings and headings[0].casefold() in (part.casefold() for part in parts):
-        return headings[0]
+    for heading in headings[:1]:
+        alone = len(headings) == 1 and not words.isdisjoint(_WORD.findall(heading.casefold()))
+        if alone or not window or heading.casefold() in (part.casefold() for part in parts):
+            return heading
     while len(parts) > 1 and _SITE.search(parts[-1]):
         # "Page - Site documentation"
         window = window[: window.rindex(parts.pop())].rstrip(" -|–—·•»«:")
-    return window or (headings[0] if headings else "")
+    return window

@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator
 from pathlib import PurePosixPath
 from urllib.parse import unquote, urlsplit
 
-from memnet.loaders.document import DocumentBuilder, one_line
+from memnet.loaders.document import BlockKind, DocumentBuilder, one_line
 from memnet.loaders.html_formula import formula
 from memnet.loaders.html_table import Table, is_data_table, is_line
-from memnet.loaders.html_tree import BLOCKS, HEADINGS, Element, flat_text
+from memnet.loaders.html_tree import BLOCKS, HEADINGS, HOLDS_HEADING, Element, flat_text
 
 _SPACE = re.compile(r"\s+")
 _SPACES = re.compile(r" {2,}")
@@ -18,6 +18,10 @@ _UNSEEN = {ord(mark): None for mark in "\u00ad\u200b\u2060\ufeff\0"}
 """Marks of where a word may be broken, and of nothing."""
 _EXPONENT = re.compile(r"[-+−]?\d+")
 _FILE = re.compile(r"\S+\.\w{2,4}")
+_NUMBER = re.compile(r"^(fig\w*|abb\w*|image|table)\W*\d[\d.]*\W*")
+_CAPTIONS = frozenset("p figcaption caption b strong h1 h2 h3 h4 h5 h6 td th li dt dd".split())
+_MAX_CAPTION = 300
+"""Characters."""
 _PREFORMATTED = frozenset({"pre", "listing", "xmp", "plaintext"})
 _INDEX = frozenset({"index", "default", "readme"})
 _MAX_NAME = 100
@@ -48,14 +52,17 @@ class BlockWriter:
         """Of each open list item its bullet or number, until it is written."""
         self._numbers: list[int | None] = []
         """Of each open list the number of its next item; None without numbers."""
-        self._term = ""
-        """A term that waits for its definition."""
+        self._terms: list[str] = []
+        """Those that wait for their definition."""
         self._table: Table | None = None
+        self._captions: set[str] = set()
+        """What is not to be repeated as the description of an image."""
         self.titles: list[str] = []
         """Texts of the headings of the first level."""
 
     def write(self, root: Element) -> None:
         """Add all blocks of an element."""
+        self._captions = captions(root)
         pending: list[tuple[Iterator[Element | str], Callable[[], None]]] = []
         pending.append((iter(root.children), self._flush))
         while pending:
@@ -77,7 +84,7 @@ class BlockWriter:
         if tag == "br":
             self._parts.append("\n" if self._in_code or not self._flat else " ")
         elif tag == "img":
-            self._parts.append(description(element))
+            self._parts.append(description(element, self._captions))
         elif tag == "math":
             self._parts.append(formula(element))
         elif tag == "hr":
@@ -89,7 +96,7 @@ class BlockWriter:
     def _enter_inline(self, element: Element) -> Callable[[], None]:
         """Start an element within a line; returns what ends it."""
         tag = element.tag
-        if tag == "a":
+        if tag == "a" and element.text:
             self._links += link_names(element)
         elif tag == "q":
             self._parts.append("“")
@@ -114,6 +121,9 @@ class BlockWriter:
             return self._enter_heading(element)
         if tag in _PREFORMATTED:
             return self._enter_code()
+        if tag == "li" and element.holds & HOLDS_HEADING:
+            self._define()
+            return self._flush  # a section, not an item
         if tag in ("li", "dd", "ul", "ol", "dir", "menu", "dl"):
             return self._enter_list(element)
         if tag in ("table", "tr", "td", "th"):
@@ -204,7 +214,10 @@ class BlockWriter:
         if tag == "table":
             self._define()
             if not is_data_table(element):
-                return self._flush
+                if not is_line(element) or element.text > _MAX_CAPTION:
+                    return self._flush
+                self._flat += 1
+                return self._leave_line
             self._table = Table(self._budget)
             return self._leave_table
         if table is None:
@@ -248,7 +261,8 @@ class BlockWriter:
     def _leave_term(self) -> None:
         self._flat -= 1
         text, self._links = self._take()
-        self._term = f"{self._term}, {text}" if self._term and text else self._term or text
+        if text:
+            self._terms.append(text)
 
     def _leave_table(self) -> None:
         if self._table is not None:
@@ -257,30 +271,33 @@ class BlockWriter:
         self._flush()
 
     def _define(self) -> None:
-        """Write a term whose definition is no line of text, or which has none."""
-        term, self._term = self._term, ""
-        if term:
-            self._put(term, self._take_links())
+        """Write terms whose definition is no line of text, or which have none."""
+        terms, self._terms = self._terms, []
+        for term in terms:
+            self._put(term, self._take_links(), "item")
 
     def _flush(self) -> None:
         """Write the text so far as a block."""
         text, links = self._take()
-        if not text:
-            self._links = links  # of a term, for its definition
+        if not any(map(str.isalnum, text)):  # nothing, or what stood between links
+            self._links = links if self._terms else []
             return
-        if self._term:
-            between = " " if self._term.endswith((":", "?", "!", ".")) else ": "
-            text, self._term = f"{self._term}{between}{text}", ""
+        if self._terms:
+            term = ", ".join(self._terms)
+            between = " " if term.endswith((":", "?", "!", ".")) else ": "
+            text, self._terms = f"{term}{between}{text}", []
         for part in _GAP.split(text):
             self._put(part, links)
 
-    def _put(self, text: str, links: list[str]) -> None:
+    def _put(self, text: str, links: list[str], kind: BlockKind = "paragraph") -> None:
         names = dict.fromkeys(links)
         if self._items:
             mark, self._items[-1] = self._items[-1], ""
             self._builder.add("item", mark + text, level=len(self._items) - 1, links=names)
         else:
-            self._builder.add("quote" if self._quotes else "paragraph", text, links=names)
+            if self._quotes and kind == "paragraph":
+                kind = "quote"
+            self._builder.add(kind, text, links=names)
 
     def _take(self) -> tuple[str, list[str]]:
         text = _SPACES.sub(" ", "".join(self._parts).translate(_UNSEEN))
@@ -297,13 +314,29 @@ def is_block(element: Element) -> bool:
     return element.tag in BLOCKS or element.get("role") == "heading"
 
 
-def description(image: Element) -> str:
-    """The alternative text of an image, if it says something."""
+def captions(root: Element) -> set[str]:
+    """The short texts of an element in which there may be images with descriptions."""
+    texts: set[str] = set()
+    pending = [root]
+    while pending:
+        element = pending.pop()
+        if element.text <= _MAX_CAPTION and element.tag in _CAPTIONS:
+            texts.add(_NUMBER.sub("", one_line(flat_text(element)).casefold()))
+        else:
+            pending += element.elements()
+    return texts
+
+
+def description(image: Element, known: set[str]) -> str:
+    """The alternative text of an image, if it says something that no caption does."""
     text = one_line(image.get("alt"))
     if {"math", "tex", "latex"} & set(image.get("class").lower().replace("-", " ").split()):
         return f" {text} "
     # One or two words name an icon, a file or what the text says beside it.
-    return f" {text} " if text.count(" ") > 1 and not _FILE.fullmatch(text) else ""
+    if text.count(" ") < 2 or _FILE.fullmatch(text) or text.casefold() in known:
+        return ""
+    known.add(text.casefold())
+    return f" {text} "
 
 
 def link_names(link: Element) -> list[str]:

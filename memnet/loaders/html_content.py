@@ -8,8 +8,16 @@ of classes. A name alone never removes the greater part of a page.
 import re
 
 from memnet.loaders.document import one_line
-from memnet.loaders.html_tree import HEADINGS, Element, flat_text, is_service
+from memnet.loaders.html_tree import (
+    HEADINGS,
+    HOLDS_BLOCKS,
+    HOLDS_HEADING,
+    Element,
+    flat_text,
+    is_service,
+)
 
+_ANY_WORD = re.compile(r"\w+")
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 _HIDDEN_STYLE = re.compile(r"(^|;)\s*(display\s*:\s*none|visibility\s*:\s*hidden)", re.I)
 
@@ -24,21 +32,30 @@ _NOTES = frozenset(
 """Words in classes of an ``aside`` that belongs to the text."""
 _CHROME_WORDS = frozenset(
     "breadcrumb breadcrumbs pagination pager cookie cookies consent gdpr skiplink skipnav"
-    " headerlink editsection editlink printfooter catlinks noprint navheader navfooter navbar"
-    " sphinxsidebar searchbox searchform sharing newsletter masthead backtotop linenos lineno"
-    " linenodiv lnt tocmobile hiddenprint dprintnone printonly advert advertisement".split()
+    " headerlink editsection editlink printfooter catlinks noprint navheader navfooter docnav"
+    " navbar sphinxsidebar searchbox searchform sharing newsletter masthead backtotop linenos"
+    " lineno linenodiv lnt tocmobile hiddenprint dprintnone printonly advert advertisement".split()
 )
 """Of classes: no content, whatever is in it."""
+_EDGE_WORDS = frozenset("footer copyright colophon generator generated legal".split())
+"""Of classes: no content if it is short, and not within what is."""
+_EDGE_NAMES = frozenset({"footer", "titlearea", "projectname"})
+_GENERATOR = re.compile(
+    r"(this [a-z]+ )?(was )?(generated|produced|created|built|powered|made) (by|with|using|on)\b",
+    re.I,
+)
 _LINK_WORDS = frozenset(
-    "nav navigation navi menu submenu sidebar sidenav topnav toc header footer foot top bottom"
-    " related social share banner toolbar tabs navrow navpath index mini crumb crumbs siblings"
-    " actions tools subscribe widget links contents".split()
+    "nav navigation navi menu submenu sidebar sidenav topnav toc header footer foot"
+    " related social share banner toolbar tabs navrow navpath crumb crumbs siblings"
+    " subscribe gtoc".split()
 )
 """Of classes and ids: no content if most of it is links."""
 _NAMED = frozenset(
-    "a div dl footer form header ol p section span table td ul small li button aside".split()
+    "a address aside button div dl footer form header li ol p section small span table td"
+    " ul".split()
 )
 """Elements whose names say something of their use. Those of others come from their words."""
+_SHORT = 40
 _LONG = 400
 """Characters: no bar with links to other pages has that many."""
 
@@ -52,14 +69,15 @@ def choose(elements: list[Element], *, whole: bool) -> Element:
     """
     body = next((found for found in elements if found.tag == "body"), elements[0])
     ignored = [element for element in elements if element.dropped]
-    _drop(elements, body, whole=whole, strict=True)
-    if not whole and _rest(elements) < 40:
-        # A page of links alone: an index.
+    for strictness in (0,) if whole else (2, 1, 0):
         for element in elements:
             element.dropped = False
         for element in ignored:
             element.dropped = True
-        _drop(elements, body, whole=whole, strict=False)
+        _drop(elements, body, strictness)
+        if _rest(elements) > _SHORT:
+            break
+        # Nothing but headings is left of a page of links, as an index is one.
     return body if whole else _main(elements, body)
 
 
@@ -72,9 +90,9 @@ def outer_title(elements: list[Element], root: Element, window: str) -> str:
         window: the title of the page's window, which tells it from the name of the site.
     """
     above = ""
-    within = {id(root)}
+    within: set[int] = set()
     for element in elements:
-        if id(element.parent) in within:
+        if element is root or id(element.parent) in within:
             within.add(id(element))
         if element.tag != "h1" or not element.text:
             continue
@@ -83,9 +101,34 @@ def outer_title(elements: list[Element], root: Element, window: str) -> str:
                 return ""
             continue
         text = one_line(flat_text(element))
-        if not above and text and text.casefold() in window.casefold():
+        # The last one before the content: the first is often the name of the site.
+        if text and text.casefold() in window.casefold() and not (above and within):
             above = text
     return above
+
+
+def promote_title(root: Element, window: str) -> None:
+    """Make the title of a page a heading, where its generator only gave it a class.
+
+    Args:
+        root: what holds the content.
+        window: the title of the page's window, which has most words of it.
+    """
+    words = set(_ANY_WORD.findall(window.casefold()))
+    pending = [root]
+    while pending:
+        element = pending.pop()
+        if element.dropped:
+            continue
+        if element.tag == "h1" and element.text:
+            return
+        names = element.get("class").lower().split()
+        if element.tag in ("div", "p") and 0 < element.text <= _LONG and "title" in names:
+            found = set(_ANY_WORD.findall(flat_text(element).casefold()))
+            if len(found & words) * 2 >= max(len(found), 1) and not element.holds:
+                element.tag = "h1"
+                return
+        pending += reversed(list(element.elements()))
 
 
 def kept(elements: list[Element]) -> dict[int, int]:
@@ -133,7 +176,9 @@ def _main(elements: list[Element], body: Element) -> Element:
     return best
 
 
-def _drop(elements: list[Element], body: Element, *, whole: bool, strict: bool) -> None:
+def _drop(elements: list[Element], body: Element, strictness: int) -> None:
+    """Mark what is hidden, by 1 also what is no content, by 2 also lists of links."""
+    above = bool(body.holds & HOLDS_HEADING)  # the first heading
     for element in elements:
         parent = element.parent
         if element.dropped or parent is None:
@@ -149,8 +194,11 @@ def _drop(elements: list[Element], body: Element, *, whole: bool, strict: bool) 
         most = element.text * 2 > body.text
         if _is_hidden(element) and not most:
             element.dropped = True
-        elif not whole:
-            element.dropped = _is_chrome(element, role, most=most, strict=strict)
+        elif strictness:
+            element.dropped = _is_chrome(element, role, most=most) or (
+                strictness > 1 and _is_list_of_links(element, body, role, above=above)
+            )
+            above &= element.dropped or element.tag not in HEADINGS
         elif element.tag == "a" and element.links:
             element.dropped = element.local > 0 and is_service(element)
 
@@ -161,7 +209,9 @@ def _is_hidden(element: Element) -> bool:
         return False
     if "hidden" in attributes:
         return attributes["hidden"] != "until-found" and element.get("role") != "tabpanel"
-    if attributes.get("aria-hidden") == "true":
+    if attributes.get("aria-hidden") == "true" or attributes.get("role") == "doc-pagebreak":
+        return True
+    if attributes.get("epub:type") == "pagebreak":
         return True
     return bool(_HIDDEN_STYLE.search(element.get("style"))) and not _holds_formula(element)
 
@@ -171,34 +221,52 @@ def _holds_formula(element: Element) -> bool:
     return any(child.tag == "math" for child in element.elements())
 
 
-def _is_chrome(element: Element, role: str, *, most: bool, strict: bool) -> bool:
+def _is_chrome(element: Element, role: str, *, most: bool) -> bool:
     tag = _EDGE_ROLES.get(role, element.tag)
     if tag == "button":
         return element.parent is None or element.parent.tag not in (*HEADINGS, "summary", "dt")
-    if tag in ("dialog", "search") or role in ("search", "dialog", "alertdialog", "toolbar"):
-        return not most
     if element.tag == "a" and element.links and is_service(element):
         return True
-    if strict and (tag == "nav" or role in _CHROME_ROLES):
-        return True
-    linked = element.linked * 2 >= element.text > 0
-    words = _words(element.get("class"))
-    if tag in ("header", "footer", "aside") and not most and _is_edge(element, tag, words, linked):
-        return True
-    if not strict or element.tag not in _NAMED or not element.text:
+    if most or not element.text:
         return False
-    if _is_bar(element) or _is_own_contents(element):
-        return not most
-    if not _CHROME_WORDS.isdisjoint(words):
-        return not most
-    if linked and element.links > 1:
-        if element.tag != "section":
-            words |= _words(element.get("id"))
-        return not _LINK_WORDS.isdisjoint(words) and not most
-    return False
+    if tag in ("dialog", "search") or role in ("search", "dialog", "alertdialog", "toolbar"):
+        return True
+    words = _words(element.get("class"))
+    if tag in ("header", "footer", "aside") and _is_edge(element, tag, words):
+        return True
+    if element.tag not in _NAMED:
+        return False
+    if _is_bar(element) or not _CHROME_WORDS.isdisjoint(words):
+        return True
+    if element.inside or element.text > _LONG:
+        return False
+    if element.get("id").lower() in _EDGE_NAMES or not _EDGE_WORDS.isdisjoint(words):
+        return True
+    return element.links > 0 and bool(_GENERATOR.match(flat_text(element).strip()))
 
 
-def _is_edge(element: Element, tag: str, words: set[str], linked: bool) -> bool:
+def _is_list_of_links(element: Element, body: Element, role: str, *, above: bool) -> bool:
+    if element.tag == "nav" or role in _CHROME_ROLES:
+        return True
+    if element.tag not in _NAMED or not element.text or element.text * 2 > body.text:
+        return False
+    if _is_own_contents(element) or (above and _is_site_bar(element)):
+        return True
+    if element.linked * 2 < element.text or element.links < 2:
+        return False
+    row = element.parent
+    if element.tag == "td" and row is not None and element.text * 4 < row.text:
+        # A narrow column of a page's layout.
+        listed = element.linked * 10 >= element.text * 7 and element.links > 4
+        return listed and bool(element.holds & HOLDS_BLOCKS)
+    words = _words(element.get("class"))
+    if element.tag != "section":
+        words |= _words(element.get("id"))
+    return not _LINK_WORDS.isdisjoint(words)
+
+
+def _is_edge(element: Element, tag: str, words: set[str]) -> bool:
+    linked = element.linked * 2 >= element.text
     parent = element.parent
     if tag == "aside":
         belongs = not words.isdisjoint(_NOTES) or element.get("role").startswith("doc-")
@@ -225,11 +293,24 @@ def _headings_within(element: Element) -> list[Element]:
 
 def _is_bar(element: Element) -> bool:
     """Whether most links of it lead to the previous page, the next, or the contents."""
+    if element.links > 5 and element.text <= element.links * 2:
+        return True  # the alphabet, or numbers of pages
     return (
         0 < element.moves * 2 >= element.links
         and element.text < _LONG
         and element.text - element.linked <= 20 + element.linked // 2
         and element.tag not in ("a", "span", "li", "td")
+    )
+
+
+def _is_site_bar(element: Element) -> bool:
+    """Whether it is a row of links, as stands at the top of pages."""
+    return (
+        element.tag in ("div", "p", "table", "tr", "ul", "ol")
+        and element.links > 1
+        and element.text < _LONG
+        and element.linked * 10 >= element.text * 6
+        and not element.holds & HOLDS_HEADING
     )
 
 

@@ -18,7 +18,9 @@ _STYLE = "{\\displaystyle "
 
 def formula(math: Element) -> str:
     """A formula: in TeX where the page has that too, else in a line."""
-    written = one_line(math.get("alttext")) or _annotation(math)
+    written = _annotation(math) or one_line(math.get("alttext"))
+    if "\\" not in written:  # words for it, or none at all
+        written = ""
     if written.startswith(_STYLE) and written.endswith("}"):
         written = written[len(_STYLE) : -1].strip()
     if written:

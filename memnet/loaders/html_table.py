@@ -10,6 +10,7 @@ from memnet.loaders.html_tree import (
     HOLDS_HEADING,
     HOLDS_TABLE,
     Element,
+    flat_text,
 )
 
 _MAX_COLUMNS = 1000
@@ -124,21 +125,25 @@ def is_data_table(table: Element) -> bool:
         return False
     if table.holds & (HOLDS_HEADING | HOLDS_TABLE):
         return False
-    columns: set[int] = set()
-    rows = 0
+    widest = rows = 0
     for row in rows_of(table):
         cells = [cell for cell in row.elements() if not cell.dropped]
-        texts = [number for number, cell in enumerate(cells) if cell.text]
-        columns.update(texts)
-        rows += bool(texts)
-        if not table.holds & HOLDS_HEADER_CELL and any(cell.text > _LONG_CELL for cell in cells):
+        filled = sum(cell.text > 0 for cell in cells)
+        widest, rows = max(widest, filled), rows + (filled > 0)
+        if not table.holds & HOLDS_HEADER_CELL and any(map(_is_layout, cells)):
             return False
-    return len(columns) > 1 and (rows > 1 or bool(table.holds & HOLDS_HEADER_CELL))
+    # A single row is data if it is written as such: with headers or paragraphs in its cells.
+    return widest > 1 and (rows > 1 or bool(table.holds & (HOLDS_HEADER_CELL | HOLDS_BLOCKS)))
 
 
-def is_line(row: Element) -> bool:
-    """Whether a row of a layout reads as one line."""
-    return not any(cell.holds & HOLDS_BLOCKS for cell in row.elements())
+def _is_layout(cell: Element) -> bool:
+    """Whether a cell can't be one of data: it is long, or a bracket of a formula or signature."""
+    return cell.text > _LONG_CELL or (cell.text == 1 and flat_text(cell).strip() in "()[]{}")
+
+
+def is_line(part: Element) -> bool:
+    """Whether a row of a layout, or all of it, reads as one line."""
+    return not any(inner.holds & HOLDS_BLOCKS for inner in part.elements())
 
 
 def rows_of(table: Element) -> Iterator[Element]:
@@ -195,6 +200,9 @@ def _write_row(
         # Its header stands beside it, not above.
         pair = [(filled[0].text.rstrip(": ")[:_LONG_HEADER], filled[1].text, "")]
         builder.add_row(pair, labelled=True, links=links)
+        return
+    if not names:
+        builder.add_row((("", cell.text, "") for cell in filled), links=links)
         return
     while shown and (shown[-1][1].repeats or not shown[-1][1].text):
         shown.pop()

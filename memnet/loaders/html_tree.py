@@ -6,6 +6,7 @@ loops, not by recursion: a page may be nested as deeply as its author's generato
 
 import re
 from collections.abc import Iterator
+from html import escape
 
 from selectolax.lexbor import LexborHTMLParser
 
@@ -27,7 +28,8 @@ HOLDS_HEADING, HOLDS_BLOCKS, HOLDS_TABLE, HOLDS_HEADER_CELL = 1, 2, 4, 8
 
 _MOVE = re.compile(
     r"(go )?(to )?(the )?(previous|prev|next|up|home|contents|main contents|table of contents|toc"
-    r"|top|back|back to top|return to main contents|forward|start|first|last|older|newer|index"
+    r"|top|back|back to [\w ]{1,30}|return to main contents|forward|start|first|last|older|newer"
+    r"|index"
     r"|(previous|prev|next|older|newer) (page|chapter|section|topic|post|entry|entries|posts))"
 )
 _SERVICE = re.compile(
@@ -38,6 +40,12 @@ _SERVICE = re.compile(
 )
 _RELATIONS = frozenset("prev previous next up start first last top contents toc index".split())
 _NO_LETTER = re.compile(r"[\W_]*")
+
+_XHTML = re.compile(r"\s*<\?xml|[^<]{0,100}<!DOCTYPE[^>]{0,200}XHTML|[^\0]{0,1000}xmlns=", re.I)
+_EMPTY = re.compile(
+    r"<(?!(?:area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr)\b)"
+    r"([a-zA-Z][\w.-]*)(\s[^<>]*)?/>"
+)
 
 
 class Element:
@@ -68,7 +76,7 @@ class Element:
         self.linked = 0
         self.links = 0
         """Number of links within it; ``local`` of them lead to the same page, ``moves`` to the
-        previous one, the next, the contents, or to a service of the site."""
+        previous one, the next, the contents, or to another language."""
         self.local = 0
         self.moves = 0
         self.holds = 0
@@ -90,7 +98,7 @@ class Element:
 def parse(markup: str) -> list[Element]:
     """All elements in the order of the document; the first one is the root."""
     # What UTF-8 can't hold, the parser can't take.
-    parser = LexborHTMLParser(markup.encode("utf-8", "replace").decode())
+    parser = LexborHTMLParser(_as_html(markup).encode("utf-8", "replace").decode())
     node = parser.root
     if node is None:
         return [Element("html", {}, None)]
@@ -101,7 +109,6 @@ def parse(markup: str) -> list[Element]:
         return elements
     node = following
     while True:
-        inner = None
         if node.is_text_node:
             above[-1].children.append(node.text_content or "")
         elif node.is_element_node:
@@ -109,14 +116,13 @@ def parse(markup: str) -> list[Element]:
             element = Element(tag, node.attributes, above[-1])
             above[-1].children.append(element)
             elements.append(element)
-            if tag not in _UNREAD:
-                inner = node.first_child
-            elif element.get("type") == "application/ld+json":
+            inner = None if tag in _UNREAD else node.first_child
+            if inner is not None:
+                above.append(element)
+                node = inner
+                continue
+            if element.get("type") == "application/ld+json":
                 element.children.append(node.text())
-        if inner is not None:
-            above.append(element)
-            node = inner
-            continue
         following = node.next
         while following is None:
             above.pop()
@@ -127,6 +133,18 @@ def parse(markup: str) -> list[Element]:
             node = parent
             following = node.next
         node = following
+
+
+def _as_html(markup: str) -> str:
+    """XHTML in the way HTML writes it."""
+    if not _XHTML.match(markup):
+        return markup
+    first, *sections = markup.split("<![CDATA[")
+    parts = [first]
+    for section in sections:
+        verbatim, end, after = section.partition("]]>")
+        parts += [escape(verbatim, quote=False), after] if end else [section]
+    return _EMPTY.sub(r"<\1\2></\1>", "".join(parts))
 
 
 def _measure(elements: list[Element]) -> None:
@@ -163,13 +181,14 @@ def _measure(elements: list[Element]) -> None:
 
 
 def _moves(link: Element) -> bool:
-    relations = link.get("rel").lower().split()
-    if not _RELATIONS.isdisjoint(relations):
+    around = link.parent.get("class") if link.parent is not None else ""
+    relations = f"{link.get('rel')} {link.get('class')} {around}".lower().split()
+    if not _RELATIONS.isdisjoint(relations) or link.get("hreflang"):
         return True
-    if link.text > 60:
+    if link.text > 60 or is_service(link):
         return False
     words = label(link)
-    return bool(_NO_LETTER.fullmatch(words) or _MOVE.fullmatch(words) or _SERVICE.fullmatch(words))
+    return bool(_NO_LETTER.fullmatch(words) or _MOVE.fullmatch(words))
 
 
 def is_service(link: Element) -> bool:

@@ -33,7 +33,8 @@ def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
     if not found:
         raise InputError(
             f"holds {_describe(data)}, expected a chat's export or objects with a text, such as "
-            '{"title": ..., "text": ...}; pass it with --as text to read it as it stands'
+            '{"title": ..., "text": ...}; pass it with --as text to read it as it stands',
+            "data files",
         )
     used: set[str] = set()
     for number, item in enumerate(items, 1):

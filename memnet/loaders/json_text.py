@@ -1,12 +1,19 @@
 """JSON that anyone may have written: parsed, and looked into without trust in its types."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
 from memnet.errors import InputError
+from memnet.loaders.decoding import decode
 
 JsonObject: TypeAlias = Mapping[str, Any]
+
+_SURROGATE = re.compile(
+    r"\\\\|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[dD][89a-fA-F][0-9a-fA-F]{2}"
+)
+"""An escaped backslash, a pair of surrogates, a lone one, which no text can hold."""
 
 
 def read_json(data: bytes) -> Any:
@@ -16,7 +23,7 @@ def read_json(data: bytes) -> Any:
         InputError: they are no JSON, or too deeply nested.
     """
     try:
-        return json.loads(data)
+        return json.loads(_SURROGATE.sub(_paired, decode(data)))
     except json.JSONDecodeError as error:
         raise InputError(
             f"is no JSON at line {error.lineno} ({error.msg.lower()}); export it again, or pass it "
@@ -24,7 +31,7 @@ def read_json(data: bytes) -> Any:
         ) from error
     except RecursionError as error:
         raise InputError("is nested too deeply; split it into flat objects") from error
-    except ValueError as error:  # not UTF-8, UTF-16 or UTF-32; a number of thousands of digits
+    except ValueError as error:  # a number of thousands of digits
         raise InputError(f"is no JSON ({error}); export it again") from error
 
 
@@ -56,3 +63,7 @@ def part_name(name: str, used: set[str], *keys: Any) -> str:
         key = str(len(used) + 1)
     used.add(key)
     return f"{name}#{key}"
+
+
+def _paired(found: re.Match[str]) -> str:
+    return "\\ufffd" if len(found[0]) == len("\\ud800") else found[0]

@@ -32,6 +32,9 @@ from memnet.loaders.messages import (
 from memnet.loaders.reading import FileToLoad, LoadLimits, load_documents
 
 _START = "import sys; sys.path[:] = sys.argv[1:]; from memnet.loaders.child import main; main()"
+_LARGE = 1 << 16
+"""Bytes of a file that is read in a child whatever its format: where time is quadratic, as in
+Markdown's rules for brackets, that of smaller ones is a second at most."""
 _MAX_CHILDREN = 20
 """That the files in one archive may break."""
 _QUEUED = 2
@@ -41,7 +44,7 @@ _GRACE = 2.0
 
 
 class LoaderProcess:
-    """Reads files, those of formats that may break their parsers in a child process.
+    """Reads files, those that may break their parsers in a child process.
 
     A context manager: the child ends with it. One thread may use it at a time.
     """
@@ -83,7 +86,8 @@ class LoaderProcess:
         Raises:
             ValueError: another file was prepared before this one.
         """
-        if _is_isolated(file):
+        is_prepared = bool(self._requested) and self._requested[0].file == file
+        if is_prepared or _is_isolated(file):
             if not self._requested:
                 self._request(file)
             if self._requested[0].file != file:
@@ -293,4 +297,9 @@ class _Child:
 
 
 def _is_isolated(file: FileToLoad) -> bool:
-    return format_by_name(file.format).isolated
+    if format_by_name(file.format).isolated:
+        return True
+    try:
+        return Path(file.path).stat().st_size > _LARGE
+    except (OSError, ValueError):
+        return False

@@ -70,10 +70,7 @@ def read_file(path: str | bytes | os.PathLike[str], max_bytes: int) -> bytes:
         for _ in range(_ATTEMPTS):
             with open_file(path) as file:
                 before = os.fstat(file.fileno())
-                if before.st_size > max_bytes:
-                    raise InputError(
-                        f"holds {before.st_size:,} bytes, the limit is {max_bytes:,}; split it"
-                    )
+                check_size(before.st_size, max_bytes)
                 data = file.read(max_bytes + 1)
                 after = os.fstat(file.fileno())
             # A file of /proc has no size until it is read.
@@ -86,6 +83,16 @@ def read_file(path: str | bytes | os.PathLike[str], max_bytes: int) -> bytes:
             f"can't be read ({error.strerror or error}); check path and rights"
         ) from error
     raise InputError("changes while it is read; try again when nothing writes to it")
+
+
+def check_size(size: int, max_bytes: int) -> None:
+    """Refuse a file that is too large.
+
+    Raises:
+        InputError: it is.
+    """
+    if size > max_bytes:
+        raise InputError(f"holds {size:,} bytes, the limit is {max_bytes:,}; split it")
 
 
 def load_documents(
@@ -104,7 +111,6 @@ def load_documents(
     known = format_by_name(file.format)
     path = Path(file.path)
     try:
-        # Where nothing is packed, more bytes than a text may have characters are too many.
         data = read_file(path, limits.file if known.isolated else limits.characters)
         if not data:
             raise InputError("is empty; there is nothing to remember in it", EMPTY)
@@ -125,7 +131,14 @@ def read_source(known: Format, file: SourceFile) -> Iterator[ParsedDocument | Pr
         MemoryError: reading it takes more memory than there is.
     """
     try:
-        yield from known.loader()(file)
+        # Where nothing is packed, more bytes than a text may have characters are too many.
+        check_size(len(file.data), file.max_unpacked if known.isolated else file.max_characters)
+        for item in known.loader()(file):
+            if isinstance(item, ParsedDocument) and len(item.text) > file.max_characters:
+                what = f"holds {len(item.text):,} characters, the limit is {file.max_characters:,}"
+                yield Problem(item.name, f"{what}; split it")
+            else:
+                yield item
     except InputError as error:
         yield Problem(file.name, str(error), error.reason)
     except RecursionError:

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from memnet.loaders.chat import Message
-from memnet.loaders.whatsapp import LOG_LEVEL
+from memnet.loaders.whatsapp import LOG_LEVELS
 
 _TIME = (
     r"(?:(?P<day>\d{4}-\d{2}-\d{2})[T ,]{0,2})?"
@@ -15,16 +15,17 @@ _TIME = (
 )
 _NAME = r"[^\W_](?:[^\s:<>\[\](){}|=\"]|[^\S\n](?=[^\s:])){0,48}"
 _TURN = re.compile(
-    # "[12:03] Ann: text", "2024-03-01 12:03:10 Ann: text", "**Ann:** text"
-    rf"[\[(]?{_TIME}[\])]?[\s\-–]{{0,3}}"
+    # "[12:03] Ann: text", "2024-03-01 12:03:10 Ann: text", "**Ann:** text", "**[12:03] Ann:** text"
+    rf"(?:\*\*(?=[\[(]))?[\[(]?{_TIME}[\])]?[\s\-–]{{0,3}}"
     rf"(?:<(?P<nick>[^<>\s]{{1,40}})>\s|\*\*(?P<bold>{_NAME})(?::\*\*|\*\*:)|(?P<name>{_NAME})"
-    r"(?:\s[\[(](?P<after>\d{1,2}:\d{2}(?::\d{2})?)[\])])?:(?=\s|$))\s*(?P<text>.*)"
+    r"(?:\s[\[(](?P<after>\d{1,2}:\d{2}(?::\d{2})?)[\])])?\s?:(?:\*\*)?(?=\s|$))\s*(?P<text>.*)"
 )
 _HEAD = 400
 """Lines by which a text is told to be a transcript."""
 _MIN_TURNS = 4
-_MIN_SHARE = 0.7
+_MIN_SHARE = 0.5
 """Of the lines, or of the first lines of paragraphs, that begin a turn."""
+_MANY_FIELDS = 3
 _MIN_TURNS_EACH = 2
 """On average of all speakers; the terms of a list of definitions come once each."""
 _MIN_WORDS = 2
@@ -33,11 +34,14 @@ _MAX_EXPECTED = 0.85
 """Share of turns whose speaker can be told from the one before, where more than two speak."""
 _MAX_SPEAKERS = 40
 _MAX_WORDS = 4
+_QUESTIONS = frozenset({"q", "question"})
 _FIELDS = frozenset(
-    "address author cc changes comment comments copyright date description email example examples "
-    "file files fix fixes format from homepage http https id key license maintainer name note notes "
-    "package path price reply-to result see size source status subject summary tag tags time title "
-    "to todo tip type update updates url usage value version warning".split()
+    "abstract address attendees author cc changes comment comments copyright date description "
+    "duration email example examples fax file files fix fixes format from homepage http https "
+    "id isbn key keywords license location maintainer meeting name note notes package "
+    "participants path phone present price recorded reply-to result see size source status "
+    "subject summary tag tags time tip title to todo topic transcript type update updates url "
+    "usage value venue version warning website".split()
 )
 """First words of lines in letters, records and notes that are no names of speakers."""
 
@@ -58,6 +62,11 @@ def is_transcript(text: str) -> bool:
         for at, line in enumerate(lines)
         if line.strip() and (not at or not lines[at - 1].strip())
     ]
+    labels = Counter(found.speaker.lower() for line in filled if (found := _labelled(line)))
+    if any(labels[name] >= _MANY_FIELDS for name in _FIELDS):
+        return False  # a list of records
+    if labels.keys() & _QUESTIONS:
+        return False  # answers to questions: each pair is best read as it stands
     for part in (filled, firsts):
         turns = [turn for line in part if (turn := _turn(line))]
         if len(turns) >= max(_MIN_TURNS, _MIN_SHARE * len(part)):
@@ -99,10 +108,19 @@ def _message(turn: _Turn | None, lines: Sequence[str], first: int) -> Iterator[M
 
 
 def _turn(line: str) -> _Turn | None:
+    """The turn that a line begins, if it does."""
+    turn = _labelled(line)
+    return None if turn is None or turn.speaker.lower() in _FIELDS else turn
+
+
+def _labelled(line: str) -> _Turn | None:
+    """A line with a label before its text: that of a turn, or of a field."""
     found = _TURN.match(line.rstrip())
     if found is None:
         return None
     speaker = (found["nick"] or found["bold"] or found["name"]).strip()
+    if found["time"] and speaker.startswith("From "):  # "From Ann to Everyone"
+        speaker = speaker.removeprefix("From ").partition(" to ")[0]
     if len(speaker.split()) > _MAX_WORDS or speaker.isdecimal():
         return None
     if found["name"] and speaker[0].islower():  # a key of settings: "width: 3"
@@ -116,7 +134,7 @@ def _is_talk(speakers: Sequence[str]) -> bool:
     counts = Counter(speakers)
     if not 2 <= len(counts) <= _MAX_SPEAKERS or len(speakers) < _MIN_TURNS_EACH * len(counts):
         return False
-    if any(name.lower() in _FIELDS or LOG_LEVEL.fullmatch(name) for name in counts):
+    if any(name.upper() in LOG_LEVELS for name in counts):
         return False
     if len(counts) == 2:
         return True

@@ -15,7 +15,7 @@ from memnet.loaders.chat import Message
 _ENTRY = re.compile(
     r"^(?P<bracket>\[)?"
     r"(?P<a>\d{1,4})\s?[./\-年년]\s?(?P<b>\d{1,2})\s?[./\-月월]\s?(?P<c>\d{1,4})[.日일]?"
-    r",?[^\S\n]{0,2}(?:[^\W\d]{1,6}\.?[^\S\n]?)?"
+    r"[,،]?[^\S\n]{0,2}(?:[^\W\d]{1,6}\.?[^\S\n]?)?"
     r"(?:\d{1,2}[:.]\d{2}(?:[:.]\d{2})?)"
     r"(?:[^\S\n]?[^\W\d]{1,6}\.?[^\S\n]?(?:[^\W\d]{1,2}\.)?)?"
     r"(?(bracket)\][^\S\n]?|[^\S\n][-–][^\S\n])"
@@ -28,6 +28,7 @@ _OWN_WORDS = "\u200e"
 _MEDIA = re.compile(r"<[^<>\n]{3,60}>|\S[^\n]{0,200}\.\w{2,4} \([^()\n]{3,40}\)")
 """"<Media omitted>" and "IMG-1.jpg (file attached)", in any language."""
 _EDITED = re.compile(r"\s*<This message was edited>$")
+_ENCRYPTED = "Messages and calls are end-to-end encrypted"
 _NO_TEXT = {
     "null",
     "missed voice call",
@@ -38,6 +39,7 @@ _NO_TEXT = {
     "pov message",
 }
 _MERIDIEM = re.compile(r"^\W{0,2}[\d/]{6,10},? \d{1,2}:\d{2}(?::\d{2})?\s[AP]M\b", re.M)
+_WORD = re.compile(r"\w+")
 _MAX_NAME = 100
 _CENTURY = 2000
 _BUDDHIST_ERA = 543
@@ -45,8 +47,8 @@ _BUDDHIST_ERA = 543
 _HEAD = 60
 """Lines by which a file is told to be a chat."""
 _MIN_ENTRIES = 4
-"""Among these lines; fewer where there are no more lines."""
-LOG_LEVEL = re.compile(r"\b(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL)\b", re.I)
+"""Among these lines; half of them where there are fewer."""
+LOG_LEVELS = frozenset("TRACE DEBUG INFO NOTICE WARN WARNING ERROR FATAL CRITICAL".split())
 """Logs are written like chats, but no one speaks in them."""
 
 
@@ -59,12 +61,12 @@ def is_whatsapp(text: str) -> bool:
     """Whether a text is an export of WhatsApp."""
     lines = [line for line in text[:20_000].splitlines() if line.strip()][:_HEAD]
     entries = list(_entries("\n".join(lines)))
-    speakers = [entry.text.partition(": ")[0] for entry in entries]
     return (
         bool(entries)
         and _ENTRY.match(lines[0].lstrip(_LEADING_MARKS)) is not None
-        and len(entries) >= min(_MIN_ENTRIES, len(lines))
-        and not any(LOG_LEVEL.search(speaker) for speaker in speakers)
+        and len(entries) >= min(_MIN_ENTRIES, (len(lines) + 1) // 2)
+        and any(": " in entry.text for entry in entries)
+        and not any(LOG_LEVELS & set(_WORD.findall(entry.text[:60])) for entry in entries)
     )
 
 
@@ -77,7 +79,7 @@ def read_whatsapp(text: str) -> list[Message]:
         speaker, colon, words = entry.text.partition(": ")
         if not colon:
             speaker, colon, words = entry.text.partition(":\n")
-        speaker = _MARKS.sub("", speaker).strip()
+        speaker = _MARKS.sub("", speaker).strip().removeprefix("~").strip()  # who is no contact
         if not colon or len(speaker) > _MAX_NAME or "\n" in speaker:
             continue  # a line of the app: "Ann joined using a link"
         if said := _said(words):
@@ -108,6 +110,7 @@ def _said(words: str) -> str:
     first, _, rest = words.partition("\n")
     plain = _MARKS.sub("", first).strip()
     own = first.lstrip().startswith(_OWN_WORDS) and not plain.endswith(":")  # "POLL:"
+    own = own or plain.startswith(_ENCRYPTED)
     if own or _MEDIA.fullmatch(plain) or plain.rstrip(".").lower() in _NO_TEXT:
         plain = ""
     said = f"{plain}\n{_MARKS.sub('', rest)}".strip()

@@ -204,7 +204,7 @@ def test_siblings_are_those_in_the_archive(monkeypatch: pytest.MonkeyPatch) -> N
         seen.extend(map(file.sibling, ["b.txt", "../users.txt", "../../etc/x", "/users.txt", "no"]))
         return ()
 
-    known = type("Known", (), {"name": "text", "loader": lambda _self: load})()
+    known = type("Known", (), {"name": "text", "isolated": True, "loader": lambda _self: load})()
     monkeypatch.setattr(archive, "find_format", lambda name, _head: known)
     _load(_zip([("users.txt", "Users."), ("channel/a.txt", "x"), ("channel/b.txt", "B.")]))
     assert seen[:5] == [b"B.", b"Users.", None, None, None]
@@ -225,6 +225,13 @@ def test_a_truncated_archive_is_a_problem_of_one_line(kind: str) -> None:
             assert "\n" not in str(error)  # noqa: PT017
         else:
             assert len(texts) + len(problems) >= 1 or kind == "tar"
+
+
+def test_a_damaged_type_of_a_document_is_no_crash() -> None:
+    data = bytearray(_zip([("mimetype", "application/epub+zip"), ("a.txt", "Read.")]))
+    data[:4] = b"PK\5\6"  # in the place of the mark of its first member
+    texts, (problem,) = _load(bytes(data))
+    assert (list(texts), problem.where) == (["a.zip/a.txt"], "a.zip/mimetype")
 
 
 @given(st.data())

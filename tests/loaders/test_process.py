@@ -11,6 +11,7 @@ import threading
 import time
 import zipfile
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -108,6 +109,18 @@ def test_no_process_starts_for_files_that_are_read_without_one(tmp_path: Path) -
     assert (document.name, document.origin) == ("a.txt", str(tmp_path / "a.txt"))
 
 
+def test_large_files_of_any_format_are_read_in_the_process(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    limits = replace(LIMITS, characters=1_000_000)
+    with LoaderProcess(limits) as loaders:
+        for times, child in ((10, False), (10_000, True)):
+            path.write_text("Some text. " * times)
+            (document,) = loaders.load(FileToLoad(str(path), "a.txt", "text"))
+            assert isinstance(document, ParsedDocument)
+            assert document.text.count("Some") == times
+            assert (loaders._child is not None) == child
+
+
 def test_what_a_parser_prints_is_neither_shown_nor_taken_for_an_answer(
     loaders: LoaderProcess,
     made: Callable[[str], FileToLoad],
@@ -165,6 +178,17 @@ def test_files_are_read_ahead_and_survive_one_that_breaks(
     assert read[0] == ["a"]
     assert "crashes" in read[1][0]
     assert read[2:] == [["b"], ["c"]]
+
+
+def test_small_texts_may_be_read_between(
+    loaders: LoaderProcess, made: Callable[[str], FileToLoad], tmp_path: Path
+) -> None:
+    (tmp_path / "a.txt").write_text("Small.")
+    loaders.prepare(prepared := made("say prepared"))
+    assert _texts(list(loaders.load(FileToLoad(str(tmp_path / "a.txt"), "a", "text")))) == [
+        "Small."
+    ]
+    assert _texts(list(loaders.load(prepared))) == ["prepared"]
 
 
 def test_a_file_is_read_while_the_caller_does_something_else(

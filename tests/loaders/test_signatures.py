@@ -121,6 +121,8 @@ _KNOWN = {known.name for known in FORMATS}
         ("a.tar.gz", gzip.compress(_tar()), "archive"),
         ("a.jar", _zip(), None),
         ("a.unknown", b"text", None),
+        ("README.Debian", b"text", "text"),
+        ("changelog.Debian.amd64", b"text", "text"),
         ("a.unknown", _MAIL, "mail"),
         ("1709300000.M1.host:2,S", _MAIL, "mail"),
         ("inbox", b"From a@b.c Fri Mar  1 14:05:00 2024\nFrom: ann\n\nHi\n", "mail"),

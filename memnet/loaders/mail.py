@@ -1,0 +1,351 @@
+"""E-mail: single messages, and mailboxes (mbox) of them. What they say is read by ``mail_text``."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from email import message_from_bytes, policy
+from email.errors import HeaderParseError
+from email.header import decode_header
+from email.message import Message
+from email.utils import getaddresses, parsedate_to_datetime
+from pathlib import PurePath
+from typing import Any, NamedTuple
+
+from memnet.errors import InputError, Problem
+from memnet.loaders.document import DocumentBuilder, ParsedDocument, one_line, well_formed
+from memnet.loaders.formats import SourceFile, find_format
+from memnet.loaders.mail_text import add_html, add_text, flowed
+
+_FROM_LINE = re.compile(rb"(?:\A|(?<=\n\n)|(?<=\r\n\r\n))From [^\n]{0,1000}\n(?=[!-9;-~]+:|>From )")
+"""What separates the messages of a mailbox: a line "From ann@example.org Fri Mar 1 ..." after an
+empty line and before a header."""
+_QUOTED_FROM = re.compile(rb"(?m)^>(>*From )")
+"""How a line of the text that begins like a separator is written."""
+_HEADER = re.compile(rb"[!-9;-~]{1,100}:[ \t\r\n]?")
+_PREFIX = re.compile(
+    r"^(?:(?:Re|Fwd?|Aw|Wg|Sv|Vs|Antw|Tr|Rif|Odp)(?:\[\d+\])?:\s*)+", re.IGNORECASE
+)
+""""Re: Fwd: " before a subject, in several languages."""
+_MAX_DEPTH = 5
+"""Of messages attached to messages."""
+_MAX_PARTS = 1000
+"""Of one message."""
+_MAX_HEADER = 10_000
+"""Characters that are looked at of a header: addresses of a whole company are no text."""
+_MAX_PEOPLE = 50
+"""Recipients that the metadata list."""
+_MAX_SHOWN = 5
+"""Recipients that the text lists."""
+_NOT_ATTACHED = frozenset({"mail", "archive"})
+"""Modules that do not read attachments: they would have no end."""
+_MIN_WORDS = 30
+"""A shorter plain text may say only that the message is to be read as HTML."""
+
+
+class _Attachment(NamedTuple):
+    name: str
+    part: "Message[str, str]"
+
+
+def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
+    """A document for each message, and one for each attachment that can be read.
+
+    Raises:
+        InputError: it is neither a message nor a mailbox.
+    """
+    starts = [found.span() for found in _FROM_LINE.finditer(file.data)]
+    if not starts or starts[0][0] > 0:
+        if not _HEADER.match(file.data.lstrip()):
+            raise InputError(
+                'holds no e-mail, expected lines such as "From: ann@example.org" at its start; '
+                "export the message again"
+            )
+        yield from _read(file, file.data, file.name, 0)
+        return
+    used: set[str] = set()
+    ends = [start for start, _ in starts[1:]] + [len(file.data)]
+    for number, ((_, start), end) in enumerate(zip(starts, ends, strict=True), 1):
+        raw = _QUOTED_FROM.sub(rb"\1", file.data[start:end])
+        try:
+            yield from _read(file, raw, file.name, 0, used=used, number=number)
+        except InputError as error:
+            yield Problem(f"{file.name}#{number}", str(error))
+        except MemoryError:
+            raise
+        except Exception as error:  # of the standard library on damaged headers
+            what = f"is a damaged e-mail ({type(error).__name__}); export it again"
+            yield Problem(f"{file.name}#{number}", what)
+
+
+def _read(
+    file: SourceFile,
+    raw: bytes,
+    name: str,
+    depth: int,
+    *,
+    used: set[str] | None = None,
+    number: int = 0,
+) -> Iterator[ParsedDocument | Problem]:
+    """Read a message.
+
+    Args:
+        file: where it is from.
+        raw: its headers and body.
+        name: of its document; with ``used`` of the mailbox.
+        depth: number of messages that it is attached to.
+        used: ids of the messages of the mailbox so far.
+        number: of the message in the mailbox.
+    """
+    try:
+        message = message_from_bytes(raw, policy=policy.compat32)
+    except (RecursionError, ValueError, LookupError) as error:
+        raise InputError(
+            f"is a damaged e-mail ({type(error).__name__}); export it again"
+        ) from error
+    if used is not None:
+        key = _message_id(message)
+        key = key if key and key not in used else str(number)
+        used.add(key)
+        name = f"{name}#{key}"
+    yield from _documents(file, message, name, depth)
+
+
+def _documents(
+    file: SourceFile, message: "Message[str, str]", name: str, depth: int
+) -> Iterator[ParsedDocument | Problem]:
+    builder = DocumentBuilder()
+    metadata, sender, day = _metadata(message)
+    builder.place = f"{day} {sender}".strip()
+    shown = metadata.get("to", [])
+    more = f" and {len(shown) - _MAX_SHOWN} more" if len(shown) > _MAX_SHOWN else ""
+    builder.add_row(
+        [
+            ("From", sender, ""),
+            ("To", ", ".join(map(_short_name, shown[:_MAX_SHOWN])) + more, ""),
+            ("Date", day, ""),
+        ],
+        labelled=True,
+    )
+    attachments: list[_Attachment] = []
+    inner: list[Message[str, str]] = []
+    problems: list[str] = []
+    headed = len(builder)
+    for part in _parts(message, attachments, inner):
+        try:
+            _add_part(builder, part)
+        except InputError as error:
+            problems.append(str(error))
+    title = metadata.pop("subject", "") or file.title
+    if attachments:
+        metadata["attachments"] = [attachment.name for attachment in attachments]
+    if len(builder) > headed or attachments or inner or metadata.get("from"):
+        topic = _PREFIX.sub("", title)
+        names = [topic] if topic != title else []  # all messages of a thread share it
+        yield builder.build(name, title[: file.max_title], metadata=metadata, names=names)
+    elif not problems:
+        problems.append("is an e-mail without a sender and a text; leave it out")
+    yield from (Problem(name, problem) for problem in problems)
+    yield from _attached(file, attachments, name)
+    for number, enclosed in enumerate(inner, 1):
+        if depth < _MAX_DEPTH:
+            yield from _documents(file, enclosed, f"{name}#message-{number}", depth + 1)
+        else:
+            yield Problem(name, "holds messages in messages too deeply; save them on their own")
+
+
+def _metadata(message: "Message[str, str]") -> tuple[dict[str, Any], str, str]:
+    """Metadata, the sender's name, and the day."""
+    metadata: dict[str, Any] = {}
+    for key in ("from", "to", "cc"):
+        if people := _people(message.get_all(key, [])):
+            metadata[key] = people[0] if key == "from" else people
+    sender = _short_name(metadata.get("from", ""))
+    day = ""
+    try:
+        time = parsedate_to_datetime(one_line(_header(message, "date")))
+        day, metadata["date"] = time.date().isoformat(), time.isoformat()
+    except (ValueError, TypeError, IndexError, OverflowError):
+        pass  # none, or not written as the standard says
+    named = {
+        "subject": _header(message, "subject"),
+        "message_id": _message_id(message),
+        "in_reply_to": _header(message, "in-reply-to").strip(" <>"),
+    }
+    metadata |= {key: value for key, value in named.items() if value}
+    return metadata, sender, day
+
+
+def _message_id(message: "Message[str, str]") -> str:
+    return _header(message, "message-id").strip(" <>")
+
+
+def _header(message: "Message[str, str]", key: str) -> str:
+    """The text of a header, with encoded words decoded."""
+    value = message.get(key)
+    return "" if value is None else _decoded(str(value))
+
+
+def _decoded(value: str) -> str:
+    value = value[:_MAX_HEADER]
+    try:
+        parts = decode_header(value)
+    except (HeaderParseError, ValueError):
+        parts = [(value, None)]
+    words = []
+    for part, charset in parts:
+        words.append(part if isinstance(part, str) else _text(part, charset))
+    return one_line(well_formed("".join(words)))
+
+
+def _people(values: Sequence[Any]) -> list[str]:
+    """Those whom a header names: "Ann Lee <ann@example.org>"."""
+    texts = [str(value)[:_MAX_HEADER] for value in values]
+    try:
+        named = getaddresses(texts)
+    except RecursionError:  # thousands of "(" in a row
+        named = []
+    people = []
+    for name, address in named:
+        name, address = _decoded(name).strip("'\""), one_line(well_formed(address))
+        people.append(f"{name} <{address}>" if name and address else name or address)
+    return [person for person in people if person][:_MAX_PEOPLE]
+
+
+def _short_name(person: str) -> str:
+    """The name without the address, or what stands before the "@"."""
+    name, _, address = person.partition(" <")
+    return name if address else name.partition("@")[0]
+
+
+def _parts(
+    message: "Message[str, str]", attachments: list[_Attachment], inner: list["Message[str, str]"]
+) -> Iterator["Message[str, str]"]:
+    """The parts that are the text of a message, in order; other parts go into the lists."""
+    pending = [message]
+    for _ in range(_MAX_PARTS):
+        if not pending:
+            return
+        part = pending.pop()
+        kind = part.get_content_type()
+        children = part.get_payload()
+        parts = (
+            [child for child in children if isinstance(child, Message)]
+            if isinstance(children, list)
+            else []
+        )
+        if kind == "message/rfc822":
+            inner += parts
+        elif parts:
+            # The reader's program shows one of the alternatives, or the first of related parts.
+            if kind == "multipart/alternative":
+                parts = [_best(parts)]
+            elif kind == "multipart/report":
+                parts = [child for child in parts if child.get_content_type() == "text/plain"]
+            pending += reversed(parts)
+        elif name := _file_name(part):
+            attachments.append(_Attachment(name, part))
+        elif kind in ("text/plain", "text/html"):
+            yield part
+
+
+def _best(alternatives: Sequence["Message[str, str]"]) -> "Message[str, str]":
+    """The plain text, unless it is much too short; else the last, which is the richest."""
+    for part in alternatives:
+        if part.get_content_type() == "text/plain" and (
+            len(_content(part).split()) >= _MIN_WORDS or _is_all(part, alternatives)
+        ):
+            return part
+    return alternatives[-1]
+
+
+def _is_all(part: "Message[str, str]", alternatives: Sequence["Message[str, str]"]) -> bool:
+    """Whether a short plain text says what the alternatives say."""
+    said = len(_content(part).split())
+    if not said:
+        return False
+    for other in alternatives:
+        if other.get_content_type() == "text/html":
+            builder = DocumentBuilder()
+            try:
+                add_html(builder, _content(other))
+            except InputError:
+                return True
+            return len(builder.build("", "").text.split()) <= 2 * said + 5
+    return len(alternatives) == 1
+
+
+def _file_name(part: "Message[str, str]") -> str:
+    """The name of an attachment; empty for a part of the text."""
+    try:
+        name = part.get_filename() or ""
+    except (ValueError, LookupError, TypeError):  # an unknown charset, a broken RFC 2231 value
+        name = "attachment"
+    name = PurePath(_decoded(name).replace("\\", "/")).name
+    if not name and part.get_content_disposition() == "attachment":
+        name = "attachment"
+    return name
+
+
+def _content(part: "Message[str, str]") -> str:
+    """The decoded text of a part."""
+    payload = part.get_payload(decode=True)
+    if not isinstance(payload, bytes):
+        return ""
+    try:
+        charset = part.get_content_charset()
+    except (ValueError, LookupError):
+        charset = None
+    return _text(payload, charset).replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _text(data: bytes, charset: str | None) -> str:
+    """Bytes as text: by their charset, UTF-8 if they are valid, or else Windows-1252."""
+    # What says US-ASCII or Latin-1 is often one of the others.
+    named = charset if charset and charset.lower() not in ("us-ascii", "iso-8859-1") else "utf-8"
+    for encoding in (named, "utf-8"):
+        try:
+            return data.decode(encoding)
+        except (LookupError, ValueError, TypeError):
+            continue
+    return data.decode("cp1252", "replace")
+
+
+def _add_part(builder: DocumentBuilder, part: "Message[str, str]") -> None:
+    text = _content(part)
+    if part.get_content_type() == "text/html":
+        add_html(builder, text)
+        return
+    if str(part.get_param("format", "")).lower() == "flowed":
+        text = flowed(text, joined=str(part.get_param("delsp", "")).lower() == "yes")
+    add_text(builder, text)
+
+
+def _attached(
+    file: SourceFile, attachments: Sequence[_Attachment], name: str
+) -> Iterator[ParsedDocument | Problem]:
+    """The documents of attachments whose format can be read."""
+    used: set[str] = set()
+    for attachment in attachments:
+        known = find_format(attachment.name)
+        payload = attachment.part.get_payload(decode=True)
+        if known is None or known.module in _NOT_ATTACHED or not isinstance(payload, bytes):
+            continue
+        part = f"{name}#{attachment.name}"
+        if part in used:
+            part = f"{name}#{len(used) + 1}-{attachment.name}"
+        used.add(part)
+        inner = SourceFile(
+            part, payload, max_characters=file.max_characters, max_title=file.max_title
+        )
+        title = replace(inner, name=attachment.name).title
+        try:
+            for item in known.loader()(inner):
+                if isinstance(item, ParsedDocument) and item.title == inner.title:
+                    item = replace(item, title=title)
+                yield item
+        except InputError as error:
+            yield Problem(part, str(error))
+        except MemoryError:
+            raise
+        except Exception as error:  # of another parser: the rest of the mail is read
+            yield Problem(part, f"is damaged ({type(error).__name__}); save it on its own")

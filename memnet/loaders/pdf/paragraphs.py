@@ -1,0 +1,302 @@
+"""Lines of a page joined into paragraphs, list items and code."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Literal
+
+from memnet.loaders.pdf.lines import Line
+
+PartKind = Literal["heading", "paragraph", "item", "code", "table"]
+
+BULLET = re.compile(r"[•◦▪●○■□‣⁃∙·–—▸►➢➤❖✓✔★*o+-](?=\s)\s*")
+NUMBER = re.compile(
+    r"(?:\d{1,3}[.)]|\(\d{1,3}\)|[a-z][.)]|\([a-z]\)|\([ivx]{1,5}\)|[ivx]{2,5}[.)])(?=\s)\s*"
+)
+_SENTENCE_END = re.compile(r"[.!?:;。！？…][\"'”’»)\]]*\d{0,2}$")
+_CJK = re.compile("[\u3000-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef]")
+_LOWER = re.compile(r"[a-z]{4}")
+_WORD_START = re.compile(r"[^\W\d_]+")
+_WORD = re.compile(r"[^\W\d_]+(?:[-\u2010\u2011][^\W\d_]+)*")
+_BROKEN = re.compile(r"\w[–@]$|\w/$|://$|\w[&=]$")
+"""Where a line breaks inside of a word: after the dash of a range, in an address."""
+_LAST_WORD = re.compile(r"[^\W\d_]+$")
+
+_ENTRY = re.compile(r"(?:[.\u2026]\s?){2,}\s*(?:\d+|[ivxlc]+)$")
+_NUMERALS = frozenset("0123456789ivxlc")
+_NUMBER_END = re.compile(r"[\s.\u2026](?:\d+|[ivxlc]+)$")
+"""How lines of a table of contents end, with dots and without."""
+
+_INDENT = 0.7
+"""Em: a line that begins further right than the one before is indented."""
+_LOOSE = 1.22
+"""Lines that are further apart than so many times the distance usual are of two paragraphs."""
+_SAME_SIZE = 0.12
+"""Share by which the font sizes of a paragraph's lines differ, unless one has small capitals."""
+
+
+@dataclass(slots=True)
+class Part:
+    """Lines of one page that belong together."""
+
+    kind: PartKind
+    lines: list[Line]
+    page: int
+    level: int = 0
+    rows: list[list[str]] = field(default_factory=list)
+    """Of a table."""
+    header: bool = False
+    """Whether its first row names its columns."""
+    label: str = ""
+    """Bullet or number of an item."""
+
+
+class Words:
+    """The words of a document, by which hyphens at the ends of lines are judged."""
+
+    def __init__(self, pages: Iterable[list[Line]]) -> None:
+        self._count: Counter[str] = Counter()
+        for lines in pages:
+            for line in lines:
+                self._count.update(_WORD.findall(line.text.casefold()))
+
+    def keeps_hyphen(self, left: str, right: str) -> bool:
+        """Whether a word that is broken after a hyphen is written with it.
+
+        As the document writes it elsewhere. A part of a word that is written with a capital, or a
+        number, has a true hyphen before it.
+        """
+        before, after = _LAST_WORD.search(left), _WORD_START.match(right)
+        if before is None or after is None:
+            return True
+        if right[:1].isupper() and not left[-2:].isupper():
+            return True
+        one, other = before[0].casefold(), after[0].casefold()
+        joined, hyphened = self._count[one + other], self._count[f"{one}-{other}"]
+        if joined or hyphened:
+            return hyphened > joined
+        # Two words more likely than the parts of one that stands nowhere else.
+        return min(len(one), len(other)) >= 4 and min(self._count[one], self._count[other]) >= 2
+
+
+def find_parts(
+    lines: Sequence[Line], page: int, heading_of: dict[int, int], leading: dict[int, float]
+) -> list[Part]:
+    """Parts of a page's lines.
+
+    Args:
+        lines: in reading order.
+        page: its index.
+        heading_of: the number of the outline's entry of which a line is the heading, by ``id``.
+        leading: distance between lines by font size in half points.
+    """
+    _find_edges(lines)
+    parts: list[Part] = []
+    for line in lines:
+        if parts and _goes_on(parts[-1], line, heading_of, leading):
+            parts[-1].lines.append(line)
+        else:
+            parts.append(_new_part(line, page, id(line) in heading_of))
+    return parts
+
+
+def _new_part(line: Line, page: int, heading: bool) -> Part:
+    part = Part("paragraph", [line], page)
+    if heading:
+        part.kind = "heading"
+    elif line.mono:
+        part.kind = "code"
+    elif label := _label(line.text):
+        part.kind, part.label = "item", label
+    return part
+
+
+def _label(text: str) -> str:
+    found = BULLET.match(text) or NUMBER.match(text)
+    return found[0] if found and found.end() < len(text) else ""
+
+
+def _goes_on(part: Part, line: Line, heading_of: dict[int, int], leading: dict[int, float]) -> bool:
+    """Whether a line belongs to the part before it."""
+    last = part.lines[-1]
+    if heading_of.get(id(line)) != heading_of.get(id(last)) or line.turn != last.turn:
+        return False
+    if part.kind == "heading":
+        return True
+    if not _same_size(last, line) and not _has_capitals(last, line):
+        return False
+    distance = last.base - line.base
+    usual = leading.get(round(last.size * 2), 1.2 * last.size)
+    if len(part.lines) > 1:
+        usual = max(min(usual, part.lines[-2].base - last.base), last.size)
+    if part.kind == "code" and _is_text(part, line, distance, usual):
+        part.kind = "paragraph"
+        return True
+    if part.kind == "code":
+        return line.mono and 0 < distance < 3 * usual
+    if last.hyphen and distance < _LOOSE * usual:
+        return True
+    if distance <= 0.3 * last.size:  # a new column, or beside
+        return goes_on_elsewhere(last, line) and line.left > last.right
+    if distance > _LOOSE * usual or line.left > last.right or line.right < last.left:
+        return False
+    if line.bold != last.bold and breaks_early(last, line):
+        return False
+    if _label(line.text) and (breaks_early(last, line) or part.kind == "item" or _ends(last)):
+        return False
+    early = breaks_early(last, line)
+    if line.mono and early:
+        return False
+    return not _is_indented(part, last, line, early)
+
+
+def _has_capitals(last: Line, line: Line) -> bool:
+    """Whether a line looks smaller than the one it goes on with by its small capitals."""
+    small = min(last, line, key=lambda one: one.size)
+    enough = small.size > 0.7 * max(last.size, line.size)
+    return (
+        enough and not _LOWER.search(small.text) and not (_ends(last) or breaks_early(last, line))
+    )
+
+
+def _same_size(last: Line, line: Line) -> bool:
+    return abs(line.size - last.size) <= _SAME_SIZE * max(line.size, last.size)
+
+
+def _is_text(part: Part, line: Line, distance: float, usual: float) -> bool:
+    """Whether what looked like a line of code is one of a paragraph in which code is quoted."""
+    last = part.lines[-1]
+    return (
+        len(part.lines) == 1
+        and not line.mono
+        and line.text[:1].islower()
+        and 0 < distance < _LOOSE * usual
+        and abs(line.left - last.left) < _INDENT * line.size
+        and not breaks_early(last, line)
+    )
+
+
+def _is_indented(part: Part, last: Line, line: Line, early: bool) -> bool:
+    """Whether a line begins a paragraph by where it begins."""
+    indent = _INDENT * line.size
+    shift = line.left - last.left
+    if part.kind == "item":
+        if len(part.lines) == 1:
+            return early and _ends(last) and shift < indent
+        return early and _ends(last) and abs(shift) > indent
+    if shift > indent:
+        return _ends(last) or (early and len(part.lines) > 1)
+    if shift < -indent:
+        return len(part.lines) > 1 or (early and _ends(last))
+    return early and _ends(last)
+
+
+def goes_on_elsewhere(last: Line, line: Line) -> bool:
+    """Whether a line at the top of a column or page goes on with the last of the one before."""
+    if line.mono != last.mono or not _same_size(last, line):
+        return False
+    if last.hyphen:
+        return True
+    if _label(line.text) or _ends(last):
+        return False
+    if line.text[:1].islower():
+        return True
+    return not breaks_early(last, line) and line.bold == last.bold
+
+
+def _ends(line: Line) -> bool:
+    return _SENTENCE_END.search(line.text[-8:]) is not None
+
+
+def breaks_early(last: Line, line: Line) -> bool:
+    """Whether the first word of a line had fitted at the end of the one before."""
+    if last.hyphen:
+        return False
+    if _is_entry(last, line):
+        return True
+    word = line.text.split(" ", 1)[0]
+    return last.right + (len(word) + 1) * line.advance < last.edge - 0.3 * last.size
+
+
+def _is_entry(last: Line, line: Line) -> bool:
+    """Whether a line ends an entry of a table of contents."""
+    if last.text[-1] not in _NUMERALS or not _NUMBER_END.search(last.text[-8:]):
+        return False
+    return any(_ENTRY.search(other.text[-20:]) for other in (last, line))
+
+
+def _breaks(last: Line, line: Line) -> bool:
+    """Whether the break between two lines of a paragraph is meant, as in an address."""
+    if not breaks_early(last, line):
+        return False
+    word = line.text.split(" ", 1)[0]
+    free = last.edge - last.right - (len(word) + 1) * line.advance
+    if _is_entry(last, line):
+        return True
+    # Between lines that are not spread to one width, some end early by chance.
+    return free > 0.2 * (last.edge - last.left)
+
+
+def _find_edges(lines: Sequence[Line]) -> None:
+    """Find the right edge of each line's column: as far as a line of those around it reaches."""
+    for index, line in enumerate(lines):
+        edge = line.right
+        for other in lines[max(0, index - 12) : index + 13]:
+            if (
+                other.right > edge
+                and abs(other.left - line.left) < 4 * line.size
+                and abs(other.size - line.size) < 0.2 * line.size
+            ):
+                edge = other.right
+        line.edge = edge
+
+
+def find_leading(pages: Iterable[list[Line]]) -> dict[int, float]:
+    """The usual distance between lines, by font size in half points."""
+    seen: dict[int, Counter[int]] = {}
+    for lines in pages:
+        for line, other in pairwise(lines):
+            distance = line.base - other.base
+            if 0.9 * line.size < distance < 2.5 * line.size and abs(line.size - other.size) < 0.5:
+                seen.setdefault(round(line.size * 2), Counter())[round(distance * 4)] += 1
+    return {size: counts.most_common(1)[0][0] / 4 for size, counts in seen.items()}
+
+
+def join_lines(lines: Sequence[Line], words: Words) -> str:
+    """The text of a paragraph; lines that end early keep their line break."""
+    parts = [lines[0].text]
+    for last, line in pairwise(lines):
+        before = parts[-1]
+        if last.hyphen:
+            if words.keeps_hyphen(before, line.text):
+                parts[-1] = f"{before}-"
+        elif before.endswith(("-", "\u2010")) and before[-2:-1].isalnum():
+            if not words.keeps_hyphen(before[:-1], line.text):
+                parts[-1] = before[:-1]
+        elif not (
+            _BROKEN.search(before[-4:]) or (_CJK.match(before[-1]) and _CJK.match(line.text[0]))
+        ):
+            parts.append("\n" if _breaks(last, line) else " ")
+        parts.append(line.text)
+    if lines[-1].hyphen:
+        parts.append("-")
+    return "".join(parts)
+
+
+def join_code(lines: Sequence[Line], leading: dict[int, float]) -> str:
+    """The text of code, with its indentation and empty lines."""
+    left = min(line.left for line in lines)
+    widths = sorted(line.advance for line in lines if len(line.text) > 2)
+    width = widths[len(widths) // 2] if widths else 0.6 * lines[0].size
+    rows: list[str] = []
+    for number, line in enumerate(lines):
+        if number:
+            usual = leading.get(round(line.size * 2), 1.2 * line.size)
+            if lines[number - 1].base - line.base > 1.6 * usual:
+                rows.append("")
+        indent = round((line.left - left) / width) if width > 0 else 0
+        hyphen = "-" if line.hyphen else ""
+        rows.append(" " * min(indent, 120) + line.text + hyphen)
+    return "\n".join(rows)
