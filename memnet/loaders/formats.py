@@ -79,66 +79,33 @@ _CODE = tuple(
     ".lua .r .jl .hs .elm .ex .exs .erl .clj .lisp .el .scm .sh .bash .zsh .fish .ps1 .sql .proto "
     ".cmake .mk .nim .sol .tcl .f90 .pas .css .scss .less".split()
 )
+_OPENDOCUMENT = tuple(".odt .ott .fodt .odp .otp .fodp".split())
+_SHEETS = tuple(".xlsx .xlsm .xltx .xlsb .xls .ods .ots .fods".split())
 _SETTINGS = tuple(".toml .yaml .yml .ini .cfg .conf .properties".split())
 
 FORMATS: tuple[Format, ...] = (
-    Format(
-        "archive",
-        "archives",
-        (".zip", ".tar", ".tgz", ".gz"),
-        "archive",
-        contents=("zip", "tar", "gzip"),
-    ),
-    Format("csv", "tables", (".csv", ".tab"), "delimited", isolated=False),
-    Format(
-        "docx",
-        "Word documents",
-        (".docx", ".docm", ".dotx", ".dotm"),
-        "docx",
-        contents=("zip", "ole2"),
-    ),
-    Format("html", "HTML pages", (".html", ".htm", ".xhtml"), "html", contents=("html",)),
-    Format(
-        "opendocument",
-        "OpenDocument files",
-        (".odt", ".ott", ".fodt", ".odp", ".otp", ".fodp"),
-        "opendocument",
-        contents=("zip",),
-    ),
-    Format(
-        "pptx",
-        "presentations",
-        (".pptx", ".ppsx", ".pptm", ".potx", ".ppsm"),
-        "pptx",
-        contents=("zip", "ole2"),
-    ),
-    Format(
-        "sheets",
-        "spreadsheets",
-        (".xlsx", ".xlsm", ".xltx", ".xlsb", ".xls", ".ods", ".ots", ".fods"),
-        "sheets",
-        contents=("zip", "ole2"),
-    ),
     Format("archive", "archives", (".zip", ".tar", ".tgz", ".gz"), "archive"),
-    Format("html", "HTML pages", (".html", ".htm", ".xhtml"), "html"),
-    Format("pdf", "PDF files", (".pdf",), "pdf"),
+    Format("asciidoc", "AsciiDoc files", (".adoc", ".asciidoc"), "asciidoc", isolated=False),
     Format("chat", "chats", (), "chats"),
-    Format("code", "source code", _CODE, "code"),
+    Format("code", "source code files", _CODE, "code"),
     Format("conversation", "conversations", (), "conversation"),
+    Format("csv", "tables", (".csv", ".tab"), "delimited", isolated=False),
+    Format("docx", "Word documents", (".docx", ".docm", ".dotx", ".dotm"), "docx"),
     Format("epub", "EPUB books", (".epub",), "epub"),
     Format("html", "HTML pages", (".html", ".htm", ".xhtml"), "html"),
     Format("json", "JSON files", (".json",), "json_documents"),
     Format("mail", "e-mails", (".eml", ".mbox", ".mbx"), "mail"),
-    Format("notebook", "Jupyter notebooks", (".ipynb",), "notebook"),
-    Format("settings", "files of settings", _SETTINGS, "settings_files"),
-    Format("subtitles", "subtitles", (".srt", ".vtt"), "subtitles"),
-    Format("text", "plain text", (".txt", ".text", ".log"), "text", isolated=False),
-    Format("asciidoc", "AsciiDoc", (".adoc", ".asciidoc", ".asc"), "asciidoc", isolated=False),
-    Format("org", "Org files", (".org",), "org", isolated=False),
-    Format("rst", "reStructuredText", (".rst", ".rest"), "rst", isolated=False),
-    Format("markdown", "Markdown", (".md", ".markdown", ".mdx"), "markdown", isolated=False),
-    Format("text", "text files", (".txt", ".text", ".log"), "text", isolated=False),
     Format("markdown", "Markdown files", (".md", ".markdown", ".mdx"), "markdown", isolated=False),
+    Format("notebook", "Jupyter notebooks", (".ipynb",), "notebook"),
+    Format("opendocument", "OpenDocument files", _OPENDOCUMENT, "opendocument"),
+    Format("org", "Org files", (".org",), "org", isolated=False),
+    Format("pdf", "PDF files", (".pdf",), "pdf"),
+    Format("pptx", "presentations", (".pptx", ".ppsx", ".pptm", ".potx", ".ppsm"), "pptx"),
+    Format("rst", "reStructuredText files", (".rst", ".rest"), "rst", isolated=False),
+    Format("settings", "files of settings", _SETTINGS, "settings_files"),
+    Format("sheets", "spreadsheets", _SHEETS, "sheets"),
+    Format("subtitles", "subtitles", (".srt", ".vtt"), "subtitles"),
+    Format("text", "text files", (".txt", ".text", ".log"), "text", isolated=False),
 )
 """All that can be read but JSON lines and fact tables, which are no documents."""
 
