@@ -17,7 +17,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, cast
 
-import memnet
 from memnet.errors import Problem
 from memnet.loaders.document import ParsedDocument
 from memnet.loaders.formats import format_by_name
@@ -226,7 +225,7 @@ class _Child:
     def __init__(self) -> None:
         # Isolated from the folder it starts in and from the environment: with the same modules as
         # this process. What it or a library prints is for nobody.
-        home = str(Path(memnet.__file__).parent.parent)
+        home = str(Path(__file__).parents[2])
         paths = [home, *(path for path in sys.path if path and path != home)]
         self._process = subprocess.Popen(  # noqa: S603  # of this interpreter, without a shell
             [sys.executable, "-I", "-X", "utf8", "-c", _START, *paths],
