@@ -50,6 +50,9 @@ def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
     writer = MarkupWriter(file)
     writer.title, writer.names = front.title, list(front.names)
     writer.metadata = dict(front.metadata)
+    description = one_line(str(front.metadata.get("description") or ""))
+    if description and description not in one_line(text[front.end :]):
+        writer.paragraph(description)  # often the only sentence that says what the page is about
     parser = make_parser(components=PurePath(file.name).suffix.lower() == ".mdx")
     _Walk(parser, writer).document(parser.parse(text[front.end :]))
     yield writer.finish()
