@@ -70,6 +70,8 @@ def read(file_format: Format, path: Path) -> tuple[str, int]:
 
 
 REFERENCES: Mapping[str, tuple[str, str]] = {
+    "epub": ("benchmarks.extraction_html", "epub"),
+    "html": ("benchmarks.extraction_html", "html"),
     "docx": ("benchmarks.extraction_office", "docx"),
     "pptx": ("benchmarks.extraction_office", "pptx"),
     "sheets": ("benchmarks.extraction_office", "sheets"),

@@ -55,14 +55,15 @@ class BlockWriter:
         self._terms: list[str] = []
         """Those that wait for their definition."""
         self._table: Table | None = None
-        self._captions: set[str] = set()
-        """What is not to be repeated as the description of an image."""
+        self._root: Element | None = None
+        self._captions: set[str] | None = None
+        """What is not to be repeated as the description of an image, from the first one on."""
         self.titles: list[str] = []
         """Texts of the headings of the first level."""
 
     def write(self, root: Element) -> None:
         """Add all blocks of an element."""
-        self._captions = captions(root)
+        self._root = root
         pending: list[tuple[Iterator[Element | str], Callable[[], None]]] = []
         pending.append((iter(root.children), self._flush))
         while pending:
@@ -84,7 +85,7 @@ class BlockWriter:
         if tag == "br":
             self._parts.append("\n" if self._in_code or not self._flat else " ")
         elif tag == "img":
-            self._parts.append(description(element, self._captions))
+            self._picture(element)
         elif tag == "math":
             self._parts.append(formula(element))
         elif tag == "hr":
@@ -92,6 +93,13 @@ class BlockWriter:
         else:
             return False
         return True
+
+    def _picture(self, image: Element) -> None:
+        if not image.get("alt") or self._root is None:
+            return
+        if self._captions is None:
+            self._captions = captions(self._root)
+        self._parts.append(description(image, self._captions))
 
     def _enter_inline(self, element: Element) -> Callable[[], None]:
         """Start an element within a line; returns what ends it."""

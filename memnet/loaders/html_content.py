@@ -6,6 +6,7 @@ of classes. A name alone never removes the greater part of a page.
 """
 
 import re
+from functools import lru_cache
 
 from memnet.loaders.document import one_line
 from memnet.loaders.html_tree import (
@@ -141,9 +142,7 @@ def kept(elements: list[Element]) -> dict[int, int]:
     for element in reversed(elements):
         if element.dropped or element.tag == "head":
             continue
-        count = counts.get(id(element), 0) + sum(
-            len("".join(child.split())) for child in element.children if isinstance(child, str)
-        )
+        count = counts.get(id(element), 0) + element.own
         if not count:
             continue
         counts[id(element)] = count
@@ -155,11 +154,10 @@ def kept(elements: list[Element]) -> dict[int, int]:
 def _rest(elements: list[Element]) -> int:
     """Characters that are neither dropped nor in headings."""
     return sum(
-        len("".join(child.split()))
+        element.own
         for element in elements
-        if not element.dropped and element.tag not in HEADINGS and not _in_head(element)
-        for child in element.children
-        if isinstance(child, str)
+        if element.own and not element.dropped and element.tag not in HEADINGS
+        if not _in_head(element)
     )
 
 
@@ -235,7 +233,7 @@ def _is_chrome(element: Element, role: str, *, most: bool) -> bool:
         return False
     if tag in ("dialog", "search") or role in ("search", "dialog", "alertdialog", "toolbar"):
         return True
-    words = _words(element.get("class"))
+    words = _words(element.get("class")[:_LONG])
     if tag in ("header", "footer", "aside") and _is_edge(element, tag, words):
         return True
     if element.tag not in _NAMED:
@@ -265,13 +263,13 @@ def _is_list_of_links(element: Element, body: Element, role: str, *, above: bool
         # A narrow column of a page's layout.
         listed = element.linked * 10 >= element.text * 7 and element.links > 4
         return listed and bool(element.holds & HOLDS_BLOCKS)
-    words = _words(element.get("class"))
+    words = _words(element.get("class")[:_LONG])
     if element.tag != "section":
-        words |= _words(element.get("id"))
+        words |= _words(element.get("id")[:_LONG])
     return not _LINK_WORDS.isdisjoint(words)
 
 
-def _is_edge(element: Element, tag: str, words: set[str]) -> bool:
+def _is_edge(element: Element, tag: str, words: frozenset[str]) -> bool:
     linked = element.linked * 2 >= element.text
     parent = element.parent
     if tag == "aside":
@@ -329,10 +327,11 @@ def _is_own_contents(element: Element) -> bool:
     )
 
 
-def _words(names: str) -> set[str]:
+@lru_cache(1024)
+def _words(names: str) -> frozenset[str]:
     """The words of names of classes, and each name without its hyphens."""
     words: set[str] = set()
-    for name in names.split()[:20]:
-        found = [word.lower() for word in _WORD.findall(name[:100])]
+    for name in names.split():
+        found = [word.lower() for word in _WORD.findall(name)]
         words.update(found, ["".join(found)])
-    return words
+    return frozenset(words)

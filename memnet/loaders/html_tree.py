@@ -61,6 +61,7 @@ class Element:
         "links",
         "local",
         "moves",
+        "own",
         "parent",
         "tag",
         "text",
@@ -71,6 +72,8 @@ class Element:
         self.attributes = attributes
         self.parent = parent
         self.children: list[Element | str] = []
+        self.own = 0
+        """Characters that are not white space, without those of its elements."""
         self.text = 0
         """Characters within it that are not white space; of them ``linked`` stand in links."""
         self.linked = 0
@@ -156,7 +159,8 @@ def _measure(elements: list[Element]) -> None:
         else:
             for child in element.children:
                 if isinstance(child, str):
-                    element.text += len("".join(child.split()))
+                    element.own += len("".join(child.split()))
+            element.text += element.own
         if tag == "a" and "href" in element.attributes:
             element.linked, element.links = element.text, 1
             element.local = element.get("href").startswith("#")

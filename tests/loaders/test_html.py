@@ -133,6 +133,13 @@ def test_lines(markup: str, expected: str) -> None:
     assert text(f"<p>{markup}</p>", whole=True) == expected
 
 
+def test_descriptions_are_not_repeated() -> None:
+    image = "<img alt='The same old picture'>"
+    assert blocks(image * 2) == [("paragraph", 0, "The same old picture")]
+    numbered = f"<p>{image}</p><p>Figure 3.1. The same old picture</p>"
+    assert blocks(numbered) == [("paragraph", 0, "Figure 3.1. The same old picture")]
+
+
 # Tables
 
 
