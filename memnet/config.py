@@ -18,6 +18,8 @@ class WindowConfig(Settings):
     characters: int = Field(default=1000, ge=100)
     """Longest window. 1,000 characters of English are about 220 tokens, just under the 256 the
     encoder was trained on; 94 % of encyclopaedia paragraphs fit whole."""
+    min_characters: int = Field(default=0, ge=0)
+    """A section below it is joined with what follows under the same headings."""
 
 
 class IndexConfig(Settings):

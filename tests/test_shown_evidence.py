@@ -3,6 +3,7 @@
 import io
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -157,7 +158,7 @@ def test_paths_are_shown_as_seen_from_the_working_folder(
     ],
 )
 def test_the_place_stands_beside_the_title(
-    fields: dict[str, str | None], width: int, heading: str
+    fields: dict[str, Any], width: int, heading: str
 ) -> None:
     shown = _shown("It was built by Ann.", ["Ann"], width=width, **fields).splitlines()[0]
     assert shown == f"  [1] hop 2  {heading}"

@@ -88,7 +88,7 @@ class Ingest:
         self._batch_characters = 0
         self._files: dict[str, bytes] = {}
         """Digests of files of which all is stored with this batch, by path."""
-        salt = f"{_PIPELINE_VERSION}/{config.window.characters}/"
+        salt = f"{_PIPELINE_VERSION}/{config.window.characters}/{config.window.min_characters}/"
         self._salt = (salt if extractor is None else f"{salt}{extractor.fingerprint}/").encode()
 
     def run(self, inputs: Iterable[Input]) -> IngestReport:
@@ -162,8 +162,8 @@ class Ingest:
 
     def _source(self, parsed: Parsed, digest: bytes) -> NewSource:
         if isinstance(parsed, ParsedDocument):
-            max_window = self._config.window.characters
-            return document_source(parsed, digest, self._namespace, max_window, self._extractor)
+            window = self._config.window
+            return document_source(parsed, digest, self._namespace, window, self._extractor)
         return facts_source(parsed, digest, self._namespace)
 
     def _store_batch(self) -> None:

@@ -6,6 +6,7 @@ from itertools import chain
 from pathlib import PurePath
 from typing import Protocol, overload
 
+from memnet.config import WindowConfig
 from memnet.ingest.formats import ParsedFacts
 from memnet.ingest.windows import Window, document_windows, titles
 from memnet.loaders.document import ParsedDocument
@@ -33,17 +34,17 @@ def document_source(
     document: ParsedDocument,
     digest: bytes,
     namespace: str,
-    max_window: int,
+    config: WindowConfig,
     extractor: Extractor | None = None,
 ) -> NewSource:
-    """A document as a source with a slot for each window of at most ``max_window`` characters.
+    """A document as a source with a slot for each window.
 
     Its mentions are those that ``extractor`` finds; None for runs of capitalised words.
     """
     return NewSource(
         document.name,
         digest,
-        _LazySlots(lambda: _document_slots(document, max_window, extractor)),
+        _LazySlots(lambda: _document_slots(document, config, extractor)),
         namespace,
         "document",
         document.origin,
@@ -88,18 +89,18 @@ class _LazySlots(Sequence[NewSlot]):
 
 
 def _document_slots(
-    document: ParsedDocument, max_window: int, extractor: Extractor | None
+    document: ParsedDocument, config: WindowConfig, extractor: Extractor | None
 ) -> list[NewSlot]:
     is_file = document.origin and document.name.startswith(document.origin)
     stem = PurePath(document.name).stem if is_file else ""
     own_names = [title_symbols(name) for name in (document.title, *document.names)]
     slots: list[NewSlot] = []
-    for window in document_windows(document, max_window):
+    for window in document_windows(document, config.characters, config.min_characters):
         text = document.text[window.start : window.end]
-        heading = window.headings[-1] if window.headings else document.title
-        symbols = tuple(dict.fromkeys(chain(title_symbols(heading), *own_names)))
+        about = map(title_symbols, window.names or [document.title])
+        symbols = tuple(dict.fromkeys(chain(*about, *own_names)))
         aliases = _aliases(text, symbols) if window.opens else ()
-        targets = (link_symbol(name) for name in (stem, *window.headings[-1:]) if name)
+        targets = (link_symbol(name) for name in (stem, *window.names) if name)
         key_symbols = tuple(dict.fromkeys((*symbols, *aliases, *targets)))
         names = mentions(text) if extractor is None else map(symbol, extractor.extract(text))
         links = (make(name) for name in window.links for make in (normalise, link_symbol))

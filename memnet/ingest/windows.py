@@ -18,7 +18,9 @@ class Window(NamedTuple):
     start: int
     end: int
     headings: tuple[str, ...]
-    """Those above it, the highest first."""
+    """Those above all of it, the highest first."""
+    names: tuple[str, ...]
+    """The headings that say what it is about: the lowest one above it, and those within."""
     context: str
     """The header of the table, or the introduction of the list, that an earlier window begins."""
     places: tuple[tuple[int, str], ...]
@@ -30,63 +32,112 @@ class Window(NamedTuple):
 
 
 class _Section(NamedTuple):
-    headings: tuple[str, ...]
-    blocks: list[Block]
+    """Blocks under the same headings, and on the same page, slide or sheet."""
+
+    path: tuple[Block, ...]
+    """The headings above them, the highest first."""
+    blocks: Sequence[Block]
 
 
-def document_windows(document: ParsedDocument, max_characters: int) -> Iterator[Window]:
+def document_windows(
+    document: ParsedDocument, max_characters: int, min_characters: int = 0
+) -> Iterator[Window]:
     """Windows over all blocks of a document but its headings, in the order of the text.
 
     A list stays with the sentence that introduces it, a row of a table with its header and code
-    with the paragraph before it, as long as all of it fits into ``max_characters``.
+    with the paragraph before it, as long as all of it fits into ``max_characters``. Sections of
+    less than ``min_characters`` are joined with what follows; the headings between them are then
+    a part of the window.
     """
+    for sections in _joined_sections(document, max_characters, min_characters):
+        first, last = sections[0], sections[-1]
+        depth = _common_depth(first.path, last.path)
+        headings = tuple(_heading(document, block) for block in first.path[:depth])
+        within = tuple(_heading(document, one.path[-1]) for one in sections if one.path[depth:])
+        names = (*headings[-1:], *within)
+        if len(sections) > 1:
+            start = first.path[depth].start if first.path[depth:] else first.blocks[0].start
+            spans = [(start, last.blocks[-1].end, "", sections)]
+        else:
+            spans = [
+                (start, end, context, [_Section(first.path, blocks)])
+                for blocks, context in _packed(document.text, first.blocks, max_characters)
+                for start, end in _cut(document.text, blocks, max_characters)
+            ]
+        for number, (start, end, context, parts) in enumerate(spans):
+            places = _places(document, parts, start, end)
+            links = (link for part in parts for block in part.blocks for link in block.links)
+            yield Window(
+                start,
+                end,
+                headings,
+                names,
+                context,
+                places,
+                tuple(dict.fromkeys(links)),
+                not number,
+            )
+
+
+def _heading(document: ParsedDocument, block: Block) -> str:
+    return " ".join(document.text[block.start : block.end].split())
+
+
+def _joined_sections(
+    document: ParsedDocument, max_characters: int, min_characters: int
+) -> Iterator[list[_Section]]:
+    """The sections of a document, those that are short together with what follows."""
+    joined: list[_Section] = []
     for section in _sections(document):
-        opens = True
-        for blocks, context in _packed(document.text, section.blocks, max_characters):
-            for start, end in _cut(document.text, blocks, max_characters):
-                yield Window(
-                    start,
-                    end,
-                    section.headings,
-                    context,
-                    _places(document, section, blocks, start, end),
-                    tuple(dict.fromkeys(link for block in blocks for link in block.links)),
-                    opens,
-                )
-                opens = False
+        if joined:
+            start, end = joined[0].blocks[0].start, joined[-1].blocks[-1].end
+            depth = _common_depth(joined[0].path, section.path)
+            if joined[0].path[depth:]:
+                start = joined[0].path[depth].start
+            if (
+                end - start >= min_characters
+                or section.blocks[-1].end - start > max_characters
+                or section.blocks[0].opens
+                or any(heading.opens for heading in section.path[depth:])
+            ):
+                yield joined
+                joined = []
+        joined.append(section)
+    if joined:
+        yield joined
+
+
+def _common_depth(path: Sequence[Block], other: Sequence[Block]) -> int:
+    pairs = zip(path, other, strict=False)
+    return next((depth for depth, (a, b) in enumerate(pairs) if a != b), min(len(path), len(other)))
 
 
 def _sections(document: ParsedDocument) -> Iterator[_Section]:
-    """Runs of blocks under the same headings, and on the same page, slide or sheet.
+    """All blocks but headings, under their headings.
 
     A heading with nothing below it, not even another heading, is a block of its own section.
     """
-    path: list[tuple[int, str, Block]] = []
+    path: list[Block] = []
     blocks: list[Block] = []
-
-    def section() -> _Section:
-        return _Section(tuple(text for _, text, _ in path), blocks)
-
     empty_heading = False
     for block in document.blocks:
         is_heading = block.kind == "heading"
         if blocks and (is_heading or block.opens):
-            yield section()
+            yield _Section(tuple(path), blocks)
             blocks = []
         if is_heading:
-            if empty_heading and block.level <= path[-1][0]:
-                yield _Section(tuple(text for _, text, _ in path[:-1]), [path[-1][2]])
-            while path and path[-1][0] >= block.level:
+            if empty_heading and block.level <= path[-1].level:
+                yield _Section(tuple(path[:-1]), [path[-1]])
+            while path and path[-1].level >= block.level:
                 path.pop()
-            text = " ".join(document.text[block.start : block.end].split())
-            path.append((block.level, text, block))
+            path.append(block)
         else:
             blocks.append(block)
         empty_heading = is_heading
     if blocks:
-        yield section()
+        yield _Section(tuple(path), blocks)
     elif empty_heading:
-        yield _Section(tuple(text for _, text, _ in path[:-1]), [path[-1][2]])
+        yield _Section(tuple(path[:-1]), [path[-1]])
 
 
 def _groups(text: str, blocks: Sequence[Block]) -> Iterator[list[Block]]:
@@ -180,20 +231,25 @@ def _pieces(text: str, start: int, end: int, max_characters: int) -> Iterator[tu
 
 
 def _places(
-    document: ParsedDocument, section: _Section, blocks: Sequence[Block], start: int, end: int
+    document: ParsedDocument, parts: Sequence[_Section], start: int, end: int
 ) -> tuple[tuple[int, str], ...]:
-    above = " > ".join(titles(document.title, section.headings))
+    """Where the parts of a window stand, each with the offset in it from which that holds."""
     places: list[tuple[int, str]] = []
-    for block in blocks:
-        if block.end <= start or block.start >= end:
-            continue
-        cells = [(cell.start, cell.place) for cell in block.cells if cell.place]
-        for at, place in cells or [(block.start, block.place or above)]:
-            if place and (not places or places[-1][1] != place):
-                places.append((max(0, at - start), place))
+    for part in parts:
+        above = [_heading(document, block) for block in part.path]
+        path = " > ".join(titles(document.title, above))
+        first = part.path[-1].start if part.path else start
+        for block in part.blocks:
+            if block.end <= start or block.start >= end:
+                continue
+            cells = [(cell.start, cell.place) for cell in block.cells if cell.place]
+            for offset, place in cells or [(block.start, block.place or path)]:
+                if place and (not places or places[-1][1] != place):
+                    offset = first if block is part.blocks[0] and first > start else offset
+                    places.append((offset - start if places else 0, place))
     return tuple(places)
 
 
 def titles(title: str, headings: Sequence[str]) -> list[str]:
     """A document's title and some headings, without the first where it repeats the title."""
-    return [one for one in (title, *headings[headings[:1] == (title,) :]) if one]
+    return [one for one in (title, *headings[tuple(headings[:1]) == (title,) :]) if one]

@@ -4,6 +4,7 @@ Requests come as messages on standard input, and go on until it ends. An answer 
 each document, each problem and the start of each file in an archive, and one for the end.
 """
 
+import gc
 import os
 import signal
 from typing import BinaryIO
@@ -24,8 +25,14 @@ except ImportError:  # Windows has no such limits: there only the time that is w
     resource = None  # type: ignore[assignment]
 
 
+_NEW_OBJECTS = 50_000
+"""That are made before cycles are looked for among them."""
+
+
 def main() -> None:
     """Answer requests until there are no more."""
+    # Documents are many small parts without cycles, among which they are looked for in vain.
+    gc.set_threshold(_NEW_OBJECTS)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends this process
     requests, answers = _own_streams()
     while (data := read_message(requests)) is not None:

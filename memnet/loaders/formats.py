@@ -85,7 +85,7 @@ _SETTINGS = tuple(".toml .yaml .yml .ini .cfg .conf .properties".split())
 
 FORMATS: tuple[Format, ...] = (
     Format("archive", "archives", (".zip", ".tar", ".tgz", ".gz"), "archive"),
-    Format("asciidoc", "AsciiDoc files", (".adoc", ".asciidoc"), "asciidoc", isolated=False),
+    Format("asciidoc", "AsciiDoc files", (".adoc", ".asciidoc"), "asciidoc"),
     Format("chat", "chats", (), "chats"),
     Format("code", "source code files", _CODE, "code"),
     Format("conversation", "conversations", (), "conversation"),
@@ -98,10 +98,10 @@ FORMATS: tuple[Format, ...] = (
     Format("markdown", "Markdown files", (".md", ".markdown", ".mdx"), "markdown", isolated=False),
     Format("notebook", "Jupyter notebooks", (".ipynb",), "notebook"),
     Format("opendocument", "OpenDocument files", _OPENDOCUMENT, "opendocument"),
-    Format("org", "Org files", (".org",), "org", isolated=False),
+    Format("org", "Org files", (".org",), "org"),
     Format("pdf", "PDF files", (".pdf",), "pdf"),
     Format("pptx", "presentations", (".pptx", ".ppsx", ".pptm", ".potx", ".ppsm"), "pptx"),
-    Format("rst", "reStructuredText files", (".rst", ".rest"), "rst", isolated=False),
+    Format("rst", "reStructuredText files", (".rst", ".rest"), "rst"),
     Format("settings", "files of settings", _SETTINGS, "settings_files"),
     Format("sheets", "spreadsheets", _SHEETS, "sheets"),
     Format("subtitles", "subtitles", (".srt", ".vtt"), "subtitles"),

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from itertools import takewhile
 
 _PAGES = re.compile(r"pp?\. (.+)")
 _CELLS = re.compile(r"([A-Z]{1,3}\d{1,7})(?::([A-Z]{1,3}\d{1,7}))?")
@@ -35,4 +36,8 @@ def _range(first: str, last: str) -> str:
     cells = [_CELLS.fullmatch(name) for name in names]
     if cells[0] and cells[1] and sheets[0] == sheets[1]:
         return f"{sheets[0]}!{cells[0][1]}:{cells[1][2] or cells[1][1]}"
-    return first if first.startswith("line ") else f"{first} to {last}"
+    if first.startswith("line "):
+        return first
+    pairs = zip(first.split(" > "), last.split(" > "), strict=False)
+    common = [one for one, other in takewhile(lambda pair: pair[0] == pair[1], pairs)]
+    return " > ".join(common) or f"{first} to {last}"
