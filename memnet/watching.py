@@ -99,7 +99,7 @@ def watch(
             paths = tuple(sorted(map(str, pending)))
             pending = set()
             if done.added or done.updated or done.removed or done.skipped:
-                yield WatchReport(**dict(done) | {"paths": paths})
+                yield WatchReport(**dict(done), paths=paths)
 
     return follow()
 

@@ -15,8 +15,7 @@ _WRITTEN = (2012, 2, 1, 0, 0, 0)
 _REPORT_TITLE = "Saltmere Harbours Board: Annual Report 2011"
 _REPORT = [
     """
-    # Saltmere Harbours Board
-    # Annual Report 2011
+    # Saltmere Harbours Board: Annual Report 2011
 
     ## From the chair
 
@@ -61,7 +60,7 @@ Made for the Saltmere Harbours Board in October 2011 by the diver Edda Lund, at 
 
 ## What was found
 
-Of the 640 concrete blocks of the seaward face, eleven are cracked through and must be replaced before the winter of 2013. The core is sound. Mussels hold the rest together better than the mortar does.
+Eleven concrete blocks of the seaward face are cracked through and must be replaced before the winter of 2013. The core is sound. Mussels hold the rest together better than the mortar does.
 
 - Blocks 212 to 218 have moved by a hand's breadth.
 - The iron ladder at the head has lost six rungs.
@@ -129,7 +128,7 @@ def _page_content(page: str, number: int) -> bytes:
     for line in page.strip().splitlines():
         text = line.strip()
         level = len(text) - len(text.lstrip("#"))
-        size = {0: 10, 1: 20, 2: 13}[level]
+        size = {0: 10, 1: 15, 2: 12}[level]
         if text:
             shown.append(_line(text.lstrip("# "), 2 if level else 1, size, height))
         height -= size + 4
