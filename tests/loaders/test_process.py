@@ -391,6 +391,19 @@ def test_a_document_comes_through_as_it_is(
     assert message_item(parse_message(data), "a", "") == sent
 
 
+def test_labels_of_any_length_do_not_cost_the_document() -> None:
+    long = "x" * 5000
+    block = Block("paragraph", 0, 4, place=long, links=(long, "short"))
+    sent = ParsedDocument("a", "t", "text", (block,), names=("name", long))
+    stream = io.BytesIO()
+    messages.write_message(stream, item_message(sent))
+    stream.seek(0)
+    got = message_item(parse_message(messages.read_message(stream) or b""), "a", "")
+    assert isinstance(got, ParsedDocument)
+    assert (got.names, got.blocks[0].links) == (("name",), ("short",))
+    assert got.blocks[0].place == "x" * 1000
+
+
 _PLAIN = ["document", "a", "t", "text", [["code", 0, 4, 0, "", False, [], []]], {}, []]
 
 
