@@ -13,7 +13,7 @@ import signal
 import statistics
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
 
@@ -40,13 +40,30 @@ def word_recall(found: str, expected: str) -> float:
     return (ours & theirs).total() / max(theirs.total(), 1)
 
 
+def _texts(document: ParsedDocument) -> Iterator[str]:
+    """Texts of all blocks; the names of columns, which each row repeats, once."""
+    names: dict[str, None] = {}
+    for block in document.blocks:
+        labels = [
+            cell.header
+            for cell in block.cells
+            if cell.header and document.text[block.start : cell.start].endswith(f"{cell.header}: ")
+        ]
+        if labels:
+            names.update(dict.fromkeys(labels))
+            yield from (document.text[cell.start : cell.end] for cell in block.cells)
+        else:
+            yield document.text[block.start : block.end]
+    yield from names
+
+
 def read(file_format: Format, path: Path) -> tuple[str, int]:
     """All text that the loader gives of a file, and the number of problems."""
     texts: list[str] = []
     problems = 0
     for item in file_format.loader()(SourceFile(str(path), path.read_bytes())):
         if isinstance(item, ParsedDocument):
-            texts += [item.text[block.start : block.end] for block in item.blocks]
+            texts += _texts(item)
         else:
             problems += 1
     return "\n".join(texts), problems

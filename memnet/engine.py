@@ -146,6 +146,7 @@ class Engine:
         *inputs: Input | Iterable[Input],
         namespace: str = "",
         facts: bool = False,
+        key: str | None = None,
         read_as: str | None = None,
         exclude: Sequence[str] = (),
         on_progress: Callable[[Progress], None] | None = None,
@@ -159,30 +160,27 @@ class Engine:
         Args:
             inputs: paths, open binary files, ``Document`` and ``Fact`` values, or lists of them.
             namespace: to put them into.
-            facts: read all files as fact tables, whatever their names.
-            read_as: name of the format, such as "text", that files of an unknown kind are read as,
-                and files that are named by themselves; None to go by their suffixes.
-            exclude: patterns as in a .gitignore of each folder. What matches is left out, and
-                removed if it came from there before.
+            facts: make facts of all files, of each line or of each cell of a table.
+            key: with ``facts`` the column of the subjects; None for the first of each table.
+            read_as: format, such as "text", of files of unknown kind or named by themselves.
+            exclude: patterns as in a .gitignore of each folder; what matches is removed, too.
             on_progress: called after each batch that is safely stored.
-            on_problem: called for each input that is skipped; None logs a warning, or for what
-                just holds no text, such as an image, a note.
+            on_problem: called for each input that is skipped; None logs it.
 
         Raises:
             InputError: nothing at all could be used, or an input is of another type.
         """
         check_text(namespace, "the namespace", self.config.limit.name)
-        given = flatten_inputs(inputs)
         return Ingest(
             self.store,
             self.encoder.encode,
             self.config,
             namespace=namespace,
-            options=ReadOptions(facts, read_as, exclude),
+            options=ReadOptions(facts, key, read_as, exclude),
             extractor=self._extractor,
             on_progress=on_progress,
             on_problem=on_problem,
-        ).run(given)
+        ).run(flatten_inputs(inputs))
 
     def tell(self, text: str, *, namespace: str = "") -> TellReport:
         """Remember sentences, comparing each with earlier statements about its subject.

@@ -33,6 +33,7 @@ def watch(
     *folders: str | os.PathLike[str],
     namespace: str = "",
     facts: bool = False,
+    key: str | None = None,
     read_as: str | None = None,
     exclude: Sequence[str] = (),
     on_progress: Callable[[Progress], None] | None = None,
@@ -54,6 +55,7 @@ def watch(
         folders: to follow, with all folders in them.
         namespace: as all that follow but the last, as in ``Engine.ingest``.
         facts: see there.
+        key: see there.
         read_as: see there.
         exclude: see there.
         on_progress: see there; called while the folders are first read.
@@ -75,6 +77,7 @@ def watch(
         memory.ingest,
         namespace=namespace,
         facts=facts,
+        key=key,
         read_as=read_as,
         exclude=exclude,
         on_problem=on_problem,

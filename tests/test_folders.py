@@ -110,3 +110,48 @@ def test_no_suffix_is_both_read_and_without_text() -> None:
     for known in FORMATS:
         for suffix in known.suffixes:
             assert skip_reason(suffix) == UNKNOWN, suffix
+
+
+def test_facts_are_made_of_tables(toy_engine: Engine, tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (folder / "fares.csv").write_text("Route,Car\nKestle to Orre,14.50\nOrre to Fenna,9.00\n")
+    (folder / "facts.tsv").write_text("Orre\tlies in\tSaltmere\n")
+    (folder / "more.txt").write_text("Fenna|lies in|Saltmere\n")
+    report = toy_engine.ingest(folder, facts=True)
+    assert (report.added, report.skipped) == (3, 0)
+
+    def facts() -> set[tuple[str, str, str | None]]:
+        slots = toy_engine.store.fetch(range(1, 100))
+        return {(slot.title, slot.relation, slot.value) for slot in slots if slot.kind == "fact"}
+
+    lines = {("Orre", "lies in", "Saltmere"), ("Fenna", "lies in", "Saltmere")}
+    cells = {("Kestle to Orre", "car", "14.50"), ("Orre to Fenna", "car", "9.00")}
+    assert facts() == lines | cells
+    # Another key makes other facts of the same file.
+    assert toy_engine.ingest(folder / "fares.csv", facts=True, key="car").updated == 1
+    assert facts() == lines | {(value, "route", title) for title, _, value in cells}
+    with pytest.raises(InputError, match=r"has no column 'Ship', expected one of 'Route', 'Car'"):
+        toy_engine.ingest(folder / "fares.csv", facts=True, key="Ship")
+    with pytest.raises(InputError, match="a key column is for facts of tables"):
+        toy_engine.ingest(folder, key="Car")
+    # Read without facts it is a document again.
+    assert toy_engine.ingest(folder / "fares.csv").updated == 1
+    assert facts() == lines
+
+
+@pytest.mark.parametrize(
+    ("content", "kind"),
+    [
+        ("Orre\tlies in\tSaltmere\nFenna\tlies in\tSaltmere\n", "fact tables"),
+        ("Orre\tlies in\tSaltmere\nFenna\tlies in\n", "fact tables"),
+        ("Route\tCar\nKestle to Orre\t14.50\n", "tables"),
+        ("Route\tCar\tBicycle\tDog\nKestle to Orre\t14.50\t1\tfree\n", "tables"),
+    ],
+)
+def test_a_table_of_tabs_holds_facts_or_data(
+    toy_engine: Engine, tmp_path: Path, content: str, kind: str
+) -> None:
+    (tmp_path / "a.tsv").write_text(content)
+    report = toy_engine.ingest(tmp_path / "a.tsv", on_problem=lambda _: None)
+    assert report.kinds == {kind: 1}

@@ -88,8 +88,8 @@ def test_a_folder_is_read_and_mirrored(toy_engine: Engine, tmp_path: Path) -> No
 
 
 def test_a_file_of_an_unknown_kind_is_named_and_skipped(toy_engine: Engine, tmp_path: Path) -> None:
-    table = _write(tmp_path / "in" / "Table.CSV", "harbour,depth\nOrre,12\n")
-    with pytest.raises(InputError, match=r"Table\.CSV: is of the unknown kind '\.csv', expected"):
+    table = _write(tmp_path / "in" / "Table.XYZ", "harbour,depth\nOrre,12\n")
+    with pytest.raises(InputError, match=r"Table\.XYZ: is of the unknown kind '\.xyz'"):
         toy_engine.ingest(table)
     assert not _slots(toy_engine)
     _write(tmp_path / "in" / "README", "What this is.")
@@ -98,7 +98,7 @@ def test_a_file_of_an_unknown_kind_is_named_and_skipped(toy_engine: Engine, tmp_
     problems: list[Problem] = []
     report = toy_engine.ingest(tmp_path / "in", on_problem=problems.append)
     assert (report.added, report.skipped) == (2, 2)
-    assert [Path(problem.where).name for problem in problems] == ["Table.CSV", "photo.png"]
+    assert [Path(problem.where).name for problem in problems] == ["Table.XYZ", "photo.png"]
     assert all("unknown kind" in problem.what for problem in problems)
     assert {title for _, title, _ in _slots(toy_engine)} == {"README", "a"}
 
@@ -106,7 +106,7 @@ def test_a_file_of_an_unknown_kind_is_named_and_skipped(toy_engine: Engine, tmp_
 def test_a_file_of_an_unknown_kind_is_read_as_text_on_request(
     toy_engine: Engine, tmp_path: Path
 ) -> None:
-    table = _write(tmp_path / "in" / "table.csv", "harbour,depth\nOrre,12\n")
+    table = _write(tmp_path / "in" / "table.xyz", "harbour,depth\nOrre,12\n")
     _write(tmp_path / "in" / "photo.png", b"\x89PNG\0")
     problems: list[Problem] = []
     report = toy_engine.ingest(tmp_path / "in", read_as="text", on_problem=problems.append)

@@ -41,7 +41,17 @@ def _formats() -> str:
 
 @click.command(epilog=_formats())
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
-@click.option("--facts", is_flag=True, help="Read all files as fact tables.")
+@click.option(
+    "--facts",
+    is_flag=True,
+    help="Make facts of all files: of a fact table each line, of other tables each cell, whose "
+    "relation is the header and whose subject the first cell of its row.",
+)
+@click.option(
+    "--key",
+    metavar="COLUMN",
+    help="With --facts: the column of the subjects.  [default: the first]",
+)
 @click.option(
     "--as",
     "read_as",
@@ -77,6 +87,7 @@ def _formats() -> str:
 def ingest(
     paths: tuple[str, ...],
     facts: bool,
+    key: str | None,
     read_as: str | None,
     exclude: tuple[str, ...],
     conversation: bool,
@@ -106,12 +117,13 @@ def ingest(
         options: dict[str, Any] = {
             "namespace": namespace or "",
             "facts": facts,
+            "key": key,
             "read_as": read_as,
             "exclude": exclude,
             "on_problem": reporter.report,
         }
         updates: Iterator[WatchReport] = iter(())
-        with progress_bar(paths, ReadOptions(facts, read_as, exclude)) as advance:
+        with progress_bar(paths, ReadOptions(facts, key, read_as, exclude)) as advance:
             if follow:
                 from memnet.watching import watch
 

@@ -34,8 +34,10 @@ class ParsedFacts:
     def digest(self) -> bytes:
         """Equal for equal content."""
         digest = hashlib.blake2b(b"facts", digest_size=16)
-        for placed in self.facts:
-            digest.update(repr((placed.text, placed.start)).encode("utf-8", "surrogatepass"))
+        for fact, text, start, _ in self.facts:
+            # The text alone is not enough: a row of a table has other facts with another key.
+            parts = (fact.subject, fact.relation, fact.object, text, start)
+            digest.update(repr(parts).encode("utf-8", "surrogatepass"))
         return digest.digest()
 
     def size(self) -> int:

@@ -27,6 +27,7 @@ from memnet.ingest.formats import (
     parse_stories,
 )
 from memnet.ingest.selection import CONVERSATION, FACT_TABLE, JSON_LINES, ReadOptions, choose_format
+from memnet.ingest.table_facts import table_facts
 from memnet.loaders.document import ParsedDocument
 from memnet.loaders.formats import Format, SourceFile, format_by_name
 from memnet.loaders.process import LoaderProcess
@@ -88,6 +89,8 @@ class InputReader:
         """
         if options.read_as is not None:
             format_by_name(options.read_as)
+        if options.key is not None and not options.facts:
+            raise InputError("a key column is for facts of tables; read them as facts, too")
         self._is_known = is_known
         self._loaders = loaders
         self._options = options
@@ -199,7 +202,9 @@ class InputReader:
 
     def _digest(self, path: Path, known: Format) -> bytes:
         """Of the content of a file, and of how it is to be read."""
-        digest = hashlib.blake2b(f"{self._options.facts}/{known.name}/".encode(), digest_size=16)
+        options = self._options
+        how = f"{options.facts}/{options.key!r}/{known.name}/"
+        digest = hashlib.blake2b(how.encode("utf-8", "surrogatepass"), digest_size=16)
         with open_file(path) as file:
             if path.suffix.lower() != ".jsonl":  # which is read line by line
                 check_size(os.fstat(file.fileno()).st_size, self._limits.file)
@@ -215,7 +220,18 @@ class InputReader:
         if known is FACT_TABLE:
             text = read_text(path, self._limits.document)
             return parse_fact_table(text, name, self._limits.fact, name)
-        return self._documents(path, known)
+        documents = self._documents(path, known)
+        if not self._options.facts:
+            return documents
+        return self._facts(documents)
+
+    def _facts(self, documents: Iterable[Parsed | Problem]) -> Iterator[Parsed | Problem]:
+        """Facts of the tables of documents."""
+        for item in documents:
+            if isinstance(item, ParsedDocument):
+                yield from table_facts(item, self._options.key, self._limits.fact)
+            else:
+                yield item
 
     def _documents(self, path: Path, found: Format) -> Iterator[Parsed | Problem]:
         name = str(path)

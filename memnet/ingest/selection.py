@@ -15,6 +15,8 @@ JSON_LINES: Final = Format("jsonl", "files of JSON lines", (".jsonl",), "", isol
 FACT_TABLE: Final = Format("facts", "fact tables", (".tsv",), "", isolated=False)
 CONVERSATION: Final = "conversation"
 """Name of the other format of JSON lines, and of those from standard input."""
+_LINES: Final = 3
+"""Lines that tell a table of data from one of facts."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +24,10 @@ class ReadOptions:
     """How inputs are read."""
 
     facts: bool = False
-    """Read files and streams as facts, whatever their names; JSON lines stay documents."""
+    """Make facts of files and streams: of the tables in formats that have some, and of the lines of
+    all others; JSON lines stay documents."""
+    key: str | None = None
+    """With ``facts`` the header of the column that subjects stand in; None for the first one."""
     read_as: str | None = None
     """Name of the format that files of an unknown kind are read as, and files that are named by
     themselves; None to go by their suffixes. "conversation" means all JSON lines, too."""
@@ -53,9 +58,11 @@ def choose_format(
         return format_by_name(options.read_as)
     if suffix == ".jsonl":
         return format_by_name(CONVERSATION) if options.reads_conversations() else JSON_LINES
-    if options.facts or suffix == ".tsv":
-        return FACT_TABLE
+    if suffix == ".tsv":
+        return format_by_name("csv") if _is_data_table(head) else FACT_TABLE
     found = find_format(path.name, head)
+    if options.facts and (found is None or found.name == "text"):
+        return FACT_TABLE
     # A file of an unknown kind may be a table or a program rather than prose.
     if found is None and suffix and options.read_as is None:
         raise InputError(
@@ -64,6 +71,13 @@ def choose_format(
             skip_reason(suffix),
         )
     return found or format_by_name(options.read_as or "text")
+
+
+def _is_data_table(head: bytes) -> bool:
+    """Whether lines of text have columns that are not those of facts, equally many in each."""
+    lines = [line for line in head.split(b"\n")[:_LINES] if line.strip()]
+    tabs = {line.count(b"\t") for line in lines}
+    return len(lines) > 1 and len(tabs) == 1 and tabs.isdisjoint({0, 2})
 
 
 def measure(paths: Iterable[str | os.PathLike[str]], options: ReadOptions) -> int:

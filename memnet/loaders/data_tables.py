@@ -65,8 +65,10 @@ def _goes_on(row: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
 def _kind_of_column(rows: Sequence[Sequence[str]], column: int) -> Kind:
     """What kind most of its values are of; empty if no kind prevails."""
     kinds = Counter(kind_of(row[column]) for row in rows if column < len(row) and row[column])
-    kind, count = kinds.most_common(1)[0] if kinds else ("", 0)
-    return kind if count and count >= _MOST * kinds.total() else ""
+    for kind, count in kinds.most_common(1):
+        if count >= _MOST * kinds.total():
+            return kind
+    return ""
 
 
 def _groups(upper: Sequence[str], lower: Sequence[str]) -> bool:
@@ -92,6 +94,8 @@ def _is_header(row: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
     used = sum(1 for values in columns if values)
     if len(filled) < 2 or len(filled) < used / 2 or max(map(len, filled)) > _MAX_HEADER:
         return False
+    if below and not any(text and columns[at] for at, text in enumerate(row[:width])):
+        return False  # it stands over nothing
     if len({text.lower() for text in filled}) <= len(filled) / 2:
         return False
     periods = [text for text in filled if kind_of(text) != "text"]

@@ -86,6 +86,8 @@ class DocumentBuilder:
         self._blocks: list[Block] = []
         self._length = 0
         self._opens = False
+        self._links: tuple[str, ...] = ()
+        """Of the first block, before there is one."""
 
     def __len__(self) -> int:
         """Number of blocks."""
@@ -124,10 +126,12 @@ class DocumentBuilder:
         self._append(kind, text, level, self.place if place is None else place, tuple(links), ())
 
     def add_links(self, links: Iterable[str]) -> None:
-        """Add links to the last block, for what leads on but is no text; to none before it."""
+        """Add links to the last block, or else the first one: for what leads on but is no text."""
         if self._blocks:
             last = self._blocks[-1]
             self._blocks[-1] = last._replace(links=(*last.links, *links))
+        else:
+            self._links += tuple(links)
 
     def add_row(
         self,
@@ -226,6 +230,7 @@ class DocumentBuilder:
         cells: tuple[Cell, ...],
     ) -> None:
         text = well_formed(text)
+        links, self._links = (*self._links, *links), ()
         separator = self._separator(kind)
         if kind == "item":  # outside of the block, whose text starts with its bullet
             separator += "  " * level

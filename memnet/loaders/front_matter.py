@@ -83,7 +83,9 @@ def _simple(value: object) -> object:
         return value.isoformat()
     if isinstance(value, float):
         return value if isfinite(value) else str(value)
-    if isinstance(value, str | bool | int):
+    if isinstance(value, str):
+        return value.strip()
+    if isinstance(value, bool | int):
         return value
     if isinstance(value, list):
         return [one for one in map(_simple, value) if one is not None and not isinstance(one, list)]

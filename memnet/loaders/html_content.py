@@ -34,11 +34,15 @@ _CHROME_WORDS = frozenset(
     "breadcrumb breadcrumbs pagination pager cookie cookies consent gdpr skiplink skipnav"
     " headerlink editsection editlink printfooter catlinks noprint navheader navfooter docnav"
     " navbar sphinxsidebar searchbox searchform sharing newsletter masthead backtotop linenos"
-    " lineno linenodiv lnt tocmobile hiddenprint dprintnone printonly advert advertisement".split()
+    " lineno linenodiv lnt tocmobile hiddenprint dprintnone printonly advert advertisement"
+    " comments commentlist respond recommended trending popular promo signup outbrain taboola"
+    " sponsored".split()
 )
 """Of classes: no content, whatever is in it."""
 _EDGE_WORDS = frozenset("footer copyright colophon generator generated legal".split())
 """Of classes: no content if it is short, and not within what is."""
+_SHARE_WORDS = frozenset("share sharing social sharedaddy".split())
+"""Of classes: no content if it is short."""
 _EDGE_NAMES = frozenset({"footer", "titlearea", "projectname"})
 _GENERATOR = re.compile(
     r"(this [a-z]+ )?(was )?(generated|produced|created|built|powered|made) (by|with|using|on)\b",
@@ -237,6 +241,8 @@ def _is_chrome(element: Element, role: str, *, most: bool) -> bool:
     if element.tag not in _NAMED:
         return False
     if _is_bar(element) or not _CHROME_WORDS.isdisjoint(words):
+        return True
+    if element.text < _LONG // 2 and not _SHARE_WORDS.isdisjoint(words):
         return True
     if element.inside or element.text > _LONG:
         return False

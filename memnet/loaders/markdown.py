@@ -32,6 +32,9 @@ from memnet.loaders.writing import (
 
 _KEPT = "\x00"
 """Stands for code while marks in the text around it are looked for; the parser leaves none."""
+_GONE = "\x01"
+"""Stands for an image or an embed that is no text."""
+_GAP = re.compile(rf"[ \t]{{0,8}}{_GONE}(?=[.,;:!?)])")
 _HIGHLIGHT = re.compile(r"(?<![\w=])==(?=[^\s=])([^\n]{0,500}?[^\s=])==(?![\w=])")
 _TAG = re.compile(r"(?<![^\s(\[{,;])#([^\W_](?:[\w/-]*\w)?)")
 _COLOUR = re.compile(r"(?=\D*\d|(.)\1+$)(?:[0-9a-f]{3}|[0-9a-f]{6}|[0-9a-f]{8})$", re.IGNORECASE)
@@ -214,12 +217,13 @@ class _Walk:
                 case "link_open":
                     links += link_names(str(child.attrGet("href") or ""))
                 case "image":
-                    parts.append(image_text(child.content, str(child.attrGet("src") or "")))
+                    described = image_text(child.content, str(child.attrGet("src") or ""))
+                    parts.append(described or _GONE)
                 case "html_inline":
                     parts.append(_tag_text(child.content, links))
                 case "wiki_link" | "embed":
                     shown = _wiki_link(child, links)
-                    parts.append(shown if child.type == "wiki_link" else "")
+                    parts.append(shown if child.type == "wiki_link" else _GONE)
                 case "footnote_ref":
                     if child.content in self._labels:
                         self._due.append(child.content)
@@ -228,6 +232,8 @@ class _Walk:
         text = "".join(parts)
         if "==" in text:
             text = _HIGHLIGHT.sub(r"\1", text)
+        if _GONE in text:
+            text = _GAP.sub("", text).replace(_GONE, "")
         pieces = text.split(_KEPT)
         text = "".join(piece + code for piece, code in zip(pieces, [*kept, ""], strict=True))
         lines = (one_line(line) for line in text.split("\n"))
@@ -257,7 +263,9 @@ def _tag_text(tag: str, links: list[str]) -> str:
 def _wiki_link(token: Token, links: list[str]) -> str:
     """What is shown of a link to a note, whose names are added to ``links``."""
     target, _, anchor = token.content.strip().rstrip("\\").partition("#")
-    note = path_name(target) if not _MEDIA.search(target) else ""
+    if _MEDIA.search(target) and token.type == "embed":
+        return ""
+    note = path_name(target)
     headings = [part.strip() for part in anchor.split("#") if not part.startswith("^")]
     links += [name for name in (note.partition("^")[0], *map(anchor_name, headings)) if name]
     return token.info or " > ".join(filter(None, [note, *headings]))

@@ -6,6 +6,7 @@ MkDocs and Docusaurus, and the tags of components in MDX.
 
 import re
 from collections.abc import Sequence
+from functools import cache
 
 from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock, paragraph
@@ -43,6 +44,7 @@ _MAX_HEAD = 1000
 _STOPS = ["paragraph", "reference", "blockquote", "list"]
 
 
+@cache  # setting one up takes as long as parsing a short note
 def make_parser(*, components: bool) -> MarkdownIt:
     """A parser of CommonMark, tables and what is said above.
 

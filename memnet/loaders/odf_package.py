@@ -24,8 +24,10 @@ _FLAT = b"\xef\xbb\xbf \t\r\n"
 
 
 def is_open_document(data: bytes) -> bool:
-    """Whether it is a flat document, or a package that says so in its first part."""
-    return data[:100].lstrip(_FLAT).startswith(b"<") or b"opendocument" in data[:100]
+    """Whether it is a flat document, or a zip file with the part that all packages have."""
+    return data[:100].lstrip(_FLAT).startswith(b"<") or (
+        data.startswith(b"PK") and b"content.xml" in data
+    )
 
 
 def read_parts(data: bytes) -> tuple[Element, Element | None, Element | None]:

@@ -128,15 +128,21 @@ class MarkupWriter:
         self.builder.add("heading", text, level=level, links=links)
 
     def paragraph(self, text: str, links: Iterable[str] = ()) -> None:
-        """Add a paragraph, to the item that is open if it is still being collected."""
-        text = text.strip()
+        """Add a paragraph, to the item that is open if it is still being collected.
+
+        Links without a text are those of what stands before them.
+        """
+        text, item = text.strip(), self._items[-1] if self._items else None
         if not text:
+            if item is not None and item.parts:
+                item.links += links
+            else:
+                self.builder.add_links(links)
             return
         if self._label:
             label = self.take_label()
             text = text if text.lower().startswith(label.lower()) else f"{label}: {text}"
             links = (*self._label_links, *links)
-        item = self._items[-1] if self._items else None
         if item is not None and item.parts is not None:
             item.parts.append(text)
             item.links += links

@@ -102,9 +102,11 @@ def test_wiki_links_are_text_and_names() -> None:
 
 
 def test_embeds_are_no_text() -> None:
-    note = document("Before ![[ferry.png|100]] ![[Plan#Part]] after\n\n![[Other]]")
-    assert note.text == "Before after"
-    assert links(note) == ["Plan", "Part"]
+    note = document(
+        "Before ![[ferry.png#icon|100]] ![[Plan#Part]] after ![[x.svg]]. ![a](b.png)\n\n![[Other]]"
+    )
+    assert note.text == "Before after."
+    assert links(note) == ["Plan", "Part", "Other"]
 
 
 def test_links_are_their_text_and_the_names_of_their_targets() -> None:

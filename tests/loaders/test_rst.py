@@ -69,6 +69,12 @@ def test_links_are_names() -> None:
     assert "install" not in page.text
 
 
+def test_a_page_that_is_only_a_table_of_contents_leads_to_its_entries() -> None:
+    page = document("Guide\n=====\n\n.. toctree::\n\n   install\n   usage/first\n")
+    assert blocks(page) == [("heading", "Guide")]
+    assert links(page) == ["install", "first"]
+
+
 def test_items_are_blocks_with_their_paragraphs() -> None:
     assert shown(
         "* one\n  more\n\n  para\n\n* two\n\n  #. deep\n  #. deeper\n\n3) three\n4) four"

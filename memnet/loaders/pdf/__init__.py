@@ -147,7 +147,8 @@ def _document(
     labels: Sequence[str],
 ) -> ParsedDocument:
     outline = read_outline(document)
-    drop_furniture(pages, labels)
+    body = body_size(pages)
+    drop_furniture(pages, labels, body)
     pages = [split_columns(lines) for lines in pages]
     heading_of: dict[int, int] = {}
     entries: list[Entry] = []
@@ -157,7 +158,6 @@ def _document(
             entries += outline[number]
     leading = find_leading(pages)
     parts = [_page_parts(lines, number, heading_of, leading) for number, lines in enumerate(pages)]
-    body = body_size(pages)
     mark_headings(parts, entries, heading_of, body)
     metadata = document.get_metadata_dict(skip_empty=True)
     title = _title(metadata.get("Title", ""), parts[0], file)

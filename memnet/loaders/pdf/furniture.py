@@ -17,6 +17,10 @@ _TOLERANCE = 4.0
 """Points by which the height of a running header differs from page to page."""
 _NEAR = 12
 """Pages: among so many in a row a running header occurs three times at least."""
+_APART = 2.2
+"""Em between a running header and the text, at least, if its words differ from page to page."""
+_APART_PAGES = 6
+"""Pages nearby on which something stands apart at the same height."""
 _OWN_NUMBER = re.compile(
     r"^\W*\d{1,5}(?=\W*\s)(?![.,]\d)|(?<![\d.,])(?:\d{1,5} ?(?:/|of|von|de|sur) ?)?\d{1,5}\W*$"
     r"|(?<=page )\d+",
@@ -30,12 +34,13 @@ _PAGE_NUMBER = re.compile(
 )
 
 
-def drop_furniture(pages: Sequence[list[Line]], labels: Sequence[str]) -> None:
+def drop_furniture(pages: Sequence[list[Line]], labels: Sequence[str], body: float) -> None:
     """Take running headers, footers and page numbers out of pages, in place.
 
     Args:
         pages: the lines of each page.
         labels: of each page as it is printed; empty where unknown.
+        body: font size of most of the text.
     """
     edges = [_edges(lines, len(pages)) for lines in pages]
     places: dict[tuple[str, int], list[int]] = defaultdict(list)
@@ -45,6 +50,11 @@ def drop_furniture(pages: Sequence[list[Line]], labels: Sequence[str]) -> None:
             places[_key(line)].append(number)
             if _has_number(line, number, labels[number]):
                 heights[_height(line)].append(number)
+    apart: dict[int, list[int]] = defaultdict(list)
+    lone = [_stand_apart(lines, body) for lines in pages]
+    for number, found in enumerate(lone):
+        for line in found:
+            apart[_height(line)].append(number)
     for number, (lines, edge) in enumerate(zip(pages, edges, strict=True)):
         dropped = {
             id(line)
@@ -54,6 +64,9 @@ def drop_furniture(pages: Sequence[list[Line]], labels: Sequence[str]) -> None:
                 _has_number(line, number, labels[number])
                 and _stands(heights, line, number, len(pages))
             )
+        }
+        dropped |= {
+            id(line) for line in lone[number] if _near(apart, _height(line), number) >= _APART_PAGES
         }
         # Only from the edge inwards: what stands inside of text is text.
         inner = [line for line in edge if id(line) not in dropped]
@@ -73,6 +86,24 @@ def _edges(lines: list[Line], pages: int) -> list[Line]:
     if len(upright) <= 2 * number:
         return upright
     return upright[:number] + upright[len(upright) - number :]
+
+
+def _stand_apart(lines: list[Line], body: float) -> list[Line]:
+    """The first and the last line of a page, if they are far from the text and no title."""
+    upright = sorted((line for line in lines if line.turn <= 1), key=lambda line: -line.base)
+    if len(upright) < _FEW_LINES:
+        return []
+    return [
+        line
+        for line, other in ((upright[0], upright[1]), (upright[-1], upright[-2]))
+        if abs(line.base - other.base) > _APART * body and line.size <= 1.05 * body
+    ]
+
+
+def _near(heights: dict[int, list[int]], height: int, number: int) -> int:
+    """How many pages nearby have something at a height."""
+    on = {page for near in (-1, 0, 1) for page in heights.get(height + near, ())}
+    return sum(abs(page - number) <= _NEAR for page in on)
 
 
 def _key(line: Line) -> tuple[str, int]:
@@ -104,7 +135,5 @@ def _has_number(line: Line, number: int, label: str) -> bool:
 
 def _stands(heights: dict[int, list[int]], line: Line, number: int, pages: int) -> bool:
     """Whether pages nearby have their numbers at the height of a line, too."""
-    height = _height(line)
-    on = {page for near in (-1, 0, 1) for page in heights.get(height + near, ())}
     least = 2 if pages <= _FEW_PAGES else 3
-    return sum(abs(page - number) <= _NEAR for page in on) >= least
+    return _near(heights, _height(line), number) >= least

@@ -1,0 +1,71 @@
+"""Packages of Office and OpenDocument made of their parts, and what a loader reads in them."""
+
+import io
+import zipfile
+from types import ModuleType
+
+import pytest
+
+from memnet.errors import InputError, Problem
+from memnet.loaders.document import ParsedDocument
+from memnet.loaders.formats import SourceFile
+
+OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+SPACES = (
+    'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main" '
+    'xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main" '
+    'xmlns:p="http://schemas.openxmlformats.org/presentationml/2006/main" '
+    f'xmlns:r="{OFFICE}" xmlns:m="urn:m" xmlns:mc="urn:mc" xmlns:wps="urn:wps" xmlns:v="urn:v" '
+    'xmlns:dc="urn:dc" xmlns:c="urn:c" xmlns:dgm="urn:dgm" '
+)
+
+
+def package(parts: dict[str, str]) -> bytes:
+    """A zip file of parts."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content)
+    return file.getvalue()
+
+
+def relations(*entries: tuple[str, str, str]) -> str:
+    """A part of relations: id, kind and target; a target with ":" is external."""
+    rows = "".join(
+        f'<Relationship Id="{identifier}" Type="{OFFICE}/{kind}" Target="{target}"'
+        f"{' TargetMode=' + chr(34) + 'External' + chr(34) if kind == 'hyperlink' else ''}/>"
+        for identifier, kind, target in entries
+    )
+    return f"<Relationships>{rows}</Relationships>"
+
+
+def read(module: ModuleType, data: bytes, name: str = "my_file.docx") -> ParsedDocument:
+    """The one document of a file, after checks that hold for each."""
+    (document,) = [item for item in module.load(SourceFile(name, data)) if not problem(item)]
+    assert isinstance(document, ParsedDocument)
+    end = 0
+    for block in document.blocks:
+        assert end <= block.start < block.end <= len(document.text)
+        end = block.end
+        assert document.text[block.start : block.end].strip()
+        for cell in block.cells:
+            assert block.start <= cell.start < cell.end <= block.end
+    return document
+
+
+def problem(item: ParsedDocument | Problem) -> bool:
+    return isinstance(item, Problem)
+
+
+def shown(document: ParsedDocument) -> list[str]:
+    """Each block with its kind, and its level if it has one."""
+    return [
+        f"{block.kind}{block.level or ''}: {document.text[block.start : block.end]}"
+        for block in document.blocks
+    ]
+
+
+def refused(module: ModuleType, data: bytes, message: str) -> None:
+    """Check that a file is refused with a message."""
+    with pytest.raises(InputError, match=message):
+        list(module.load(SourceFile("a", data)))
