@@ -227,12 +227,9 @@ def _parts(
             return
         part = pending.pop()
         kind = part.get_content_type()
-        children = part.get_payload()
-        parts = (
-            [child for child in children if isinstance(child, Message)]
-            if isinstance(children, list)
-            else []
-        )
+        # The payload of any other part is decoded, which a damaged charset breaks.
+        children = part.get_payload() if part.is_multipart() else []
+        parts = [child for child in children if isinstance(child, Message)]
         if kind == "message/rfc822":
             inner += parts
         elif parts:

@@ -17,7 +17,7 @@ from memnet.loaders.document import Block, BlockKind, Cell, ParsedDocument
 
 MAX_BYTES = 1 << 28
 """Of a message: ten times the text of the longest document, for its blocks and cells."""
-_MAX_LABEL = 1000
+MAX_LABEL = 1000
 """Characters of a place or of the name of a link."""
 _LENGTH = struct.Struct(">I")
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -83,9 +83,21 @@ def item_message(item: ParsedDocument | Problem) -> list[Any]:
     """The message for what a loader gives."""
     if isinstance(item, Problem):
         return ["problem", item.where, item.what, item.reason]
+    blocks = [
+        block._replace(place=block.place[:MAX_LABEL], links=_short(block.links))
+        if block.links or len(block.place) > MAX_LABEL
+        else block
+        for block in item.blocks
+    ]
     return [
-        "document", item.name, item.title, item.text, item.blocks, dict(item.metadata), item.names,
+        "document", item.name, item.title, item.text, blocks, dict(item.metadata),
+        _short(item.names),
     ]  # fmt: skip
+
+
+def _short(labels: tuple[str, ...]) -> tuple[str, ...]:
+    """Those that can be the name of something; the address of a picture may hold all of it."""
+    return tuple(label for label in labels if len(label) <= MAX_LABEL)
 
 
 def message_item(message: list[Any], name: str, origin: str) -> ParsedDocument | Problem:
@@ -137,8 +149,8 @@ def _blocks(values: list[Any], length: int) -> tuple[Block, ...]:
                 and type(opens) is bool
                 and kind in _KINDS
                 and last <= start <= end <= length
-                and 0 <= level < _MAX_LABEL
-                and len(place) <= _MAX_LABEL
+                and 0 <= level < MAX_LABEL
+                and len(place) <= MAX_LABEL
             ):
                 raise BadMessageError
             last = end
@@ -161,7 +173,7 @@ def _cells(values: Any, start: int, end: int) -> tuple[Cell, ...]:
             type(header) is type(place) is str
             and type(first) is type(after) is int
             and last <= first <= after <= end
-            and len(place) <= _MAX_LABEL
+            and len(place) <= MAX_LABEL
         ):
             raise BadMessageError
         last = after
@@ -174,6 +186,6 @@ def _labels(values: object) -> tuple[str, ...]:
         raise BadMessageError
     if not values:
         return ()
-    if not all(isinstance(value, str) and len(value) <= _MAX_LABEL for value in values):
+    if not all(isinstance(value, str) and len(value) <= MAX_LABEL for value in values):
         raise BadMessageError
     return tuple(values)

@@ -11,7 +11,7 @@ from memnet.loaders.writing import MarkupWriter, admonition_label, anchor_name, 
 
 _HEADING = re.compile(r"(\*+)\s+(?:\[#[A-Za-z0-9]\]\s+)?(\S.*)")
 _PRIORITY = re.compile(r"\[#[A-Za-z0-9]\]\s*")
-_TAGS = re.compile(r"\s+:([\w@#%:]+):$")
+_TAGS = re.compile(r"(?<!\s)\s+:([\w@#%:]+):$")
 _KEYWORD = re.compile(r"\s*#\+([\w-]+)(?:\[[^\]]*\])?:\s*(.*)")
 _BEGIN = re.compile(r"\s*#\+begin_(\w+)(.*)", re.IGNORECASE)
 _DRAWER = re.compile(r"\s*:([\w-]+):$")

@@ -309,3 +309,9 @@ def test_damaged_mail(edits: list[tuple[int, bytes]], end: int) -> None:
         read("a.eml", bytes(data))
     except InputError as error:
         assert "e-mail" in str(error)  # noqa: PT017
+
+
+@pytest.mark.parametrize("charset", ["charset*=utf-8''latin1", 'charset="a\0b"', "charset*0*=''x"])
+def test_a_charset_of_any_shape_leaves_the_text(charset: str) -> None:
+    mail_text = f"{_HEAD}Content-Type: text/plain; {charset}\n\nSee you in the caf\xe9.\n"
+    assert "See you in the caf" in only(read("a.eml", mail_text.encode("latin-1"))).text
