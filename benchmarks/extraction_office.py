@@ -5,7 +5,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-from memnet.loaders.sheets import cell_text
+from memnet.loaders.tables.sheets import cell_text
 
 
 def docx(path: Path) -> str:

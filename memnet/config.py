@@ -18,8 +18,10 @@ class WindowConfig(Settings):
     characters: int = Field(default=1000, ge=100)
     """Longest window. 1,000 characters of English are about 220 tokens, just under the 256 the
     encoder was trained on; 94 % of encyclopaedia paragraphs fit whole."""
-    min_characters: int = Field(default=0, ge=0)
-    """A section below it is joined with what follows under the same headings."""
+    min_characters: int = Field(default=300, ge=0)
+    """A section below it shares a window with what follows. A sentence or two under a heading say
+    too little by themselves: recall@5 of 200 questions about three manuals is 74.7 % without
+    joining, 75.6 % with it, in a seventh fewer slots; 600 does no better."""
 
 
 class IndexConfig(Settings):

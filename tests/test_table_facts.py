@@ -7,9 +7,9 @@ import pytest
 from memnet.errors import Problem
 from memnet.ingest.formats import ParsedFacts
 from memnet.ingest.table_facts import table_facts
-from memnet.loaders import delimited
 from memnet.loaders.document import DocumentBuilder, ParsedDocument
 from memnet.loaders.formats import SourceFile
+from memnet.loaders.tables import delimited
 
 PLANS = b"Plan,Price (USD),Space\nBasic,4,100 GB\nFamily,9,4 TB\n"
 

@@ -79,31 +79,32 @@ _CODE = tuple(
     ".lua .r .jl .hs .elm .ex .exs .erl .clj .lisp .el .scm .sh .bash .zsh .fish .ps1 .sql .proto "
     ".cmake .mk .nim .sol .tcl .f90 .pas .css .scss .less".split()
 )
+_MARKDOWN = (".md", ".markdown", ".mdx")
 _OPENDOCUMENT = tuple(".odt .ott .fodt .odp .otp .fodp".split())
 _SHEETS = tuple(".xlsx .xlsm .xltx .xlsb .xls .ods .ots .fods".split())
 _SETTINGS = tuple(".toml .yaml .yml .ini .cfg .conf .properties".split())
 
 FORMATS: tuple[Format, ...] = (
     Format("archive", "archives", (".zip", ".tar", ".tgz", ".gz"), "archive"),
-    Format("asciidoc", "AsciiDoc files", (".adoc", ".asciidoc"), "asciidoc"),
-    Format("chat", "chats", (), "chats"),
-    Format("code", "source code files", _CODE, "code"),
-    Format("conversation", "conversations", (), "conversation"),
-    Format("csv", "tables", (".csv", ".tab"), "delimited", isolated=False),
-    Format("docx", "Word documents", (".docx", ".docm", ".dotx", ".dotm"), "docx"),
-    Format("epub", "EPUB books", (".epub",), "epub"),
-    Format("html", "HTML pages", (".html", ".htm", ".xhtml"), "html"),
+    Format("asciidoc", "AsciiDoc files", (".adoc", ".asciidoc"), "markup.asciidoc"),
+    Format("chat", "chats", (), "chats.detection"),
+    Format("code", "source code files", _CODE, "code.definitions"),
+    Format("conversation", "conversations", (), "chats.conversation"),
+    Format("csv", "tables", (".csv", ".tab"), "tables.delimited", isolated=False),
+    Format("docx", "Word documents", (".docx", ".docm", ".dotx", ".dotm"), "office.docx"),
+    Format("epub", "EPUB books", (".epub",), "web.epub"),
+    Format("html", "HTML pages", (".html", ".htm", ".xhtml"), "web.html"),
     Format("json", "JSON files", (".json",), "json_documents"),
     Format("mail", "e-mails", (".eml", ".mbox", ".mbx"), "mail"),
-    Format("markdown", "Markdown files", (".md", ".markdown", ".mdx"), "markdown", isolated=False),
-    Format("notebook", "Jupyter notebooks", (".ipynb",), "notebook"),
-    Format("opendocument", "OpenDocument files", _OPENDOCUMENT, "opendocument"),
-    Format("org", "Org files", (".org",), "org"),
+    Format("markdown", "Markdown files", _MARKDOWN, "markup.markdown", isolated=False),
+    Format("notebook", "Jupyter notebooks", (".ipynb",), "code.notebook"),
+    Format("opendocument", "OpenDocument files", _OPENDOCUMENT, "office.opendocument"),
+    Format("org", "Org files", (".org",), "markup.org"),
     Format("pdf", "PDF files", (".pdf",), "pdf"),
-    Format("pptx", "presentations", (".pptx", ".ppsx", ".pptm", ".potx", ".ppsm"), "pptx"),
-    Format("rst", "reStructuredText files", (".rst", ".rest"), "rst"),
-    Format("settings", "files of settings", _SETTINGS, "settings_files"),
-    Format("sheets", "spreadsheets", _SHEETS, "sheets"),
+    Format("pptx", "presentations", (".pptx", ".ppsx", ".pptm", ".potx", ".ppsm"), "office.pptx"),
+    Format("rst", "reStructuredText files", (".rst", ".rest"), "markup.rst"),
+    Format("settings", "files of settings", _SETTINGS, "code.settings_files"),
+    Format("sheets", "spreadsheets", _SHEETS, "tables.sheets"),
     Format("subtitles", "subtitles", (".srt", ".vtt"), "subtitles"),
     Format("text", "text files", (".txt", ".text", ".log"), "text", isolated=False),
 )

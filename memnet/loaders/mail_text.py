@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from memnet.loaders import html
 from memnet.loaders.document import DocumentBuilder
+from memnet.loaders.web import html
 
 _QUOTE_MARK = re.compile(r"^(?:[ \t]{0,3}>)+[ \t]?")
 _SAID = re.compile(

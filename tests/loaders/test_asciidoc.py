@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 
 from memnet.errors import InputError
-from memnet.loaders.asciidoc import load
 from memnet.loaders.document import ParsedDocument
+from memnet.loaders.markup.asciidoc import load
 from tests.loaders.markup import blocks, links, read, seconds, soup, survives
 
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memnet.errors import InputError
-from memnet.loaders.chat_exports import chat_documents
+from memnet.loaders.chats.chat_exports import chat_documents
 from memnet.loaders.formats import SourceFile
 from memnet.loaders.json_text import read_json
 from tests.loaders.parsed import check, kinds, only, placed, problems, read

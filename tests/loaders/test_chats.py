@@ -5,10 +5,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memnet.errors import InputError
-from memnet.loaders.chats import read_chat
+from memnet.loaders.chats.detection import read_chat
+from memnet.loaders.chats.transcript import is_transcript
+from memnet.loaders.chats.whatsapp import is_whatsapp, read_whatsapp
 from memnet.loaders.formats import SourceFile
-from memnet.loaders.transcript import is_transcript
-from memnet.loaders.whatsapp import is_whatsapp, read_whatsapp
 from tests.loaders.parsed import only, placed, problems, read, texts
 
 _ANDROID = """\

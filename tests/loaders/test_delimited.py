@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memnet.errors import InputError
-from memnet.loaders import delimited
-from memnet.loaders.delimited import find_delimiter, is_data_table
 from memnet.loaders.formats import SourceFile
+from memnet.loaders.tables import delimited
+from memnet.loaders.tables.delimited import find_delimiter, is_data_table
 from tests.loaders.office import read, refused, shown
 
 

@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memnet.errors import InputError, Problem
-from memnet.loaders import docx
 from memnet.loaders.document import ParsedDocument
-from memnet.loaders.docx_styles import Numbering, Styles
 from memnet.loaders.formats import SourceFile
-from memnet.loaders.list_numbers import letters, roman
+from memnet.loaders.office import docx
+from memnet.loaders.office.docx_styles import Numbering, Styles
+from memnet.loaders.office.list_numbers import letters, roman
+from memnet.loaders.office.symbol_fonts import symbol
 from memnet.loaders.package import parse_xml
-from memnet.loaders.symbol_fonts import symbol
 from tests.loaders.office import SPACES, package, read, refused, relations, shown
 
 STYLES = f"""<w:styles {SPACES}>

@@ -4,9 +4,9 @@ from io import BytesIO
 import pytest
 
 from memnet.errors import InputError, Problem
-from memnet.loaders import epub
 from memnet.loaders.document import ParsedDocument
 from memnet.loaders.formats import SourceFile
+from memnet.loaders.web import epub
 
 CONTAINER = (
     '<container xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfiles>'

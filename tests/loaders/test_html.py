@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memnet.errors import InputError
-from memnet.loaders import html
 from memnet.loaders.document import Block, DocumentBuilder, ParsedDocument
 from memnet.loaders.formats import SourceFile
+from memnet.loaders.web import html
 
 
 def read(markup: str | bytes, name: str = "page.html") -> ParsedDocument:

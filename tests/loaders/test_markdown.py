@@ -12,7 +12,7 @@ from markdown_it import MarkdownIt
 from memnet.errors import InputError, Problem
 from memnet.loaders.document import ParsedDocument
 from memnet.loaders.formats import SourceFile
-from memnet.loaders.markdown import load
+from memnet.loaders.markup.markdown import load
 from tests.loaders.markup import blocks, check, links, read, seconds, soup, survives
 
 

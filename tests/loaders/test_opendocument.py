@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memnet.errors import InputError
-from memnet.loaders import opendocument
 from memnet.loaders.document import ParsedDocument
 from memnet.loaders.formats import SourceFile
+from memnet.loaders.office import opendocument
 from tests.loaders.office import package, read, refused, shown
 
 SPACES = (

@@ -3,8 +3,8 @@
 import pytest
 
 from memnet.errors import Problem
-from memnet.loaders import pptx
 from memnet.loaders.formats import SourceFile
+from memnet.loaders.office import pptx
 from tests.loaders.office import SPACES, package, read, refused, relations, shown
 
 

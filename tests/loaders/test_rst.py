@@ -5,7 +5,7 @@ from hypothesis import given, settings
 
 from memnet.errors import InputError
 from memnet.loaders.document import ParsedDocument
-from memnet.loaders.rst import load
+from memnet.loaders.markup.rst import load
 from tests.loaders.markup import blocks, links, read, seconds, soup, survives
 
 

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memnet.errors import InputError
-from memnet.loaders import sheets
 from memnet.loaders.document import ParsedDocument
 from memnet.loaders.formats import SourceFile
-from memnet.loaders.grids import column_name
-from memnet.loaders.sheets import cell_text
+from memnet.loaders.tables import sheets
+from memnet.loaders.tables.grids import column_name
+from memnet.loaders.tables.sheets import cell_text
 from tests.loaders.office import package, read, refused, relations, shown
 from tests.loaders.test_opendocument import SPACES, content
 

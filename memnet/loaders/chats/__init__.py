@@ -1,0 +1,1 @@
+"""Chats: exports of messengers and assistants, and transcripts."""

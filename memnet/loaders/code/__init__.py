@@ -1,0 +1,1 @@
+"""Source code, notebooks and settings."""

@@ -1,0 +1,284 @@
+"""Markdown: CommonMark with tables, notes of Obsidian, pages of MkDocs, Docusaurus and mdBook."""
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import PurePath
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from memnet.errors import Problem
+from memnet.loaders.decoding import decode
+from memnet.loaders.document import ParsedDocument, one_line
+from memnet.loaders.formats import SourceFile
+from memnet.loaders.markup.front_matter import read_front_matter
+from memnet.loaders.markup.markdown_html import (
+    BLOCK_TAGS,
+    KNOWN_TAGS,
+    HtmlReader,
+    attributes,
+    component_text,
+    tag_name,
+)
+from memnet.loaders.markup.markdown_rules import make_parser
+from memnet.loaders.markup.writing import (
+    MarkupWriter,
+    admonition_label,
+    anchor_name,
+    image_text,
+    link_names,
+    path_name,
+)
+
+_KEPT = "\x00"
+"""Stands for code while marks in the text around it are looked for; the parser leaves none."""
+_GONE = "\x01"
+"""Stands for an image or an embed that is no text."""
+_GAP = re.compile(rf"[ \t]{{0,8}}{_GONE}(?=[.,;:!?)])")
+_HIGHLIGHT = re.compile(r"(?<![\w=])==(?=[^\s=])([^\n]{0,500}?[^\s=])==(?![\w=])")
+_TAG = re.compile(r"(?<![^\s(\[{,;])#([^\W_](?:[\w/-]*\w)?)")
+_COLOUR = re.compile(r"(?=\D*\d|(.)\1+$)(?:[0-9a-f]{3}|[0-9a-f]{6}|[0-9a-f]{8})$", re.IGNORECASE)
+_MEDIA = re.compile(
+    r"\.(?:png|jpe?g|gif|bmp|svg|webp|avif|mp[34]|webm|wav|m4a|ogg|mov|mkv|pdf)$", re.I
+)
+
+
+def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
+    """The text without its markup, with its front matter as metadata."""
+    text = decode(file.data).replace("\r\n", "\n").replace("\r", "\n")
+    front = read_front_matter(text)
+    writer = MarkupWriter(file)
+    writer.title, writer.names = front.title, list(front.names)
+    writer.metadata = dict(front.metadata)
+    description = one_line(str(front.metadata.get("description") or ""))
+    if description and description not in one_line(text[front.end :]):
+        writer.paragraph(description)  # often the only sentence that says what the page is about
+    parser = make_parser(components=PurePath(file.name).suffix.lower() == ".mdx")
+    _Walk(parser, writer).document(parser.parse(text[front.end :]))
+    yield writer.finish()
+    if front.problem:
+        yield Problem(file.name, f"front matter {front.problem}; what could be read of it is kept")
+
+
+class _Walk:
+    """Reads the tokens of a document from first to last."""
+
+    def __init__(self, parser: MarkdownIt, writer: MarkupWriter) -> None:
+        self._parser = parser
+        self._writer = writer
+        self._numbers: list[int] = []
+        """Of each list that is open: the next number, or -1 for one without numbers."""
+        self._callouts: list[bool] = []
+        """Of each quote that is open whether it is a callout."""
+        self._notes: dict[str, list[Token]] = {}
+        self._labels: frozenset[str] = frozenset()
+        """Of all footnotes; those in ``_notes`` are still to be added."""
+        self._due: list[str] = []
+        """Footnotes that were referred to since the last block."""
+        self._tags: dict[str, None] = {}
+        self._header: list[str] = []
+        self._row: list[str] = []
+        self._row_links: list[str] = []
+        self._in_header = False
+
+    def document(self, tokens: Sequence[Token]) -> None:
+        """Add all tokens; a footnote comes after the block that refers to it."""
+        tokens = self._without_notes(tokens)
+        self._labels = frozenset(self._notes)
+        headings = [
+            (int(token.tag[1]), tokens[index + 1].content)
+            for index, token in enumerate(tokens)
+            if token.type == "heading_open" and not token.level
+        ]
+        levels = [level for level, _ in headings]
+        if levels and levels.count(min(levels)) == 1:
+            self._writer.title_levels.add(min(levels))
+        for index, token in enumerate(tokens):
+            self._add(tokens, index)
+            if not token.level and token.nesting <= 0:
+                self._add_notes()
+        self._due = list(self._notes)
+        self._add_notes()
+        if not self._writer.title and levels[:1] == [1] and levels.count(1) == 1:
+            self._writer.title = self._inline(self._parser.parseInline(headings[0][1])[0])[0]
+        if self._tags:
+            listed = self._writer.metadata.get("tags")
+            given = [str(tag) for tag in listed] if isinstance(listed, list) else []
+            self._writer.metadata["tags"] = list(dict.fromkeys([*given, *self._tags]))
+
+    def _without_notes(self, tokens: Sequence[Token]) -> list[Token]:
+        """The tokens without those of footnotes, which are kept by their labels."""
+        rest: list[Token] = []
+        note: list[Token] = []
+        depth = 0
+        for token in tokens:
+            if token.type == "footnote_open":
+                depth += 1
+                if depth == 1:
+                    note = self._notes.setdefault(token.info, [])
+            elif token.type == "footnote_close":
+                depth -= 1
+            else:
+                (note if depth else rest).append(token)
+        return rest
+
+    def _add_notes(self) -> None:
+        while self._due:
+            due, self._due = self._due, []
+            for label in due:
+                note = self._notes.pop(label, [])
+                for index in range(len(note)):
+                    self._add(note, index)
+
+    def _add(self, tokens: Sequence[Token], index: int) -> None:
+        token, writer = tokens[index], self._writer
+        match token.type:
+            case "inline":
+                self._add_text(tokens, index)
+            case "bullet_list_open":
+                self._numbers.append(-1)
+            case "ordered_list_open":
+                self._numbers.append(int(token.attrGet("start") or 1) if token.attrs else 1)
+            case "bullet_list_close" | "ordered_list_close":
+                self._numbers.pop()
+            case "list_item_open":
+                number = self._numbers[-1]
+                writer.open_item("-" if number < 0 else f"{number}{token.markup}")
+                self._numbers[-1] += number >= 0
+            case "list_item_close":
+                writer.close_item()
+            case "blockquote_open":
+                self._open_quote(token)
+            case "blockquote_close":
+                writer.quotes -= not self._callouts.pop()
+            case "label":
+                writer.label(admonition_label(token.content))
+            case "fence" | "code_block":
+                writer.code(token.content)
+            case "component":
+                texts, links = component_text(token.content)
+                for text in texts:
+                    writer.paragraph(text, links)
+            case "html_block":
+                HtmlReader(writer).read(token.content)
+            case "thead_open" | "thead_close":
+                self._in_header = token.nesting > 0
+            case "tr_open":
+                self._row, self._row_links = [], []
+            case "tr_close":
+                if self._in_header:
+                    self._header = self._row
+                writer.row(
+                    self._row, self._header, is_header=self._in_header, links=self._row_links
+                )
+
+    def _open_quote(self, token: Token) -> None:
+        kind, title = token.meta.get("kind", ""), token.meta.get("title", "")
+        self._callouts.append(bool(kind))
+        if not kind:
+            self._writer.quotes += 1
+        elif title:
+            self._writer.paragraph(*self._inline(self._parser.parseInline(title)[0]))
+        else:
+            self._writer.label(admonition_label(kind))
+
+    def _add_text(self, tokens: Sequence[Token], index: int) -> None:
+        """Add the text of a block, by the token that opens it."""
+        opening = tokens[index - 1]
+        text, links = self._inline(tokens[index])
+        if opening.type == "heading_open":
+            if opening.level:
+                self._writer.paragraph(text, links)
+            else:
+                self._writer.heading(text, int(opening.tag[1]), links)
+        elif opening.type in ("th_open", "td_open"):
+            self._row.append(text)
+            self._row_links += links
+        elif index + 2 < len(tokens) and tokens[index + 2].type == "definition_open":
+            self._writer.label(text)
+        else:
+            self._writer.paragraph(text, links)
+        if opening.type != "heading_open":
+            self._tags.update(dict.fromkeys(_tags(tokens[index], text)))
+
+    def _inline(self, token: Token) -> tuple[str, list[str]]:
+        """The text of a block and the names that its links lead to."""
+        parts: list[str] = []
+        kept: list[str] = []
+        links: list[str] = []
+        for child in token.children or ():
+            match child.type:
+                case "text":
+                    parts.append(child.content)
+                case "softbreak":
+                    parts.append(" ")
+                case "hardbreak":
+                    parts.append("\n")
+                case "code_inline" | "formula":
+                    kept.append(child.content)
+                    parts.append(_KEPT)
+                case "link_open":
+                    links += link_names(str(child.attrGet("href") or ""))
+                case "image":
+                    described = image_text(child.content, str(child.attrGet("src") or ""))
+                    parts.append(described or _GONE)
+                case "html_inline":
+                    parts.append(_tag_text(child.content, links))
+                case "wiki_link" | "embed":
+                    shown = _wiki_link(child, links)
+                    parts.append(shown if child.type == "wiki_link" else _GONE)
+                case "footnote_ref":
+                    if child.content in self._labels:
+                        self._due.append(child.content)
+                    else:  # no footnote: "[^a-z]"
+                        parts.append(f"[^{child.content}]")
+        text = "".join(parts)
+        if "==" in text:
+            text = _HIGHLIGHT.sub(r"\1", text)
+        if _GONE in text:
+            text = _GAP.sub("", text).replace(_GONE, "")
+        pieces = text.split(_KEPT)
+        text = "".join(piece + code for piece, code in zip(pieces, [*kept, ""], strict=True))
+        lines = (one_line(line) for line in text.split("\n"))
+        return "\n".join(filter(None, lines)), links
+
+
+def _tag_text(tag: str, links: list[str]) -> str:
+    """What is read in the place of a tag within a text."""
+    name = tag_name(tag)
+    if name == "br":
+        return "\n"
+    if name == "img":
+        given = attributes(tag)
+        return image_text(given.get("alt", ""), given.get("src", ""))
+    if name == "a":
+        links += link_names(attributes(tag).get("href", ""))
+    if name.lstrip("/") in BLOCK_TAGS:
+        return " "
+    # "<name>" that is no tag of HTML is what to fill in.
+    return (
+        tag
+        if tag == f"<{tag[1:-1]}>" and tag[1:-1].isidentifier() and name not in KNOWN_TAGS
+        else ""
+    )
+
+
+def _wiki_link(token: Token, links: list[str]) -> str:
+    """What is shown of a link to a note, whose names are added to ``links``."""
+    target, _, anchor = token.content.strip().rstrip("\\").partition("#")
+    if _MEDIA.search(target) and token.type == "embed":
+        return ""
+    note = path_name(target)
+    headings = [part.strip() for part in anchor.split("#") if not part.startswith("^")]
+    links += [name for name in (note.partition("^")[0], *map(anchor_name, headings)) if name]
+    return token.info or " > ".join(filter(None, [note, *headings]))
+
+
+def _tags(token: Token, text: str) -> Iterator[str]:
+    """Tags in a text, but not those in its code."""
+    if "#" not in text:
+        return
+    outside = " ".join(child.content for child in token.children or () if child.type == "text")
+    for tag in _TAG.findall(outside):
+        if not tag.replace("/", "").isdigit() and not _COLOUR.match(tag):
+            yield tag

@@ -1,0 +1,346 @@
+"""Rules for markdown-it: what notes and documentation add to CommonMark and its tables.
+
+Obsidian's links, embeds and comments, footnotes, formulas, definition lists, the admonitions of
+MkDocs and Docusaurus, and the tags of components in MDX.
+"""
+
+import re
+from collections.abc import Sequence
+from functools import cache
+
+from markdown_it import MarkdownIt
+from markdown_it.rules_block import StateBlock, paragraph
+
+from memnet.loaders.markup.markdown_inline import (
+    TAG,
+    braces,
+    formula,
+    inline_tag,
+    marks,
+    open_bracket,
+    wiki_link,
+)
+
+_MAX_DEPTH = 20
+"""Levels of quotes, lists and items within each other; what is deeper is one paragraph. The time
+that brackets without a link take grows with it."""
+
+_CONTAINER = re.compile(r":{3,}[ \t]*(.*)|/{3,}[ \t]*(.*)")
+_CONTAINER_TITLE = re.compile(
+    r"\{?\.?([A-Za-z][\w-]*)\}?[ \t]*(?:\|[ \t]*)?(?:\[([^\]]*)\]|([^{}\[\]]*))"
+)
+_ADMONITION = re.compile(r"(?:!!!|\?\?\?\+?)[ \t]+([A-Za-z][\w -]*?)?[ \t]*(?:\"(.*)\"[ \t]*)?$")
+_TAB = re.compile(r"===[!+]?[ \t]+\"(.*)\"[ \t]*$")
+_DEFINITION = re.compile(r":[ \t]+(?=\S)")
+_NOTE = re.compile(r"\[\^([^\]\s]{1,100})\]:[ \t]*")
+_IMPORT = re.compile(r"(?:import|export)\s[^\n]*\sfrom\s+['\"][^'\"\n]+['\"];?\s*$")
+_SCRIPT = re.compile(r"(?:export\s+(?:const|default|function|let|async)|import\s*[\w{*'\"])\b")
+_COMPONENT = re.compile(r"</?[A-Z][\w.]*|<(?:div|section|figure)\b[^>\n]*\bmarkdown\b")
+
+_MAX_SCRIPT = 200
+"""Lines of an import or export."""
+_MAX_HEAD = 1000
+"""Characters of a line that opens an admonition."""
+_STOPS = ["paragraph", "reference", "blockquote", "list"]
+
+
+@cache  # setting one up takes as long as parsing a short note
+def make_parser(*, components: bool) -> MarkdownIt:
+    """A parser of CommonMark, tables and what is said above.
+
+    Args:
+        components: whether the text is MDX, whose tags of HTML are those of components too.
+    """
+    parser = MarkdownIt("commonmark", {"html": True, "maxNesting": _MAX_DEPTH + 4})
+    parser.enable(["table", "strikethrough"])
+    block = parser.block.ruler
+    block.before("table", "too_deep", _too_deep)
+    block.before("fence", "comment", _comment, {"alt": _STOPS})
+    block.before("fence", "container", _container, {"alt": _STOPS})
+    block.before("fence", "directive", _directive, {"alt": _STOPS})
+    block.before("fence", "admonition", _admonition, {"alt": _STOPS})
+    block.before("reference", "footnote", _footnote, {"alt": _STOPS})
+    block.before("reference", "definition", _definition, {"alt": ["paragraph"]})
+    block.before("fence", "import", _import)
+    block.before("fence", "snippet", _snippet)
+    block.before("html_block", "after_comment", _after_comment)
+    block.before("html_block", "component", _component, {"alt": _STOPS})
+    if components:
+        # Indented text is no code, and Markdown stands between tags.
+        parser.disable(["code", "html_block"])
+        block.before("fence", "script", _script)
+        block.before("component", "tag", _any_tag, {"alt": ["paragraph"]})
+    inline = parser.inline.ruler
+    inline.before("link", "wiki_link", wiki_link)
+    inline.before("wiki_link", "open_bracket", open_bracket)
+    inline.before("escape", "braces", braces)
+    inline.before("escape", "formula", formula)
+    inline.before("html_inline", "tag", inline_tag)
+    parser.core.ruler.after("block", "marks", marks)
+    return parser
+
+
+# Blocks
+
+
+def _line(state: StateBlock, line: int) -> str:
+    return state.src[state.bMarks[line] + state.tShift[line] : state.eMarks[line]]
+
+
+def _starts(state: StateBlock, line: int, text: str) -> bool:
+    return state.src.startswith(text, state.bMarks[line] + state.tShift[line])
+
+
+def _paragraph(state: StateBlock, kind: str, text: str, lines: Sequence[int]) -> None:
+    token = state.push(f"{kind}_open", "p", 1)
+    token.map = list(lines)
+    inline = state.push("inline", "", 0)
+    inline.content, inline.map, inline.children = text, list(lines), []
+    state.push(f"{kind}_close", "p", -1)
+
+
+def _too_deep(state: StateBlock, start: int, end: int, _silent: bool) -> bool:
+    if state.level < _MAX_DEPTH:
+        return False
+    line = start
+    while line < end and (state.isEmpty(line) or state.sCount[line] >= state.blkIndent):
+        line += 1
+    state.line = line = max(line, start + 1)
+    text = state.getLines(start, line, state.blkIndent, False).strip()
+    _paragraph(state, "paragraph", text, (start, line))
+    return True
+
+
+def _comment(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Obsidian's: from a line with "%%" to the next."""
+    if not _starts(state, start, "%%"):
+        return False
+    if _line(state, start).count("%%") > 1:
+        return False  # within the line
+    for line in range(start + 1, end):
+        if "%%" in _line(state, line):
+            break
+        if state.sCount[line] < state.blkIndent and not state.isEmpty(line):
+            return False
+    else:
+        return False
+    if not silent:
+        state.line = line + 1
+    return True
+
+
+def _container(state: StateBlock, start: int, _end: int, silent: bool) -> bool:
+    """Lines that open and close an admonition; what is between them is text like any other."""
+    if not _starts(state, start, ":::") and not _starts(state, start, "///"):
+        return False
+    found = _CONTAINER.fullmatch(_line(state, start).rstrip())
+    if found is None or state.is_code_block(start):
+        return False
+    if silent:
+        return True
+    state.line = start + 1
+    head = (found[1] or found[2] or "").strip()
+    title = _CONTAINER_TITLE.match(head)
+    if title is not None:
+        _head(state, start, title[1], (title[2] or title[3] or "").strip())
+    return True
+
+
+def _directive(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """MyST's: a fence with "{note} Title" whose content is Markdown; "{code-block}" is code."""
+    if not _starts(state, start, "```{") or state.is_code_block(start):
+        return False
+    line = _line(state, start)
+    fence = line[: len(line) - len(line.lstrip("`"))]
+    found = re.match(r"\{([\w:-]+)\}[ \t]*(.*)", line[len(fence) :])
+    if found is None or found[1] not in _DIRECTIVES:
+        return False
+    close = start + 1
+    while close < end and not _line(state, close).startswith(fence):
+        close += 1
+    if silent:
+        return True
+    _head(state, start, found[1], found[2])
+    body = start + 1
+    while body < close and _line(state, body).startswith(":"):
+        body += 1
+    _nested(state, body, close, state.blkIndent)
+    state.line = min(close + 1, end)
+    return True
+
+
+_DIRECTIVES = frozenset(
+    "admonition attention caution danger error hint important note seealso tip warning dropdown "
+    "margin sidebar topic".split()
+)
+
+
+def _head(state: StateBlock, line: int, kind: str, title: str) -> None:
+    """Title of an admonition, or its kind, which then begins its first paragraph."""
+    if title:
+        _paragraph(state, "paragraph", title, (line, line + 1))
+    else:
+        token = state.push("label", "", 0)
+        token.content = kind
+
+
+def _admonition(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """MkDocs' admonitions and tabs, with an indented body."""
+    if not (
+        _starts(state, start, "!!!") or _starts(state, start, "???") or _starts(state, start, "===")
+    ):
+        return False
+    line = _line(state, start).rstrip()
+    if state.is_code_block(start) or len(line) > _MAX_HEAD:
+        return False
+    if tab := _TAB.match(line):
+        kind, title = "", tab[1]
+    elif (found := _ADMONITION.match(line)) and (found[1] or found[2]):
+        kind, title = (found[1] or "").split(" ")[0], found[2] or ""
+    else:
+        return False
+    if silent:
+        return True
+    _head(state, start, kind, title)
+    _indented(state, start + 1, end, state.sCount[start] + 4)
+    return True
+
+
+def _definition(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """A line ":   Text" below the term."""
+    if not _starts(state, start, ":") or state.is_code_block(start):
+        return False
+    found = _DEFINITION.match(_line(state, start))
+    if found is None:
+        return False
+    if silent:
+        return True
+    token = state.push("definition_open", "dd", 1)
+    token.map = [start, start + 1]
+    _with_first_line(state, start, end, found.end())
+    state.push("definition_close", "dd", -1)
+    return True
+
+
+def _footnote(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    if not _starts(state, start, "[^") or state.is_code_block(start):
+        return False
+    found = _NOTE.match(_line(state, start))
+    if found is None:
+        return False
+    if silent:
+        return True
+    token = state.push("footnote_open", "section", 1)
+    token.info = found[1]
+    _with_first_line(state, start, end, found.end())
+    state.push("footnote_close", "section", -1)
+    return True
+
+
+def _with_first_line(state: StateBlock, start: int, end: int, skipped: int) -> None:
+    """Parse a block whose first line starts after a mark, and whose others are indented."""
+    old = state.bMarks[start], state.tShift[start], state.sCount[start]
+    indent = state.sCount[start] + 2
+    state.bMarks[start] += state.tShift[start] + skipped
+    state.tShift[start], state.sCount[start] = 0, indent
+    _indented(state, start, end, indent)
+    state.bMarks[start], state.tShift[start], state.sCount[start] = old
+
+
+def _indented(state: StateBlock, start: int, end: int, indent: int) -> None:
+    """Parse the lines from ``start`` on that are indented that far."""
+    line = start
+    while line < end and (state.isEmpty(line) or state.sCount[line] >= indent):
+        line += 1
+    if line == start + 1 or line == start or not state.isEmpty(line - 1):
+        while line < end and not state.isEmpty(line) and line > start and _lazy(state, line):
+            line += 1  # a paragraph that goes on without indent
+    _nested(state, start, line, indent)
+    state.line = line
+
+
+def _lazy(state: StateBlock, line: int) -> bool:
+    """Whether a line can go on a paragraph."""
+    rules = state.md.block.ruler.getRules("paragraph")
+    return state.sCount[line] >= state.blkIndent and not any(
+        rule(state, line, state.lineMax, True) for rule in rules
+    )
+
+
+def _nested(state: StateBlock, start: int, end: int, indent: int) -> None:
+    old_indent, old_max, old_parent = state.blkIndent, state.lineMax, state.parentType
+    state.blkIndent, state.lineMax, state.parentType = indent, end, "blockquote"
+    state.level += 1
+    state.md.block.tokenize(state, start, end)
+    state.level -= 1
+    state.blkIndent, state.lineMax, state.parentType = old_indent, old_max, old_parent
+
+
+def _component(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Tags of a component alone on their lines, between which Markdown stands."""
+    return (
+        _starts(state, start, "<")
+        and _COMPONENT.match(_line(state, start)) is not None
+        and _any_tag(state, start, end, silent)
+    )
+
+
+def _after_comment(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """A paragraph that starts with a comment, which would end with the comment's line."""
+    if silent or not _starts(state, start, "<!--"):
+        return False
+    rest = _line(state, start).partition("-->")[2].strip()
+    return bool(rest) and not rest.startswith("<") and paragraph(state, start, end, silent)
+
+
+def _any_tag(state: StateBlock, start: int, _end: int, silent: bool) -> bool:
+    if not _starts(state, start, "<"):
+        return False
+    begin = state.bMarks[start] + state.tShift[start]
+    found = TAG.match(state.src, begin)
+    if found is None:
+        return False
+    line = start
+    while state.eMarks[line] < found.end():
+        line += 1
+    if line >= state.lineMax or state.src[found.end() : state.eMarks[line]].strip():
+        return False
+    if not silent:
+        state.line = line + 1
+        kind = "component" if found[0][1:2].isupper() else "html_block"
+        state.push(kind, "", 0).content = found[0]
+    return True
+
+
+def _script(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Imports and exports of MDX, up to an empty line."""
+    if state.level or state.sCount[start] or not _SCRIPT.match(_line(state, start)):
+        return False
+    last, open_braces = start, 0
+    while last < end and (open_braces > 0 or not state.isEmpty(last)):
+        line = _line(state, last)
+        open_braces += line.count("{") - line.count("}")
+        last += 1
+        if last - start > _MAX_SCRIPT:
+            return False
+    if not silent:
+        state.line = last
+    return True
+
+
+def _import(state: StateBlock, start: int, _end: int, silent: bool) -> bool:
+    """A line that imports a component, which texts that are not called MDX have too."""
+    if not _starts(state, start, "import ") or not _IMPORT.match(_line(state, start)):
+        return False
+    if not silent:
+        state.line = start + 1
+    return True
+
+
+def _snippet(state: StateBlock, start: int, _end: int, silent: bool) -> bool:
+    """The mark of another file's text."""
+    if not _starts(state, start, "--8<--"):
+        return False
+    if not silent:
+        state.line = start + 1
+    return True

@@ -1,0 +1,374 @@
+"""Elements of a page as the blocks of a document."""
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import PurePosixPath
+from urllib.parse import unquote, urlsplit
+
+from memnet.loaders.document import BlockKind, DocumentBuilder, one_line
+from memnet.loaders.web.html_formula import formula
+from memnet.loaders.web.html_table import Table, is_data_table, is_line
+from memnet.loaders.web.html_tree import BLOCKS, HEADINGS, HOLDS_HEADING, Element, flat_text
+
+_SPACE = re.compile(r"\s+")
+_SPACES = re.compile(r" {2,}")
+_BREAK = re.compile(r" ?\n ?")
+_GAP = re.compile(r"\n{2,}")
+_UNSEEN = {ord(mark): None for mark in "\u00ad\u200b\u2060\ufeff\0"}
+"""Marks of where a word may be broken, and of nothing."""
+_EXPONENT = re.compile(r"[-+−]?\d+")
+_FILE = re.compile(r"\S+\.\w{2,4}")
+_NUMBER = re.compile(r"^(fig\w*|abb\w*|image|table)\W*\d[\d.]*\W*")
+_CAPTIONS = frozenset("p figcaption caption b strong h1 h2 h3 h4 h5 h6 td th li dt dd".split())
+_MAX_CAPTION = 300
+"""Characters."""
+_PREFORMATTED = frozenset({"pre", "listing", "xmp", "plaintext"})
+_INDEX = frozenset({"index", "default", "readme"})
+_MAX_NAME = 100
+"""Characters of the name of a link's target."""
+
+
+class BlockWriter:
+    """Walks through an element, and adds the blocks that it holds."""
+
+    def __init__(self, builder: DocumentBuilder, *, max_heading: int, budget: int) -> None:
+        """Write into a builder.
+
+        Args:
+            builder: takes the blocks.
+            max_heading: characters; a longer heading is a paragraph.
+            budget: characters that cells of tables may repeat over all rows that they span.
+        """
+        self._builder = builder
+        self._max_heading = max_heading
+        self._budget = budget
+        self._parts: list[str] = []
+        self._links: list[str] = []
+        self._flat = 0
+        """Number of open elements that are one line, whatever stands in them."""
+        self._in_code = False
+        self._quotes = 0
+        self._items: list[str] = []
+        """Of each open list item its bullet or number, until it is written."""
+        self._numbers: list[int | None] = []
+        """Of each open list the number of its next item; None without numbers."""
+        self._terms: list[str] = []
+        """Those that wait for their definition."""
+        self._table: Table | None = None
+        self._root: Element | None = None
+        self._captions: set[str] | None = None
+        """What is not to be repeated as the description of an image, from the first one on."""
+        self.titles: list[str] = []
+        """Texts of the headings of the first level."""
+
+    def write(self, root: Element) -> None:
+        """Add all blocks of an element."""
+        self._root = root
+        pending: list[tuple[Iterator[Element | str], Callable[[], None]]] = []
+        pending.append((iter(root.children), self._flush))
+        while pending:
+            children, leave = pending[-1]
+            for child in children:
+                if isinstance(child, str):
+                    self._parts.append(child if self._in_code else _SPACE.sub(" ", child))
+                elif not child.dropped and not self._replace(child):
+                    enter = self._enter_block if is_block(child) else self._enter_inline
+                    pending.append((iter(child.children), enter(child)))
+                    break
+            else:
+                pending.pop()
+                leave()
+
+    def _replace(self, element: Element) -> bool:
+        """Write an element that is not read child by child; False for any other."""
+        tag = element.tag
+        if tag == "br":
+            self._parts.append("\n" if self._in_code or not self._flat else " ")
+        elif tag == "img":
+            self._picture(element)
+        elif tag == "math":
+            self._parts.append(formula(element))
+        elif tag == "hr":
+            self._flush()
+        else:
+            return False
+        return True
+
+    def _picture(self, image: Element) -> None:
+        if not image.get("alt") or self._root is None:
+            return
+        if self._captions is None:
+            self._captions = captions(self._root)
+        self._parts.append(description(image, self._captions))
+
+    def _enter_inline(self, element: Element) -> Callable[[], None]:
+        """Start an element within a line; returns what ends it."""
+        tag = element.tag
+        if tag == "a" and element.text:
+            self._links += link_names(element)
+        elif tag == "q":
+            self._parts.append("“")
+            return lambda: self._parts.append("”")
+        elif tag == "sup" and element.text <= 10 and not self._in_code:
+            text = one_line(flat_text(element))
+            if element.links and text.isalnum():  # a footnote
+                self._parts.append("[")
+                return lambda: self._parts.append("]")
+            if _EXPONENT.fullmatch(text) and self._parts and self._parts[-1][-1:].isalnum():
+                self._parts.append("^")
+        return _nothing
+
+    def _enter_block(self, element: Element) -> Callable[[], None]:
+        """Start an element with lines of its own; returns what ends it."""
+        tag = element.tag
+        if self._flat:
+            self._separate(element)
+            return self._end_line if self._in_code else lambda: self._parts.append(" ")
+        self._flush()
+        if tag in HEADINGS or element.get("role") == "heading":
+            return self._enter_heading(element)
+        if tag in _PREFORMATTED:
+            return self._enter_code()
+        if tag == "li" and element.holds & HOLDS_HEADING:
+            self._define()
+            return self._flush  # a section, not an item
+        if tag in ("li", "dd", "ul", "ol", "dir", "menu", "dl"):
+            return self._enter_list(element)
+        if tag in ("table", "tr", "td", "th"):
+            return self._enter_table(element)
+        if tag == "blockquote":
+            self._define()
+            self._quotes += 1
+            return self._leave_quote
+        if tag == "dt":
+            self._flat += 1
+            return self._leave_term
+        if tag in ("summary", "caption", "figcaption"):
+            self._flat += 1
+            return self._leave_line
+        return self._flush
+
+    def _separate(self, element: Element) -> None:
+        """Keep two blocks apart that stand in one line."""
+        if self._in_code:
+            self._end_line()
+        elif element.tag == "li" and any(part.strip() for part in self._parts[-3:]):
+            parent = element.parent
+            first = next(parent.elements(), None) if parent is not None else None
+            self._parts.append(" " if first is element else "; ")
+        else:
+            self._parts.append(" ")
+
+    def _end_line(self) -> None:
+        if self._parts and not self._parts[-1].endswith("\n"):
+            self._parts.append("\n")
+
+    def _enter_heading(self, element: Element) -> Callable[[], None]:
+        self._define()
+        self._flat += 1
+        given = element.get("aria-level") if element.tag not in HEADINGS else element.tag[1:]
+        level = int(given) if given.isascii() and given.isdigit() and len(given) == 1 else 2
+
+        def leave() -> None:
+            self._flat -= 1
+            text, links = self._take()
+            if len(text) > self._max_heading:
+                self._builder.add("paragraph", text, links=links)
+                return
+            self._builder.add("heading", text, level=max(1, level), links=links)
+            if level == 1 and text:
+                self.titles.append(text)
+
+        return leave
+
+    def _enter_code(self) -> Callable[[], None]:
+        self._define()
+        self._flat += 1
+        self._in_code = True
+
+        def leave() -> None:
+            self._flat -= 1
+            self._in_code = False
+            text = "".join(self._parts).translate(_UNSEEN).replace("\xa0", " ")
+            self._parts.clear()
+            self._builder.add("code", text.replace("\r\n", "\n"), links=self._take_links())
+
+        return leave
+
+    def _enter_list(self, element: Element) -> Callable[[], None]:
+        tag = element.tag
+        if tag in ("li", "dd"):
+            self._items.append(self._bullet(element) if tag == "li" else "")
+            return self._leave_item
+        self._define()
+        if tag == "dl":
+            return self._leave_definitions
+        self._numbers.append(_number(element, "start", 1) if tag == "ol" else None)
+        return self._leave_list
+
+    def _bullet(self, element: Element) -> str:
+        number = self._numbers[-1] if self._numbers else None
+        if number is None:
+            return "- "
+        number = _number(element, "value", number)
+        self._numbers[-1] = number + 1
+        style = element.parent.get("type") if element.parent is not None else ""
+        if style in ("a", "A") and 0 < number <= 26:
+            return f"{chr(ord(style) + number - 1)}. "
+        return f"{number}. "
+
+    def _enter_table(self, element: Element) -> Callable[[], None]:
+        tag, table = element.tag, self._table
+        if tag == "table":
+            self._define()
+            if not is_data_table(element):
+                if not is_line(element) or element.text > _MAX_CAPTION:
+                    return self._flush
+                self._flat += 1
+                return self._leave_line
+            self._table = Table(self._budget)
+            return self._leave_table
+        if table is None:
+            if tag == "tr" and is_line(element):
+                self._flat += 1
+                return self._leave_line
+            return self._flush
+        if tag == "tr":
+            parent = element.parent
+            table.open_row(in_head=parent is not None and parent.tag == "thead")
+            return _nothing
+        self._flat += 1
+
+        def leave() -> None:
+            self._flat -= 1
+            table.add_cell(element, *self._take())
+
+        return leave
+
+    def _leave_quote(self) -> None:
+        self._flush()
+        self._quotes -= 1
+
+    def _leave_line(self) -> None:
+        self._flat -= 1
+        self._flush()
+
+    def _leave_item(self) -> None:
+        self._flush()
+        self._define()
+        self._items.pop()
+
+    def _leave_list(self) -> None:
+        self._flush()
+        self._numbers.pop()
+
+    def _leave_definitions(self) -> None:
+        self._flush()
+        self._define()
+
+    def _leave_term(self) -> None:
+        self._flat -= 1
+        text, self._links = self._take()
+        if text:
+            self._terms.append(text)
+
+    def _leave_table(self) -> None:
+        if self._table is not None:
+            self._table.write(self._builder)
+            self._budget, self._table = self._table.budget, None
+        self._flush()
+
+    def _define(self) -> None:
+        """Write terms whose definition is no line of text, or which have none."""
+        terms, self._terms = self._terms, []
+        for term in terms:
+            self._put(term, self._take_links(), "item")
+
+    def _flush(self) -> None:
+        """Write the text so far as a block."""
+        text, links = self._take()
+        if not any(map(str.isalnum, text)):  # nothing, or what stood between links
+            self._links = links if self._terms else []
+            return
+        if self._terms:
+            term = ", ".join(self._terms)
+            between = " " if term.endswith((":", "?", "!", ".")) else ": "
+            text, self._terms = f"{term}{between}{text}", []
+        for part in _GAP.split(text):
+            self._put(part, links)
+
+    def _put(self, text: str, links: list[str], kind: BlockKind = "paragraph") -> None:
+        names = dict.fromkeys(links)
+        if self._items:
+            mark, self._items[-1] = self._items[-1], ""
+            self._builder.add("item", mark + text, level=len(self._items) - 1, links=names)
+        else:
+            if self._quotes and kind == "paragraph":
+                kind = "quote"
+            self._builder.add(kind, text, links=names)
+
+    def _take(self) -> tuple[str, list[str]]:
+        text = _SPACES.sub(" ", "".join(self._parts).translate(_UNSEEN))
+        self._parts.clear()
+        return _BREAK.sub("\n", text).strip(), self._take_links()
+
+    def _take_links(self) -> list[str]:
+        links, self._links = self._links, []
+        return links
+
+
+def is_block(element: Element) -> bool:
+    """Whether an element has lines of its own."""
+    return element.tag in BLOCKS or element.get("role") == "heading"
+
+
+def captions(root: Element) -> set[str]:
+    """The short texts of an element in which there may be images with descriptions."""
+    texts: set[str] = set()
+    pending = [root]
+    while pending:
+        element = pending.pop()
+        if element.text <= _MAX_CAPTION and element.tag in _CAPTIONS:
+            texts.add(_NUMBER.sub("", one_line(flat_text(element)).casefold()))
+        else:
+            pending += element.elements()
+    return texts
+
+
+def description(image: Element, known: set[str]) -> str:
+    """The alternative text of an image, if it says something that no caption does."""
+    text = one_line(image.get("alt"))
+    if {"math", "tex", "latex"} & set(image.get("class").lower().replace("-", " ").split()):
+        return f" {text} "
+    # One or two words name an icon, a file or what the text says beside it.
+    if text.count(" ") < 2 or _FILE.fullmatch(text) or text.casefold() in known:
+        return ""
+    known.add(text.casefold())
+    return f" {text} "
+
+
+def link_names(link: Element) -> list[str]:
+    """Names of what a link within the same collection leads to."""
+    try:
+        target = urlsplit(link.get("href").strip())
+        path = PurePosixPath(unquote(target.path))
+    except ValueError:
+        return []
+    if target.scheme or target.netloc:
+        return []
+    stem = path.parent.name if path.stem.lower() in _INDEX else path.stem
+    place = one_line(unquote(target.fragment).replace("-", " ").replace("_", " "))
+    return [
+        name
+        for name in (stem, place)
+        if len(name) <= _MAX_NAME and any(character.isalpha() for character in name)
+    ]
+
+
+def _number(element: Element, name: str, default: int) -> int:
+    value = element.get(name).strip()
+    return int(value) if value.isascii() and value.isdigit() and len(value) < 10 else default
+
+
+def _nothing() -> None:
+    """End an element that leaves nothing behind."""
