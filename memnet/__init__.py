@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         InputError,
         MemnetError,
         ModelError,
+        Problem,
         StoreBusyError,
         StoreError,
     )
@@ -65,6 +66,7 @@ __all__ = [
     "MemnetError",
     "MemoryStore",
     "ModelError",
+    "Problem",
     "Question",
     "ReliabilityBin",
     "Scope",
@@ -85,6 +87,7 @@ _HOMES = {
     name: "memnet.errors" if name.endswith("Error") else "memnet.types" for name in __all__
 } | {
     "Config": "memnet.config",
+    "Problem": "memnet.errors",
     "Engine": "memnet.engine",
     "MemoryStore": "memnet.storage",
     "Scope": "memnet.storage",

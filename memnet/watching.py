@@ -183,7 +183,11 @@ def _events(folders: Sequence[Path], stop: threading.Event | None) -> Iterator[l
 def _is_remote(path: Path) -> bool:
     """Whether a path lies on a file system of another machine, as far as Linux says so."""
     try:
-        mounts = Path("/proc/self/mounts").read_text(errors="surrogateescape").splitlines()
+        mounts = (
+            Path("/proc/self/mounts")
+            .read_text(encoding="utf-8", errors="surrogateescape")
+            .splitlines()
+        )
     except OSError:
         return False
     found = ("", "")

@@ -41,7 +41,7 @@ def _check(answer: Answer) -> None:
     texts = [normalise(candidate.text) or candidate.text for candidate in answer.candidates]
     assert len(set(texts)) == len(texts)
     if answer.candidates[0].evidence is not None:
-        assert answer.evidence[0].id == answer.candidates[0].evidence
+        assert answer.candidates[0].evidence in [item.id for item in answer.evidence[:2]]
 
 
 def test_answers_are_short_and_stand_in_their_source(saltmere: Engine) -> None:
@@ -127,7 +127,7 @@ def test_odd_questions_are_answered_or_not(saltmere: Engine, question: str) -> N
 
 
 @pytest.mark.parametrize("top_k", [1, 2, 3, 10])
-def test_the_passage_of_an_answer_is_evidence_and_first(saltmere: Engine, top_k: int) -> None:
+def test_the_passage_of_an_answer_is_among_the_first_evidence(saltmere: Engine, top_k: int) -> None:
     asked = ["In which town was the builder of the Orre Light born?"]
     asked += [one.question for one in read_questions(EXAMPLES / "questions.jsonl")[:20]]
     for question in asked:
@@ -138,8 +138,8 @@ def test_the_passage_of_an_answer_is_evidence_and_first(saltmere: Engine, top_k:
         if answer.confidence is None:  # facts answered
             assert best.text in answer.evidence[0].text
         elif best.evidence is not None:
-            assert answer.evidence[0].id == best.evidence
-            assert best.text in answer.evidence[0].text
+            [own] = [item for item in answer.evidence[:2] if item.id == best.evidence]
+            assert best.text in own.text
 
 
 def test_a_sentence_that_answers_is_evidence_and_first(toy_engine: Engine) -> None:

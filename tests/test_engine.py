@@ -182,7 +182,7 @@ def test_what_is_stored_is_listed(toy_engine: Engine, tmp_path: Path) -> None:
     assert listed["", "a"].metadata == {"year": 1842}
     assert (listed["", "a"].title, listed["", "a"].origin) == ("Orre", None)
     towers = listed["", str(tmp_path / "towers.md")]
-    assert (towers.origin, towers.slots) == (str(tmp_path / "towers.md"), 2)
+    assert (towers.origin, towers.slots) == (str(tmp_path / "towers.md"), 1)
     assert [item.id for item in memory.sources("x")] == ["a"]
     assert list(memory.sources("nothing")) == []
     assert len(memory) == sum(item.slots for item in memory.sources()) == memory.info().slots

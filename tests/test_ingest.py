@@ -42,30 +42,54 @@ def test_plain_text_spans_are_exact(toy_engine: Engine, tmp_path: Path) -> None:
 
 
 def test_markdown_headings_become_titles(toy_engine: Engine, tmp_path: Path) -> None:
+    ann, ice, heat = (f"{word} {'More of it. ' * 30}".strip() for word in ("Ann", "Ice", "Heat"))
     text = (
-        "# Harbour log\r\n\r\nKept by Ann.\r\n\r\n"
-        "## Winter\r\nIce.\r\n```\r\n# no heading\r\n```\r\n"
-        "Summer\r\n------\r\nHeat.\r\n\r\n## Empty\r\n"
+        f"# Harbour log\r\n\r\n{ann}\r\n\r\n"
+        f"## Winter\r\n{ice}\r\n```\r\n# no heading\r\n```\r\n"
+        f"Summer\r\n------\r\n{heat}\r\n\r\n## Empty\r\n"
     )
     toy_engine.ingest(_write(tmp_path / "log.md", text))
     slots = toy_engine.store.fetch(range(1, 10))
     assert [(slot.title, slot.text) for slot in slots] == [
-        ("Harbour log", "Kept by Ann."),
-        ("Harbour log: Winter", "Ice.\r\n```\r\n# no heading\r\n```"),
-        ("Harbour log: Summer", "Heat."),
+        ("Harbour log", ann),
+        ("Harbour log > Winter", f"{ice}\n\n# no heading"),
+        ("Harbour log > Summer", heat),
+        ("Harbour log", "Empty"),
     ]
-    assert all(text[slot.start : slot.end] == slot.text for slot in slots)
+    assert [slot.places for slot in slots] == [((0, slot.title),) for slot in slots]
+    source = toy_engine.get(str(tmp_path / "log.md"))
+    assert source is not None
+    assert all(source.text[slot.start : slot.end] == slot.text for slot in slots)
+    assert source.text.startswith(f"{ann}\n\nWinter\n\n{ice}")
     assert toy_engine.store.search_symbolic(["winter"], 5) == {"winter": [2]}
-    assert toy_engine.store.search_symbolic(["harbour log"], 5) == {"harbour log": [1, 2, 3]}
+    assert toy_engine.store.search_symbolic(["harbour log"], 5) == {"harbour log": [1, 2, 3, 4]}
+
+
+def test_short_sections_share_a_slot(toy_engine: Engine, tmp_path: Path) -> None:
+    text = "# Harbour log\n\nKept by Ann.\n\n## Winter\nIce.\n\n## Summer\nHeat.\n"
+    toy_engine.ingest(_write(tmp_path / "log.md", text))
+    [slot] = toy_engine.store.fetch(range(1, 10))
+    assert slot.title == "Harbour log"
+    assert slot.text == "Kept by Ann.\n\nWinter\n\nIce.\n\nSummer\n\nHeat."
+    assert [place for _, place in slot.places] == [
+        "Harbour log",
+        "Harbour log > Winter",
+        "Harbour log > Summer",
+    ]
+    assert [slot.text[at : at + 6] for at, _ in slot.places] == ["Kept b", "Winter", "Summer"]
+    assert toy_engine.store.search_symbolic(["summer"], 5) == {"summer": [1]}
 
 
 def test_markdown_without_a_first_heading_is_named_by_its_file(
     toy_engine: Engine, tmp_path: Path
 ) -> None:
-    toy_engine.ingest(_write(tmp_path / "walking_guide.md", "Intro.\n\n# Day one\nWalk."))
+    intro = f"Intro. {'It is long. ' * 30}".strip()
+    toy_engine.ingest(
+        _write(tmp_path / "walking_guide.md", f"{intro}\n\n## Day one\nWalk.\n## Two")
+    )
     assert [(title, text) for _, title, text in _slots(toy_engine)] == [
-        ("walking guide", "Intro."),
-        ("walking guide: Day one", "Walk."),
+        ("walking guide", intro),
+        ("walking guide", "Day one\n\nWalk.\n\nTwo"),
     ]
 
 

@@ -162,7 +162,7 @@ def test_a_sub_question_about_what_was_found_attends_to_it_once_more(store: Coun
     for weight in last:
         added = symbolic if weight.source == "cy" else 0.0
         assert weight.symbolic == pytest.approx(weights[weight.source].symbolic + added)
-    assert found.evidence[0].source == "cy"
+    assert "cy" in [item.source for item in found.evidence[:2]]
 
 
 def test_without_a_decomposer_a_question_is_read_as_it_is(store: CountingStore) -> None:

@@ -5,6 +5,7 @@ import pkgutil
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from itertools import pairwise, product
 from random import Random
 from typing import Any, cast
@@ -12,10 +13,12 @@ from typing import Any, cast
 import pytest
 
 import memnet
+from memnet.errors import InputError
 from memnet.evaluation import normalised_answer
 from memnet.facts.linking import link
 from memnet.ingest.formats import parse_document
 from memnet.ingest.windows import document_windows
+from memnet.loaders.formats import SourceFile, format_by_name
 from memnet.reader.decompose.english import compare, is_comparison
 from memnet.reader.decompose.negation import clauses
 from memnet.reader.decompose.pairs import pair_of
@@ -64,10 +67,14 @@ def _found(value: object, name: str) -> Iterator[tuple[str, re.Pattern[Any]]]:
 
 
 def _patterns() -> dict[str, re.Pattern[Any]]:
-    """Each pattern that a module of memnet holds, once."""
+    """Each pattern that a module of memnet holds, once.
+
+    Those of loaders are not among them: they are used on lines and at fixed positions, and run in
+    a process with limits. What is read without it is tested as a whole below.
+    """
     found: dict[re.Pattern[Any], str] = {}
     for info in pkgutil.walk_packages(memnet.__path__, "memnet."):
-        if not info.name.endswith("__main__"):
+        if not info.name.startswith(("memnet.__main__", "memnet.loaders.")):
             module = importlib.import_module(info.name)
             for name, value in vars(module).items():
                 for place, pattern in _found(value, f"{info.name}.{name}"):
@@ -178,6 +185,13 @@ def test_patterns_take_linear_time(name: str) -> None:
     assert _too_slow(_used(pattern), words=_words(pattern.pattern)) is None
 
 
+def _loaded(name: str, text: str) -> list[object]:
+    file = SourceFile("a", f"{text} end".encode())
+    with suppress(InputError):
+        return list(format_by_name(name).loader()(file))
+    return []
+
+
 _OF_DOCUMENTS: dict[str, Callable[[str], object]] = {
     "title_symbols": title_symbols,
     "mentions": mentions,
@@ -185,6 +199,9 @@ _OF_DOCUMENTS: dict[str, Callable[[str], object]] = {
     "document_windows": lambda text: list(
         document_windows(parse_document(Document(id="a", text=f"{text}.")), 1000)
     ),
+    "load_text": lambda text: _loaded("text", text),
+    "load_markdown": lambda text: _loaded("markdown", text),
+    "load_csv": lambda text: _loaded("csv", text),
     "relation_of": lambda text: relation_of(f"is {text}", text),
     "is_plain_name": is_plain_name,
     "parse_sentence": lambda text: parse_sentence.__wrapped__(text),

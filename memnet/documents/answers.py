@@ -74,8 +74,10 @@ class TextAnswers:
             self._on_read(retrieval.attention_to(statements))
         abstained = prediction.abstained or not prediction.candidates
         answer = None if abstained else prediction.candidates[0]
-        support = () if abstained else prediction.support
-        evidence = rank_evidence(ranked, prediction.resolved, support)[:top_k]
+        evidence = rank_evidence(ranked, prediction.resolved, prediction.support)
+        if top_k == 1 and answer is not None:  # whose passage is evidence in any case
+            evidence = [*prediction.support[:1], *evidence]
+        evidence = evidence[:top_k]
         return Answer(
             question=question,
             kind="none" if abstained else prediction.kind,

@@ -238,7 +238,7 @@ class InputReader:
         if found.name == "text":
             with open_file(path) as file:
                 head = file.read(_HEAD_BYTES)
-            if looks_like_stories(head.decode(errors="replace")):
+            if looks_like_stories(head.decode("utf-8-sig", "replace")):
                 yield from parse_stories(read_text(path, self._limits.document), name, name)
                 return
         yield from self._loaders.load(FileToLoad(name, name, found.name))

@@ -134,7 +134,11 @@ def _yaml(content: str) -> dict[object, object] | None:
                 depth -= 1
             if depth > _MAX_DEPTH:
                 raise ValueError("is nested too deeply")
-        values = yaml.load(content, Loader=loader)  # noqa: S506
+        parser = loader(content)
+        try:
+            values = parser.get_single_data()
+        finally:
+            parser.dispose()
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = f" in its line {mark.line + 1}" if mark else ""
