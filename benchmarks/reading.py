@@ -1,4 +1,4 @@
-"""What reading files costs beside encoding them: ``python -m benchmarks.reading FOLDER --suffix .pdf``.
+"""What reading files costs beside encoding: ``python -m benchmarks.reading FOLDER --suffix .pdf``.
 
 The files are read by their loaders alone, then ingested into a new store; both are timed.
 """
