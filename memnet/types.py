@@ -116,7 +116,7 @@ class Alignment(Value):
     """Best first."""
 
 
-AnswerKind = Literal["value", "statement", "yes", "no", "facts", "story", "none"]
+AnswerKind = Literal["value", "table", "statement", "yes", "no", "facts", "story", "none"]
 
 
 class Answer(Value):
@@ -124,13 +124,14 @@ class Answer(Value):
 
     question: str
     kind: AnswerKind = "none"
-    """"value": a span of a passage; "statement": a whole sentence; "facts": the values of facts,
-    all of them in ``candidates``; "story": generated word by word; "none": no answer."""
+    """"value": a span of a passage; "table": a cell of a table; "statement": a whole sentence;
+    "facts": the values of facts, all of them in ``candidates``; "story": generated word by word;
+    "none": no answer."""
     answer: str | None
     """None when the memory does not hold the answer."""
     confidence: float | None
     """A calibrated probability that the best candidate is right; None where nothing calibrated it,
-    as for facts and stories."""
+    as for facts, cells of tables and stories."""
     abstained: bool
     candidates: tuple[Candidate, ...]
     """Best first. Of the kind "facts" the whole set of values."""

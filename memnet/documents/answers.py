@@ -16,6 +16,7 @@ from memnet.reader.decompose.english import EnglishDecomposer
 from memnet.reader.loading import LazyReader
 from memnet.reader.passages import RankedSlot, evidence_of
 from memnet.reader.spans import Reader
+from memnet.reader.tables import read_cells
 from memnet.storage import EVERYWHERE, MemoryStore, Scope
 from memnet.text.names import normalise
 from memnet.types import Answer, Candidate, Evidence
@@ -132,6 +133,10 @@ class TextAnswers:
             compares = self._decomposer is not None and self._decomposer.is_comparison(text)
             if not compares and _names_subject(text, by_facts):
                 return retrieval, ranked, by_facts
+        terms = dict(zip(question.terms.words, question.terms.weights.tolist(), strict=True))
+        by_cell = read_cells(terms, passages[: self._config.answer.passages])
+        if by_cell.candidates:
+            return retrieval, ranked, by_cell
         read = self._read(text, passages, retrieval) if passages else Prediction()
         unsure = read.abstained or not read.candidates or read.confidence is None
         return retrieval, ranked, by_facts if by_facts.candidates and unsure else read

@@ -64,7 +64,9 @@ def _goes_on(row: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
 
 def _kind_of_column(rows: Sequence[Sequence[str]], column: int) -> Kind:
     """What kind most of its values are of; empty if no kind prevails."""
-    kinds = Counter(kind_of(row[column]) for row in rows if column < len(row) and row[column])
+    kinds: Counter[Kind] = Counter(
+        kind_of(row[column]) for row in rows if column < len(row) and row[column]
+    )
     for kind, count in kinds.most_common(1):
         if count >= _MOST * kinds.total():
             return kind

@@ -1,0 +1,86 @@
+"""Cells of tables as answers."""
+
+import pytest
+
+from memnet.engine import Engine
+from memnet.reader.answers import Prediction
+from memnet.reader.tables import read_cells
+from memnet.text.english import query_terms
+from tests.reading import ranked
+
+_PLANS = {
+    "plans 1": "Plan: Small; Storage: 2 TB; Price per month: $7; Support: e-mail",
+    "plans 2": "Plan: Large; Storage: 4 TB; Price per month: $12; Support: phone, 24 hours",
+}
+_MARKDOWN = {"Plans": "Our plans:\n\nPlan | Storage | Price\nSmall | 2 TB | $7\nLarge | 4 TB | $12"}
+
+
+def _read(question: str, passages: dict[str, str]) -> Prediction:
+    terms = query_terms(question)
+    return read_cells({term: 1 / len(terms) for term in terms}, ranked(passages))
+
+
+@pytest.mark.parametrize("passages", [_PLANS, _MARKDOWN])
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("What is the price of the 4 TB plan?", "$12"),
+        ("What is the price of the 2 TB plan?", "$7"),
+        ("price of Large", "$12"),
+        ("storage of the small plan", "2 TB"),
+        ("Which plan has 4 TB of storage?", "Large"),
+    ],
+)
+def test_a_cell_is_found_by_its_row_and_header(
+    passages: dict[str, str], question: str, answer: str
+) -> None:
+    found = _read(question, passages)
+    assert found.kind == "table"
+    [candidate] = found.candidates
+    assert candidate.text == answer
+    assert candidate.start is not None
+    [slot] = [item.slot for item in ranked(passages) if item.slot.id == candidate.evidence]
+    start, end = candidate.start - slot.start, (candidate.end or 0) - slot.start
+    assert slot.text[start:end] == answer
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What is the price of the 8 GB plan?",  # no such row: "plan" names none
+        "What is the price?",  # of which?
+        "Who invented the price of Large furniture in Denmark?",  # not about this table
+        "What colour is the Large plan?",  # no such column
+    ],
+)
+@pytest.mark.parametrize("passages", [_PLANS, _MARKDOWN])
+def test_a_question_without_a_row_or_column_has_no_cell(
+    passages: dict[str, str], question: str
+) -> None:
+    assert _read(question, passages) == Prediction()
+
+
+def test_two_rows_that_fit_equally_give_none() -> None:
+    rows = {"a": "Plan: Large; Price: $12", "b": "Plan: Large; Price: $13"}
+    assert _read("price of the large plan", rows) == Prediction()
+
+
+@pytest.mark.parametrize("text", ["", " | ", "a | b", "Note: x", ": ; : ", "a | b\nc", "; ; ;"])
+def test_what_is_no_table_has_no_cell(text: str) -> None:
+    assert _read("what is a note of b", {"t": text}) == Prediction()
+
+
+def test_a_later_part_of_a_long_table_has_its_header_in_the_title() -> None:
+    found = _read("price of Large", {"Plans — Plan | Price": "Small | $7\nLarge | $12"})
+    assert [one.text for one in found.candidates] == ["$12"]
+
+
+def test_a_spreadsheet_answers_with_its_cell(toy_engine: Engine, tmp_path: object) -> None:
+    path = f"{tmp_path}/plans.csv"
+    with open(path, "w", encoding="utf-8") as file:  # noqa: PTH123
+        file.write("Plan,Storage,Price\nSmall,2 TB,$7\nLarge,4 TB,$12\n")
+    toy_engine.ingest(path)
+    answer = toy_engine.ask("What is the price of the 4 TB plan?")
+    assert (answer.kind, answer.answer, answer.confidence) == ("table", "$12", None)
+    assert answer.evidence[0].text == "Plan: Large; Storage: 4 TB; Price: $12"
+    assert answer.evidence[0].place == "line 3"
