@@ -58,6 +58,8 @@ class ExactStore:
             for slot, slot_id in held.items():
                 if slot not in wanted:
                     del self._slots[slot_id]
+                else:  # its source may have other metadata now
+                    self._slots[slot_id] = (source, *self._slots[slot_id][1:])
             for slot in wanted:
                 if slot not in held:
                     self._add(source, slot, encode)

@@ -122,7 +122,7 @@ def test_each_value_is_in_the_text(table: list[list[str]], delimiter: str) -> No
     for line, row in enumerate(table, start=1):
         values = [" ".join(value.split()) for value in row]
         if line in lines:
-            assert all(value in document.text for value in values)
+            assert all(value in " ".join(document.text.split()) for value in values)
         else:
             left_out += any(values)
     assert left_out <= 2  # the rows of headers, which are written where there is a value

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
+from pathlib import PurePath
 from typing import Any, NamedTuple
 
 from memnet.loaders.document import DocumentBuilder, ParsedDocument, one_line
@@ -44,7 +45,8 @@ def conversation(
     if not len(builder):
         return None
     found = {**describe(messages), **(metadata or {})}
-    return builder.build(name, title or _names(found["participants"]), metadata=found)
+    title = title or _names(found["participants"]) or PurePath(name).stem
+    return builder.build(name, title, metadata=found)
 
 
 def add_messages(builder: DocumentBuilder, messages: Iterable[Message]) -> None:
