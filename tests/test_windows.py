@@ -246,3 +246,24 @@ def test_windows_hold_every_block_but_headings_once(
             assert all(start >= block.start for start, _ in touching)
         if block.kind != "heading" and block.end - block.start <= longest:
             assert len(touching) == 1
+
+
+def test_a_section_that_goes_on_does_not_take_its_heading_along() -> None:
+    builder = DocumentBuilder()
+    builder.open("p. 1")
+    builder.add("heading", "Keys", level=1)
+    builder.add("heading", "Left", level=2)
+    builder.add("paragraph", "Ctrl.")
+    builder.open("p. 2")
+    builder.add("paragraph", "Shift.")
+    builder.add("heading", "Right", level=2)
+    builder.add("paragraph", "Alt.")
+    document = builder.build("a", "Guide")
+    parts = [
+        (document.text[one.start : one.end], one.places, one.headings)
+        for one in document_windows(document, 500, 200)
+    ]
+    assert parts == [
+        ("Ctrl.", ((0, "p. 1"),), ("Keys", "Left")),
+        ("Shift.\n\nRight\n\nAlt.", ((0, "p. 2"),), ("Keys",)),
+    ]

@@ -37,6 +37,16 @@ class _Section(NamedTuple):
     path: tuple[Block, ...]
     """The headings above them, the highest first."""
     blocks: Sequence[Block]
+    own: int = 0
+    """How many of the headings, the lowest ones, stand directly before the blocks."""
+
+    def start(self, depth: int) -> int:
+        """Where it starts with those of its own headings that are deeper than ``depth``.
+
+        A heading at the foot of the page before stays there.
+        """
+        own = self.path[max(depth, len(self.path) - self.own) :]
+        return (*own, *self.blocks)[0 if not self.blocks[0].opens else len(own)].start
 
 
 def document_windows(
@@ -56,8 +66,7 @@ def document_windows(
         within = tuple(_heading(document, one.path[-1]) for one in sections if one.path[depth:])
         names = (*headings[-1:], *within)
         if len(sections) > 1:
-            start = first.path[depth].start if first.path[depth:] else first.blocks[0].start
-            spans = [(start, last.blocks[-1].end, "", sections)]
+            spans = [(first.start(depth), last.blocks[-1].end, "", sections)]
         else:
             spans = [
                 (start, end, context, [_Section(first.path, blocks)])
@@ -90,10 +99,8 @@ def _joined_sections(
     joined: list[_Section] = []
     for section in _sections(document):
         if joined:
-            start, end = joined[0].blocks[0].start, joined[-1].blocks[-1].end
             depth = _common_depth(joined[0].path, section.path)
-            if joined[0].path[depth:]:
-                start = joined[0].path[depth].start
+            start, end = joined[0].start(depth), joined[-1].blocks[-1].end
             if (
                 end - start >= min_characters
                 or section.blocks[-1].end - start > max_characters
@@ -119,25 +126,26 @@ def _sections(document: ParsedDocument) -> Iterator[_Section]:
     """
     path: list[Block] = []
     blocks: list[Block] = []
-    empty_heading = False
+    own = 0
     for block in document.blocks:
         is_heading = block.kind == "heading"
         if blocks and (is_heading or block.opens):
-            yield _Section(tuple(path), blocks)
-            blocks = []
-        if is_heading:
-            if empty_heading and block.level <= path[-1].level:
-                yield _Section(tuple(path[:-1]), [path[-1]])
-            while path and path[-1].level >= block.level:
-                path.pop()
-            path.append(block)
-        else:
+            yield _Section(tuple(path), blocks, own)
+            blocks, own = [], 0
+        if not is_heading:
             blocks.append(block)
-        empty_heading = is_heading
+            continue
+        if own and block.level <= path[-1].level:
+            yield _Section(tuple(path[:-1]), [path[-1]], own - 1)
+            own = 0
+        while path and path[-1].level >= block.level:
+            path.pop()
+        path.append(block)
+        own += 1
     if blocks:
-        yield _Section(tuple(path), blocks)
-    elif empty_heading:
-        yield _Section(tuple(path[:-1]), [path[-1]])
+        yield _Section(tuple(path), blocks, own)
+    elif own:
+        yield _Section(tuple(path[:-1]), [path[-1]], own - 1)
 
 
 def _groups(text: str, blocks: Sequence[Block]) -> Iterator[list[Block]]:
@@ -238,7 +246,7 @@ def _places(
     for part in parts:
         above = [_heading(document, block) for block in part.path]
         path = " > ".join(titles(document.title, above))
-        first = part.path[-1].start if part.path else start
+        first = part.start(len(part.path) - 1)
         for block in part.blocks:
             if block.end <= start or block.start >= end:
                 continue
