@@ -241,7 +241,8 @@ def _zip_members(archive: zipfile.ZipFile) -> list[_Member]:
     members: list[_Member] = []
     for info in archive.infolist():
         mode = info.external_attr >> 16
-        if not info.is_dir() and not stat.S_ISLNK(mode):
+        # ``info.is_dir`` fails on an empty name.
+        if not info.filename.endswith("/") and not stat.S_ISLNK(mode):
             encrypted = bool(info.flag_bits & _ENCRYPTED)
             opened = cast(Callable[[], BinaryIO], partial(archive.open, info))
             members.append(_Member(_zip_name(info), opened, encrypted))

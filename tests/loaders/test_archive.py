@@ -273,3 +273,19 @@ def test_a_document_that_is_named_as_an_archive_is_read_as_what_it_is(
 def test_text_that_is_named_as_an_archive_is_refused() -> None:
     with pytest.raises(InputError, match="is no zip, tar or gzip file"):
         list(format_by_name("archive").loader()(SourceFile("a.zip", b"Some text.")))
+
+
+def test_a_member_without_a_name_does_no_harm() -> None:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("a.txt", "One.")
+        archive.writestr("b.txt", "Two.")
+    data = file.getvalue()
+    # The central directory says that the name of the second member is 0 bytes long.
+    second = data.rindex(b"PK\x01\x02")
+    damaged = data[: second + 28] + b"\0\0" + data[second + 30 :].replace(b"b.txt", b"", 1)
+    end = damaged.rindex(b"PK\x05\x06")
+    size = int.from_bytes(damaged[end + 12 : end + 16], "little") - len(b"b.txt")
+    damaged = damaged[: end + 12] + size.to_bytes(4, "little") + damaged[end + 16 :]
+    found, _ = _load(damaged)
+    assert "One." in found.values()
