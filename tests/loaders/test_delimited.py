@@ -126,3 +126,9 @@ def test_each_value_is_in_the_text(table: list[list[str]], delimiter: str) -> No
         else:
             left_out += any(values)
     assert left_out <= 2  # the rows of headers, which are written where there is a value
+
+
+def test_a_row_that_ends_before_the_second_of_two_tables_does_no_harm() -> None:
+    text = "a,b,,c,d\nx\n1,2,,3,4\n5,6,,7,8\n"
+    document = read(delimited, text.encode())
+    assert all(word in document.text for word in ("c", "x", "8"))

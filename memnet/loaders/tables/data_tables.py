@@ -239,7 +239,8 @@ def _is_title(rows: Sequence[Row]) -> bool:
     first = rows[0][1]
     below = max(_filled(row) for _, row in rows[1:])
     return below > 1 and (
-        _filled(first) == 1 or (max(map(len, first)) > _MAX_HEADER and 2 * _filled(first) <= below)
+        _filled(first) == 1
+        or (max(map(len, first), default=0) > _MAX_HEADER and 2 * _filled(first) <= below)
     )
 
 
