@@ -154,6 +154,7 @@ def test_paths_are_shown_as_seen_from_the_working_folder(
             50,
             "Help, … > Other (notes/orre.md)",
         ),
+        ({"place": "Orre Light > Keepers"}, 80, "Orre Light > Keepers (notes/orre.md)"),
         ({"place": "a\x1b[31m\nb"}, 80, "Orre Light, a\\x1b[31m\\nb (notes/orre.md)"),
     ],
 )

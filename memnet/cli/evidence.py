@@ -72,6 +72,8 @@ def _heading(item: Evidence, width: int) -> str:
     place = one_line(item.place or "")
     if title.endswith(place) or f" > {place}" in title:  # the headings, which the title has
         place = ""
+    elif place.startswith(f"{title} > "):  # a section of several that share the slot
+        title = ""
     if not title and not place:
         return _shorten_start(source, width)
     between = len(" ()")
