@@ -165,9 +165,8 @@ class MemoryStore:
         """Add sources, or replace those of the same name and namespace, in one transaction.
 
         A source whose digest is stored already is left alone. Of a changed source only the slots
-        that differ are replaced, and only key texts never seen before are encoded.
-
-        ``files`` are the digests of files, by path, all of whose sources are stored then.
+        that differ are replaced, and only key texts never seen before are encoded. ``files`` are
+        the digests of files, by path, all of whose sources are stored then.
 
         Raises:
             StoreBusyError, StoreError: as ``writing``.
