@@ -180,9 +180,8 @@ class InputReader:
         try:
             check_text(origin, "the path", self._limits.name)
             with open_file(path) as file:
-                head = file.read(HEAD)
-            known = choose_format(path, self._options, head, named=named)
-            digest = self._digest(path, known)
+                known = choose_format(path, self._options, file.read(HEAD), named=named)
+                digest = self._digest(file, known)
             if self._is_known(origin, digest):
                 self.kinds[known.title] += 1
                 return
@@ -200,17 +199,17 @@ class InputReader:
             if complete:
                 yield ReadToEnd(origin, is_folder=False, digest=digest)
 
-    def _digest(self, path: Path, known: Format) -> bytes:
+    def _digest(self, file: BinaryIO, known: Format) -> bytes:
         """Of the content of a file, and of how it is to be read."""
         options = self._options
         how = f"{options.facts}/{options.key!r}/{known.name}/"
         digest = hashlib.blake2b(how.encode("utf-8", "surrogatepass"), digest_size=16)
-        with open_file(path) as file:
-            if path.suffix.lower() != ".jsonl":  # which is read line by line
-                check_size(os.fstat(file.fileno()).st_size, self._limits.file)
-            while part := file.read(_DIGEST_BYTES):
-                digest.update(part)
-                self.bytes += len(part)
+        if known is not JSON_LINES:  # which are read line by line
+            check_size(os.fstat(file.fileno()).st_size, self._limits.file)
+        file.seek(0)
+        while part := file.read(_DIGEST_BYTES):
+            digest.update(part)
+            self.bytes += len(part)
         return digest.digest()
 
     def _load(self, path: Path, known: Format) -> Iterable[Parsed | Problem]:

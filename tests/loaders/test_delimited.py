@@ -4,15 +4,17 @@ import csv
 import io
 import time
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from memnet.errors import InputError
+from memnet.ingest.selection import FACT_TABLE, ReadOptions, choose_format
 from memnet.loaders.formats import SourceFile
 from memnet.loaders.tables import delimited
-from memnet.loaders.tables.delimited import find_delimiter, is_data_table
+from memnet.loaders.tables.delimited import find_delimiter
 from tests.loaders.office import read, refused, shown
 
 
@@ -77,7 +79,8 @@ def test_western_encodings_are_read() -> None:
     ],
 )
 def test_tables_of_data_are_told_from_those_of_facts(text: str, table: bool) -> None:
-    assert is_data_table(text) == table
+    chosen = choose_format(Path("a.tsv"), ReadOptions(), text.encode())
+    assert (chosen is not FACT_TABLE) == table
 
 
 def test_what_can_not_be_read_is_named() -> None:

@@ -97,26 +97,21 @@ def braces(state: StateInline, silent: bool) -> bool:
 
 def formula(state: StateInline, silent: bool) -> bool:
     """Formulas as they stand: what looks like markup in them is none."""
-    if state.src[state.pos] != "$":
-        return False
-    found = _FORMULA.match(state.src, state.pos)
-    if found is None:
-        return False
-    if not silent:
-        state.push("formula", "", 0).content = found[0]
-    state.pos = found.end()
-    return True
+    return state.src[state.pos] == "$" and _keep(state, silent, _FORMULA, "formula")
 
 
 def inline_tag(state: StateInline, silent: bool) -> bool:
     """Tags of HTML and of components, whose attributes HTML would not allow."""
-    if state.src[state.pos] != "<":
-        return False
-    found = TAG.match(state.src, state.pos)
+    return state.src[state.pos] == "<" and _keep(state, silent, TAG, "html_inline")
+
+
+def _keep(state: StateInline, silent: bool, pattern: re.Pattern[str], kind: str) -> bool:
+    """Make a token of what matches here, if anything does."""
+    found = pattern.match(state.src, state.pos)
     if found is None:
         return False
     if not silent:
-        state.push("html_inline", "", 0).content = found[0]
+        state.push(kind, "", 0).content = found[0]
     state.pos = found.end()
     return True
 

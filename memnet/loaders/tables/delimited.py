@@ -26,7 +26,6 @@ _MAX_LINES = 50
 """Of a value; the last one of a table may have more if a quote in it is never closed."""
 _MARK = "sep="
 """A first line by which Excel says what the delimiter is."""
-_FACT_COLUMNS = 3
 
 
 def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
@@ -59,17 +58,6 @@ def find_delimiter(text: str) -> str:
             if score > best_score:
                 best, best_score = delimiter, score
     return best
-
-
-def is_data_table(text: str) -> bool:
-    """Whether text with tabs is a table of data, not one of facts with three columns each.
-
-    It is if its first row has another number of columns than three, and so do most others.
-    """
-    rows = [row for row in _parsed(text[:_SAMPLE], "\t", _SAMPLE_ROWS) if any(row)]
-    if not rows or len(rows[0]) in (1, _FACT_COLUMNS):
-        return False
-    return sum(len(row) == len(rows[0]) for row in rows) > len(rows) / 2
 
 
 def _reader(lines: Iterable[str], delimiter: str, quoted: bool) -> Any:
