@@ -4,8 +4,8 @@ _ROMAN = (
     (1000, "m"), (900, "cm"), (500, "d"), (400, "cd"), (100, "c"), (90, "xc"),
     (50, "l"), (40, "xl"), (10, "x"), (9, "ix"), (5, "v"), (4, "iv"), (1, "i"),
 )  # fmt: skip
-_MAX_ROMAN = 10_000
-"""Larger ones would be strings of m without end."""
+_MAX_ROMAN = 4000
+"""Roman digits go up to 3999; larger ones would be strings of m without end."""
 _MAX_LETTERS = 30
 """aa follows on z, bb on aa; beyond that many letters digits are written."""
 
