@@ -17,8 +17,10 @@ from typing import Any
 import numpy as np
 
 from benchmarks.environment import environment
-from memnet import Answer, Document, Engine
+from memnet import Answer, Config, Document, Engine
+from memnet.config import AnswerConfig
 from memnet.evaluation import (
+    answers_hold,
     area_under_roc,
     calibration_error,
     exact_match,
@@ -40,6 +42,7 @@ def main() -> None:
     parser.add_argument("--squad", type=Path, required=True)
     parser.add_argument("--store", type=Path, required=True)
     parser.add_argument("--reader", default=SPANS)
+    parser.add_argument("--without-rules", action="store_true")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results/answers.json")
     parser.add_argument("--wrong", type=Path, help="Where to write the wrong answers.")
     options = parser.parse_args()
@@ -53,10 +56,12 @@ def main() -> None:
     groups["squad"] = list(_lines(options.squad / "dev.jsonl"))
     results: dict[str, Any] = {
         "environment": environment(["onnx", "onnxruntime"]),
+        "rules": not options.without_rules,
         "from the store": {},
     }
     answers: dict[str, list[Answer]] = {}
-    with Engine.open(options.store, reader=options.reader) as memory:
+    config = Config(answer=AnswerConfig(rules=not options.without_rules))
+    with Engine.open(options.store, config=config, reader=options.reader) as memory:
         memory.ask("Who?")
         for name, questions in groups.items():
             answers[name] = [memory.ask(asked["question"]) for asked in questions]
@@ -108,9 +113,9 @@ def _scores(questions: Sequence[dict[str, Any]], answers: Sequence[Answer]) -> d
 
 
 def _summary(pairs: Sequence[tuple[dict[str, Any], Answer]]) -> dict[str, Any]:
-    given = np.array([f1(answer.answer or "", asked["answers"]) for asked, answer in pairs])
+    given = np.array([f1(_given_answer(answer), asked["answers"]) for asked, answer in pairs])
     best = [f1(_best(answer), asked["answers"]) for asked, answer in pairs]
-    exact = [exact_match(answer.answer or "", asked["answers"]) for asked, answer in pairs]
+    exact = [exact_match(_given_answer(answer), asked["answers"]) for asked, answer in pairs]
     chosen = np.random.default_rng(0).integers(len(given), size=(_RESAMPLES, len(given)))
     low, high = np.percentile(given[chosen].mean(axis=1), [2.5, 97.5])
     return {
@@ -130,7 +135,7 @@ def _confidence(pairs: Iterable[tuple[dict[str, Any], Answer]]) -> dict[str, Any
     sure = [answer.confidence or 0.0 for _, answer in calibrated]
     answerable = [bool(asked.get("answerable", True)) for asked, _ in calibrated]
     right = [
-        exact_match(_best(answer), asked["answers"]) * so
+        answers_hold(answer.answer or _best(answer), asked["answers"]) * so
         for (asked, answer), so in zip(calibrated, answerable, strict=True)
     ]
     paired = [
@@ -179,6 +184,10 @@ def _given(
 def _said(reading: Reading, passage: Passage) -> str:
     best = reading.spans[0] if reading.spans else None
     return passage.text[best.start : best.end] if best else ""
+
+
+def _given_answer(answer: Answer) -> str:
+    return answer.short or answer.answer or ""
 
 
 def _best(answer: Answer) -> str:

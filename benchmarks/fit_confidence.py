@@ -1,58 +1,102 @@
-"""Fit the confidence of the shipped reader, by one command.
+"""Fit the confidence of a reader to questions that it was not trained on.
 
-    python -m benchmarks.fit_confidence --data DIR --work DIR [--out memnet/shipped/spans]
+    python -m benchmarks.prepare_reader --data DIR [--documents DOCUMENTS] --out EXAMPLES
+    python -m benchmarks.fit_confidence --data DIR [--documents DOCUMENTS] --examples EXAMPLES
+        [--reader READER] --out READER
 
-DIR holds the training sets of ``benchmarks.prepare_reader`` and the corpus in ``multihop``. The
-questions that reader and controller were not trained on are asked of a store of all passages, which
-is made in the work folder where it is missing. What was fitted before plays no part. The same
-data, reader and arithmetic give the same weights.
+Questions about the collections of documents that are held out, or that only chose the weights, are
+asked each of a memory of its collection; as many of other sets of one memory of the passages of
+all. Reader and controller have learned from none of them. What was fitted before plays no part.
+The same data, reader and arithmetic give the same weights.
 """
 
 import argparse
+import random
 import shutil
-import subprocess
-import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-from memnet import Engine
-from memnet.evaluation import read_questions
-from memnet.reader.checkpoint import copy_reader
+from benchmarks.questions import phrases
+from benchmarks.reader_data.documents import memories
+from benchmarks.reader_data.files import lines
+from memnet import Document, Engine
+from memnet.documents.training.calibration import Predictor, fit_calibration
+from memnet.evaluation import Question
+from memnet.reader.answers import Prediction
+from memnet.reader.checkpoint import copy_reader, save_calibration
 from memnet.reader.loading import SPANS, LazyReader
-from memnet.training import calibrate
+
+_OTHERS = 500
+"""Questions that are not about collections of documents."""
 
 
 def main() -> None:
-    """Prepare what is missing, fit, and say how well it fits."""
+    """Ask, fit, and say how well it fits."""
     shipped = LazyReader(SPANS).folder
     if shipped is None:
         raise SystemExit("the weights of the shipped reader are not installed")
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--documents", type=Path)
+    parser.add_argument("--stores", type=Path, help="folder to keep the stores of collections in")
+    parser.add_argument("--examples", type=Path, required=True)
+    parser.add_argument("--reader", type=Path, default=shipped)
     parser.add_argument("--out", type=Path, default=shipped)
+    parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
-    questions, passages = options.work / "reader", options.work / "multihop"
-    _run("prepare_reader", "--data", options.data, "--out", questions)
-    _run(
-        "prepare_multihop",
-        *("--data", options.data / "multihop_train"),
-        *("--corpus", options.data / "multihop" / "corpus.jsonl"),
-        *("--held-out", questions / "held_out.jsonl"),
-        *("--out", passages),
-    )
-    plain = options.work / "uncalibrated"
-    shutil.rmtree(plain, ignore_errors=True)
-    copy_reader(shipped, plain)
-    with Engine.open(options.work / "store", create=True, reader=str(plain)) as memory:
-        memory.ingest(passages / "documents.jsonl", questions / "documents.jsonl")
-        asked = read_questions(questions / "held_out.jsonl")
-        print(calibrate(memory, asked, options.out))
+    with tempfile.TemporaryDirectory() as scratch:
+        plain = Path(scratch, "reader")
+        copy_reader(options.reader, plain)
+        predictions: dict[str, Prediction] = {}
+        questions: list[Question] = []
+
+        def ask(memory: Engine, name: str, question: str, answers: list[str]) -> None:
+            if not isinstance(memory.answerer, Predictor):
+                raise SystemExit(f"{name}: the memory has no reader")
+            key = f"{name}: {question}"
+            predictions[key] = memory.answerer.predict(question)
+            questions.append(Question(question=key, answers=tuple(answers)))
+
+        for name, asked, memory in memories(
+            options.data,
+            options.documents,
+            options.stores,
+            parts=("dev", "held_out"),
+            model="text",
+            reader=str(plain),
+        ):
+            for one in asked:
+                ask(memory, name, one["question"], phrases(one))
+        with Engine.open(
+            Path(scratch, "store"), create=True, model="text", reader=str(plain)
+        ) as memory:
+            others = list(_others(options.examples / "held_out.jsonl"))
+            memory.ingest(_passages(others))
+            for one in random.Random(options.seed).sample(others, min(_OTHERS, len(others))):
+                ask(memory, one["set"], one["question"], one["answers"])
+    calibration, report = fit_calibration(questions, predictions.__getitem__)
+    if options.out != options.reader:
+        shutil.rmtree(options.out, ignore_errors=True)
+        copy_reader(options.reader, options.out)
+    save_calibration(options.out, calibration, report._asdict())
+    print(report, *(round(weight, 3) for weight in calibration.weights))
 
 
-def _run(module: str, *arguments: object) -> None:
-    """Run another module of this package as a program."""
-    command = [sys.executable, "-m", f"benchmarks.{module}", *map(str, arguments)]
-    subprocess.run(command, check=True)
+def _others(path: Path) -> Iterator[dict[str, Any]]:
+    return (one for one in lines(path) if one["set"] != "documents")
+
+
+def _passages(examples: list[dict[str, Any]]) -> Iterator[Document]:
+    """Distinct passages of examples, distractors too."""
+    distinct = {
+        (passage["title"], passage["text"])
+        for one in examples
+        for passage in (*one["passages"], *one.get("others", ()))
+    }
+    for number, (title, text) in enumerate(sorted(distinct)):
+        yield Document(id=str(number), title=title, text=text)
 
 
 if __name__ == "__main__":

@@ -1,221 +1,118 @@
 """Question sets as the examples that ``memnet train reader`` learns from.
 
-    python -m benchmarks.prepare_reader --data DIR --out OUT
-    memnet train reader --train OUT/train.jsonl --dev OUT/dev.jsonl --made 10000 --store STORE
-        --bfloat16 --out READER
+    python -m benchmarks.prepare_reader --data DIR [--documents DIR] --out OUT [--pack FILE]
+    memnet train reader --train OUT/general.jsonl --dev OUT/dev.jsonl --bfloat16 --out GENERAL
+    memnet train reader --train OUT/train.jsonl --dev OUT/dev.jsonl --bfloat16 --from GENERAL \
+        --out READER
     memnet train confidence --train OUT/held_out.jsonl --store STORE --reader READER --out READER
 
-DIR holds ``squad`` (corpus, train), ``nq_oracle``, ``drop_spans``, ``popqa`` and
-``multihop_train``. About a twelfth of the questions, and all questions about a tenth of SQuAD's
-paragraphs, are held out for confidence; the latter also choose the best weights. Multi-hop
-questions are few and are seen three times as often as others; of DROP's, most of which count, 1,000
-are used. What a knowledge triple says about a multi-hop question's passage becomes a question of
-its own.
+DIR holds ``reader_more``, ``docs_train``, ``squad``, ``nq_oracle``, ``drop_spans``, ``popqa`` and
+``multihop_train``; the project's own questions are in ``benchmarks/questions``. The tables of sets,
+with the share of each and why, are in ``benchmarks/reader_data``, what is held out in its
+``held_out.py``. The same seed and data give the same files.
+
+general.jsonl: examples of all sets but those about documents. train.jsonl: those about documents,
+the answered ones several times, with a part of the others. dev.jsonl: 300
+about passages, and all about four collections of documents. held_out.jsonl, for confidence: about
+one in twelve questions and four other collections; "answers" are then the phrases of a right
+answer whatever its kind, none where there is no answer. documents.jsonl, single.jsonl: for
+``benchmarks.prepare_multihop``.
+
+With ``--pack`` these four are written into one tar file as well, each as ``.jsonl.gz``, which
+``memnet train`` reads: for a machine that has a GPU and not the data.
 """
 
 import argparse
-import json
 import random
-import re
-import zlib
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-_ONE_IN = {"squad": 10, "nq_oracle": 12, "popqa": 12, "hotpot": 8, "musique": 8, "2wiki": 8}
-"""Of so many questions one is held out."""
-_MULTI_HOP = ("hotpot", "musique", "2wiki")
-_SEEN = 3
-_DROP = 1000
-_SINGLE = {"squad": 170, "nq_oracle": 150, "popqa": 80}
-"""Questions that teach a controller of hops when one passage is enough."""
-_TEMPLATES = {
-    "director": "Who directed {}?",
-    "performer": "Who performed {}?",
-    "composer": "Who composed the music of {}?",
-    "date of birth": "When was {} born?",
-    "date of death": "When did {} die?",
-    "place of birth": "Where was {} born?",
-    "place of death": "Where did {} die?",
-    "cause of death": "Why did {} die?",
-    "place of burial": "Where was {} buried?",
-    "country of citizenship": "What is the nationality of {}?",
-    "country of origin": "What country is {} from?",
-    "country": "Which country is {} located in?",
-    "publication date": "When was {} released?",
-    "inception": "When was {} founded?",
-    "spouse": "Who is the spouse of {}?",
-    "father": "Who is the father of {}?",
-    "mother": "Who is the mother of {}?",
-    "award received": "What award did {} receive?",
-    "educated at": "Where did {} study?",
-    "occupation": "What is the occupation of {}?",
-    "employer": "Where does {} work?",
-}
+from benchmarks.reader_data.controller import single_passage_questions
+from benchmarks.reader_data.documents import TIMES, document_examples
+from benchmarks.reader_data.files import Example, write_lines, write_pack
+from benchmarks.reader_data.held_out import Part, without_held_out
+from benchmarks.reader_data.multi_hop import multi_hop_examples
+from benchmarks.reader_data.passages import passage_examples
+from benchmarks.reader_data.polar import polar_examples
+
+_GENERAL, _BESIDE_DOCUMENTS = 50_000, 25_000
+"""Examples of sets that are not about documents: learned first, and again with these."""
+_POLAR_SETS = frozenset(
+    {"documents", "fairytaleqa", "nq_oracle", "sleepqa", "squad", "squad_train_parts",
+     "squadshifts_wiki", "timeqa"}
+)  # fmt: skip
+"""Whose passages are asked questions for yes or no."""
+_POLAR = 8_000
+_MULTI_HOP_TIMES = 2
+"""How often each example of several passages is in a file."""
+_DEV_PASSAGES = 300
+"""Dev examples about passages; each costs time after every part of a pass."""
 
 
 def main() -> None:
-    """Write examples and held-out questions."""
+    """Write examples, dev examples and held-out questions."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--documents", type=Path, help="folder of collections as folders of files")
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--pack", type=Path)
+    parser.add_argument("--stores", type=Path, help="folder to keep the stores of collections in")
+    parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
+    parts = prepare(options.data, options.documents, options.stores, options.seed)
+    documents, single = single_passage_questions(options.data, parts["held_out"])
     options.out.mkdir(parents=True, exist_ok=True)
-    chance = random.Random(0)
-    held_out: list[dict[str, Any]] = []
-    dev: list[dict[str, Any]] = []
-    train = [
-        *_squad(options.data / "squad", held_out, dev, chance),
-        *_with_passage(options.data, held_out, chance),
-        *(
-            example
-            for example in _multi_hop(options.data, held_out)
-            for _ in range(1 if example.pop("once", False) else _SEEN)
-        ),
-    ]
-    _write(options.out / "train.jsonl", train)
-    documents, single = _single(options.data, held_out)
-    _write(options.out / "documents.jsonl", documents)
-    _write(options.out / "single.jsonl", single)
-    _write(options.out / "dev.jsonl", dev)
-    _write(options.out / "held_out.jsonl", held_out)
+    files = [options.out / f"{part}.jsonl" for part in parts]
+    for file, examples in zip(files, parts.values(), strict=True):
+        write_lines(file, examples)
+    write_lines(options.out / "documents.jsonl", documents)
+    write_lines(options.out / "single.jsonl", single)
+    if options.pack:
+        write_pack(options.pack, files)
+    for part, examples in parts.items():
+        print(part, len(examples), dict(sorted(Counter(one["set"] for one in examples).items())))
 
 
-def _held_out(name: str, key: str) -> bool:
-    return name in _ONE_IN and zlib.crc32(f"{name}:{key}".encode()) % _ONE_IN[name] == 0
-
-
-def _squad(
-    folder: Path,
-    held_out: list[dict[str, Any]],
-    dev: list[dict[str, Any]],
-    chance: random.Random,
-) -> Iterator[dict[str, Any]]:
-    paragraphs = {one["id"]: one for one in _lines(folder / "corpus.jsonl")}
-    for asked in _lines(folder / "train.jsonl"):
-        answers = asked["answers"] if asked["answerable"] else []
-        paragraph = paragraphs[asked["gold"][0]]
-        others = [
-            _passage(one)
-            for one in paragraphs.values()
-            if one["title"] == paragraph["title"] and one["id"] != paragraph["id"]
-        ]
-        example = {
-            "question": asked["question"],
-            "answers": answers,
-            "passages": [_passage(paragraph)],
-            "others": chance.sample(others, min(3, len(others))),
-        }
-        if _held_out("squad", asked["gold"][0]):
-            held_out.append({"question": asked["question"], "answers": answers})
-            dev.append(example)
+def prepare(
+    data: Path, documents: Path | None, stores: Path | None, seed: int
+) -> dict[str, list[Example]]:
+    """The examples of each file."""
+    chance = random.Random(seed)
+    parts: dict[Part, list[Example]] = {"train": [], "dev": [], "held_out": []}
+    for part, example in multi_hop_examples(data):
+        parts[part] += [example] * (_MULTI_HOP_TIMES if part == "train" else 1)
+    for part, example in passage_examples(data, seed):
+        parts[part].append(example)
+    unused = parts["dev"]
+    parts["dev"] = _drawn(unused, _DEV_PASSAGES, chance)
+    about: list[Example] = []
+    for part, example in document_examples(data, documents, stores):
+        if part == "train":
+            about += [example] * (TIMES if example["answers"] or example.get("quotes") else 1)
         else:
-            yield example
+            parts[part].append(example)
+    kept = [*unused, *parts["dev"], *parts["held_out"]]
+    about = list(without_held_out(about, kept))
+    general = list(without_held_out(parts["train"], kept))
+    asked_of = [one for one in (*general, *about) if one["set"] in _POLAR_SETS]
+    passages = [passage for one in asked_of for passage in one["passages"]]
+    general += without_held_out(_drawn(list(polar_examples(passages, seed)), _POLAR, chance), kept)
+    return {
+        "general": _drawn(general, _GENERAL, chance),
+        "train": [*about, *_drawn(general, _BESIDE_DOCUMENTS, chance)],
+        "dev": parts["dev"],
+        "held_out": list(map(_judged, parts["held_out"])),
+    }
 
 
-def _with_passage(
-    data: Path, held_out: list[dict[str, Any]], chance: random.Random
-) -> Iterator[dict[str, Any]]:
-    """Sets whose questions come with the passage that holds the answer."""
-    for name in ("nq_oracle", "drop_spans", "popqa"):
-        asked = list(_lines(data / name / "train.jsonl"))
-        if name == "drop_spans":
-            asked = chance.sample(asked, _DROP)
-        for one in asked:
-            if _held_out(name, one["question"]):
-                held_out.append({"question": one["question"], "answers": one["answers"]})
-                continue
-            others = [] if name == "drop_spans" else chance.sample(asked, 2)
-            yield {
-                "question": one["question"],
-                "answers": one["answers"],
-                "passages": [_passage(one)],
-                "others": [_passage(other) for other in others],
-            }
+def _drawn(examples: Sequence[Example], number: int, chance: random.Random) -> list[Example]:
+    return chance.sample(examples, min(number, len(examples)))
 
 
-def _single(
-    data: Path, held_out: list[dict[str, Any]]
-) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Passages as documents, and some questions with the id of the one that answers each."""
-    chance = random.Random(0)
-    left_out = {one["question"] for one in held_out}
-    ids: dict[tuple[str, str], str] = {}
-    chosen: list[dict[str, Any]] = []
-    paragraphs = {one["id"]: one for one in _lines(data / "squad" / "corpus.jsonl")}
-    for name, number in _SINGLE.items():
-        asked = [one for one in _lines(data / name / "train.jsonl") if one.get("answerable", True)]
-        usable = [one for one in asked if one["question"] not in left_out]
-        taken = {one["question"] for one in chance.sample(usable, number)}
-        for one in asked:
-            passage = _passage(paragraphs[one["gold"][0]] if name == "squad" else one)
-            place = (passage["title"], passage["text"])
-            source = ids.setdefault(place, f"{name}-{len(ids)}")
-            if one["question"] in taken:
-                chosen.append({**one, "gold": [source]})
-    documents = [
-        {"id": source, "title": title, "text": text} for (title, text), source in ids.items()
-    ]
-    return documents, chosen
-
-
-def _multi_hop(data: Path, held_out: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    for name in _MULTI_HOP:
-        for asked in _lines(data / "multihop_train" / f"{name}.jsonl"):
-            if _held_out(name, asked["question"]):
-                held_out.append({"question": asked["question"], "answers": asked["answers"]})
-                continue
-            right = [
-                one
-                for one in asked["passages"]
-                if one.get("supporting", one["title"] in asked["supporting"])
-            ]
-            others = [one for one in asked["passages"] if one not in right]
-            yield {
-                "question": asked["question"],
-                "answers": asked["answers"],
-                "passages": [_passage(one) for one in right],
-                "others": [
-                    _passage(one) for one in others if not _holds(one["text"], asked["answers"])
-                ],
-            }
-            yield from _of_triples(asked.get("triples") or [], right)
-
-
-def _of_triples(
-    triples: Iterable[list[str]], right: list[dict[str, Any]]
-) -> Iterator[dict[str, Any]]:
-    for subject, relation, value in triples:
-        for passage in right:
-            about = subject.lower() in passage["title"].lower()
-            if about and relation in _TEMPLATES and _holds(passage["text"], [value]):
-                yield {
-                    "question": _TEMPLATES[relation].format(subject),
-                    "answers": [value],
-                    "passages": [_passage(passage)],
-                    "once": True,
-                }
-                break
-
-
-def _holds(text: str, answers: Iterable[str]) -> bool:
-    return any(
-        re.search(rf"(?<!\w){re.escape(answer)}(?!\w)", text, re.IGNORECASE) for answer in answers
-    )
-
-
-def _passage(one: dict[str, Any]) -> dict[str, str]:
-    return {"title": one.get("title", "").replace("_", " "), "text": one["text"]}
-
-
-def _lines(path: Path) -> Iterator[dict[str, Any]]:
-    with path.open(encoding="utf-8") as file:
-        yield from map(json.loads, file)
-
-
-def _write(path: Path, lines: Iterable[dict[str, Any]]) -> None:
-    with path.open("w", encoding="utf-8") as file:
-        file.writelines(json.dumps(line) + "\n" for line in lines)
+def _judged(example: Example) -> Example:
+    """An example whose answers are all phrases of a right answer."""
+    return {**example, "answers": example.get("phrases", example["answers"])}
 
 
 if __name__ == "__main__":

@@ -164,8 +164,13 @@ class AnswerConfig(Settings):
     """Pieces of evidence that are read for an answer."""
     tokens: int = Field(default=384, ge=64, le=512)
     """Maximum that the reader takes at once, as in its training."""
-    threshold: float = Field(default=0.07, ge=0, le=1)
-    """Confidence below which an answer is abstained from."""
+    rules: bool = True
+    """Whether rules of English may propose sub-questions, comparisons and denials; what was learned
+    competes with them by probability, and answers alone where they are off."""
+    threshold: float = Field(default=0.25, ge=0, le=1)
+    """Confidence below which an answer is abstained from. At the default 6 % of 363 questions about
+    five collections that the reader had not learned from are not answered, and 49 % of 92 tempting
+    ones that have no answer there."""
     shared_words_weight: float = 0.5
     """Of the share of the question's words, names left out, that are in a sentence."""
     news_weight: float = 0.5

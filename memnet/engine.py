@@ -17,16 +17,24 @@ from memnet.arguments import (
     find_sources,
 )
 from memnet.config import Config
+from memnet.description import describe
 from memnet.device import device_copier, find_device
 from memnet.documents.answers import TextAnswers
 from memnet.encoders import Encoder
 from memnet.errors import ModelError, Problem, StoreError
+from memnet.experts.answers import ExpertAnswers
 from memnet.ingest.inputs import Input, flatten_inputs
 from memnet.ingest.pipeline import Ingest, Progress
 from memnet.ingest.selection import ReadOptions
 from memnet.protocols import Answerer, Extractor, Name, Reader, Searcher
 from memnet.reader.loading import SPANS
-from memnet.registry import TEXT, check_members, find_reader, load_answerer, load_encoder
+from memnet.registry import (
+    check_members,
+    find_reader,
+    load_answerer,
+    load_encoder,
+    load_experts,
+)
 from memnet.statements.teller import UsageBuffer, history, tell
 from memnet.storage import MemoryStore, import_bundle, stored_fingerprint
 from memnet.types import (
@@ -57,7 +65,7 @@ class Engine:
         store: MemoryStore,
         encoder: Encoder,
         config: Config,
-        answerer: Name | Answerer = TEXT,
+        answerer: Name | Answerer | None = None,
         reader: Name | Reader = SPANS,
         extractor: Extractor | None = None,
     ) -> None:
@@ -70,8 +78,9 @@ class Engine:
         self.store: Final = store
         self.encoder: Final = encoder
         self.reader: Final = find_reader(reader, config)
-        self.answerer: Final = load_answerer(
-            answerer, store, encoder, config, self._usage.add, self.reader
+        parts = (store, encoder, config, self._usage.add, self.reader)
+        self.answerer: Final[Answerer] = (
+            load_experts(*parts) if answerer is None else load_answerer(answerer, *parts)
         )
 
     @classmethod
@@ -80,7 +89,7 @@ class Engine:
         path: str | os.PathLike[str],
         create: bool = False,
         config: Config | None = None,
-        answerer: Name | Answerer = TEXT,
+        answerer: Name | Answerer | None = None,
         reader: Name | Reader = SPANS,
         encoder: Name | Encoder | None = None,
         extractor: Extractor | None = None,
@@ -94,8 +103,10 @@ class Engine:
             path: the store's folder.
             create: make the store if there is none.
             config: settings.
-            answerer: the name of a shipped model such as "text" or "babi", a folder that
-                ``memnet train`` made, or "untrained".
+            answerer: None for all that the store has something for, each question by the experts
+                that a gate chooses, with the models that belong to the store; or one alone: the
+                name of a shipped model such as "text" or "babi", a folder that ``memnet train``
+                made, or "untrained".
             reader: what reads short answers in documents: "spans", a folder that ``memnet train
                 reader`` made, "sentences" for whole sentences, or the name or folder of an
                 extractive model of the transformers library.
@@ -216,7 +227,7 @@ class Engine:
 
     def preload(self) -> None:
         """Start loading on a thread what a question needs; errors are raised by the question."""
-        if isinstance(self.answerer, TextAnswers):
+        if isinstance(self.answerer, TextAnswers | ExpertAnswers):
             self.reader.load_early(self.config.answer.tokens, self.config.cores())
 
     def ask(
@@ -359,19 +370,7 @@ class Engine:
 
     def info(self) -> StoreInfo:
         """What the store holds."""
-        counts, index = self.store.counts(), self.store.index_info()
-        return StoreInfo(
-            path=str(self.store.path),
-            **counts._asdict(),
-            encoder=self.store.fingerprint,
-            dimension=self.store.dimension,
-            schema_version=self.store.schema_version,
-            index=index.description,
-            index_kind=index.kind,
-            index_recall=index.recall,
-            device=find_device(self.config.device),
-            bytes=self.store.size_in_bytes(),
-        )
+        return describe(self.store, self.config)
 
     def verify(self, repair: bool = False) -> VerifyReport:
         """Check that rows, text search and vector index agree; rebuild the last two if asked."""

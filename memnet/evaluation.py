@@ -46,6 +46,18 @@ def set_f1(answers: Sequence[str], right: Sequence[str]) -> float:
     return 2 * len(given & wanted) / max(1, len(given) + len(wanted))
 
 
+def answers_hold(shown: str, right: Sequence[str]) -> float:
+    """1 if one of the right answers stands in what is shown as whole words, normalised, else 0.
+
+    "Yes" and "no" have to be its first word.
+    """
+    words = f" {normalised_answer(shown)} "
+    wanted = [f" {normalised_answer(one)} " for one in right if normalised_answer(one)]
+    return float(
+        any(words.startswith(one) if one in (" yes ", " no ") else one in words for one in wanted)
+    )
+
+
 def recall(found: Sequence[str], gold: Sequence[str], k: int) -> float:
     """Share of the gold sources among the first ``k`` distinct sources found, 0..1."""
     distinct = list(dict.fromkeys(found))[:k]
@@ -194,7 +206,7 @@ def evaluate(
     }
     calibrated = [pair for pair in pairs if pair[1].confidence is not None]
     confidences = [answer.confidence or 0.0 for _, answer in calibrated]
-    rights = [_best_is_right(*pair) for pair in calibrated]
+    rights = [_shown_is_right(*pair) for pair in calibrated]
     answerable = any(question.answers for question in questions)
     elapsed = [answer.elapsed_ms for answer in answers]
     return Evaluation(
@@ -228,12 +240,18 @@ def _best_is_right(question: Question, answer: Answer) -> float:
     return exact_match(best, question.answers)
 
 
+def _shown_is_right(question: Question, answer: Answer) -> float:
+    """Whether what is shown holds a right answer; of what was withheld, the best candidate."""
+    best = answer.answer or (answer.candidates[0].text if answer.candidates else "")
+    return answers_hold(best, question.answers)
+
+
 def _score(
     score: Callable[[str, Sequence[str]], float], question: Question, answer: Answer
 ) -> float:
     if not question.answers:
         return float(answer.abstained)
-    return score(answer.answer or "", question.answers)
+    return score(answer.short or answer.answer or "", question.answers)
 
 
 def _mean(values: Iterable[float]) -> float | None:

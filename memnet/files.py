@@ -1,10 +1,12 @@
 """Reading files of text, with a clear error for those that can't be read."""
 
 import codecs
+import gzip
 import os
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO, TypeVar
+from typing import BinaryIO, TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
 
@@ -62,7 +64,7 @@ def read_json_lines(
     """Read a file of one JSON object a line.
 
     Args:
-        path: of the file.
+        path: of the file; compressed by gzip if its name ends in ".gz".
         model: class of the objects.
         name: what an object is, for messages.
         expected: form of a line, for messages.
@@ -72,12 +74,14 @@ def read_json_lines(
     """
     try:
         with open_file(path) as file:
+            if os.fspath(path).endswith(".gz"):
+                file = cast(BinaryIO, gzip.GzipFile(fileobj=file))
             objects = [
                 _parsed(line, path, model, expected)
                 for line in read_lines(file, str(path), LimitConfig().document)
                 if isinstance(line, Problem) or line[1].strip()
             ]
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, EOFError, zlib.error) as error:
         raise InputError(f"the {name} file {path} can't be read: {error}") from error
     if not objects:
         raise InputError(f"the {name} file {path} holds no {name}s; expected JSON lines")

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,9 +13,13 @@ from memnet.config import Config, HopConfig
 from memnet.device import find_device
 from memnet.documents.answers import TextAnswers
 from memnet.documents.controller import KIND, TextController, text_model_of
-from memnet.encoders import Encoder, MiniLMEncoder, token_encoder
+from memnet.encoders import Encoder, MiniLMEncoder, TokenEncoder, token_encoder
 from memnet.encoders.hub import SentenceTransformersEncoder, stored_encoder_name
 from memnet.errors import EncoderError, InputError, ModelError
+from memnet.experts.answers import ExpertAnswers
+from memnet.experts.gate import shipped_gate
+from memnet.experts.owned import OwnedModels
+from memnet.experts.vectors import RecentVectors
 from memnet.protocols import Answerer, Name, Reader
 from memnet.reader.loading import LazyReader
 from memnet.storage import MemoryStore
@@ -27,6 +32,8 @@ TEXT = KIND
 """Name of the shipped model for documents and facts, and kind of all such models."""
 UNTRAINED = "untrained"
 """Name of the controller that knows nothing but the configuration's numbers, which is no folder."""
+STORIES = "babi"
+"""Name of the shipped model for stories."""
 _STORY, _FACTS = "story", "facts"
 
 
@@ -111,6 +118,7 @@ def load_answerer(
     config: Config,
     on_read: Callable[[Mapping[int, float]], None],
     reader: LazyReader,
+    name: str | None = None,
 ) -> Answerer:
     """Load a model and join it with a memory.
 
@@ -121,6 +129,7 @@ def load_answerer(
         config: settings.
         on_read: given the attention weights of statements after each question.
         reader: of short answers about documents.
+        name: of the model, as answers give it; None for ``model``.
 
     Raises:
         ModelError: there is no such model, or it can't be loaded.
@@ -131,20 +140,100 @@ def load_answerer(
     if not isinstance(model, (str, os.PathLike)):
         check_members(model, "answerer", ("ask",))
         return model
+    name = name or str(model)
     untrained = str(model) == UNTRAINED
     loaded = (
         TextController(config.hop) if untrained else load_model(model_folder(model), config.hop)
     )
     if isinstance(loaded, TextController):
-        return TextAnswers(store, encoder, loaded, reader, str(model), config, on_read)
+        return TextAnswers(store, encoder, loaded, reader, name, config, on_read)
     # Models of facts and of stories are torch's, which takes a second to import.
     from memnet.facts.answers import FactAnswers
     from memnet.stories.answers import StoryAnswers
 
     if not isinstance(loaded, tuple):
         loaded.to(find_device(config.device))
-        return StoryAnswers(store, loaded, str(model), config.story)
-    return FactAnswers(store, token_encoder(encoder), *loaded, str(model), config.facts)
+        return StoryAnswers(store, loaded, name, config.story)
+    return FactAnswers(store, token_encoder(encoder), *loaded, name, config.facts)
+
+
+def load_experts(
+    store: MemoryStore,
+    encoder: Encoder,
+    config: Config,
+    on_read: Callable[[Mapping[int, float]], None],
+    reader: LazyReader,
+) -> ExpertAnswers:
+    """The mixture of all experts that a store can have; arguments as for ``load_answerer``.
+
+    A model that belongs to the store takes the place of the shipped one, if it fits; models of
+    facts and stories, which are torch's, are loaded at the first question for them.
+
+    Raises:
+        ModelError: what ships with memnet is damaged.
+    """
+    owned = OwnedModels(store)
+    vectors = RecentVectors(encoder)
+    name, controller = _documents_model(store, owned, config.hop)
+    documents = TextAnswers(store, vectors, controller, reader, name, config, on_read)
+
+    def load_facts() -> Answerer:
+        folder = store.models.folder(_FACTS)
+        if not isinstance(encoder, TokenEncoder):
+            raise ModelError(f"the encoder {encoder.fingerprint!r} has no 'encode_tokens'")
+        return load_answerer(folder, store, encoder, config, on_read, reader, _own(_FACTS))
+
+    def load_stories() -> Answerer:
+        return load_answerer(STORIES, store, encoder, config, on_read, reader)
+
+    return ExpertAnswers(
+        store, vectors, shipped_gate, documents, owned, load_facts, LazyStories(load_stories)
+    )
+
+
+def _documents_model(
+    store: MemoryStore, owned: OwnedModels, hop: HopConfig
+) -> tuple[str, TextController]:
+    """The store's own model for documents if it fits, else the one that ships."""
+    own = owned.current().get(TEXT)
+    if own is not None and own.used:
+        try:
+            arrays, _ = load_checkpoint(store.models.folder(TEXT), MODEL)
+            return _own(TEXT), text_model_of(store.models.folder(TEXT), arrays, hop)
+        except ModelError as error:
+            owned.fail(TEXT, error)
+    arrays, _ = load_checkpoint(model_folder(TEXT), MODEL)
+    return TEXT, text_model_of(model_folder(TEXT), arrays, hop)
+
+
+def _own(name: str) -> str:
+    """What answers call a model of the store."""
+    return f"models/{name}"
+
+
+class LazyStories:
+    """The expert for stories, loaded at its first question."""
+
+    def __init__(self, load: Callable[[], Answerer]) -> None:
+        """Load nothing yet."""
+        self._load = load
+        self._answerer: Answerer | None = None
+
+    def words(self) -> frozenset[str]:
+        """That its model knows, from its description: torch is not needed for it."""
+        return story_words()
+
+    def load(self) -> Answerer:
+        """The answerer."""
+        self._answerer = self._answerer or self._load()
+        return self._answerer
+
+
+@lru_cache(maxsize=1)
+def story_words() -> frozenset[str]:
+    """The words that the shipped model of stories knows."""
+    _, description = load_checkpoint(model_folder(STORIES), MODEL)
+    return frozenset(description["vocabulary"])
 
 
 def model_folder(name: Name) -> Path:

@@ -10,6 +10,7 @@ from memnet.lazy_names import lazy_names
 if TYPE_CHECKING:
     from memnet.documents.training.calibration import CalibrationReport, calibrate
     from memnet.documents.training.generate import reader_examples
+    from memnet.documents.training.headings import heading_examples
     from memnet.documents.training.train import TextReport, train_text
     from memnet.facts.training import FactReport, train_facts
     from memnet.learning import TrainableMemory, TrainingProgress
@@ -34,6 +35,7 @@ _HOMES = {
     "ReaderPassage": "memnet.reader.training.examples",
     "TextReport": "memnet.documents.training.train",
     "calibrate": "memnet.documents.training.calibration",
+    "heading_examples": "memnet.documents.training.headings",
     "read_reader_examples": "memnet.reader.training.examples",
     "read_story_data": "memnet.stories.training_data",
     "reader_examples": "memnet.documents.training.generate",
@@ -54,6 +56,7 @@ __all__ = [
     "TrainableMemory",
     "TrainingProgress",
     "calibrate",
+    "heading_examples",
     "read_reader_examples",
     "read_story_data",
     "reader_examples",

@@ -29,11 +29,11 @@ class Fact(Value):
     object: str = Field(min_length=1)
 
 
-SourceKind = Literal["document", "facts", "statement"]
+SourceKind = Literal["document", "story", "facts", "statement"]
 
 
 class Source(Value):
-    """What was stored under one id: a document, a table of facts or a statement."""
+    """What was stored under one id: a document, a story, a table of facts or a statement."""
 
     id: str
     """What evidence cites, and what ``get`` and ``forget`` take."""
@@ -93,6 +93,8 @@ class Hop(Value):
     """One read of the memory."""
 
     hop: int
+    query: str = ""
+    """What it looked for, where that is known: the question, a part of it, or a name."""
     weights: tuple[SlotWeight, ...]
 
 
@@ -116,7 +118,46 @@ class Alignment(Value):
     """Best first."""
 
 
-AnswerKind = Literal["value", "table", "statement", "yes", "no", "facts", "story", "none"]
+class Word(Value):
+    """A word in a source."""
+
+    start: int
+    end: int
+    weight: float
+    """Its share in what speaks for its unit, 0..1."""
+
+
+class Quote(Value):
+    """A piece of a source that is shown as the answer; ``text`` is ``source_text[start:end]``."""
+
+    evidence: int
+    """Id of the slot that it stands in."""
+    source: str
+    start: int
+    end: int
+    text: str
+    weight: float
+    """How much the last hop, which reads inside the passages, attended to it, 0..1."""
+    words: tuple[Word, ...] = ()
+    """Those of its words that speak most for it, in the order of the text."""
+
+
+class ExpertWeight(Value):
+    """An expert that answered a question, and how much it counted."""
+
+    name: str
+    """"documents", "facts", "statements" or "stories"."""
+    weight: float
+    """Of the gate, 0..1; the weights of one question sum to at most 1."""
+    confidence: float
+    """In its answer, 0..1: the answer with the largest product of both wins. 0 where it has none;
+    calibrated for documents only."""
+
+
+AnswerKind = Literal[
+    "value", "definition", "statement", "list", "steps", "table", "code", "yes", "no", "facts",
+    "story", "none",
+]  # fmt: skip
 
 
 class Answer(Value):
@@ -128,7 +169,15 @@ class Answer(Value):
     "facts": the values of facts, all of them in ``candidates``; "story": generated word by word;
     "none": no answer."""
     answer: str | None
-    """None when the memory does not hold the answer."""
+    """What a person reads: at most 300 characters, lists 600, made of the texts of ``quotes``; None
+    when the memory does not hold the answer."""
+    short: str | None = None
+    """The shortest span that answers, "yes" or "no"; None where only a quotation does."""
+    quotes: tuple[Quote, ...] = ()
+    """The pieces that ``answer`` is made of, one a line."""
+    units: tuple[Quote, ...] = ()
+    """What the last hop attended to inside the passages, best first: sentences, items of lists,
+    rows and lines."""
     confidence: float | None
     """A calibrated probability that the best candidate is right; None where nothing calibrated it,
     as for facts, cells of tables and stories."""
@@ -144,6 +193,10 @@ class Answer(Value):
     """Words of the question that are not in a trained model's vocabulary, so that it abstains."""
     unseen_relations: tuple[str, ...] = ()
     """Relations on the way to the answer that were not in the training data of the model."""
+    experts: tuple[ExpertWeight, ...] = ()
+    """Which experts answered, the winner first; none where one model was asked for."""
+    notes: tuple[str, ...] = ()
+    """What the user should know about the models of the store, such as that one is out of date."""
     model: str
     elapsed_ms: float
 
@@ -219,6 +272,17 @@ class Statement(Value):
     """Seconds since the epoch; None while it is valid."""
 
 
+class StoreModel(Value):
+    """A model that was trained on a store and belongs to it."""
+
+    name: str
+    """"facts" or "text"."""
+    used: bool
+    """Whether questions are answered with it; False where it does not fit the store."""
+    note: str | None
+    """What is wrong or out of date, and what to do; None if nothing is."""
+
+
 class StoreInfo(Value):
     """What a store holds."""
 
@@ -242,6 +306,8 @@ class StoreInfo(Value):
     device: str
     """Where encoder, reader and story model run and vectors are compared: "cpu", or "cuda:0"."""
     bytes: int
+    models: tuple[StoreModel, ...] = ()
+    """Those that belong to the store."""
 
 
 class VerifyReport(Value):

@@ -312,3 +312,28 @@ def best_spans(
                 probability = math.exp(start[first] + end[last] + weight)
                 found.append((one[0], one[1], other[2], probability))
     return sorted(found, key=lambda span: -span[3])
+
+
+def top_k_gate(scores: Array, mask: NDArray[np.bool_], kept: int) -> Array:
+    """One row [E]: the softmax over the best permitted scores, of equal ones the first."""
+    permitted = [place for place in range(len(scores)) if mask[place]]
+    best = sorted(permitted, key=lambda place: -scores[place])[:kept]
+    return softmax(scores, np.array([place in best for place in range(len(scores))]))
+
+
+def gate_logits(arrays: Mapping[str, Any], features: Array, vector: Array | None) -> list[float]:
+    """The logits [E] of a gate, a neuron at a time."""
+    hidden: list[float] = []
+    for h in range(len(arrays["hidden.bias"])):
+        total = float(arrays["hidden.bias"][h])
+        for f in range(len(features)):
+            scaled = (features[f] - float(arrays["shift"][f])) / float(arrays["scale"][f])
+            total += float(arrays["hidden.weight"][h, f]) * scaled
+        for d in range(0 if vector is None else len(vector)):
+            total += float(arrays["vector.weight"][h, d]) * vector[d]  # type: ignore[index]
+        hidden.append(math.tanh(total))
+    return [
+        float(arrays["gate.bias"][e])
+        + sum(float(arrays["gate.weight"][e, h]) * hidden[h] for h in range(len(hidden)))
+        for e in range(len(arrays["gate.bias"]))
+    ]

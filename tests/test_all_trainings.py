@@ -20,7 +20,8 @@ from memnet.documents.training.calibration import fit_calibration
 from memnet.evaluation import Question
 from memnet.learning import counted
 from memnet.learning.loop import TrainingConfig
-from memnet.reader.answers import Prediction, Signals
+from memnet.reader.answers import Prediction
+from memnet.reader.confidence import Signals
 from memnet.stories.model import load_story_model
 from memnet.training import (
     EpochReport,
@@ -93,9 +94,9 @@ def _calibrate(on_progress: Callable[[TrainingProgress], None]) -> object:
     def judge(asked: str) -> Prediction:
         share = random.Random(asked).random()
         signals = Signals(share, 0.0, share, 0.5, 1.0, False, 0)
-        return Prediction((Candidate(text="a", score=1),), signals=signals)
+        return Prediction((Candidate(text="red", score=1),), signals=signals)
 
-    questions = [Question(question=f"{n}?", answers=("ab"[n % 2],)) for n in range(20)]
+    questions = [Question(question=f"{n}?", answers=(("red", "blue")[n % 2],)) for n in range(20)]
     return fit_calibration(questions, judge, on_progress)
 
 

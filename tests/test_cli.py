@@ -16,8 +16,9 @@ from memnet.cli.options import where_option
 from tests.conftest import EXAMPLES
 
 ANSWER_FIELDS = {
-    "question", "kind", "answer", "confidence", "abstained", "candidates", "evidence", "hops",
-    "model", "alignments", "unknown_words", "unseen_relations", "elapsed_ms",
+    "question", "kind", "answer", "short", "quotes", "units", "confidence", "abstained",
+    "candidates", "evidence", "hops", "model", "alignments", "unknown_words", "unseen_relations",
+    "experts", "notes", "elapsed_ms",
 }  # fmt: skip
 
 
@@ -300,7 +301,7 @@ def test_telling_changes_the_answer_and_keeps_the_history(tmp_path: Path) -> Non
     assert (decision["action"], decision["other_text"]) == ("supersede", "Ann moved to Paris.")
     assert report["slots"] == 2
     answer = _result(run("ask", "Where is Ann?", "--json", store=store))
-    assert (answer["answer"], len(answer["evidence"])) == ("Rome", 1)
+    assert (answer["short"], len(answer["evidence"])) == ("Rome", 1)
     paris, rome = _result(run("tell", "--history", "Ann", "--json", store=store))["history"]
     assert paris["valid_until"] == rome["valid_from"]
     assert rome["valid_until"] is None

@@ -191,7 +191,7 @@ def test_watched_folders_are_followed_until_an_interrupt(
     (notes / "mill.txt").write_text("The new mill was built by Una Thale.")
     assert watching.stdout.readline() == "added notes/mill.txt; 2 slots in the memory.\n"
     shown, _ = memnet("ask", "Who built the new mill?", "--json", "--store", store)
-    assert json.loads(shown)["answer"] == "Una Thale"
+    assert json.loads(shown)["short"] == "Una Thale"
     (notes / "mill.txt").rename(notes / "old.txt")
     line = watching.stdout.readline()
     assert line == "1 added, 1 removed: notes/mill.txt, notes/old.txt; 2 slots in the memory.\n"

@@ -47,7 +47,7 @@ def test_the_readme_is_short_and_its_example_runs(
     monkeypatch.chdir(tmp_path)
     exec(example, {})  # noqa: S102
     first, second, third = capsys.readouterr().out.splitlines()
-    assert first == "Una Thale value ['a']"
+    assert first == "Built by Una Thale. Una Thale value ['a']"
     assert second == "['Ann moved to Paris']"
     assert third.startswith("<memnet.Engine 'memory': 3 sources, 3 slots> ")
     assert third.endswith(" False")

@@ -319,6 +319,14 @@ def test_an_answer_has_its_kind(toy_engine: Engine, saltmere: Engine) -> None:
     assert toy_engine.ask("The light was built by whom?").kind == "statement"
 
 
+def test_facts_answer_only_what_they_say(tmp_path: Path) -> None:
+    with Engine.open(tmp_path / "store", create=True) as engine:
+        engine.ingest(Fact(subject="Orre Light", relation="built by", object="Ada Rank"))
+        assert engine.ask("Who built the Orre Light?").answer == "Ada Rank"
+        for question in ("How tall is the Orre Light?", "Is the Orre Light made of brick?"):
+            assert engine.ask(question).abstained
+
+
 @pytest.mark.parametrize(
     ("call", "complaint"),
     [

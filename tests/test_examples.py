@@ -19,7 +19,8 @@ _ASKED = [
 @pytest.mark.parametrize("asked", _ASKED, ids=lambda asked: Path(asked["file"]).name)
 def test_each_kind_of_file_answers_its_question(saltmere: Engine, asked: dict[str, Any]) -> None:
     answer = saltmere.ask(asked["question"])
-    assert answer.answer in asked["answers"]
+    assert any(one in (answer.answer or "") for one in asked["answers"])
+    assert answer.kind != "value" or answer.short in asked["answers"]
     (read,) = [item for item in answer.evidence if item.id == answer.candidates[0].evidence]
     assert read.source == str(EXAMPLES / "memory" / asked["file"])
     assert (read.place or "").endswith(asked["place"])

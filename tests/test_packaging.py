@@ -27,7 +27,12 @@ def test_the_wheel_runs_outside_the_repository(tmp_path: Path) -> None:
     python("-m", "pip", "install", "--quiet", "--no-deps", "--target", str(target), str(wheel))
     assert {path.name for path in target.iterdir() if "-" not in path.name} == {"memnet", "bin"}
     assert not (target / "memnet" / "storage").is_symlink()
-    for data in ("stories/babi_names.txt", "shipped/babi/model.json", "py.typed"):
+    for data in (
+        "stories/babi_names.txt",
+        "reader/observed.jsonl",
+        "shipped/babi/model.json",
+        "py.typed",
+    ):
         assert (target / "memnet" / data).is_file()
 
     (tmp_path / "note.txt").write_text("The Orre Light was built by Una Thale.")
@@ -42,4 +47,4 @@ def test_the_wheel_runs_outside_the_repository(tmp_path: Path) -> None:
     shown = python(
         "-m", "memnet", "ask", "Who built the Orre Light?", "--store", store, PYTHONPATH=str(target)
     )
-    assert shown.startswith("Una Thale  (confidence ")
+    assert shown.startswith("The Orre Light was built by **Una Thale**.  (confidence ")

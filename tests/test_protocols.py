@@ -87,7 +87,7 @@ def test_an_encoder_is_used_and_its_fingerprint_checked(tmp_path: Path) -> None:
         memory.tell("Ann moved to Paris.")
         assert memory.info().encoder == "minimal/1"
         assert memory.search("What is the Orre Light?", 1)[0].source == "a"
-        assert memory.ask("Orre lies in what?").answer == "Kestle"
+        assert memory.ask("Orre lies in what?").short == "Kestle"
         memory.export_bundle(tmp_path / "memory.zip")
     with pytest.raises(EncoderMismatchError, match="was made with encoder minimal/1, not with toy"):
         _open(tmp_path / "store", encoder=ToyEncoder())
@@ -103,7 +103,8 @@ def test_a_reader_is_used(tmp_path: Path) -> None:
         memory.ingest(TEXT)
         memory.preload()
         answer = memory.ask("When was the Orre Light built?")
-        assert (answer.answer, answer.kind, answer.confidence) == ("1842", "value", None)
+        assert (answer.short, answer.kind, answer.confidence) == ("1842", "value", None)
+        assert answer.answer == "It was built by Ann Rank in 1842."
         assert answer.evidence[0].source == "a"
 
 

@@ -57,7 +57,7 @@ def test_reading_and_writing_in_eight_bits_needs_no_torch(tmp_path: Path) -> Non
     for arguments in (["ingest", str(tmp_path / "orre.txt"), *store], told, question):
         done = subprocess.run([*command, *arguments], capture_output=True, text=True, check=True)
         assert not re.search(r"\| +torch$", done.stderr, re.MULTILINE)
-    assert done.stdout.startswith("Una Thale")
+    assert done.stdout.startswith("**Una Thale** raised the Orre Light in 1862.")
 
 
 def test_every_public_definition_has_a_docstring() -> None:

@@ -13,19 +13,24 @@ from numpy.typing import NDArray
 from memnet import Document, Engine
 from memnet.encoders.weights import checked_folder, load_tokenizer
 from memnet.errors import ModelError
-from memnet.reader.answers import Signals, signals_of
+from memnet.reader.confidence import Signals, signals_of
 from memnet.reader.loading import LazyReader, load_reader
 from memnet.reader.network import (
+    Right,
     SpanNetwork,
     SpanTensors,
     load_span_network,
     new_span_network,
+    reading_loss,
     save_span_network,
     score_packs,
-    span_loss,
 )
 from memnet.reader.spans import (
-    SPAN,
+    KINDS,
+    NO,
+    NONE,
+    QUOTED,
+    YES,
     ExtractiveReader,
     Pack,
     Packer,
@@ -35,6 +40,7 @@ from memnet.reader.spans import (
     SpanScores,
     best_spans,
 )
+from memnet.reader.units import units
 from memnet.types import Candidate
 from tests import oracle
 from tests.reading import predict, ranked
@@ -130,8 +136,10 @@ def _given(token_ids: NDArray[np.int64], _: Any, allowed: NDArray[np.bool_]) -> 
     random = np.random.default_rng(int(token_ids.sum()))
     drawn = np.where(allowed, random.standard_normal((2, *token_ids.shape)), -1e4)
     start, end = (drawn - np.log(np.exp(drawn).sum(axis=-1, keepdims=True))).astype(np.float32)
-    kind = random.standard_normal((1, 4))
-    return SpanScores(start, end, (kind - np.log(np.exp(kind).sum())).astype(np.float32))
+    relevance = random.standard_normal(token_ids.shape).astype(np.float32)
+    kind = random.standard_normal((1, len(KINDS)))
+    kind -= np.log(np.exp(kind).sum())
+    return SpanScores(start, end, relevance, kind.astype(np.float32))
 
 
 @settings(max_examples=30, deadline=None)
@@ -144,7 +152,7 @@ def test_spans_are_the_best_of_all(packer: Packer, texts: list[str]) -> None:
         scores = _given(*pack.inputs())
         expected += oracle.best_spans(
             scores.start[0].tolist(), scores.end[0].tolist(),
-            float(scores.kind[0, SPAN]), pack.offsets, 20,
+            math.log(np.exp(scores.kind[0, list(QUOTED)]).sum()), pack.offsets, 20,
         )  # fmt: skip
     expected.sort(key=lambda span: -span[3])
     assert len(reading.spans) <= len(expected)
@@ -184,18 +192,79 @@ def test_the_best_spans_come_first(
     assert found == every[: min(most, len(start))]
 
 
+@settings(max_examples=30, deadline=None)
+@given(st.lists(TEXTS.filter(str.strip), min_size=1, max_size=4))
+def test_a_unit_has_the_mean_of_its_tokens(packer: Packer, texts: list[str]) -> None:
+    passages = [Passage("t", text) for text in texts]
+    reading = ExtractiveReader(_given, packer).read("q", passages)
+    expected: list[tuple[int, int, int, float]] = []
+    for pack in packer.packs("q", passages):
+        relevance = _given(*pack.inputs()).relevance[0]
+        for number, passage in enumerate(passages):
+            for unit in units(passage.text):
+                inside = [
+                    float(relevance[token])
+                    for token, place in enumerate(pack.offsets)
+                    if place is not None
+                    and place[0] == number
+                    and place[1] < unit.end
+                    and place[2] > unit.start
+                ]
+                if inside:
+                    expected.append((number, unit.start, unit.end, sum(inside) / len(inside)))
+    found = [(one.passage, one.unit.start, one.unit.end, one.logit) for one in reading.units]
+    assert [one[:3] for one in found] == [one[:3] for one in expected]
+    assert [one[3] for one in found] == pytest.approx([one[3] for one in expected], abs=1e-5)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(TEXTS.filter(str.strip), min_size=1, max_size=5))
+def test_packs_are_mixed_by_the_attention_to_their_units(packer: Packer, texts: list[str]) -> None:
+    passages = [Passage("t", text * 6) for text in texts]
+    reading = ExtractiveReader(_given, packer).read("q", passages)
+    packs = packer.packs("q", passages)
+    odds = []
+    kinds = []
+    for pack in packs:
+        scores = _given(*pack.inputs())
+        logits = [float(scores.relevance[0, a : b + 1].mean()) for _, _, a, b in pack.units]
+        odds.append(sum(math.exp(one) for one in logits))
+        kinds.append(np.exp(scores.kind[0].astype(np.float64)))
+    if not any(odds):
+        return
+    mixed = sum(one * of_pack for one, of_pack in zip(odds, kinds, strict=True)) / sum(odds)
+    assert (reading.yes, reading.no) == pytest.approx((mixed[YES], mixed[NO]), abs=1e-4)
+    share = mixed[list(QUOTED)] / mixed[list(QUOTED)].sum()
+    assert list(reading.kinds.values()) == pytest.approx(share.tolist(), abs=1e-4)
+    assert reading.answerable == pytest.approx(1 - math.prod(one[NONE] for one in kinds), abs=1e-5)
+
+
 def test_loss_is_the_negative_log_of_what_is_right() -> None:
     start, end = torch.randn(2, 3, 7).log_softmax(-1)
-    kind = torch.randn(3, 4).log_softmax(-1)
+    relevance = torch.randn(3, 7)
+    kind = torch.randn(3, len(KINDS)).log_softmax(-1)
     spans = [[(1, 2), (4, 4)], [], [(0, 6)]]
-    kinds = [1, 3, 1]
+    marked = [[(0, 1, True), (2, 2, False), (3, 6, True)], [(1, 4, False)], []]
+    kinds = [{1, 2}, {0}, {5}]
     loss = 0.0
     for row in range(3):
-        loss -= float(kind[row, kinds[row]])
+        loss -= math.log(sum(math.exp(kind[row, one]) for one in kinds[row]))
         if spans[row]:
             shares = [math.exp(start[row, a] + end[row, b]) for a, b in spans[row]]
             loss -= math.log(sum(shares))
-    found = span_loss(SpanTensors(start, end, kind), spans, torch.tensor(kinds))
+        odds = [math.exp(float(relevance[row, a : b + 1].mean())) for a, b, _ in marked[row]]
+        right = [one[2] for one in marked[row]]
+        wrong = 1 + sum(one for one, so in zip(odds, right, strict=True) if not so)
+        good = [one for one, so in zip(odds, right, strict=True) if so]
+        if marked[row]:
+            loss += math.log(wrong)
+        if good:
+            loss -= sum(math.log(one / (one + wrong)) for one in good) / len(good)
+    rights = [
+        Right(spans[row], marked[row], [one in kinds[row] for one in range(len(KINDS))])
+        for row in range(3)
+    ]
+    found = reading_loss(SpanTensors(start, end, relevance, kind), rights)
     assert float(found) == pytest.approx(loss / 3, rel=1e-5)
 
 

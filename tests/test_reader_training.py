@@ -10,6 +10,8 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from memnet import Config, Document, Engine, MemoryStore
 from memnet.documents.training.calibration import fit_calibration
@@ -23,19 +25,21 @@ from memnet.evaluation import (
     normalised_answer,
     reliability,
 )
-from memnet.reader.answers import FEATURES, Prediction, Signals
+from memnet.reader.answers import Prediction
 from memnet.reader.checkpoint import load_calibration
+from memnet.reader.confidence import FEATURES, Signals
 from memnet.reader.network import (
     load_span_network,
     new_span_network,
     save_span_network,
     score_packs,
 )
-from memnet.reader.spans import ExtractiveReader, Packer, Passage
+from memnet.reader.spans import KINDS, NONE, QUOTED, ExtractiveReader, Packer, Passage
 from memnet.reader.training import train as reader_training
 from memnet.reader.training.examples import (
     ReaderExample,
     ReaderPassage,
+    find_quote,
     packed_example,
     read_reader_examples,
     retrieve_distractors,
@@ -80,18 +84,55 @@ def test_right_tokens_say_the_answer(packer: Packer, seed: int) -> None:
     )
     packed = packed_example(example, packer, chance)
     assert packed is not None
-    if packed.kind == 0:
-        assert not packed.spans
+    if packed.right.kinds[NONE]:
+        assert not packed.right.spans
+        assert not any(wanted for _, _, wanted in packed.right.units)
         return
     places = packed.pack.offsets
     texts = {len(one.text): one.text for one in (*passages, *others)}
-    for first, last in packed.spans:
+    for first, last in packed.right.spans:
         one, other = places[first], places[last]
         assert one is not None
         assert other is not None
         assert one[0] == other[0]
         said = {text[one[1] : other[2]] for text in texts.values()}
         assert "Ann-Marie Orre" in said
+
+
+def test_quotations_mark_their_units_and_kind(packer: Packer) -> None:
+    text = "Amsel is old.\n- Fill the *lamp*.\n- Trim the wick.\nRest, said Ada. Then go on."
+    quotes = ("Fill the lamp", "- Trim   the wick.")
+    example = ReaderExample(
+        question="How do I light it?", quotes=quotes, kind="steps",
+        passages=(ReaderPassage(title="One", text=text),),
+    )  # fmt: skip
+    for seed in range(5):
+        packed = packed_example(example, packer, random.Random(seed))
+        assert packed is not None
+        assert [wanted for _, _, wanted in packed.right.units] == [False, True, True, False, False]
+        assert [k for k, so in zip(KINDS, packed.right.kinds, strict=True) if so] == ["steps"]
+        assert packed.right.spans == []
+    value = example.model_copy(update={"answers": ("Ada",), "quotes": (), "kind": None})
+    packed = packed_example(value, packer, random.Random(1))
+    assert packed is not None
+    assert [wanted for _, _, wanted in packed.right.units] == [False, False, False, True, False]
+    assert sum(packed.right.kinds) == len(QUOTED)
+    assert packed_example(
+        example.model_copy(update={"quotes": ("Sing",)}), packer, random.Random(0)
+    ) is None  # fmt: skip
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.text("aß İ*_\n-é.", max_size=30), st.integers(0, 30), st.integers(1, 30))
+def test_quotations_are_found_whatever_marks_are_between(text: str, start: int, size: int) -> None:
+    quote = text[start : start + size]
+    found = find_quote(text, " ".join(quote.replace("*", "").split()))
+    if any(char.isalnum() for char in quote):
+        [(first, end)] = found
+        letters = [char.casefold() for char in text[first:end] if char.isalnum()]
+        assert letters == [char.casefold() for char in quote if char.isalnum()]
+    else:
+        assert found == []
 
 
 def test_some_questions_lose_their_answer(packer: Packer) -> None:
@@ -107,7 +148,8 @@ def test_some_questions_lose_their_answer(packer: Packer) -> None:
         assert one is not None
         tokens = tokenizer.decode(one.pack.token_ids)
         kind = ("lit amsel first?" in tokens, "ada lit it" in tokens)
-        assert (one.kind == 1) == all(kind) == bool(one.spans)
+        assert one.right.kinds[NONE] != all(kind) == bool(one.right.spans)
+        assert any(wanted for _, _, wanted in one.right.units) == all(kind)
         texts[kind] = texts.get(kind, 0) + 1
     assert texts[True, True] > 300
     assert 10 < texts[True, False] < 60

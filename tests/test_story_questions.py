@@ -89,7 +89,8 @@ def test_the_command_line(story: Path, tmp_path: Path) -> None:
     assert unknown.stdout.startswith("The model babi does not know: zelda.")
     scores = json.loads(run("eval", story, "--model", "babi", "--json", store=store).stdout)
     assert (scores["n"], scores["em"], scores["recall@5"]) == (3, 1.0, None)
-    wrong = run("eval", story, store=store)
+    assert json.loads(run("eval", story, "--json", store=store).stdout)["em"] == 1.0
+    wrong = run("eval", story, "--model", "text", store=store)
     assert wrong.returncode == 1
     assert "is a file of stories, which the model 'text' can't answer" in wrong.stderr
     for name in ("nothing", str(story)):

@@ -81,6 +81,7 @@ def test_a_spreadsheet_answers_with_its_cell(toy_engine: Engine, tmp_path: objec
         file.write("Plan,Storage,Price\nSmall,2 TB,$7\nLarge,4 TB,$12\n")
     toy_engine.ingest(path)
     answer = toy_engine.ask("What is the price of the 4 TB plan?")
-    assert (answer.kind, answer.answer, answer.confidence) == ("table", "$12", None)
+    assert (answer.kind, answer.short, answer.confidence) == ("table", "$12", None)
+    assert answer.answer == "Plan: Large; Storage: 4 TB; Price: $12"
     assert answer.evidence[0].text == "Plan: Large; Storage: 4 TB; Price: $12"
     assert answer.evidence[0].place == "line 3"

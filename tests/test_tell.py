@@ -75,7 +75,7 @@ def test_a_move_changes_the_answer_and_keeps_the_history(memory: Engine) -> None
 
     answer = memory.ask("Where is Ann?", namespace="move")
     assert not answer.abstained
-    assert answer.answer == "Rome"
+    assert answer.short == "Rome"
     assert [item.text for item in answer.evidence] == ["Ann moved to Rome"]
     paris, rome = memory.history("ann", namespace="move")
     assert (paris.text, rome.text) == ("Ann moved to Paris", "Ann moved to Rome")
@@ -98,7 +98,7 @@ def test_short_statements_are_answers(
     memory: Engine, told: str, question: str, answer: str
 ) -> None:
     memory.tell(told, namespace=told)
-    assert f1(str(memory.ask(question, namespace=told).answer), [answer]) > 0.6  # "in the drawer"
+    assert f1(str(memory.ask(question, namespace=told).short), [answer]) > 0.6  # "in the drawer"
     assert memory.ask("What is the boiling point of mercury?", namespace=told).abstained
 
 
@@ -314,7 +314,7 @@ def test_asking_raises_usage_without_waiting_for_a_writer(tmp_path: Path) -> Non
     first, second = (engine_at(tmp_path / "store") for _ in range(2))
     _tell(first, "Ann moved to Paris.")
     with first.store.writing():
-        assert second.ask("Ann moved where to?").answer == "Paris"
+        assert second.ask("Ann moved where to?").short == "Paris"
         second.close()
     assert _usage(first) == {1: 1.0}
     third = engine_at(tmp_path / "store")
@@ -419,7 +419,7 @@ def test_two_writers_take_turns(tmp_path: Path) -> None:
     thread.join()
     assert _tell(first, "Ann moved to Rome.") == ["supersede"]
     for engine in (first, second):
-        assert engine.ask("Ann moved where to?").answer == "Rome"
+        assert engine.ask("Ann moved where to?").short == "Rome"
         engine.close()
 
 

@@ -38,7 +38,11 @@ def _tables() -> dict[str, str]:
         "eight_bits": documents.eight_bits(_result("eight_bits")),
         "ingest": documents.ingest(_result("ingest")),
         "neighbours": neighbours(_result("neighbours")),
-        "answers": documents.answers(_result("answers")),
+        "answers": documents.answers(_result("answers"), _result("answers-without-rules")),
+        "collections": documents.collections(
+            _result("documents"), _result("documents-without-rules")
+        ),
+        "gate": learned.gate(_result("gate")),
         "facts": learned.facts(_result("facts")),
         "stories": learned.stories(_result("stories")),
         "stories-1k": learned.stories(_result("stories-1k"), timed=False),

@@ -130,16 +130,25 @@ def ingest(results: dict[str, Any]) -> str:
     return page_part(rows, results["environment"])
 
 
-def answers(results: dict[str, Any]) -> str:
-    """The tables of short answers and their confidence."""
+def answers(results: dict[str, Any], without: dict[str, Any]) -> str:
+    """The tables of short answers and their confidence.
+
+    Args:
+        results: of the benchmark.
+        without: of the same without rules of English.
+    """
     rows = head(
-        "questions", "n", "F1", "95 % interval", "EM", "F1 of the best candidate", "withheld, %"
-    )
+        "questions", "n", "F1", "95 % interval", "F1 without rules", "EM",
+        "F1 of the best candidate", "withheld, %",
+    )  # fmt: skip
     marked = {name: f"{title} †" for name, title in SETS.items()}
     for name, title in {**marked, "squad": "SQuAD, with an answer"}.items():
-        found = results["from the store"][name]
-        rows.append(_answers_row(title, found["all"]))
-        rows += [_answers_row(f"- {kind}", one) for kind, one in found["kinds"].items()]
+        found, other = (one["from the store"][name] for one in (results, without))
+        rows.append(_answers_row(title, found["all"], other["all"]))
+        rows += [
+            _answers_row(f"- {kind}", one, other["kinds"][kind])
+            for kind, one in found["kinds"].items()
+        ]
     rows += ["", _RULES_FROM]
     unknown = results["from the store"]["squad"]["without an answer"]
     given, confidence = results["given"], results["confidence"]
@@ -171,11 +180,43 @@ def answers(results: dict[str, Any]) -> str:
         "",
         *head("answers by confidence", *(str(one["size"]) for one in bins)),
         row("mean confidence", *(f"{one['confidence']:.2f}" for one in bins)),
-        row("best candidate right", *(f"{one['right']:.2f}" for one in bins)),
+        row("what is shown holds a right answer", *(f"{one['right']:.2f}" for one in bins)),
     ]
     return page_part(rows, results["environment"])
 
 
-def _answers_row(title: str, one: dict[str, Any]) -> str:
+def _answers_row(title: str, one: dict[str, Any], without: dict[str, Any]) -> str:
     scores = (percent(one[name]) for name in ("em", "f1 of the best candidate", "withheld"))
-    return row(title, str(one["n"]), percent(one["f1"]), interval(one), *scores)
+    own = percent(one["f1"]), interval(one), percent(without["f1"])
+    return row(title, str(one["n"]), *own, *scores)
+
+
+def collections(results: dict[str, Any], without: dict[str, Any]) -> str:
+    """The table of answers over collections of real documents; arguments as for ``answers``."""
+    rows = head(
+        "questions", "n", "right, %", "95 % interval", "without rules", "recall@1", "@5",
+        "withheld, %", "AUROC right",
+    )  # fmt: skip
+    parts = {"all": (results["all"], without["all"])}
+    for group in ("types", "collections"):
+        parts |= {f"- {k}": (one, without[group][k]) for k, one in results[group].items()}
+    for title, (one, other) in parts.items():
+        recalls = (_percent_or_dash(one[name]) for name in ("recall@1", "recall@5"))
+        withheld = one["answerable withheld"]
+        first = one["unanswerable silent"] if withheld is None else withheld
+        auroc = "-" if one["auroc right"] is None else f"{one['auroc right']:.2f}"
+        own = percent(one["right"]), interval(one), percent(other["right"])
+        rows.append(row(title, str(one["n"]), *own, *recalls, percent(first), auroc))
+    silent = percent(results["all"]["unanswerable silent"])
+    error = results["all"]["calibration error"]
+    latency = ", ".join(times(results["all"]["ms"], digits=0))
+    rows += [
+        "",
+        f"Withheld: of the questions with an answer; of those without one {silent} % are. "
+        f"Calibration error {error:.3f}. `Engine.ask` p50, p95: {latency}.",
+    ]
+    return page_part(rows, results["environment"])
+
+
+def _percent_or_dash(share: float | None) -> str:
+    return "-" if share is None else percent(share)

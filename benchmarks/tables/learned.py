@@ -45,6 +45,29 @@ def story_seeds(runs: list[dict[str, Any]]) -> str:
     return page_part(rows, runs[0]["environment"])
 
 
+def gate(results: dict[str, Any]) -> str:
+    """The table of which expert each question is sent to."""
+    confusion = results["confusion"]
+    rows = head("questions about", *(f"to {name}" for name in confusion))
+    rows += [row(name, *map(str, sent.values())) for name, sent in confusion.items()]
+    known, encoding = (
+        results[f"gate_ms_{part}"] for part in ("with_vector_known", "with_encoding")
+    )
+    right = {
+        name: percent(results[f"right_first{name}"]) for name in ("", "_hand", "_formed", "_later")
+    }
+    rows += [
+        "",
+        f"{results['questions']} questions, {right['']} % sent to the right expert first "
+        f"({right['_hand']} % of those by hand, {right['_formed']} % of the others), "
+        f"{percent(results['right_among_two'])} % to it among two; of 45 that were written after "
+        f"the last change {right['_later']} %. The gate takes "
+        f"{' / '.join(times(known))} (p50 / p95) beside the vector of the question, "
+        f"{' / '.join(times(encoding))} with it.",
+    ]
+    return page_part(rows, results["environment"])
+
+
 def facts(results: dict[str, Any]) -> str:
     """The tables of the benchmark over facts."""
     rows = head("questions", "n", "hits@1", "set F1", "ask p50", "p95", "training")

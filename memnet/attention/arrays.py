@@ -40,3 +40,24 @@ def softmax(
     exponentials = np.exp(masked - highest)
     weights: NDArray[np.float32] = exponentials / exponentials.sum()
     return weights
+
+
+def top_k_softmax(
+    scores: NDArray[np.float32], mask: NDArray[np.bool_], kept: int
+) -> NDArray[np.float32]:
+    """The softmax over the largest scores only, as a sparse gate weighs its experts.
+
+    Args:
+        scores: [E] float32.
+        mask: [E] bool, True for experts that may be chosen.
+        kept: how many get a weight; of equal scores the first.
+
+    Returns:
+        [E] float32, which sum to one; zeros for the others, and everywhere without a choice.
+
+    Source: Shazeer et al. 2017, equations 3 and 5 (KeepTopK).
+    """
+    order = np.argsort(np.where(mask, -scores, np.inf), kind="stable")[: min(kept, mask.sum())]
+    chosen = np.zeros(len(scores), np.bool_)
+    chosen[order] = True
+    return softmax(scores, chosen)

@@ -82,6 +82,30 @@ class MultiHeadAttention(nn.Module):
         read, weights = attend(scores, self._split(self.value(values)), mask)
         return Attended(self.output(read.transpose(1, 2).flatten(2)), weights)
 
+    def read(
+        self, query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None
+    ) -> Tensor:
+        """The read of ``forward`` by a kernel that keeps no weights; arguments as there: [B, Q, D].
+
+        Source: Dao et al. 2022 (attention without a stored matrix of weights).
+        """
+        empty = None
+        if mask is not None:
+            # The kernel gives NaN, and gradients of NaN, for a row without any permitted slot.
+            empty = ~mask.any(dim=-1, keepdim=True)
+            mask = (mask | empty).unsqueeze(1)
+        queries = self._split(self.query(query))
+        keys, values = self._split(self.key(keys)), self._split(self.value(values))
+        if queries.dtype == torch.bfloat16 and queries.device.type == "cpu":
+            # The processor's kernel takes twice as long in bfloat16.
+            queries, keys, values = queries.float(), keys.float(), values.float()
+        with torch.autocast("cpu", enabled=False):
+            read = nn.functional.scaled_dot_product_attention(queries, keys, values, mask)
+        if empty is not None:
+            read = read.masked_fill(empty.unsqueeze(1), 0.0)
+        output: Tensor = self.output(read.transpose(1, 2).flatten(2))
+        return output
+
     def _split(self, projected: Tensor) -> Tensor:
         """[B, T, D] -> [B, H, T, D / H]."""
         batch, tokens, width = projected.shape
@@ -120,7 +144,7 @@ class TransformerLayer(nn.Module):
 
         ``mask`` is bool, broadcastable to [B, T, T]; True where a token may be attended to.
         """
-        return self.update(tokens, self.attention(tokens, tokens, tokens, mask).read)
+        return self.update(tokens, self.attention.read(tokens, tokens, tokens, mask))
 
     def update(self, tokens: Tensor, read: Tensor) -> Tensor:
         """All that follows the attention, which read [B, T, D] for tokens [B, T, D]: [B, T, D]."""

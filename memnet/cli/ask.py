@@ -8,10 +8,10 @@ import click
 
 from memnet.cli.options import (
     device_option,
+    expert_option,
     hops_option,
     index_option,
     json_option,
-    model_option,
     namespace_option,
     open_engine,
     plot_option,
@@ -29,7 +29,7 @@ from memnet.cli.plot import check_plot, draw
 @top_k_option
 @click.option("--explain", is_flag=True, help="Show what each hop attended to, and why.")
 @plot_option("Draw the attention of each hop as a heat map: .png, .svg or .html.")
-@model_option
+@expert_option
 @reader_option
 @index_option
 @device_option
@@ -67,10 +67,13 @@ def ask(
     if as_json:
         click.echo(answer.model_dump_json())
         return
-    from memnet.cli.show import show_answer, show_hops
+    from memnet.cli.show import show_answer, show_experts, show_hops
 
+    for note in answer.notes:
+        click.echo(f"Note: {note}.", err=True)
     show_answer(answer)
     if explain:
+        show_experts(answer)
         show_hops(answer)
 
 

@@ -10,10 +10,10 @@ import click
 from memnet.cli.options import (
     device_name,
     device_option,
+    expert_option,
     hops_option,
     index_option,
     json_option,
-    model_option,
     namespace_option,
     open_engine,
     plot_option,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 @click.argument("questions", type=click.Path(path_type=Path))
 @hops_option
 @plot_option("Draw how often answers of each confidence are right: .png, .svg or .html.")
-@model_option
+@expert_option
 @reader_option
 @index_option
 @device_option
@@ -45,7 +45,7 @@ def evaluate(
     questions: Path,
     hops: int | None,
     plot: Path | None,
-    model: str,
+    model: str | None,
     reader: str,
     index: str | None,
     device: str | None,
@@ -61,8 +61,9 @@ def evaluate(
     \b
     Example:
       memnet eval questions.jsonl --json
-      memnet eval qa1_valid.txt --model babi
+      memnet eval qa1_valid.txt
     """
+    from memnet.registry import STORIES
     from memnet.stories.evaluation import read_story_questions
 
     if plot is not None:
@@ -72,7 +73,7 @@ def evaluate(
         opened = partial(open_engine, store, model=model, reader=reader, device=device, index=index)
         result = _ask_lines(questions, hops, namespace, opened)
     else:
-        result = _ask_stories(questions, stories, hops, model, device_name(device))
+        result = _ask_stories(questions, stories, hops, model or STORIES, device_name(device))
     if plot is not None:
         draw_reliability(result, plot)
     if as_json:

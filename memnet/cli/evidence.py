@@ -1,13 +1,12 @@
 """A piece of evidence on a terminal: where it stands, and its sentence with the answer marked."""
 
 import os
-import re
 from collections.abc import Sequence
 
 from rich.console import Console
 from rich.text import Text
 
-from memnet.cli.text import shorten, source_name, text_line
+from memnet.cli.text import collapse_spaces, shorten, source_name, text_line
 from memnet.errors import one_line
 from memnet.text.english import overlapping, query_terms, sentences
 from memnet.types import Candidate, Evidence
@@ -24,7 +23,12 @@ Span = tuple[int, int]
 
 
 def show_evidence(
-    console: Console, number: int, item: Evidence, question: str, answers: Sequence[Candidate]
+    console: Console,
+    number: int,
+    item: Evidence,
+    question: str,
+    answers: Sequence[Candidate],
+    quoted: bool = False,
 ) -> None:
     """Print one piece of evidence.
 
@@ -34,6 +38,7 @@ def show_evidence(
         item: the evidence.
         question: as asked; without an answer in it, the sentence that shares most words is shown.
         answers: what to mark, in bold on a terminal and between asterisks elsewhere.
+        quoted: whether the answer shows its sentence already, so that only the place is shown.
     """
     lead = f"  [{number}] hop {item.hop}  "
     found = _find_answer(item, answers)
@@ -53,6 +58,8 @@ def show_evidence(
         overflow="ellipsis",
         no_wrap=True,
     )
+    if quoted:
+        return
     text = _highlight(console, item.text, sentence, shown, found)
     for line in text.wrap(console, max(1, console.width - len(_INDENT))):
         line.rstrip()
@@ -154,16 +161,11 @@ def _highlight(
     """The shown part of a sentence as one line, with the answer bold or between asterisks."""
     (start, end), inside = shown, found or (shown[1], shown[1])
     first, last = max(start, inside[0]), min(end, inside[1])
-    before = ("…" if start > sentence[0] else "") + _collapse_spaces(text[start:first])
+    before = ("…" if start > sentence[0] else "") + collapse_spaces(text[start:first])
     line = Text(before)
     if found is not None and first < last:
         bold = console.is_terminal and not console.is_dumb_terminal
         answer = text_line(text[first:last])
         line.append(answer if bold else f"**{answer}**", style="bold")
-        line.append(_collapse_spaces(text[last:end]))
+        line.append(collapse_spaces(text[last:end]))
     return line.append("…" if end < sentence[1] else "")
-
-
-def _collapse_spaces(text: str) -> str:
-    """A part of a text in one line, with a space where white space stands, also at its ends."""
-    return one_line(re.sub(r"\s+", " ", text), None)

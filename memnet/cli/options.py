@@ -77,6 +77,11 @@ where_option = click.option(
     "KEY=FROM..TO for a range of numbers or dates, either end of which may be left out. "
     "A JSON value is taken as it is. May be repeated.",
 )
+expert_option = click.option(
+    "--model",
+    help="What answers: text, the shipped babi, or a folder that 'memnet train' made.  "
+    "[default: a gate chooses among all that the store has something for]",
+)
 model_option = click.option(
     "--model",
     default="text",
@@ -124,7 +129,7 @@ def open_engine(
     store: Path | None,
     *,
     create: bool = False,
-    model: str = "text",
+    model: str | None = None,
     reader: str = "spans",
     encoder: str | None = None,
     device: str | None = None,

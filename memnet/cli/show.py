@@ -7,9 +7,9 @@ from rich.table import Table
 from rich.text import Text
 
 from memnet.cli.evidence import show_evidence
-from memnet.cli.text import source_name, text_line
+from memnet.cli.text import collapse_spaces, source_name, text_line
 from memnet.errors import one_line
-from memnet.types import Answer, Candidate, Evidence, SlotWeight
+from memnet.types import Answer, Candidate, Evidence, Quote, SlotWeight
 
 _MAX_EVIDENCE = 5
 _MAX_WEIGHTS = 5
@@ -33,7 +33,7 @@ def show_answer(answer: Answer) -> None:
         )
     else:
         shown = list(answer.candidates if answer.kind == "facts" else answer.candidates[:1])
-        line = Text(text_line(", ".join(one.text for one in shown)), style="bold")
+        line = _answer_text(console, answer, shown)
         if answer.confidence is not None:
             line.append(f"  (confidence {answer.confidence:.2f})", style="not bold")
         console.print(line)
@@ -42,8 +42,27 @@ def show_answer(answer: Answer) -> None:
         console.print(f"The model {answer.model} never saw these relations: {relations}.")
     # Yes and no stand in no evidence, though their letters may.
     marked = [] if answer.kind in ("yes", "no") else shown
+    quoted = {quote.evidence for quote in answer.quotes}
     for number, item in enumerate(answer.evidence[:_MAX_EVIDENCE], start=1):
-        show_evidence(console, number, item, answer.question, marked)
+        show_evidence(console, number, item, answer.question, marked, item.id in quoted)
+
+
+def _answer_text(console: Console, answer: Answer, shown: Sequence[Candidate]) -> Text:
+    """The answer with its short form marked, if it has one; of facts all values."""
+    if answer.kind == "facts" or answer.answer is None:
+        return Text(text_line(", ".join(one.text for one in shown)), style="bold")
+    lines = [text_line(line) for line in answer.answer.split("\n") if line.strip()]
+    text = "\n".join(lines)
+    short = text_line(answer.short or "")
+    start = text.find(short) if answer.kind == "value" and short != text else -1
+    if start < 0 or not short:
+        return Text(text, style="bold")
+    bold = console.is_terminal and not console.is_dumb_terminal
+    return (
+        Text(text[:start])
+        .append(short if bold else f"**{short}**", style="bold")
+        .append(text[start + len(short) :])
+    )
 
 
 def show_found(query: str, evidence: Sequence[Evidence]) -> None:
@@ -55,19 +74,33 @@ def show_found(query: str, evidence: Sequence[Evidence]) -> None:
         show_evidence(console, number, item, query, ())
 
 
+def show_experts(answer: Answer) -> None:
+    """Print the experts that answered, with what decided between them."""
+    if not answer.experts:
+        return
+    table = _table("Experts", "confidence", what="expert")
+    for expert in answer.experts:
+        share = f"{_bar(expert.weight)} {expert.weight:.2f}"
+        table.add_row(share, expert.name, f"{expert.confidence:.2f}")
+    _console().print(table)
+
+
 def show_hops(answer: Answer) -> None:
     """Print a table of what each hop attended to, and why it went there where that is known."""
     console = _console()
     scored = any(weight.dense for hop in answer.hops for weight in hop.weights)
     for hop in answer.hops:
         columns = ("vector", "words", "name", "trained", "led here by") if scored else ()
-        table = _table(f"Hop {hop.hop}", *columns)
+        wanted = f' looked for "{text_line(hop.query)}"' if hop.query else ""
+        table = _table(f"Hop {hop.hop}{wanted}", *columns)
         for weight in hop.weights[:_MAX_WEIGHTS]:
             table.add_row(
                 *_share(weight),
                 *(_parts(weight, answer.hops[0].weights) if scored else ()),
             )
         console.print(table)
+    if answer.units:
+        _show_units(console, answer)
     for alignment in answer.alignments:
         table = _table(f'"{alignment.word}" was read from')
         for weight in alignment.weights[:_MAX_WEIGHTS]:
@@ -75,15 +108,42 @@ def show_hops(answer: Answer) -> None:
         console.print(table)
 
 
+def _show_units(console: Console, answer: Answer) -> None:
+    """Print what the last hop attended to inside the passages, with the words that spoke for it."""
+    evidence = {item.id: item for item in answer.evidence}
+    table = Table(title="Inside the passages", title_justify="left", box=None, padding=(0, 1))
+    table.add_column("weight", no_wrap=True)
+    table.add_column("text, and the words that speak for it", overflow="fold")
+    table.add_column("place", overflow="fold")
+    for unit in answer.units:
+        item = evidence.get(unit.evidence)
+        place = item.place or item.title if item else source_name(unit.source)
+        weight = f"{_bar(unit.weight)} {unit.weight:.2f}"
+        table.add_row(weight, _marked_words(console, unit), one_line(place))
+    console.print(table)
+
+
+def _marked_words(console: Console, unit: Quote) -> Text:
+    """The text of a unit, with its words bold or between asterisks."""
+    bold = console.is_terminal and not console.is_dumb_terminal
+    text, last = Text(), unit.start
+    for word in unit.words:
+        shown = text_line(unit.text[word.start - unit.start : word.end - unit.start])
+        text.append(collapse_spaces(unit.text[last - unit.start : word.start - unit.start]))
+        text.append(shown if bold else f"*{shown}*", style="bold")
+        last = word.end
+    return text.append(collapse_spaces(unit.text[last - unit.start :]))
+
+
 def _console() -> Console:
     """Prints texts as they are: what is remembered holds no markup for this terminal."""
     return Console(highlight=False, markup=False, emoji=False)
 
 
-def _table(title: str, *columns: str) -> Table:
+def _table(title: str, *columns: str, what: str = "slot") -> Table:
     table = Table(title=title, title_justify="left", box=None, padding=(0, 1))
     table.add_column("weight", no_wrap=True)
-    table.add_column("slot", overflow="fold")
+    table.add_column(what, overflow="fold")
     for column in columns:
         table.add_column(column, justify="left" if " " in column else "right", overflow="fold")
     return table

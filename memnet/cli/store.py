@@ -57,7 +57,8 @@ def info(store: Path | None, as_json: bool) -> None:
     if as_json:
         click.echo(found.model_dump_json())
         return
-    for name, value in found.model_dump().items():
+    models = [f"{one.name} ({one_line(one.note or 'used')})" for one in found.models]
+    for name, value in {**found.model_dump(), "models": ", ".join(models) or "none"}.items():
         click.echo(f"{name.replace('_', ' '):<15} {value}")
 
 

@@ -1,5 +1,6 @@
 """Stored texts and their sources as a terminal can show them."""
 
+import re
 from pathlib import Path
 
 from memnet.errors import one_line
@@ -22,3 +23,8 @@ def source_name(source: str) -> str:
 def shorten(text: str, max_length: int) -> str:
     """The start of a text, with an ellipsis where it is cut."""
     return text if len(text) <= max_length else f"{text[: max_length - 1]}…"
+
+
+def collapse_spaces(text: str) -> str:
+    """A part of a text in one line, with a space where white space stands, also at its ends."""
+    return one_line(re.sub(r"\s+", " ", text), None)

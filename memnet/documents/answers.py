@@ -15,17 +15,24 @@ from memnet.reader.decompose import Decomposer, Resolved
 from memnet.reader.decompose.english import EnglishDecomposer
 from memnet.reader.loading import LazyReader
 from memnet.reader.passages import RankedSlot, evidence_of
-from memnet.reader.spans import Reader
+from memnet.reader.quotes import Quotation, quote_around
+from memnet.reader.spans import Passage, Reader
 from memnet.reader.tables import read_cells
 from memnet.storage import EVERYWHERE, MemoryStore, Scope
 from memnet.text.names import normalise
-from memnet.types import Answer, Candidate, Evidence
+from memnet.types import Answer, Candidate, Evidence, Quote, Word
 
 _ENGLISH = EnglishDecomposer()
 _MIN_SUPPORT = 0.5
 """Share of the most attention that the passage of an answer must have to be the first evidence.
 Readers find spans that look like answers in many passages; on 300 questions about five manuals the
 first evidence is right for 52 % with it, 48 % when the answer's comes first, 50 % when never."""
+
+
+_READ_FACTS = 10
+"""Facts that are read to see whether they answer."""
+_ANSWERED = 0.5
+"""Probability of an answer, by the reader, from which they do."""
 
 
 class TextAnswers:
@@ -52,7 +59,8 @@ class TextAnswers:
             name: of the model, as answers give it.
             config: settings.
             on_read: given the attention weights of statements after each question.
-            decomposer: splits questions into parts; None reads all questions as they are.
+            decomposer: splits questions into parts; None, or rules that are switched off in the
+                settings, read all questions as they are.
         """
         self._name = name
         self._reader = reader
@@ -62,7 +70,7 @@ class TextAnswers:
         self._config = config
         self._threads = config.cores()
         self._on_read = on_read
-        self._decomposer = decomposer
+        self._decomposer = decomposer if config.answer.rules else None
 
     def ask(self, question: str, hops: int | None, top_k: int, scope: Scope) -> Answer:
         """Answer a question; arguments as for ``Engine.ask``."""
@@ -82,7 +90,10 @@ class TextAnswers:
         return Answer(
             question=question,
             kind="none" if abstained else prediction.kind,
-            answer=None if answer is None else answer.text,
+            answer=None if answer is None else prediction.shown,
+            short=None if answer is None else prediction.short,
+            quotes=() if answer is None else tuple(map(_public, prediction.quotes)),
+            units=tuple(map(_public, prediction.attended)),
             confidence=prediction.confidence,
             abstained=abstained,
             candidates=prediction.candidates,
@@ -121,8 +132,10 @@ class TextAnswers:
         """The hops of a question, what those for the whole of it ranked, and possible answers.
 
         Facts answer only a question that names something: what else shares words with a relation is
-        not what is asked about. They come first where it names their subject; else passages do, if
-        they are read with confidence.
+        not what is asked about, and what the reader takes for no answer is none ("When was the
+        light built?", "Light built by Ann"). They come first where it names their subject; else
+        passages do, if they are read with confidence. A cell of a table answers where the last hop
+        attends to it, or to nothing.
         """
         question, retrieval, ranked = self._search(text, hops, top_k, scope)
         passages = [item for item in ranked if item.slot.kind == "passage"]
@@ -130,16 +143,27 @@ class TextAnswers:
         if question.named and ranked and ranked[0].slot.kind != "passage":
             facts = [item for item in ranked if item.slot.kind != "passage"]
             by_facts = read_facts(text, facts, self._config.answer)
+            if not self._answered_by(text, by_facts.support):
+                by_facts = Prediction()
             compares = self._decomposer is not None and self._decomposer.is_comparison(text)
             if not compares and _names_subject(text, by_facts):
                 return retrieval, ranked, by_facts
         terms = dict(zip(question.terms.words, question.terms.weights.tolist(), strict=True))
         by_cell = read_cells(terms, passages[: self._config.answer.passages])
-        if by_cell.candidates:
-            return retrieval, ranked, by_cell
         read = self._read(text, passages, retrieval) if passages else Prediction()
+        if by_cell.candidates and (read.abstained or _attends(read, by_cell.quotes[0])):
+            return retrieval, ranked, by_cell
         unsure = read.abstained or not read.candidates or read.confidence is None
         return retrieval, ranked, by_facts if by_facts.candidates and unsure else read
+
+    def _answered_by(self, text: str, facts: Sequence[RankedSlot]) -> bool:
+        """Whether some facts, read as sentences, answer a question; without a reader they do."""
+        loaded = self._reader.load(self._config.answer.tokens, self._threads) if facts else None
+        if loaded is None:
+            return True
+        said = " ".join(f"{item.slot.text.rstrip('.')}." for item in facts[:_READ_FACTS])
+        reading = loaded.reader.read(text, [Passage("", said)])
+        return reading.answerable >= _ANSWERED
 
     def _read(self, text: str, passages: Sequence[RankedSlot], retrieval: Retrieval) -> Prediction:
         settings = self._config.answer
@@ -148,8 +172,15 @@ class TextAnswers:
         loaded = self._reader.load(settings.tokens, self._threads)
         if loaded is None:
             found = rank_sentences(text, first, settings)[: settings.passages]
-            own = tuple(item for item in first if item.slot.id == found[0].evidence)
-            return Prediction(found, own, "statement") if supported else Prediction()
+            [own] = (item for item in first if item.slot.id == found[0].evidence)
+            start, end = (
+                (found[0].start or 0) - own.slot.start,
+                (found[0].end or 0) - own.slot.start,
+            )
+            shown = quote_around(own, start, end)
+            return (
+                Prediction(found, (own,), "statement", quotes=shown) if supported else Prediction()
+            )
         prediction = self._read_spans(text, passages, loaded.reader, retrieval)
         return judged(prediction, loaded.calibration, settings.threshold if supported else math.inf)
 
@@ -168,7 +199,25 @@ class TextAnswers:
                 last = resolved[-1]
                 further = reader.read(last.question, [item.passage for item in last.passages])
             compared = self._decomposer.compare(text, passages, reader, retrieval.look_up)
-        return predict_spans(text, first, reading.result(), resolved, further, compared)
+        return predict_spans(
+            text, first, reading.result(), resolved, further, compared, self._config.answer.rules
+        )
+
+
+def _public(quotation: Quotation) -> Quote:
+    slot = quotation.item.slot
+    return Quote(
+        evidence=slot.id,
+        source=slot.source,
+        start=slot.start + quotation.start,
+        end=slot.start + quotation.end,
+        text=quotation.text,
+        weight=min(1.0, quotation.weight),
+        words=tuple(
+            Word(start=slot.start + one.start, end=slot.start + one.end, weight=one.weight)
+            for one in quotation.words
+        ),
+    )
 
 
 def read_facts(question: str, facts: Sequence[RankedSlot], config: AnswerConfig) -> Prediction:
@@ -196,7 +245,9 @@ def read_facts(question: str, facts: Sequence[RankedSlot], config: AnswerConfig)
         if (slot.kind, slot.title, slot.relation) == (best.kind, best.title, best.relation):
             chosen.setdefault(slot.value, item)
     candidates = (Candidate(text=value, score=item.score) for value, item in chosen.items())
-    return Prediction(tuple(candidates), tuple(chosen.values()), "facts")
+    return Prediction(
+        tuple(candidates), tuple(chosen.values()), "facts", short=next(iter(chosen), None)
+    )
 
 
 def _names_subject(question: str, by_facts: Prediction) -> bool:
@@ -204,6 +255,11 @@ def _names_subject(question: str, by_facts: Prediction) -> bool:
     return bool(by_facts.support) and (
         f" {normalise(by_facts.support[0].slot.title)} " in f" {normalise(question)} "
     )
+
+
+def _attends(read: Prediction, quotation: Quotation) -> bool:
+    """Whether a quotation is among what the last hop attended to; without a reader, all is."""
+    return not read.attended or any(map(quotation.overlaps, read.attended))
 
 
 def rank_evidence(

@@ -149,6 +149,8 @@ class HopRead:
     order: NDArray[np.int64]
     """[A] int64: the candidates that were attended to, best first; all K, but for a sub-question
     that was answered by what earlier hops had found."""
+    query: str
+    """What the hop looked for: the question, a part of it, or a name."""
     via: str | None = None
     """The name that led to all of them; None where each has its own."""
 
@@ -181,7 +183,7 @@ class HopRead:
                     via_source=None if sender is None else fetched.slots([sender])[0].source,
                 )
             )
-        return Hop(hop=number, weights=tuple(weights))
+        return Hop(hop=number, query=self.query, weights=tuple(weights))
 
     def _sender(self, index: int) -> int | None:
         """The slot that gave the name by which a candidate was found; None for the question."""
@@ -206,7 +208,7 @@ def read_in_hops(
             scores = controller.score(candidates, hop)
             logits = controller.logits(scores)
             order = np.argsort(-logits, kind="stable")
-            reads.append(HopRead(candidates, scores, softmax(logits), order))
+            reads.append(HopRead(candidates, scores, softmax(logits), order, question.text))
             previous, state = state, controller.update(reads[-1].ids, logits[order])
             if set(previous.attended) == set(state.attended):
                 break
@@ -285,7 +287,7 @@ class Retrieval:
         logits = self._controller.logits(scores)
         weights = softmax(logits, mask)
         order = np.argsort(np.where(mask, -logits, np.inf), kind="stable")[: mask.sum()]
-        self.reads.append(HopRead(candidates, scores, weights, order, via=name))
+        self.reads.append(HopRead(candidates, scores, weights, order, name, via=name))
         by_id = dict(zip(candidates.ids, weights.tolist(), strict=True))
         return tuple(replace(item, attention=by_id[item.slot.id]) for item in passages)
 

@@ -48,7 +48,6 @@ class BertGraph:
         self,
         weights: Mapping[str, NDArray[np.float32]],
         ranges: Ranges | None = None,
-        float_layers: int = 0,
         observe: bool = False,
     ) -> None:
         """Start an empty graph.
@@ -56,12 +55,10 @@ class BertGraph:
         Args:
             weights: tensors by BERT's published names; others may be among them.
             ranges: of the inputs of products, which are int8 then; None for float32.
-            float_layers: number of the first layers that stay in float32 all the same.
             observe: whether the ranges of the inputs of products are outputs of the graph.
         """
         self._weights = weights
         self._ranges = ranges
-        self._float_layers = float_layers
         self._observe = observe
         self._nodes: list[Any] = []
         self._constants: dict[str, Any] = {}
@@ -95,8 +92,7 @@ class BertGraph:
         """
         states = self._embeddings(positions, segments)
         for number in range(_LAYERS):
-            int8 = self._ranges is not None and number >= self._float_layers
-            states = self._layer(states, f"encoder.layer.{number}.", int8)
+            states = self._layer(states, f"encoder.layer.{number}.")
         return states
 
     def serialised(self, inputs: Mapping[str, Shape], outputs: Mapping[str, Shape]) -> bytes:
@@ -140,26 +136,26 @@ class BertGraph:
         scales = self.add("Gather", self.constant(f"{name}.scale", scale[:, None]), "ids")
         return self.add("Mul", self.add("Cast", words, to=TensorProto.FLOAT), scales)
 
-    def _layer(self, states: str, name: str, int8: bool) -> str:
+    def _layer(self, states: str, name: str) -> str:
         """One Transformer layer over [B, T, 384] states."""
         own = f"{name}attention.self."
         parts = ("query", "key", "value")
-        projected = self._products(states, [f"{own}{part}.weight" for part in parts], int8)
+        projected = self._products(states, [f"{own}{part}.weight" for part in parts])
         biases = np.concatenate([self._weights[f"{own}{part}.bias"] for part in parts])
         bias = self.constant(f"{own}bias", biases)
         read = self.add("MultiHeadAttention", *projected, bias, fused=True, num_heads=_HEADS)
-        states = self._residual(read, states, f"{name}attention.output.", int8)
-        [expanded] = self._products(states, [f"{name}intermediate.dense.weight"], int8)
+        states = self._residual(read, states, f"{name}attention.output.")
+        [expanded] = self._products(states, [f"{name}intermediate.dense.weight"])
         bias = self.weight(f"{name}intermediate.dense.bias")
         hidden = self.add("BiasGelu", expanded, bias, fused=True)
-        return self._residual(hidden, states, f"{name}output.", int8)
+        return self._residual(hidden, states, f"{name}output.")
 
-    def _residual(self, values: str, states: str, name: str, int8: bool) -> str:
+    def _residual(self, values: str, states: str, name: str) -> str:
         """A linear layer, added to the states and normed.
 
         In single steps: ONNX Runtime's SkipLayerNormalization takes several times as long.
         """
-        [product] = self._products(values, [f"{name}dense.weight"], int8)
+        [product] = self._products(values, [f"{name}dense.weight"])
         biased = self.add("Add", product, self.weight(f"{name}dense.bias"))
         return self._norm(self.add("Add", biased, states), f"{name}LayerNorm.")
 
@@ -168,7 +164,7 @@ class BertGraph:
         gain, bias = self.weight(f"{name}weight"), self.weight(f"{name}bias")
         return self.add("LayerNormalization", values, gain, bias, axis=-1, epsilon=_EPSILON)
 
-    def _products(self, values: str, names: list[str], int8: bool) -> list[str]:
+    def _products(self, values: str, names: list[str]) -> list[str]:
         """Values [B, T, W] times weights [V, W], each [B, T, V] float32."""
         first = names[0]
         if self._observe:
@@ -176,7 +172,7 @@ class BertGraph:
             output = f"{RANGE_PREFIX}{first}"
             self.add("ReduceMax", self.add("Abs", values), axes, keepdims=0, result=output)
             self._observed[output] = [self._weights[first].shape[1]]
-        if not int8 or self._ranges is None:
+        if self._ranges is None:
             return [
                 self.add("MatMul", values, self.constant(name, self._weights[name].T))
                 for name in names

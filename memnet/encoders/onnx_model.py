@@ -17,7 +17,7 @@ from memnet.errors import DependencyError
 
 Precision = Literal["int8", "float32"]
 """Of the products of a network; all else is float32."""
-_VERSION = 3
+_VERSION = 4
 """Of the int8 graphs, in the names of cached files: raise it with any change of their results."""
 _DIGEST_BYTES = 32
 _PACKAGES = ("onnxruntime", "onnx")

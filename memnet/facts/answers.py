@@ -115,6 +115,7 @@ class FactAnswers:
             question=question,
             kind="none" if abstained else "facts",
             answer=None if abstained else candidates[0].text,
+            short=None if abstained else candidates[0].text,
             confidence=None,
             abstained=abstained,
             candidates=() if abstained else tuple(candidates),

@@ -17,6 +17,7 @@ from memnet.evaluation import Question
 from memnet.facts.hops import FactModelConfig
 from memnet.facts.linking import link
 from memnet.facts.model import (
+    KIND,
     AnswerRule,
     FactModel,
     FactScores,
@@ -73,7 +74,7 @@ def train_facts(
     memory: TrainableMemory,
     train: Sequence[Question],
     dev: Sequence[Question],
-    out: str | os.PathLike[str],
+    out: str | os.PathLike[str] | None = None,
     *,
     seed: int = 0,
     epochs: int | None = None,
@@ -90,7 +91,7 @@ def train_facts(
         train: questions with their answers.
         dev: others, to choose the best weights by.
         out: folder of the model, to be given to ``Engine.open``; a run that was stopped is
-            resumed from it.
+            resumed from it. None for the store's own folder: the model then belongs to the store.
         seed: of all that is random.
         epochs: passes over the questions; None chooses by how many there are.
         on_epoch: called after each epoch.
@@ -100,7 +101,7 @@ def train_facts(
         InputError: the store holds no facts, or no question can be learned from.
         ModelError: ``out`` can't be written, or holds another unfinished run.
     """
-    folder = Path(out)
+    folder = memory.store.models.new_folder(KIND) if out is None else Path(out)
     if not memory.store.counts().facts:
         raise InputError("the store holds no facts; ingest a fact table first")
     task = FactTask(memory, train, dev, seed, on_progress)
@@ -110,11 +111,18 @@ def train_facts(
 
     def save(report: EpochReport) -> None:
         task.best = task.latest
-        notes = {**identity, "training": config.model_dump(), "epoch": report.epoch}
+        notes = {
+            **identity,
+            "encoder": memory.encoder.fingerprint,
+            "training": config.model_dump(),
+            "epoch": report.epoch,
+        }
         save_fact_model(folder, task.model, task.rule, {**notes, **task.best._asdict()})
 
     with using_threads(memory.config.threads or None):
         Training(task.model, task, config, folder, save, identity).run(on_epoch, on_progress)
+    if out is None:
+        memory.store.models.share_rights(KIND)
     return task.best
 
 

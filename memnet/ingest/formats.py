@@ -75,7 +75,7 @@ def parse_stories(text: str, name: str, origin: str = "") -> Iterator[ParsedDocu
         else:
             story_name = name if len(stories) == 1 else f"{name}#{number}"
             blocks = tuple(Block("paragraph", *span, opens=True) for span in story.spans)
-            yield ParsedDocument(story_name, "", text, blocks, origin)
+            yield ParsedDocument(story_name, "", text, blocks, origin, kind="story")
 
 
 def parse_json_lines(

@@ -46,7 +46,7 @@ def document_source(
         digest,
         _LazySlots(lambda: _document_slots(document, config, extractor)),
         namespace,
-        "document",
+        document.kind,
         document.origin,
         document.title,
         document.metadata,

@@ -62,11 +62,17 @@ class ParsedDocument:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     names: tuple[str, ...] = ()
     """Further names of it, in any spelling: aliases, and what links to it are written with."""
+    kind: Literal["document", "story"] = "document"
+    """A story is read sentence by sentence in its order."""
 
     def digest(self) -> bytes:
         """16 bytes, equal for equal content."""
         blocks = [(block, self.text[block.start : block.end]) for block in self.blocks]
-        content = (self.title, blocks, sorted(self.metadata.items()), self.names)
+        content: tuple[object, ...] = (
+            self.title, blocks, sorted(self.metadata.items()), self.names,
+        )  # fmt: skip
+        if self.kind != "document":
+            content = (*content, self.kind)
         return hashlib.blake2b(
             repr(content).encode("utf-8", "surrogatepass"), digest_size=16
         ).digest()

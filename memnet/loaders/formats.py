@@ -79,7 +79,7 @@ _CODE = tuple(
     ".lua .r .jl .hs .elm .ex .exs .erl .clj .lisp .el .scm .sh .bash .zsh .fish .ps1 .sql .proto "
     ".cmake .mk .nim .sol .tcl .f90 .pas .css .scss .less".split()
 )
-_MARKDOWN = (".md", ".markdown", ".mdx")
+_MARKDOWN = (".md", ".markdown", ".mdx", ".rmd", ".qmd")
 _OPENDOCUMENT = tuple(".odt .ott .fodt .odp .otp .fodp".split())
 _SHEETS = tuple(".xlsx .xlsm .xltx .xlsb .xls .ods .ots .fods".split())
 _SETTINGS = tuple(".toml .yaml .yml .ini .cfg .conf .properties".split())

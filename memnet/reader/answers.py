@@ -1,12 +1,12 @@
 """Answers from passages, spans or whole sentences, and the confidence in them."""
 
-import math
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from memnet.config import AnswerConfig
+from memnet.reader.confidence import STEM_LETTERS, Calibration, Signals, signals_of
 from memnet.reader.decompose import Compared, Resolved
 from memnet.reader.decompose.negation import drop_denied
 from memnet.reader.passages import (
@@ -15,17 +15,24 @@ from memnet.reader.passages import (
     names_match,
     span_candidate,
 )
+from memnet.reader.quotes import (
+    AttendedUnit,
+    Quotation,
+    attend_units,
+    kind_shown,
+    may_be_list,
+    most_attended,
+    quote,
+    quote_around,
+    quote_candidates,
+    with_close_unit,
+)
 from memnet.reader.spans import Reading
-from memnet.text.english import overlapping
 from memnet.text.names import maximal_names, mentions, normalise, stems, without_names
 from memnet.types import AnswerKind, Candidate
 
-_EPSILON = 1e-6
-_MAX_LOGIT = 30.0
-FEATURES = 8
 _MAX_CANDIDATES = 10
-_STEM_LETTERS = 5
-"""Words are compared by their first letters: "directed" and "director" agree."""
+_MAX_UNITS = 5
 _UNLIKELY = 0.1
 """Factor of what can hardly be the answer: yes to "who", words of the question itself, and what was
 put in the place of a phrase."""
@@ -35,66 +42,12 @@ _ASKS_WHETHER = re.compile(
 )
 _GIVES_A_CHOICE = re.compile(r"\b(?:or|between|out of)\b", re.IGNORECASE)
 _ASKS_FOR = re.compile(r"\b(?:what|which|who|whom|whose|when|where|how|why)\b", re.IGNORECASE)
-_NAME = re.compile(r"(?<!^)\b[A-Z][\w'’.-]+|\b\d[\d,.]*\b")
-"""What is taken for a name or a number in a question, but for its first word."""
 _ASKS_FOR_A_NUMBER = re.compile(r"\b(when|year|date|number|how (many|old|long|much|far|tall))\b")
 _NUMBER = re.compile(r"\d")
-
-
-class Signals(NamedTuple):
-    """What the confidence in an answer is calculated from."""
-
-    answer: float
-    """Probability of the answer, by the reader."""
-    second: float
-    """Of the best other answer."""
-    answerable: float
-    """That the passages hold an answer, by the reader."""
-    similarity: float
-    """Highest cosine of question and key among the passages."""
-    overlap: float
-    """Share of the question's stems in the answer's sentence and title; of yes and no, in the
-    passages that they were judged by."""
-    unknown: bool
-    """Whether a name or a number of the question stands in nothing that was read: the question
-    then presupposes what the evidence does not say."""
-    rank: int
-    """Of the passage that the answer stands in, from 0."""
-
-    def features(self) -> tuple[float, ...]:
-        """The input of a ``Calibration``: ``FEATURES`` numbers."""
-        return (
-            1.0,
-            _logit(self.answer),
-            _logit(self.second),
-            _logit(self.answerable),
-            self.similarity,
-            self.overlap,
-            float(self.unknown),
-            math.log1p(self.rank),
-        )
-
-
-class Calibration:
-    """Logistic regression from signals to the probability that an answer is right.
-
-    Source: Platt 1999 (logistic calibration), with more than one signal as in Kamath et al. 2020.
-    """
-
-    def __init__(self, weights: Sequence[float]) -> None:
-        """Take the weights of ``FEATURES`` features."""
-        self.weights = tuple(weights)
-
-    def confidence(self, signals: Signals) -> float:
-        """The probability, 0..1."""
-        pairs = zip(self.weights, signals.features(), strict=True)
-        logit = sum(weight * feature for weight, feature in pairs)
-        return 1 / (1 + math.exp(-max(-_MAX_LOGIT, min(_MAX_LOGIT, logit))))
-
-
-def _logit(probability: float) -> float:
-    clipped = min(max(probability, _EPSILON), 1 - _EPSILON)
-    return math.log(clipped / (1 - clipped))
+_QUOTED = ("definition", "statement", "list", "steps")
+"""Kinds whose answer is a quotation, whether there is a short one in it or not."""
+_MIN_SHORT = 0.1
+"""Probability of a span to be given as the short answer of such a quotation."""
 
 
 class Prediction(NamedTuple):
@@ -113,6 +66,23 @@ class Prediction(NamedTuple):
     """By which confidence was judged; None where no reader of spans was at work."""
     resolved: tuple[Resolved, ...] = ()
     """The question after each answer to a part of it."""
+    quotes: tuple[Quotation, ...] = ()
+    """The pieces of the evidence that are shown, in the order in which they are."""
+    short: str | None = None
+    """The shortest span that answers, "yes" or "no"; None where only a quotation does."""
+    attended: tuple[Quotation, ...] = ()
+    """The units that the last hop attended to most, best first."""
+
+    @property
+    def shown(self) -> str:
+        """What a person reads; "" without candidates."""
+        text = "\n".join(quotation.text for quotation in self.quotes)
+        if not self.candidates:
+            return ""
+        if self.kind in ("yes", "no"):
+            word = self.candidates[0].text.capitalize()
+            return f"{word}: {text}" if text else word
+        return text or self.candidates[0].text
 
 
 def predict_spans(
@@ -122,6 +92,7 @@ def predict_spans(
     resolved: Sequence[Resolved] = (),
     further: Reading | None = None,
     compared: Compared | None = None,
+    rules: bool = True,
 ) -> Prediction:
     """Answers from what was read.
 
@@ -139,33 +110,112 @@ def predict_spans(
         resolved: the question after each answer to a part of it.
         further: what was read for the last of these in its passages.
         compared: the outcome, where the question compares two things.
+        rules: whether rules of English leave out what the passages deny.
     """
     last = resolved[-1] if resolved else None
     others = () if last is None else last.passages
     found = list(_attended(reading, passages, 1 - last.probability if last else 1.0))
     if last is not None and further is not None:
         found += [span_candidate(span, others, last.probability) for span in further.spans]
-    found, share = drop_denied(question, found, (*passages, *others))
-    reading = reading._replace(answerable=share * reading.answerable)
+    attested = 1.0
+    if rules:
+        found, attested = drop_denied(question, found, (*passages, *others))
     weight = 1.0 if _asks_whether(question) else _UNLIKELY
-    for word, probability in (("yes", reading.yes), ("no", reading.no)):
-        found.append(Candidate(text=word, score=weight * probability))
+    if weight == 1.0 or not reading.kinds:
+        for word, probability in (("yes", reading.yes), ("no", reading.no)):
+            found.append(Candidate(text=word, score=weight * probability))
     candidates = _merged(question, found, last.name if last else "")
     if compared is not None:
         candidates = _with_outcome(candidates, _outcome(compared))
     best = tuple(candidates[:_MAX_CANDIDATES])
+    attended = attend_units(reading, passages)
+    kind = _kind(best, reading, bool(resolved) or compared is not None, attended)
+    most = most_attended(attended, passages, _MAX_UNITS)
+    short = best[:1]
+    if kind in _QUOTED:
+        best = quote_candidates(kind, attended, passages)
     support = _support(question, best, compared, passages, others)
+    quotes = _quotes(kind, best, attended, passages, others)
+    if kind in _QUOTED:
+        short = tuple(one for one in candidates if _stands_in(one, quotes))[:1]
     signals = signals_of(question, reading, best, passages, others, support)
-    return Prediction(best, support, _kind(best), signals=signals, resolved=tuple(resolved))
+    quoted = sum(one.weight for one in quotes)
+    shown = kind_shown(kind, quotes)
+    if kind not in ("yes", "no") and last is None and compared is None:
+        quotes = with_close_unit(kind, quotes, most)
+    return Prediction(
+        candidates=best,
+        support=support,
+        kind=shown,
+        signals=signals._replace(
+            quoted=quoted,
+            short=kind not in _QUOTED,
+            # What a quotation denies is said by it: only a span is wrong for it.
+            attested=attested if kind == "value" else 1.0,
+        ),
+        resolved=tuple(resolved),
+        quotes=quotes,
+        short=short[0].text if short else None,
+        attended=most,
+    )
 
 
-def _kind(candidates: Sequence[Candidate]) -> AnswerKind:
+def _stands_in(candidate: Candidate, quotes: Sequence[Quotation]) -> bool:
+    """Whether a short answer is a part of what is shown, and likely enough to be shown alone."""
+    if candidate.start is None or candidate.end is None or candidate.score < _MIN_SHORT:
+        return False
+    start, end = candidate.start, candidate.end
+    return any(
+        one.item.slot.id == candidate.evidence
+        and one.item.slot.start + one.start <= start
+        and end <= one.item.slot.start + one.end
+        for one in quotes
+    )
+
+
+def _kind(
+    candidates: Sequence[Candidate],
+    reading: Reading,
+    in_parts: bool,
+    attended: Sequence[AttendedUnit],
+) -> AnswerKind:
+    """The kind of the best answer; what was read in parts, or compared, is a value.
+
+    Most training sets don't tell a list from other quotations, so the network sometimes takes
+    sentences for one: a list needs an item, a row or a line.
+    """
     if not candidates:
         return "none"
     best = candidates[0]
-    if best.evidence is None and best.text == "yes":
-        return "yes"
-    return "no" if best.evidence is None and best.text == "no" else "value"
+    if best.evidence is None and best.text in ("yes", "no"):
+        return "yes" if best.text == "yes" else "no"
+    if in_parts or not reading.kinds:
+        return "value"
+    kinds = sorted(reading.kinds, key=lambda kind: -reading.kinds[kind])
+    if kinds[0] == "list" and not may_be_list(attended):
+        kinds = kinds[1:]
+    return cast("AnswerKind", kinds[0])
+
+
+def _quotes(
+    kind: AnswerKind,
+    candidates: Sequence[Candidate],
+    attended: Sequence[AttendedUnit],
+    passages: Sequence[RankedSlot],
+    others: Sequence[RankedSlot],
+) -> tuple[Quotation, ...]:
+    """What is shown: the units that hold a short answer, or else those attended to most."""
+    if not candidates:
+        return ()
+    best = candidates[0]
+    if kind in _QUOTED or best.start is None or best.end is None:
+        return quote(kind, attended, passages)
+    for index, item in enumerate((*passages, *others)):
+        if item.slot.id == best.evidence:
+            own = [one for one in attended if one.passage == index]
+            start, end = best.start - item.slot.start, best.end - item.slot.start
+            return quote_around(item, start, end, own)
+    return ()
 
 
 def _attended(
@@ -181,7 +231,8 @@ def _attended(
 def _asks_whether(question: str) -> bool:
     """Whether yes or no may answer: "Did Ann sail?", "Ann and Bo, are they poets?".
 
-    On 1,243 training questions this made five answers right and none wrong.
+    Of 257 questions about documents that the reader had not seen, 17 of those that ask for
+    something else were answered with yes or no without it.
     """
     return _ASKS_WHETHER.match(question) is not None or not _ASKS_FOR.search(question)
 
@@ -271,70 +322,6 @@ def judged(prediction: Prediction, calibration: Calibration | None, threshold: f
     return prediction._replace(confidence=confidence, abstained=certainty < threshold)
 
 
-def signals_of(
-    question: str,
-    reading: Reading,
-    candidates: Sequence[Candidate],
-    passages: Sequence[RankedSlot],
-    others: Sequence[RankedSlot],
-    support: Sequence[RankedSlot],
-) -> Signals:
-    """What is known about the best answer before one knows whether it is right.
-
-    Args:
-        question: as asked.
-        reading: of the passages.
-        candidates: answers, best first.
-        passages: that were read together, best first.
-        others: in which the answer may stand too.
-        support: those that the best answer was read or judged by, its own first.
-    """
-    best = candidates[0] if candidates else None
-    ranks: dict[int | None, int] = {item.slot.id: rank for rank, item in enumerate(passages)}
-    return Signals(
-        answer=best.score if best else 0.0,
-        second=candidates[1].score if len(candidates) > 1 else 0.0,
-        answerable=reading.answerable,
-        similarity=max((item.similarity for item in passages), default=0.0),
-        overlap=_share(question, _answer_context(best, support)),
-        unknown=_has_unknown_name(question, (*passages, *others, *support)),
-        rank=0 if best is None else ranks.get(best.evidence, len(passages)),
-    )
-
-
-def _answer_context(answer: Candidate | None, support: Sequence[RankedSlot]) -> str:
-    """The sentences that an answer stands in, with their title; of yes and no all passages."""
-    if answer is None or not support:
-        return ""
-    slot = support[0].slot
-    if answer.evidence is None or answer.start is None or answer.end is None:
-        return " ".join(f"{item.slot.title} {item.slot.text}" for item in support)
-    first, last = answer.start - slot.start, answer.end - slot.start
-    inside = overlapping(support[0].sentence_spans, first, last)
-    return " ".join([slot.title, *(slot.text[start:end] for start, end in inside)])
-
-
-def _share(question: str, text: str) -> float:
-    """Share of a question's words, by their stems, that a text contains; 1 without any."""
-    wanted = stems(question, _STEM_LETTERS)
-    return len(wanted & _all_stems(normalise(text))) / len(wanted) if wanted else 1.0
-
-
-def _has_unknown_name(question: str, passages: Iterable[RankedSlot]) -> bool:
-    """Whether a name or a number of a question stands in none of some passages."""
-    named = set(stems(" ".join(_NAME.findall(question)), _STEM_LETTERS))
-    for item in {item.slot.id: item for item in passages}.values():
-        if not named:
-            return False
-        named -= _all_stems(normalise(item.slot.title)) | _all_stems(item.normalised_text)
-    return bool(named)
-
-
-def _all_stems(normalised: str) -> frozenset[str]:
-    """The stems of all words of a normalised text, stop words too."""
-    return frozenset(word[:_STEM_LETTERS] for word in normalised.split())
-
-
 def rank_sentences(
     question: str, passages: Sequence[RankedSlot], config: AnswerConfig
 ) -> tuple[Candidate, ...]:
@@ -355,14 +342,14 @@ def rank_sentences(
     """
     asked = f" {normalise(question)} "
     titles = {name for item in passages for name in item.names if f" {name} " in asked}
-    wanted = stems(without_names(question, maximal_names(titles)), _STEM_LETTERS)
+    wanted = stems(without_names(question, maximal_names(titles)), STEM_LETTERS)
     found: list[Candidate] = []
     for item in passages:
         slot = item.slot
         value = item.score + config.later_hop_weight * (item.hop > 1)
         for start, end in item.sentence_spans:
             sentence = slot.text[start:end]
-            share = len(wanted & stems(sentence, _STEM_LETTERS)) / max(1, len(wanted))
+            share = len(wanted & stems(sentence, STEM_LETTERS)) / max(1, len(wanted))
             news = _brings_news(sentence, asked, item.names)
             score = value + config.shared_words_weight * share + config.news_weight * news
             first, last = slot.start + start, slot.start + end

@@ -19,7 +19,7 @@ from memnet.checkpoints import (
 )
 from memnet.encoders.weights import WEIGHTS_SHA256, checked_folder, internal_name, is_network_tensor
 from memnet.errors import ModelError
-from memnet.reader.answers import FEATURES, Calibration
+from memnet.reader.confidence import FEATURES, Calibration
 from memnet.reader.spans import HEADS
 
 READER = "reader"

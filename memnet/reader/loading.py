@@ -10,8 +10,8 @@ from memnet.checkpoints import SHIPPED
 from memnet.encoders.onnx_model import Precision, cached_model, onnx_precision
 from memnet.encoders.weights import checked_folder, load_tokenizer
 from memnet.errors import MemnetError
-from memnet.reader.answers import Calibration
 from memnet.reader.checkpoint import READER, dequantised, load_calibration, load_quantised
+from memnet.reader.confidence import Calibration
 from memnet.reader.onnx import OnnxSpanNetwork, span_model
 from memnet.reader.spans import ExtractiveReader, Packer, Reader
 

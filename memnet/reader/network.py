@@ -1,6 +1,6 @@
 """The span reader's network in torch: where in some passages the answer starts and ends."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,8 +25,10 @@ class SpanTensors(NamedTuple):
     """[B, T] float32: log-probability that the answer starts at a token, if it is a span."""
     end: Tensor
     """[B, T] float32: the same for its last token."""
+    relevance: Tensor
+    """[B, T] float32: logits of tokens, whose mean over a unit is the logit of that."""
     kind: Tensor
-    """[B, 4] float32: log-probability of no answer, a span, yes and no."""
+    """[B, K] float32: log-probabilities of ``KINDS``."""
 
 
 class SpanNetwork(nn.Module):
@@ -55,11 +57,11 @@ class SpanNetwork(nn.Module):
             mask: [B, T] bool, False for padding; None where there is none.
         """
         tokens = self.encoder.tokens(token_ids, segments, mask)
-        pointers = self.pointers(tokens).float()
+        pointers, relevance = self.pointers(tokens).float().split([2, 1], dim=2)
         pointers = pointers.masked_fill(~answer_mask.unsqueeze(2), MASKED_LOGIT)
         start, end = torch.log_softmax(pointers, dim=1).unbind(2)
         kind = torch.log_softmax(self.kinds(tokens[:, 0]).float(), dim=-1)
-        return SpanTensors(start, end, kind)
+        return SpanTensors(start, end, relevance.squeeze(2), kind)
 
 
 def score_packs(network: SpanNetwork) -> ScorePacks:
@@ -76,25 +78,56 @@ def score_packs(network: SpanNetwork) -> ScorePacks:
     return score
 
 
-def span_loss(scores: SpanTensors, spans: list[list[tuple[int, int]]], kinds: Tensor) -> Tensor:
-    """Mean negative log-likelihood: of the kind and, where it is a span, of any of the right ones.
+class Right(NamedTuple):
+    """What is right about a pack."""
 
-    Source: Clark and Gardner 2018 (several right spans, summed).
+    spans: list[tuple[int, int]]
+    """First and last token of each right short answer; empty where none is known."""
+    units: list[tuple[int, int, bool]]
+    """First and last token of each unit, and whether it belongs to the quotation that answers."""
+    kinds: list[bool]
+    """[K] kinds of which one is right."""
+
+
+def reading_loss(scores: SpanTensors, right: Sequence[Right]) -> Tensor:
+    """Mean negative log-likelihood: of the kind, of any right span, and of the right units.
+
+    Each right unit competes with "nothing", whose logit is 0, and all wrong units; and "nothing"
+    with these, so that a quotation may have several units.
+
+    Source: Clark and Gardner 2018 (several right spans, summed); Zhou et al. 2021, "Document-level
+    relation extraction with adaptive thresholding", section 3.2 (a class that separates right ones
+    from wrong ones, which may be many).
 
     Args:
-        scores: of B questions.
-        spans: B lists of right first and last tokens; empty where the answer is no span.
-        kinds: [B] int64, the right kinds.
+        scores: of B packs.
+        right: what is right about each.
 
     Returns:
         [] float32.
     """
-    loss = -scores.kind.gather(1, kinds[:, None]).sum()
-    for row, right in enumerate(spans):
-        if right:
-            first, last = torch.tensor(right).unbind(1)
+    kinds = torch.tensor([one.kinds for one in right], device=scores.kind.device)
+    loss = -torch.logsumexp(scores.kind.masked_fill(~kinds, MASKED_LOGIT), dim=1).sum()
+    for row, one in enumerate(right):
+        if one.spans:
+            first, last = torch.tensor(one.spans, device=kinds.device).unbind(1)
             loss = loss - torch.logsumexp(scores.start[row, first] + scores.end[row, last], 0)
-    return loss / len(spans)
+        if one.units:
+            loss = loss + _unit_loss(scores.relevance[row], one.units)
+    return loss / len(right)
+
+
+def _unit_loss(relevance: Tensor, units: Sequence[tuple[int, int, bool]]) -> Tensor:
+    """Of the units of one pack; ``relevance`` [T] float32."""
+    first, last, wanted = torch.tensor(units, device=relevance.device).unbind(1)
+    sums = nn.functional.pad(relevance.cumsum(0), (1, 0))
+    logits = (sums[last + 1] - sums[first]) / (last + 1 - first)
+    good, bad = logits[wanted.bool()], logits[~wanted.bool()]
+    nothing = torch.logsumexp(nn.functional.pad(bad, (1, 0)), 0)
+    loss = nothing  # minus its own logit, which is 0
+    if len(good):
+        loss = loss + (torch.logaddexp(good, nothing) - good).mean()
+    return loss
 
 
 def new_span_network(dropout: float) -> SpanNetwork:

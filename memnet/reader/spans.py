@@ -1,11 +1,13 @@
-"""The extractive reader: short answers that stand word for word in the passages.
+"""The extractive reader: answers that stand word for word in the passages.
 
 A question and as many passages as fit are one *pack* of tokens; a network scores each token as the
-start and the end of the answer. B = packs, T = tokens of question and passages.
+start and the end of a short answer and as a part of the quotation that answers, and says of which
+kind the answer is. B = packs, T = tokens of question and passages, K = kinds.
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeAlias
@@ -14,12 +16,18 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
+from memnet.attention.arrays import softmax
 from memnet.device import one_thread_each
+from memnet.reader.units import Unit, units
 
-NO_ANSWER, SPAN, YES, NO = range(4)
-"""Kinds of answers."""
-HEADS = {"pointers": 2, "kinds": 4}
-"""Outputs of each linear layer above the encoder: start and end of the span, and the kinds."""
+KINDS = ("none", "value", "definition", "statement", "list", "steps", "yes", "no")
+"""Kinds of answers that the network tells apart; "none": the passages hold no answer."""
+NONE, YES, NO = (KINDS.index(kind) for kind in ("none", "yes", "no"))
+QUOTED = tuple(n for n in range(len(KINDS)) if n not in (NONE, YES, NO))
+"""Kinds that are quoted from a passage."""
+HEADS = {"pointers": 3, "kinds": len(KINDS)}
+"""Outputs of each linear layer above the encoder: start and end of the span and relevance of each
+token, and the kinds."""
 MASKED_LOGIT = -1e4
 """Of a token outside the passages: finite, so that a pack without any other gives no NaN."""
 _CLS, _SEP = "[CLS]", "[SEP]"
@@ -29,6 +37,8 @@ _MIN_PASSAGE_TOKENS = 24
 _MAX_SPAN_TOKENS = 20
 _MAX_SPANS = 20
 """Of each pack."""
+_MAX_EXPLAINED, _MAX_WORDS = 3, 5
+"""Units of each pack of which the words are kept that speak for them, and how many."""
 
 
 class Passage(NamedTuple):
@@ -51,6 +61,28 @@ class Span(NamedTuple):
     """By the reader, not calibrated: not how often such an answer is right."""
 
 
+class ReadWord(NamedTuple):
+    """A word of a unit."""
+
+    start: int
+    """Its first character in the passage."""
+    end: int
+    weight: float
+    """Its share in the softmax over the logits of the unit's tokens, 0..1."""
+
+
+class ReadUnit(NamedTuple):
+    """A unit of a passage, as the last hop attends to it."""
+
+    passage: int
+    """Index of the passage that it stands in."""
+    unit: Unit
+    logit: float
+    """Log-odds that it is a part of the quotation that answers, against none of all."""
+    words: tuple[ReadWord, ...] = ()
+    """Those that speak most for it, in their order; only of the best units."""
+
+
 class Reading(NamedTuple):
     """What a reader made of a question and its passages."""
 
@@ -61,6 +93,12 @@ class Reading(NamedTuple):
     no: float
     answerable: float
     """Probability that the passages hold an answer of any kind."""
+    units: tuple[ReadUnit, ...] = ()
+    """All units of all passages in their order; none by a reader that knows of short answers only,
+    which then are quoted in their sentences."""
+    kinds: Mapping[str, float] = {}
+    """Probabilities of the kinds of an answer that is quoted, if there is one: "value",
+    "definition", "statement", "list", "steps"; empty by such a reader."""
 
 
 class Reader(Protocol):
@@ -90,14 +128,26 @@ class SpanScores(NamedTuple):
     """[B, T]: log-probability that the answer starts at a token, if it is a span."""
     end: NDArray[np.float32]
     """[B, T]: the same for its last token."""
+    relevance: NDArray[np.float32]
+    """[B, T]: logits of tokens, whose mean over a unit is the logit of that."""
     kind: NDArray[np.float32]
-    """[B, 4]: log-probability of no answer, a span, yes and no."""
+    """[B, K]: log-probabilities of ``KINDS``."""
 
 
 ScorePacks: TypeAlias = Callable[
     [NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]], SpanScores
 ]
 """A trained network: takes token ids, segments and mask of answer tokens, each [B, T]."""
+
+
+class PackedUnit(NamedTuple):
+    """A unit in a pack."""
+
+    passage: int
+    unit: Unit
+    first: int
+    """Its first token in the pack."""
+    last: int
 
 
 @dataclass(frozen=True)
@@ -111,6 +161,8 @@ class Pack:
     offsets: list[tuple[int, int, int] | None]
     """[T] index of a token's passage, its first character there and the one after its last; None
     where no answer may be: in the question, in titles, at separators."""
+    units: list[PackedUnit]
+    """Those of its passages, in their order."""
 
     def inputs(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
         """Token ids, segments and mask of answer tokens of one pack, each [1, T]."""
@@ -126,9 +178,21 @@ class _Piece(NamedTuple):
     title: list[int]
     tokens: list[int]
     offsets: list[tuple[int, int, int]]
+    units: Sequence[Unit]
+    """Of the whole passage."""
 
     def __len__(self) -> int:
         return len(self.title) + len(self.tokens) + 1
+
+    def packed_units(self, position: int) -> Iterator[PackedUnit]:
+        """The units of which the piece holds a token; ``position`` is its first in the pack."""
+        starts = [first for _, first, _ in self.offsets]
+        ends = [end for _, _, end in self.offsets]
+        for unit in self.units:
+            first, last = bisect_right(ends, unit.start), bisect_left(starts, unit.end) - 1
+            if first <= last:
+                passage = self.offsets[0][0]
+                yield PackedUnit(passage, unit, position + first, position + last)
 
 
 class Packer:
@@ -172,21 +236,25 @@ class Packer:
             title = self._tokens(f"{passage.title}.")[0] if passage.title else []
             title = title[: room - _MIN_PASSAGE_TOKENS]
             tokens, offsets = self._tokens(passage.text)
+            whole = units(passage.text)
             step = room - len(title) - 1
             for start in range(0, len(tokens), step):
                 yield _Piece(
                     title,
                     tokens[start : start + step],
                     [(index, first, end) for first, end in offsets[start : start + step]],
+                    whole,
                 )
 
     def _pack(self, head: list[int], pieces: list[_Piece]) -> Pack:
         tokens = list(head)
         offsets: list[tuple[int, int, int] | None] = [None] * len(head)
+        found: list[PackedUnit] = []
         for piece in pieces:
+            found += piece.packed_units(len(tokens) + len(piece.title))
             tokens += [*piece.title, *piece.tokens, self._sep]
             offsets += [*([None] * len(piece.title)), *piece.offsets, None]
-        return Pack(tokens, len(head), offsets)
+        return Pack(tokens, len(head), offsets, found)
 
     def _tokens(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
         encoded = self._tokenizer.encode(text, add_special_tokens=False)
@@ -213,15 +281,26 @@ class ExtractiveReader:
         """The likeliest spans of all packs; a pack without an answer gives its spans little."""
         packs = self._packer.packs(question, passages)
         spans: list[Span] = []
-        kinds: list[list[float]] = []
-        for pack, scores in zip(packs, self._scores(packs), strict=True):
-            kinds.append(np.exp(scores.kind[0]).tolist())
-            spans += _spans(pack, scores, kinds[-1][SPAN])
+        read: list[ReadUnit] = []
+        kinds = np.zeros((len(packs), len(KINDS)))
+        logits = np.zeros(len(packs))
+        for row, (pack, scores) in enumerate(zip(packs, self._scores(packs), strict=True)):
+            kinds[row] = np.exp(scores.kind[0])
+            spans += _spans(pack, scores, float(kinds[row, QUOTED].sum()))
+            of_pack = list(_read_units(pack, scores.relevance[0]))
+            logits[row] = np.logaddexp.reduce([one.logit for one in of_pack], initial=-np.inf)
+            read += of_pack
+        # A pack counts as much as the last hop attends to its units.
+        mixed = softmax(np.maximum(logits, MASKED_LOGIT).astype(np.float32)) @ kinds
+        quoted = mixed[list(QUOTED)].sum()
         return Reading(
             spans=tuple(sorted(spans, key=lambda span: -span.probability)),
-            yes=max((kind[YES] for kind in kinds), default=0.0),
-            no=max((kind[NO] for kind in kinds), default=0.0),
-            answerable=max((1 - kind[NO_ANSWER] for kind in kinds), default=0.0),
+            yes=float(mixed[YES]),
+            no=float(mixed[NO]),
+            # As if packs held answers independently of each other (noisy or).
+            answerable=float(1 - kinds[:, NONE].prod()),
+            units=tuple(read),
+            kinds={KINDS[kind]: float(mixed[kind] / quoted) for kind in QUOTED if quoted},
         )
 
     def _scores(self, packs: Sequence[Pack]) -> list[SpanScores]:
@@ -229,6 +308,38 @@ class ExtractiveReader:
             return [self._network(*packs[0].inputs())]
         with one_thread_each, ThreadPoolExecutor(self._threads) as pool:
             return list(pool.map(lambda pack: self._network(*pack.inputs()), packs))
+
+
+def _read_units(pack: Pack, relevance: NDArray[np.float32]) -> Iterator[ReadUnit]:
+    """The units of a pack with the means of their tokens' logits."""
+    sums = np.concatenate([[0.0], np.cumsum(relevance, dtype=np.float64)])
+    means = [
+        float(sums[one.last + 1] - sums[one.first]) / (one.last + 1 - one.first)
+        for one in pack.units
+    ]
+    best = sorted(means)[-_MAX_EXPLAINED:]
+    for one, mean in zip(pack.units, means, strict=True):
+        words = _read_words(pack, relevance, one) if mean >= best[0] else ()
+        yield ReadUnit(one.passage, one.unit, mean, words)
+
+
+def _read_words(
+    pack: Pack, relevance: NDArray[np.float32], unit: PackedUnit
+) -> tuple[ReadWord, ...]:
+    """The words of a unit with more than their share of its attention."""
+    logits = relevance[unit.first : unit.last + 1].astype(np.float64)
+    shares = np.exp(logits - logits.max())
+    shares /= shares.sum()
+    words: list[ReadWord] = []
+    for place, share in zip(pack.offsets[unit.first : unit.last + 1], shares.tolist(), strict=True):
+        if place is None:
+            continue
+        if words and words[-1].end == place[1]:
+            words[-1] = ReadWord(words[-1].start, place[2], words[-1].weight + share)
+        else:
+            words.append(ReadWord(place[1], place[2], share))
+    best = sorted(words, key=lambda word: -word.weight)[:_MAX_WORDS]
+    return tuple(word for word in words if word in best and word.weight * len(words) > 1)
 
 
 def _spans(pack: Pack, scores: SpanScores, weight: float) -> list[Span]:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from memnet.reader.answers import Prediction
 from memnet.reader.passages import RankedSlot
+from memnet.reader.quotes import quote_around
 from memnet.text.english import query_terms
 from memnet.types import Candidate
 
@@ -64,7 +65,8 @@ def read_cells(terms: Mapping[str, float], passages: Sequence[RankedSlot]) -> Pr
         start=slot.start + best.cell.start,
         end=slot.start + best.cell.end,
     )
-    return Prediction((candidate,), (best.item,), "table")
+    shown = quote_around(best.item, best.cell.start, best.cell.end)
+    return Prediction((candidate,), (best.item,), "table", quotes=shown, short=candidate.text)
 
 
 def _read_row(asked: Mapping[str, float], row: Sequence[_Cell], item: RankedSlot) -> _Found | None:

@@ -1,4 +1,4 @@
-"""Which sources a search covers: those of one namespace, or whose metadata fulfils conditions."""
+"""Which sources a search covers: by namespace, by conditions on their metadata, and by kind."""
 
 import json
 import reprlib
@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from memnet.errors import InputError
+from memnet.storage.values import SOURCE_KINDS
+from memnet.types import SourceKind
 
 _MAX_CONDITIONS = 100
 _MAX_DEPTH = 10
@@ -16,7 +18,7 @@ _COMPARISON = {"from": ">=", "to": "<="}
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """A namespace and conditions on the metadata of sources. The empty scope covers everything.
+    """A namespace, conditions on the metadata of sources, and their kinds; empty, it covers all.
 
     A condition is a key of the metadata (dots lead into nested objects) and one of
 
@@ -34,6 +36,8 @@ class Scope:
     """None for all."""
     where: Mapping[str, Any] | None = field(default=None, hash=False)
     """None or nothing for all."""
+    kinds: frozenset[SourceKind] | None = None
+    """Of sources; None for all."""
 
     def __post_init__(self) -> None:
         """Check the conditions.
@@ -63,7 +67,7 @@ class Scope:
     @property
     def covers_everything(self) -> bool:
         """Whether no slot is left out."""
-        return self.namespace is None and not self.where
+        return self.namespace is None and not self.where and self.kinds is None
 
     def sql(self) -> tuple[str, list[Any]]:
         """The scope as conditions on a row of ``source``, " AND ..." or nothing, and parameters."""
@@ -71,6 +75,10 @@ class Scope:
         if self.namespace is not None:
             statement += " AND source.namespace = ?"
             parameters.append(self.namespace)
+        if self.kinds is not None:
+            stored = sorted(name for name, kind in SOURCE_KINDS.items() if kind in self.kinds)
+            statement += f" AND source.kind IN ({', '.join('?' * len(stored))})"
+            parameters += stored
         for key, wanted in (self.where or {}).items():
             condition, values = _condition(wanted)
             names = key.split(".")

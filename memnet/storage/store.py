@@ -14,9 +14,11 @@ from memnet.errors import EncoderMismatchError, StoreBusyError, StoreError
 from memnet.storage.bundle.export import write_bundle
 from memnet.storage.folder import DATABASE, WriterLock, copy_rights, prepare_folder, size_in_bytes
 from memnet.storage.lexical import Bm25Index
+from memnet.storage.models import ModelFolders
 from memnet.storage.scope import EVERYWHERE, Scope
 from memnet.storage.tables import checks, slots, sources, text
 from memnet.storage.tables.checked import missing
+from memnet.storage.tables.contents import Contents
 from memnet.storage.tables.database import Connection, Database, keep_inherited
 from memnet.storage.tables.facts import Facts
 from memnet.storage.tables.schema import SCHEMA_VERSION
@@ -90,10 +92,12 @@ class MemoryStore:
         self._config = config or StoreConfig()
         self._to_device = to_device
         prepare_folder(self.path, create)
+        self.models = ModelFolders(self.path)
         self._read_only = not os.access(self.path, os.W_OK)
         self._closed = False
         self._own = self._start_process()
         self.sources = Sources(lambda: self._connection)
+        self.contents = Contents(lambda: self._connection)
         self.facts = Facts(lambda: self._connection, dimension)
         self.statements = Statements(lambda: self._connection, self.changing, dimension)
         try:
@@ -103,10 +107,9 @@ class MemoryStore:
             raise
 
     def close(self) -> None:
-        """Close the store's files, once what other threads do right now has ended.
+        """Close the store's files, once what other threads, and an index writer, do has ended.
 
-        So has the writing of an index in the background. A thread that goes on to use the store
-        gets an error that says that it is closed.
+        A thread that goes on to use the store gets an error that says that it is closed.
         """
         # In a forked child a thread of the parent may hold the guard of the index for ever.
         if self._own.id == os.getpid():
@@ -326,7 +329,7 @@ class MemoryStore:
 
     def size_in_bytes(self) -> int:
         """Bytes that the store takes on disk."""
-        return size_in_bytes(self.path)
+        return size_in_bytes(self.path) + self.models.size_in_bytes()
 
     def index_info(self) -> IndexInfo:
         """What the vector index is made of."""
@@ -339,13 +342,13 @@ class MemoryStore:
             return problems + self._process.index.problems()
 
     def export(self, path: str | os.PathLike[str]) -> int:
-        """Write everything as one bundle, of one commit; returns how many slots it holds.
+        """Write all as one bundle, of one commit, with the models; returns how many slots it holds.
 
         Raises:
             StoreError: the file can't be written, or the store can't be read.
         """
         with self.reading():
-            return write_bundle(self._connection, Path(path)).slots
+            return write_bundle(self._connection, Path(path), self.models.files()).slots
 
     @property
     def _process(self) -> _Process:

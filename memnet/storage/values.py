@@ -8,9 +8,17 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from memnet.types import SourceKind
+
 Encode = Callable[[Sequence[str]], NDArray[np.float32]]
 """Texts -> their vectors [N, D] float32, of length one."""
 SlotKind = Literal["passage", "fact", "reverse"]
+StoredKind = Literal["document", "story", "facts", "told"]
+"""Kinds of sources as stores have them: "told" for statements."""
+SOURCE_KINDS: dict[str, SourceKind] = {
+    "document": "document", "story": "story", "facts": "facts", "told": "statement",
+}  # fmt: skip
+"""By the kinds that stores have, what they are called elsewhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +57,7 @@ class NewSource:
     """Of everything the slots were made from: an equal digest means nothing to do."""
     slots: Sequence[NewSlot]
     namespace: str = ""
-    kind: Literal["document", "facts", "told"] = "document"
-    """As stores have it: "told" for statements."""
+    kind: StoredKind = "document"
     origin: str = ""
     """The file this came from, absolute; empty when it came from no file."""
     title: str = ""

@@ -117,6 +117,7 @@ class StoryAnswers:
             question=question,
             kind="none" if abstained else "story",
             answer=None if abstained else text,
+            short=None if abstained else text,
             confidence=None,
             abstained=abstained,
             candidates=() if abstained else (Candidate(text=text, score=answer.probability),),

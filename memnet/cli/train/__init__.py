@@ -2,13 +2,13 @@
 
 import click
 
-from memnet.cli.train.documents import confidence, reader, text
+from memnet.cli.train.documents import confidence, questions, reader, text
 from memnet.cli.train.facts_stories import babi, facts
 
 
 @click.group()
 def train() -> None:
-    """Train a model, to be used with --model.
+    """Train a model: one that belongs to the store, or a folder to be used with --model.
 
     \b
     Example:
@@ -16,5 +16,5 @@ def train() -> None:
     """
 
 
-for preset in (babi, facts, text, reader, confidence):
+for preset in (babi, facts, text, reader, questions, confidence):
     train.add_command(preset)

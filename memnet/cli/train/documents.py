@@ -1,7 +1,8 @@
-"""``memnet train text``, ``reader`` and ``confidence``: what answers about documents."""
+"""``memnet train text``, ``reader``, ``questions`` and ``confidence``: answers about documents."""
 
 import json
 import os
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,14 @@ from memnet.cli.options import (
     reader_option,
     store_option,
 )
-from memnet.cli.train.shared import ProgressLines, dev_option, out_option, seed_option, train_option
+from memnet.cli.train.shared import (
+    ProgressLines,
+    dev_option,
+    out_option,
+    own_out_option,
+    seed_option,
+    train_option,
+)
 from memnet.learning import counted
 
 if TYPE_CHECKING:
@@ -32,14 +40,14 @@ if TYPE_CHECKING:
     help="Questions to learn from; may be given several times, each file counts as much. Without "
     "any, questions are made from the documents.",
 )
-@out_option
+@own_out_option
 @seed_option
 @device_option
 @store_option
 @json_option
 def text(
     train_files: tuple[Path, ...],
-    out: Path,
+    out: Path | None,
     seed: int,
     device: str | None,
     store: Path | None,
@@ -53,14 +61,15 @@ def text(
     \b
     Example:
       memnet ingest notes/
-      memnet train text --out my-model
-      memnet ask "Who raised the Orre Light?" --model my-model
+      memnet train text
+      memnet ask "Who raised the Orre Light?"
     """
     from memnet.evaluation import read_questions
     from memnet.training import train_text
 
     groups = [read_questions(file) for file in train_files]
     with open_engine(store, model="untrained", device=device) as engine:
+        folder = out or engine.store.models.folder("text")
         report = train_text(
             engine,
             groups,
@@ -70,12 +79,12 @@ def text(
             on_progress=ProgressLines(),
         )
     if as_json:
-        click.echo(json.dumps({**report._asdict(), "model": str(out)}))
+        click.echo(json.dumps({**report._asdict(), "model": str(folder)}))
         return
     click.echo(
         f"Right documents among the first 5, on questions held out: "
         f"{100 * report.recall_untrained:.1f} % untrained, {100 * report.recall_trained:.1f} % "
-        f"trained; the model is in {out}."
+        f"trained; the model is in {folder}."
     )
     if report.unusable:
         click.echo(
@@ -109,6 +118,18 @@ def text(
 )
 @click.option("--passes", type=click.IntRange(min=1), help="Over the examples.  [default: 3]")
 @click.option(
+    "--learning-rate",
+    type=click.FloatRange(min=0, min_open=True),
+    help="The highest, after the warm-up.  [default: 1.5e-4, or 5e-5 with --start]",
+)
+@click.option(
+    "--dropout",
+    type=click.FloatRange(0, 1, max_open=True),
+    default=0.1,
+    show_default=True,
+    help="None is faster, and does for one pass over many examples.",
+)
+@click.option(
     "--bfloat16/--float32",
     default=False,
     show_default=True,
@@ -127,6 +148,8 @@ def reader(
     made: int,
     found: bool,
     passes: int | None,
+    learning_rate: float | None,
+    dropout: float,
     bfloat16: bool,
     threads: int | None,
     seed: int,
@@ -136,9 +159,11 @@ def reader(
 ) -> None:
     """Train a reader of short answers, to be used with --reader.
 
-    Each file has a JSON object a line: {"question", "answers": [...], "passages": [{"title",
-    "text"}], "others": [distractors]?}; answers stand word for word in a passage, or are yes or no;
-    none: the passages hold no answer. The same command resumes a run that was stopped.
+    Each file, plain or .gz, has a JSON object a line: {"question", "answers": [...], "quotes":
+    [...]?, "kind"?, "passages": [{"title", "text"}], "others": [distractors]?}; answers and quotes
+    stand word for word in a passage, or the answer is yes or no; neither: the passages hold no
+    answer. A kind is value, definition, statement, list or steps. The same command resumes a run
+    that was stopped.
 
     \b
     Example:
@@ -174,6 +199,8 @@ def reader(
         start=start,
         seed=seed,
         passes=passes,
+        learning_rate=learning_rate,
+        dropout=dropout,
         bfloat16=bfloat16,
         on_epoch=_show,
         threads=threads,
@@ -184,6 +211,52 @@ def reader(
         click.echo(json.dumps({"dev": best, "reader": str(out)}))
     else:
         click.echo(f"Best score on dev examples {100 * best:.1f} %; the reader is in {out}.")
+
+
+@click.command()
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    required=True,
+    help="File of the questions; one that is there is replaced.",
+)
+@store_option
+@json_option
+def questions(out: Path, store: Path | None, as_json: bool) -> None:
+    """Make questions for a reader from the headings of the documents of a store.
+
+    "Installing plugins" becomes "How do I install plugins?", "Requirements" with a list "What are
+    the requirements for ...?", a name that its section begins to define "What is ...?". Headings
+    that name no subject, such as "Overview", make none. Read the file before you train with it: it
+    has a JSON object a line, as 'memnet train reader' takes it.
+
+    \b
+    Example:
+      memnet train questions --out questions.jsonl
+      memnet train reader --train questions.jsonl --dev dev.jsonl --out my-reader
+    """
+    from memnet.errors import InputError
+    from memnet.training import heading_examples
+
+    with open_engine(store, model="untrained", reader="sentences") as engine:
+        examples = heading_examples(engine, on_progress=ProgressLines())
+    if not examples:
+        raise InputError(
+            "no heading of the documents asks a question; expected such as 'Installing plugins'"
+        )
+    lines = "".join(example.model_dump_json() + "\n" for example in examples)
+    try:
+        out.write_text(lines, encoding="utf-8")
+    except OSError as error:
+        raise InputError(
+            f"{out} can't be written ({error.strerror or error}); choose another --out"
+        ) from error
+    kinds = Counter(example.kind or "other" for example in examples)
+    if as_json:
+        click.echo(json.dumps({"questions": len(examples), "kinds": kinds, "file": str(out)}))
+        return
+    told = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
+    click.echo(f"{len(examples)} questions ({told}) are in {out}.")
 
 
 def _show(report: "EpochReport") -> None:

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 import click
 
 from memnet.cli.options import device_name, device_option, json_option, open_engine, store_option
-from memnet.cli.train.shared import ProgressLines, dev_option, out_option, seed_option, train_option
+from memnet.cli.train.shared import (
+    ProgressLines,
+    dev_option,
+    out_option,
+    own_out_option,
+    seed_option,
+    train_option,
+)
 
 if TYPE_CHECKING:
     from memnet.training import EpochReport
@@ -20,7 +27,7 @@ _FAILED = 0.05
 @click.command()
 @train_option("Questions to learn from")
 @dev_option("questions")
-@out_option
+@own_out_option
 @click.option("--epochs", type=click.IntRange(min=1), help="Passes over the questions.")
 @seed_option
 @device_option
@@ -29,7 +36,7 @@ _FAILED = 0.05
 def facts(
     train_files: tuple[Path, ...],
     dev_files: tuple[Path, ...],
-    out: Path,
+    out: Path | None,
     epochs: int | None,
     seed: int,
     device: str | None,
@@ -44,8 +51,8 @@ def facts(
     \b
     Example:
       memnet ingest facts.tsv
-      memnet train facts --train train.jsonl --dev dev.jsonl --out my-model
-      memnet ask "Who directed the films that Ann Orre wrote?" --model my-model --explain
+      memnet train facts --train train.jsonl --dev dev.jsonl
+      memnet ask "Who directed the films that Ann Orre wrote?" --explain
     """
     from memnet.evaluation import read_questions
     from memnet.training import train_facts
@@ -55,6 +62,7 @@ def facts(
         for files in (train_files, dev_files)
     )
     with open_engine(store, device=device) as engine:
+        folder = out or engine.store.models.folder("facts")
         report = train_facts(
             engine,
             train,
@@ -66,12 +74,12 @@ def facts(
             on_progress=ProgressLines(),
         )
     if as_json:
-        click.echo(json.dumps({**report._asdict(), "model": str(out)}))
+        click.echo(json.dumps({**report._asdict(), "model": str(folder)}))
         return
     hops = "" if report.hop_accuracy is None else f", hops {100 * report.hop_accuracy:.1f} %"
     click.echo(
         f"Dev questions: best answer right {100 * report.hits_at_1:.1f} %, F1 of sets "
-        f"{100 * report.f1:.1f} %{hops}; the model is in {out}."
+        f"{100 * report.f1:.1f} %{hops}; the model is in {folder}."
     )
     if report.no_name or report.no_answer:
         click.echo(

@@ -17,6 +17,11 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 out_option = click.option(
     "--out", type=click.Path(path_type=Path), required=True, help="Folder of the model."
 )
+own_out_option = click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    help="Folder of the model.  [default: the store's own, where 'memnet ask' uses it by itself]",
+)
 seed_option = click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 
 

@@ -3,17 +3,17 @@
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import torch
 from torch import nn
 
-from memnet.documents.answers import TextAnswers
 from memnet.errors import InputError
-from memnet.evaluation import Question, area_under_roc, calibration_error, exact_match
+from memnet.evaluation import Question, answers_hold, area_under_roc, calibration_error
 from memnet.learning import OnProgress, counted, no_progress
-from memnet.reader.answers import Calibration, Prediction, Signals
+from memnet.reader.answers import Prediction
 from memnet.reader.checkpoint import copy_reader, save_calibration
+from memnet.reader.confidence import Calibration, Signals
 from memnet.reader.loading import LazyReader
 
 _PENALTY = 1e-2
@@ -27,10 +27,19 @@ class CalibrationReport(NamedTuple):
 
     questions: int
     right: float
-    """Share of questions whose best candidate is right, 0..1."""
+    """Share of questions to which what is shown holds a right answer, 0..1."""
     calibration_error: float
     answerable_auroc: float | None
     """None where all questions have an answer, or none has."""
+
+
+@runtime_checkable
+class Predictor(Protocol):
+    """An answerer that gives the possible answers from documents with their signals."""
+
+    def predict(self, question: str) -> Prediction:
+        """As ``TextAnswers.predict``."""
+        ...
 
 
 class _ReadingMemory(Protocol):
@@ -70,7 +79,7 @@ def calibrate(
         ModelError: ``out`` can't be written.
     """
     folder = memory.reader.folder
-    if folder is None or not isinstance(memory.answerer, TextAnswers):
+    if folder is None or not isinstance(memory.answerer, Predictor):
         raise InputError(
             "only answers that a reader of spans gives can be calibrated; open the memory "
             "with the model 'text' and such a reader"
@@ -123,8 +132,7 @@ def fit_calibration(
 
 
 def _right(prediction: Prediction, question: Question) -> bool:
-    candidates = prediction.candidates
-    return bool(candidates and exact_match(candidates[0].text, question.answers))
+    return bool(answers_hold(prediction.shown, question.answers))
 
 
 def _fit(cases: Sequence[_Case]) -> Calibration:

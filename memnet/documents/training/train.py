@@ -13,7 +13,7 @@ from torch import Tensor
 from memnet.config import HopConfig
 from memnet.device import one_thread_each
 from memnet.documents.candidates import Candidates, Links
-from memnet.documents.controller import TextController, save_text_model
+from memnet.documents.controller import KIND, TextController, save_text_model
 from memnet.documents.hops import HopRead, read_in_hops
 from memnet.documents.learner import HopScorer, LinkTensors, TextLearner
 from memnet.documents.question import Question as AskedQuestion
@@ -63,7 +63,7 @@ class _Example(NamedTuple):
 def train_text(
     memory: TrainableMemory,
     groups: Sequence[Sequence[Question]],
-    out: str | os.PathLike[str],
+    out: str | os.PathLike[str] | None = None,
     *,
     seed: int = 0,
     on_stage: Callable[[str], None] = lambda _: None,
@@ -76,7 +76,8 @@ def train_text(
         groups: questions with the source ids of the documents that hold their answers. Each group
             counts as much as any other, however many questions it has. Without any, questions are
             made from the documents.
-        out: folder of the model, to be given to ``Engine.open``.
+        out: folder of the model, to be given to ``Engine.open``; None for the store's own folder:
+            the model then belongs to the store.
         seed: of all that is random.
         on_stage: called with what is being done.
         on_progress: called after each question and each update.
@@ -110,7 +111,14 @@ def train_text(
     trained = trainer.recall(trainer.fit(rest or weighted), held_out)
     controller = trainer.fit(weighted)
     report = TextReport(len(weighted), sum(map(len, groups)) - len(weighted), untrained, trained)
-    save_text_model(Path(out), controller, {"seed": seed, **report._asdict()})
+    folder = store.models.new_folder(KIND) if out is None else Path(out)
+    save_text_model(
+        folder,
+        controller,
+        {"seed": seed, "encoder": memory.encoder.fingerprint, **report._asdict()},
+    )
+    if out is None:
+        store.models.share_rights(KIND)
     return report
 
 

@@ -45,7 +45,7 @@ _CLAUSE_END = re.compile(
 """Where a clause ends, and with it the scope of a cue. "No" and "without" negate only what follows
 them."""
 _NEGATIVE_ANSWER = re.compile(
-    r"(?:no|nobody|none|nothing|nowhere|without|neither)\b", re.IGNORECASE
+    r"(?:no(?! longer\b)|nobody|none|nothing|nowhere|without|neither)\b", re.IGNORECASE
 )
 
 

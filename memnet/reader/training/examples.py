@@ -3,14 +3,15 @@
 import os
 import random
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from memnet.evaluation import Askable
 from memnet.files import read_json_lines
-from memnet.reader.spans import NO, NO_ANSWER, SPAN, YES, Pack, Packer, Passage
+from memnet.reader.network import Right
+from memnet.reader.spans import KINDS, QUOTED, Pack, Packer, Passage
 from memnet.text.names import normalise
 from memnet.types import Evidence
 
@@ -61,7 +62,12 @@ class ReaderExample(BaseModel):
 
     question: str = Field(min_length=1)
     answers: tuple[str, ...] = ()
-    """Right answers as they stand in the passages, or "yes" or "no"; none: they hold no answer."""
+    """Right short answers as they stand in the passages, or "yes" or "no"; none: where there are no
+    quotations either, they hold no answer."""
+    quotes: tuple[str, ...] = ()
+    """Pieces of the passages that answer; none: the units that hold a short answer."""
+    kind: Literal["value", "definition", "statement", "list", "steps"] | None = None
+    """Of an answer that is quoted; None where it is not known."""
     passages: tuple[ReaderPassage, ...] = Field(min_length=1)
     others: tuple[ReaderPassage, ...] = ()
     """Distractors: passages without the answer, some of which are read as well."""
@@ -71,9 +77,7 @@ class PackedExample(NamedTuple):
     """An example as the network takes it."""
 
     pack: Pack
-    spans: list[tuple[int, int]]
-    """First and last token of each right answer; none where the answer is no span."""
-    kind: int
+    right: Right
 
 
 def read_reader_examples(path: str | os.PathLike[str]) -> list[ReaderExample]:
@@ -124,25 +128,88 @@ def packed_example(
         None where no right answer stands in its passages.
     """
     example = _sometimes_unanswerable(example, rng)
-    answer = example.answers[0].casefold() if example.answers else ""
-    kind = {"": NO_ANSWER, "yes": YES, "no": NO}.get(answer, SPAN)
+    short = example.answers[0].casefold() if example.answers else ""
+    answered = bool(short or example.quotes)
     right = list(example.passages)
     rng.shuffle(right)
     passages = _mixed(right, _distractors(example, rng), rng)
     packs = packer.packs(example.question, passages)
-    if kind != SPAN:
-        return PackedExample(packs[0], [], kind) if packs else None
+    kinds = _kinds(example)
+    if not answered:
+        return PackedExample(packs[0], Right([], _marked(packs[0], {}), kinds)) if packs else None
     texts = {one.text for one in right}
-    answer_spans = [
-        _find_answers(one.text, example.answers) if one.text in texts else [] for one in passages
+    quoted = {
+        index: [span for quote in example.quotes for span in find_quote(one.text, quote)]
+        for index, one in enumerate(passages)
+        if one.text in texts
+    }
+    spans = {
+        index: [] if short in YES_NO else _answer_spans(one.text, example.answers, quoted[index])
+        for index, one in enumerate(passages)
+        if one.text in texts
+    }
+    evidence = quoted if example.quotes else spans
+    packed = [
+        PackedExample(pack, Right(_token_spans(pack, spans), _marked(pack, evidence), kinds))
+        for pack in packs
     ]
-    token_spans = [_token_spans(pack, answer_spans) for pack in packs]
-    with_answer = [
-        PackedExample(pack, spans, kind)
-        for pack, spans in zip(packs, token_spans, strict=True)
-        if spans
+    if short in YES_NO and not example.quotes:  # judged by all passages
+        first = packed[0]
+        return first._replace(right=first.right._replace(units=[]))
+    usable = [one for one in packed if one.right.spans or any(unit[2] for unit in one.right.units)]
+    return rng.choice(usable) if usable else None
+
+
+def _kinds(example: ReaderExample) -> list[bool]:
+    short = example.answers[0].casefold() if example.answers else ""
+    if short in YES_NO:
+        right = {short}
+    elif not (short or example.quotes):
+        right = {"none"}
+    else:
+        right = {example.kind} if example.kind else {KINDS[number] for number in QUOTED}
+    return [kind in right for kind in KINDS]
+
+
+def _answer_spans(
+    text: str, answers: Sequence[str], quoted: Sequence[tuple[int, int]]
+) -> list[tuple[int, int]]:
+    """Where answers stand; within the quotations that answer, if they stand there."""
+    spans = _find_answers(text, answers)
+    inside = [
+        span for span in spans if any(one[0] <= span[0] and span[1] <= one[1] for one in quoted)
     ]
-    return rng.choice(with_answer) if with_answer else None
+    return inside or spans
+
+
+def _marked(
+    pack: Pack, evidence: Mapping[int, Sequence[tuple[int, int]]]
+) -> list[tuple[int, int, bool]]:
+    """The units of a pack, and whether most of each, or most of the evidence, is in the other."""
+    return [
+        (
+            one.first,
+            one.last,
+            any(
+                2 * (min(one.unit.end, end) - max(one.unit.start, start))
+                >= min(one.unit.end - one.unit.start, end - start)
+                for start, end in evidence.get(one.passage, ())
+            ),
+        )
+        for one in pack.units
+    ]
+
+
+def find_quote(text: str, quote: str) -> list[tuple[int, int]]:
+    """Where a quotation stands in a text, whatever white space and marks are between its words."""
+    places = [index for index, char in enumerate(text) if char.isalnum() for _ in char.casefold()]
+    wanted = _alphanumeric(quote)
+    position = _alphanumeric(text).find(wanted) if wanted else -1
+    return [(places[position], places[position + len(wanted) - 1] + 1)] if position >= 0 else []
+
+
+def _alphanumeric(text: str) -> str:
+    return "".join(char.casefold() for char in text if char.isalnum())
 
 
 def _sometimes_unanswerable(example: ReaderExample, rng: random.Random) -> ReaderExample:
@@ -151,7 +218,7 @@ def _sometimes_unanswerable(example: ReaderExample, rng: random.Random) -> Reade
         return example
     passages, question, drawn = example.passages, example.question, rng.random()
     if len(passages) > 1 and drawn < _WITHOUT_ANSWER:
-        passages = tuple(one for one in passages if not _find_answers(one.text, example.answers))
+        passages = tuple(one for one in passages if not _holds_answer(one, example))
     elif len(passages) == 1 and drawn < _ONLY_DISTRACTORS:
         passages = example.others[:_MAX_DISTRACTORS]
     elif len(passages) == 1 and drawn < _ONLY_DISTRACTORS + _UNANSWERABLE:
@@ -160,7 +227,13 @@ def _sometimes_unanswerable(example: ReaderExample, rng: random.Random) -> Reade
     unchanged = passages == example.passages and question == example.question
     if unchanged or not passages:
         return example
-    return example.model_copy(update={"question": question, "answers": (), "passages": passages})
+    none = {"answers": (), "quotes": (), "kind": None}
+    return example.model_copy(update={"question": question, "passages": passages, **none})
+
+
+def _holds_answer(passage: ReaderPassage, example: ReaderExample) -> bool:
+    quoted = any(find_quote(passage.text, quote) for quote in example.quotes)
+    return quoted or bool(_find_answers(passage.text, example.answers))
 
 
 def unanswerable_question(
@@ -248,11 +321,11 @@ def _find_answers(text: str, answers: Sequence[str]) -> list[tuple[int, int]]:
 
 
 def _token_spans(
-    pack: Pack, answer_spans: Sequence[Sequence[tuple[int, int]]]
+    pack: Pack, answer_spans: Mapping[int, Sequence[tuple[int, int]]]
 ) -> list[tuple[int, int]]:
     """First and last token of each character span, by passage, that a pack holds whole."""
     spans: list[tuple[int, int]] = []
-    for passage, found in enumerate(answer_spans):
+    for passage, found in answer_spans.items():
         for start, end in found:
             tokens = [
                 (token, one)

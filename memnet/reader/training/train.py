@@ -27,25 +27,26 @@ from memnet.reader.network import (
     SpanNetwork,
     load_span_network,
     new_span_network,
+    reading_loss,
     save_span_network,
     score_packs,
-    span_loss,
 )
 from memnet.reader.spans import ExtractiveReader, Packer, Passage, Reading
 from memnet.reader.training.examples import (
     PackedExample,
     ReaderExample,
     batches_by_length,
+    find_quote,
     packed_example,
 )
 
 _MAX_TOKENS = 384
 """Of a pack."""
-_BATCH_TOKENS = 3072
+_BATCH_TOKENS = 4096
 _DROPOUT = 0.1
-_EPOCH_EXAMPLES = 2500
-"""Of an epoch of the loop, after which the dev examples are read and the state is saved: a pass
-over all examples takes hours."""
+_EPOCH_EXAMPLES, _EPOCHS_OF_A_PASS = 2500, 12
+"""At least so many examples are an epoch of the loop, after which the dev examples are read and the
+state is saved, and at most so many epochs a pass over all examples, which takes hours."""
 _LEARNING_RATE = 1.5e-4
 _LEARNING_RATE_FROM_READER = 5e-5
 """Of a reader that starts from another: more makes it forget what that one had learned."""
@@ -68,6 +69,8 @@ def train_reader(
     start: Path | None = None,
     seed: int = 0,
     passes: int | None = None,
+    learning_rate: float | None = None,
+    dropout: float = _DROPOUT,
     bfloat16: bool = False,
     on_epoch: Callable[[EpochReport], None] = lambda _: None,
     threads: int | None = None,
@@ -89,6 +92,9 @@ def train_reader(
         start: folder of a reader to start from; None for an untrained one.
         seed: of all that is random.
         passes: over the examples; None for 3.
+        learning_rate: the highest, reached after the warm-up; None for 1.5e-4, or 5e-5 from a
+            reader.
+        dropout: rate in training; none is faster, and does for one pass over many examples.
         bfloat16: multiply in 16 bits, faster where the processor has instructions for it.
         on_epoch: called after each 2,500 examples.
         threads: processor cores to use; None leaves torch's setting.
@@ -106,9 +112,7 @@ def train_reader(
     """
     folder, data = Path(out), _Data(train, dev, generated)
     with seeded(seed):
-        network = (
-            new_span_network(_DROPOUT) if start is None else load_span_network(start, _DROPOUT)
-        )
+        network = new_span_network(dropout) if start is None else load_span_network(start, dropout)
     for embedding in (network.encoder.words, network.encoder.positions):
         embedding.requires_grad_(False)
     task = _ReaderTask(network, data, seed, bfloat16, device, on_progress)
@@ -116,7 +120,8 @@ def train_reader(
     config = TrainingConfig(
         epochs=epochs,
         patience=epochs,
-        learning_rate=_LEARNING_RATE if start is None else _LEARNING_RATE_FROM_READER,
+        learning_rate=learning_rate
+        or (_LEARNING_RATE if start is None else _LEARNING_RATE_FROM_READER),
         warm_up=_WARM_UP,
         seed=seed,
     )
@@ -125,6 +130,7 @@ def train_reader(
         "data": _digest(data),
         "start": None if start is None else start.name,
         "examples": [len(train), len(generated)],
+        "dropout": dropout,
         "bfloat16": bfloat16,
         "torch": torch.__version__,
     }
@@ -198,7 +204,7 @@ class _ReaderTask:
         random.Random(self._seed * 1_000_003 + number).shuffle(examples)
         start = self._starts(number)[epoch]
         rng = random.Random((self._seed * 1_000_003 + number) * 1_009 + epoch)
-        packed = list(self._packed(examples[start : start + _EPOCH_EXAMPLES], rng))
+        packed = list(self._packed(examples[start : start + self._starts(number).step], rng))
         yield from batches_by_length(packed, _BATCH_TOKENS, rng)
 
     def loss(self, batch: list[PackedExample], _progress: float) -> Tensor:
@@ -206,13 +212,14 @@ class _ReaderTask:
         inputs = [part.to(self._device) for part in _padded(batch)]
         with torch.autocast(inputs[0].device.type, dtype=torch.bfloat16, enabled=self._bfloat16):
             scores = self._network(*inputs)
-        kinds = torch.tensor([example.kind for example in batch], device=self._device)
-        return span_loss(scores, [example.spans for example in batch], kinds)
+        return reading_loss(scores, [example.right for example in batch])
 
     def valid_errors(self) -> dict[str, float]:
-        """One minus the mean F1 of the dev examples that have an answer.
+        """One minus the scores of the dev examples, those that there are examples of.
 
-        Where some have none, also one minus the AUROC of telling these from the others.
+        "f1": mean F1 of short answers; "quoted": share of the examples of a known kind whose
+        most relevant unit belongs to a right quotation; "answerable": AUROC of telling those
+        with an answer from those without.
         """
         reader = ExtractiveReader(score_packs(self._network), self._packer)
         dev = self._data.dev
@@ -220,16 +227,19 @@ class _ReaderTask:
             reader.read(one.question, [Passage(other.title, other.text) for other in one.passages])
             for one in counted(dev, "reading dev examples", self._on_progress)
         ]
-        losses = [
-            1 - f1(_answer(reading, one), one.answers)
-            for one, reading in zip(dev, readings, strict=True)
-            if one.answers
+        pairs = list(zip(dev, readings, strict=True))
+        short = [
+            f1(_answer(reading, one), one.answers)
+            for one, reading in pairs
+            if one.answers and one.kind is None
         ]
+        quoted = [float(_quotes_right(reading, one)) for one, reading in pairs if one.kind]
         auroc = area_under_roc(
-            [reading.answerable for reading in readings], [bool(one.answers) for one in dev]
+            [reading.answerable for reading in readings],
+            [bool(one.answers or one.quotes) for one in dev],
         )
-        errors = {"f1": sum(losses) / max(1, len(losses))}
-        return errors if auroc is None else {**errors, "answerable": 1 - auroc}
+        scores = {"f1": _mean(short), "quoted": _mean(quoted), "answerable": auroc}
+        return {name: 1 - score for name, score in scores.items() if score is not None}
 
     def state(self) -> dict[str, Any]:
         """None: the order of the examples depends on the epoch alone."""
@@ -241,7 +251,7 @@ class _ReaderTask:
     def _starts(self, number: int) -> range:
         """First examples of the epochs of a pass."""
         examples = len(self._data.train) + (0 if number else len(self._data.generated))
-        return range(0, examples, _EPOCH_EXAMPLES)
+        return range(0, examples, max(_EPOCH_EXAMPLES, -(-examples // _EPOCHS_OF_A_PASS)))
 
     def _packed(
         self, examples: Sequence[ReaderExample], rng: random.Random
@@ -259,6 +269,22 @@ def _answer(reading: Reading, example: ReaderExample) -> str:
         return ""
     best = reading.spans[0]
     return example.passages[best.passage].text[best.start : best.end]
+
+
+def _quotes_right(reading: Reading, example: ReaderExample) -> bool:
+    best = max(reading.units, key=lambda one: one.logit, default=None)
+    if best is None:
+        return False
+    text = example.passages[best.passage].text
+    return any(
+        start < best.unit.end and best.unit.start < end
+        for quote in example.quotes or example.answers
+        for start, end in find_quote(text, quote)
+    )
+
+
+def _mean(scores: Sequence[float]) -> float | None:
+    return sum(scores) / len(scores) if scores else None
 
 
 def _padded(batch: Sequence[PackedExample]) -> tuple[Tensor, ...]:

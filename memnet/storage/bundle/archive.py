@@ -4,7 +4,8 @@
 ``vectors.f32``   [V, D] float32, little-endian, row after row.
 ``digests.bin``   [V, 16] bytes: what each vector is of.
 ``sources.jsonl`` a source a line; ``slots.jsonl`` a slot a line, which refers to sources and
-vectors by their index. There is no index in it, no SQL and nothing pickled. Every line is checked
+vectors by their index. ``models/<name>/...`` are the files of the store's models, if it owns any.
+There is no index in it, no SQL and nothing pickled. Every line is checked
 when it is read: a bundle may come from anyone.
 """
 
@@ -22,8 +23,12 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from memnet.errors import EncoderMismatchError, StoreError
+from memnet.storage.models import is_model_file
+from memnet.storage.values import StoredKind
 
-FORMAT = 2
+FORMAT = 3
+"""The first with models."""
+FORMAT_WITHOUT_MODELS = 2
 HEAD, VECTORS, DIGESTS, SOURCES, SLOTS = MEMBERS = (
     "bundle.json", "vectors.f32", "digests.bin", "sources.jsonl", "slots.jsonl",
 )  # fmt: skip
@@ -42,6 +47,7 @@ _MAX_EXPANSION = 200
 _ALWAYS_ALLOWED = 10_000_000
 """Bytes that a bundle may expand to in any case."""
 _LENGTH_TOLERANCE = 0.01
+_MAX_MODEL_FILES = 10
 _MAX_NUMBER = 2**53
 """Numbers below are exact in JSON everywhere."""
 _Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
@@ -60,7 +66,7 @@ class BundleLine(BaseModel):
 class BundleHead(BundleLine):
     """What a bundle says of itself."""
 
-    format: Literal[1, 2]
+    format: Literal[1, 2, 3]
     encoder: Annotated[str, Field(min_length=1, max_length=4096)]
     """Fingerprint of the encoder that made the vectors."""
     dimension: Annotated[int, Field(ge=1, le=100_000)]
@@ -79,7 +85,7 @@ class BundledSource(BundleLine):
 
     namespace: str
     name: Annotated[str, Field(min_length=1)]
-    kind: Literal["document", "facts", "told"]
+    kind: StoredKind
     origin: str
     title: str
     metadata: dict[str, Any]
@@ -175,8 +181,14 @@ class BundleReader:
         """
         self._archive = archive
         members = archive.infolist()
-        if sorted(member.filename for member in members) != sorted(MEMBERS):
-            raise ValueError(f"it does not hold exactly {', '.join(MEMBERS)}")
+        names = [member.filename for member in members]
+        self.model_files = [name for name in names if is_model_file(name)]
+        """Names of the files of models."""
+        rows = [name for name in names if name not in self.model_files]
+        if sorted(rows) != sorted(MEMBERS) or len(set(names)) < len(names):
+            raise ValueError(f"it does not hold exactly {', '.join(MEMBERS)}, and models")
+        if len(self.model_files) > _MAX_MODEL_FILES:
+            raise ValueError(f"it holds {len(self.model_files)} files of models")
         if any(member.compress_type not in COMPRESSION.values() for member in members):
             raise ValueError("it is compressed in another way than deflate")
         expanded = sum(member.file_size for member in members)
@@ -241,6 +253,10 @@ class BundleReader:
                 raise ValueError(f"slot {slot.id} follows slot {last}; ids rise to the last given")
             last = slot.id
             yield slot
+
+    def model_file(self, member: str) -> bytes:
+        """The content of a model's file; who uses it checks what is in it."""
+        return self._archive.read(member)
 
     def _expect(self, member: str, size: int) -> None:
         found = self._archive.getinfo(member).file_size

@@ -17,6 +17,7 @@ from memnet.storage.bundle.archive import (
     DIGEST_BYTES,
     DIGESTS,
     FORMAT,
+    FORMAT_WITHOUT_MODELS,
     HEAD,
     SLOT_COLUMNS,
     SLOTS,
@@ -42,23 +43,27 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)
 """The time of every member, so that equal stores give equal bytes."""
 
 
-def write_bundle(connection: Connection, path: Path) -> BundleHead:
+def write_bundle(connection: Connection, path: Path, models: Mapping[str, bytes]) -> BundleHead:
     """Write all rows as a bundle, which appears at ``path`` whole or not at all.
 
     Args:
         connection: within a snapshot, so that every row is of one commit.
         path: of the file; one that is there is replaced.
+        models: the files of the store's models, by the names of their members.
 
     Raises:
         StoreError: the file can't be written, or the rows can't be read.
     """
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    head = _head(connection)
+    head = _head(connection, FORMAT if models else FORMAT_WITHOUT_MODELS)
     try:
         descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(descriptor, "wb") as file:
             with zipfile.ZipFile(file, "w") as archive:
                 _write_members(archive, connection, head)
+                for name, content in sorted(models.items()):
+                    with _member(archive, name) as member:
+                        member.write(content)
             file.flush()
             os.fsync(file.fileno())
         part.replace(path)
@@ -71,7 +76,7 @@ def write_bundle(connection: Connection, path: Path) -> BundleHead:
     return head
 
 
-def _head(connection: Connection) -> BundleHead:
+def _head(connection: Connection, bundle_format: int) -> BundleHead:
     row = connection.only(
         """SELECT (SELECT count(*) FROM vector), (SELECT count(*) FROM source),
             (SELECT count(*) FROM slot),
@@ -80,7 +85,7 @@ def _head(connection: Connection) -> BundleHead:
     )
     names = ("vectors", "sources", "slots", "last_source", "last_slot")
     values = {
-        "format": FORMAT,
+        "format": bundle_format,
         "encoder": connection.property("encoder"),
         "dimension": checked_count(connection.property("dimension") or 0),
         "told": checked_count(connection.property("told") or 0),
@@ -149,7 +154,7 @@ def _index(indexes: Mapping[int, int], row: int) -> int:
 
 def _member(archive: zipfile.ZipFile, name: str) -> IO[bytes]:
     member = zipfile.ZipInfo(name, _EPOCH)
-    member.compress_type = COMPRESSION[name]
+    member.compress_type = COMPRESSION.get(name, zipfile.ZIP_STORED)
     member.external_attr = 0o600 << 16
     return archive.open(member, "w", force_zip64=True)
 

@@ -21,6 +21,7 @@ from memnet.storage.bundle.archive import (
     open_bundle,
 )
 from memnet.storage.folder import DATABASE
+from memnet.storage.models import ModelFolders
 from memnet.storage.store import MemoryStore
 from memnet.storage.tables import slots as slot_rows
 from memnet.storage.tables.database import Connection, IntegrityError
@@ -76,6 +77,9 @@ def import_bundle(
             MemoryStore(part, fingerprint=fingerprint, dimension=dimension, create=True).close()
             with closing(Connection(part / DATABASE)) as connection, connection.transaction():
                 _fill(connection, reader)
+            models = ModelFolders(part)
+            for member in reader.model_files:
+                models.add_file(member, reader.model_file(member))
             store = MemoryStore(part, fingerprint=fingerprint, dimension=dimension)
             # The end of a write saves the vector index.
             with closing(store), store.writing():

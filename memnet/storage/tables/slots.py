@@ -171,7 +171,7 @@ def counts(connection: Connection) -> StoreCounts:
     """How much is stored."""
     row = connection.only(
         """SELECT (SELECT count(*) FROM slot),
-            (SELECT count(*) FROM source WHERE kind = 'document'),
+            (SELECT count(*) FROM source WHERE kind IN ('document', 'story')),
             (SELECT count(*) FROM slot WHERE kind = 'fact'),
             (SELECT count(*) FROM symbol WHERE id IN (SELECT symbol FROM slot_key)),
             (SELECT value FROM property WHERE name = 'generation'),

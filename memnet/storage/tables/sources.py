@@ -17,10 +17,9 @@ from memnet.storage.tables.checked import (
     json_list,
 )
 from memnet.storage.tables.database import Connection
-from memnet.storage.values import Encode, NewSource, PutCounts, SourceState
-from memnet.types import Source, SourceKind
+from memnet.storage.values import SOURCE_KINDS, Encode, NewSource, PutCounts, SourceState
+from memnet.types import Source
 
-_KINDS: dict[str, SourceKind] = {"document": "document", "facts": "facts", "told": "statement"}
 _PAGE = 1000
 """Sources that are read together."""
 _MAX_CHARACTERS = 2**28
@@ -277,11 +276,11 @@ def _page(
 def _source(
     name: str, namespace: str, kind: str, title: str, origin: str, metadata: str, slots: int
 ) -> Source:
-    if kind not in _KINDS:
+    if kind not in SOURCE_KINDS:
         raise damaged(f"a source of kind {kind!r}")
     return Source(
         id=name,
-        kind=_KINDS[kind],
+        kind=SOURCE_KINDS[kind],
         title=title,
         namespace=namespace,
         slots=slots,

@@ -1,0 +1,195 @@
+"""Questions about collections of documents, with the windows that memnet itself makes of them.
+
+Each collection is ingested into a store of its own; what is found there for a question are the
+passages and the distractors. Collections whose files are not at hand are made of the passages that
+come with the questions.
+"""
+
+import re
+import tempfile
+from collections import defaultdict
+from collections.abc import Container, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from benchmarks.questions import phrases, read_questions
+from benchmarks.reader_data.files import Example, lines
+from benchmarks.reader_data.held_out import Part, part_of_collection
+from memnet import Engine, Evidence
+from memnet.reader.training.examples import find_quote
+
+TIMES = 6
+"""How often each example with an answer is in the training file: they are few, and what the reader
+is for."""
+_KINDS = {
+    "value": "value",
+    "multi": "value",
+    "definition": "definition",
+    "how": "steps",
+    "why": "statement",
+    "compare": "statement",
+    "list": "list",
+}
+"""Kinds of quoted answers by the type of a question."""
+_SHORT = ("value", "multi", "yesno")
+"""Types whose answers are short spans, or yes or no; of others only quotations are learned."""
+_TOP_K = 8
+_MAX_QUERY = 300
+"""Characters of a quotation that is searched for."""
+_MAX_RIGHT, _MAX_OTHERS = 3, 5
+"""Passages of an example."""
+_UNANSWERED, _OTHERS_UNANSWERED = 3, 2
+"""Windows read by themselves as examples without an answer: of a question that has none, and of one
+that other windows answer."""
+_TOGETHER = 4
+"""Windows read together as an example without an answer."""
+_TARGET, _TAG = re.compile(r"\]\([^)]*\)"), re.compile(r"<[^>]+>")
+
+
+class Found(NamedTuple):
+    """What a store has for a question."""
+
+    right: Sequence[Evidence]
+    others: Sequence[Evidence]
+    """Without an answer."""
+
+
+def document_examples(
+    data: Path, documents: Path | None, stores: Path | None
+) -> Iterator[tuple[Part, Example]]:
+    """Examples with their part; arguments as for ``memories``."""
+    for name, asked, memory in memories(data, documents, stores, model="untrained"):
+        part = part_of_collection(name)
+        lost = 0
+        for question in asked:
+            examples = list(_examples(memory, question, extra=part == "train"))
+            lost += not examples
+            for example in examples:
+                yield part, {**example, "set": "documents", "collection": name}
+        print(f"{name}: {len(asked)} questions, {lost} whose answer is in no window that is found")
+
+
+def memories(
+    data: Path,
+    documents: Path | None,
+    stores: Path | None,
+    *,
+    parts: Container[Part] = ("train", "dev", "held_out"),
+    model: str | None = None,
+    reader: str = "sentences",
+) -> Iterator[tuple[str, list[dict[str, Any]], Engine]]:
+    """Collections of documents, each with its questions and a memory of its files, open meanwhile.
+
+    Args:
+        data: folder with ``docs_train``; the project's own questions come with it.
+        documents: folder of collections, each a folder of its files; None: there is none.
+        stores: folder to keep the stores of files in, which makes a second run fast; None: they
+            are not kept.
+        parts: which collections.
+        model: of the memories; None: what each question is sent to.
+        reader: of the memories.
+    """
+    questions: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for file in sorted((data / "docs_train").glob("*.jsonl")):
+        questions[file.stem] += lines(file)
+    for one in read_questions():
+        questions[one["collection"]].append(one)
+    with tempfile.TemporaryDirectory() as scratch:
+        for name, asked in questions.items():
+            if part_of_collection(name) not in parts:
+                continue
+            files, kept_in = documents and documents / name, stores
+            if files is None or not files.is_dir():
+                files, kept_in = Path(scratch, "files", name), None
+                _write_passages(files, asked)
+            store = (kept_in or Path(scratch, "stores")) / name
+            store.parent.mkdir(parents=True, exist_ok=True)
+            with Engine.open(store, create=True, model=model, reader=reader) as memory:
+                memory.ingest(files)
+                yield name, asked, memory
+
+
+def _write_passages(folder: Path, asked: Sequence[dict[str, Any]]) -> None:
+    """A collection of one file for each passage of its questions."""
+    for number, question in enumerate(asked):
+        for index, one in enumerate(question.get("passages") or [question]):
+            path = folder / f"{number}-{index}" / one["source"]
+            path = path if path.suffix else path.with_suffix(".md")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(one["passage"], encoding="utf-8")
+
+
+def _examples(memory: Engine, question: dict[str, Any], extra: bool) -> Iterator[Example]:
+    """The example of a question, and ``extra`` ones without an answer; none if it is not found."""
+    kind, asked = question["type"], question["question"]
+    if kind == "unanswerable":
+        found = memory.search(asked, top_k=_TOP_K)
+        yield from _unanswered(asked, found, _UNANSWERED if extra else 1, extra)
+        return
+    windows = _found(memory, question)
+    if not windows.right:
+        return
+    quotes = question.get("best") or [one["quote"] for one in question["evidence"]]
+    example = {
+        "question": asked,
+        "answers": phrases(question) if kind in _SHORT else [],
+        "quotes": [_as_read(one, windows.right) for one in quotes],
+        "passages": [_passage(one) for one in windows.right[:_MAX_RIGHT]],
+        "others": [_passage(one) for one in windows.others[:_MAX_OTHERS]],
+        "phrases": phrases(question),
+    }
+    yield example if kind == "yesno" else {**example, "kind": _KINDS[kind]}
+    yield from _unanswered(asked, windows.others, _OTHERS_UNANSWERED if extra else 0, extra)
+
+
+def _unanswered(
+    question: str, found: Sequence[Evidence], alone: int, together: bool
+) -> Iterator[Example]:
+    """Examples without an answer, of the first windows alone and of several together."""
+    groups = [[one] for one in found[:alone]]
+    if together and len(found) > 1:
+        groups.append(list(found[:_TOGETHER]))
+    for group in groups:
+        yield {"question": question, "answers": [], "passages": [_passage(one) for one in group]}
+
+
+def _found(memory: Engine, question: dict[str, Any]) -> Found:
+    """Windows with a quotation: found for the question, or else for the quotation itself."""
+    quotes = [*question.get("best", ()), *(one["quote"] for one in question["evidence"])]
+
+    def answers(one: Evidence) -> bool:
+        return any(find_quote(one.text, form) for quote in quotes for form in _forms(quote))
+
+    found = memory.search(question["question"], top_k=_TOP_K)
+    right = {one.id: one for one in found if answers(one)}
+    if not right:
+        for quote in quotes:
+            near = memory.search(_forms(quote)[-1][:_MAX_QUERY], top_k=_TOP_K)
+            first = next((one for one in near if answers(one)), None)
+            if first is not None:
+                right[first.id] = first
+    wordings = [] if question["type"] == "yesno" else phrases(question)
+    others = [
+        one
+        for one in found
+        if one.id not in right and not any(find_quote(one.text, said) for said in wordings)
+    ]
+    return Found(list(right.values()), others)
+
+
+def _forms(quote: str) -> list[str]:
+    """A quotation as a file has it, without targets of links, and without what may be tags too."""
+    without_targets = _TARGET.sub(" ", quote)
+    forms = (quote, without_targets, _TAG.sub(" ", without_targets))
+    return [form for form in dict.fromkeys(forms) if form.strip()]
+
+
+def _as_read(quote: str, windows: Sequence[Evidence]) -> str:
+    """The form of a quotation that stands in a window."""
+    forms = _forms(quote)
+    standing = (form for form in forms if any(find_quote(one.text, form) for one in windows))
+    return next(standing, forms[-1])
+
+
+def _passage(one: Evidence) -> dict[str, str]:
+    return {"title": one.title, "text": one.text}

@@ -1,0 +1,33 @@
+"""What a store is made of, as a public value."""
+
+from memnet.config import Config
+from memnet.device import find_device
+from memnet.experts.owned import OwnedModels
+from memnet.storage import MemoryStore
+from memnet.types import StoreInfo, StoreModel
+
+
+def describe(store: MemoryStore, config: Config) -> StoreInfo:
+    """Sizes, versions, index and models of a store.
+
+    Raises:
+        DeviceError: the device of the settings is not there.
+        StoreError: the store can't be read.
+    """
+    index = store.index_info()
+    return StoreInfo(
+        path=str(store.path),
+        **store.counts()._asdict(),
+        encoder=store.fingerprint,
+        dimension=store.dimension,
+        schema_version=store.schema_version,
+        index=index.description,
+        index_kind=index.kind,
+        index_recall=index.recall,
+        device=find_device(config.device),
+        bytes=store.size_in_bytes(),
+        models=tuple(
+            StoreModel(name=one.name, used=one.used, note=one.note)
+            for one in OwnedModels(store).current().values()
+        ),
+    )

@@ -1,0 +1,7 @@
+"""One question, several answerers: a trained gate chooses among them, a mixture of experts."""
+
+from typing import Literal
+
+ExpertName = Literal["documents", "facts", "statements", "stories"]
+EXPERTS: tuple[ExpertName, ...] = ("documents", "facts", "statements", "stories")
+"""In the order of the gate's numbers."""

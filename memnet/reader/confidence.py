@@ -1,0 +1,148 @@
+"""Confidence: how likely an answer is right, from what is known before one knows whether it is."""
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from memnet.reader.passages import RankedSlot
+from memnet.reader.spans import Reading
+from memnet.text.english import overlapping
+from memnet.text.names import normalise, stems
+from memnet.types import Candidate
+
+_EPSILON = 1e-6
+_MAX_LOGIT = 30.0
+FEATURES = 10
+STEM_LETTERS = 5
+"""Words are compared by their first letters: "directed" and "director" agree."""
+_NAME = re.compile(r"(?<!^)\b[A-Z][\w'’.-]+|\b\d[\d,.]*\b")
+"""What is taken for a name or a number in a question, but for its first word."""
+
+
+class Signals(NamedTuple):
+    """What the confidence in an answer is calculated from."""
+
+    answer: float
+    """Probability of the answer, by the reader."""
+    second: float
+    """Of the best other answer."""
+    answerable: float
+    """That the passages hold an answer, by the reader."""
+    similarity: float
+    """Highest cosine of question and key among the passages."""
+    overlap: float
+    """Share of the question's stems in the answer's sentence and title; of yes and no, in the
+    passages that they were judged by."""
+    unknown: bool
+    """Whether a name or a number of the question stands in nothing that was read: the question
+    then presupposes what the evidence does not say."""
+    rank: int
+    """Of the passage that the answer stands in, from 0."""
+    quoted: float = 0.0
+    """Attention of the last hop to the units that are shown, 0..1."""
+    short: bool = True
+    """Whether there is a short answer."""
+    attested: float = 1.0
+    """Share of what was read that no passage denies, 0..1; no feature, but a factor."""
+
+    def features(self) -> tuple[float, ...]:
+        """The input of a ``Calibration``: ``FEATURES`` numbers."""
+        return (
+            1.0,
+            _logit(self.answer),
+            _logit(self.second),
+            _logit(self.answerable),
+            self.similarity,
+            self.overlap,
+            float(self.unknown),
+            math.log1p(self.rank),
+            _logit(self.quoted),
+            float(self.short),
+        )
+
+
+class Calibration:
+    """Logistic regression from signals to the probability that an answer is right.
+
+    Source: Platt 1999 (logistic calibration), with more than one signal as in Kamath et al. 2020.
+    """
+
+    def __init__(self, weights: Sequence[float]) -> None:
+        """Take the weights of ``FEATURES`` features."""
+        self.weights = tuple(weights)
+
+    def confidence(self, signals: Signals) -> float:
+        """The probability, 0..1."""
+        pairs = zip(self.weights, signals.features(), strict=True)
+        logit = sum(weight * feature for weight, feature in pairs)
+        return signals.attested / (1 + math.exp(-max(-_MAX_LOGIT, min(_MAX_LOGIT, logit))))
+
+
+def _logit(probability: float) -> float:
+    clipped = min(max(probability, _EPSILON), 1 - _EPSILON)
+    return math.log(clipped / (1 - clipped))
+
+
+def signals_of(
+    question: str,
+    reading: Reading,
+    candidates: Sequence[Candidate],
+    passages: Sequence[RankedSlot],
+    others: Sequence[RankedSlot],
+    support: Sequence[RankedSlot],
+) -> Signals:
+    """What is known about the best answer before one knows whether it is right.
+
+    Args:
+        question: as asked.
+        reading: of the passages.
+        candidates: answers, best first.
+        passages: that were read together, best first.
+        others: in which the answer may stand too.
+        support: those that the best answer was read or judged by, its own first.
+    """
+    best = candidates[0] if candidates else None
+    ranks: dict[int | None, int] = {item.slot.id: rank for rank, item in enumerate(passages)}
+    return Signals(
+        answer=best.score if best else 0.0,
+        second=candidates[1].score if len(candidates) > 1 else 0.0,
+        answerable=reading.answerable,
+        similarity=max((item.similarity for item in passages), default=0.0),
+        overlap=_share(question, _answer_context(best, support)),
+        unknown=_has_unknown_name(question, (*passages, *others, *support)),
+        rank=0 if best is None else ranks.get(best.evidence, len(passages)),
+    )
+
+
+def _answer_context(answer: Candidate | None, support: Sequence[RankedSlot]) -> str:
+    """The sentences that an answer stands in, with their title; of yes and no all passages."""
+    if answer is None or not support:
+        return ""
+    slot = support[0].slot
+    if answer.evidence is None or answer.start is None or answer.end is None:
+        return " ".join(f"{item.slot.title} {item.slot.text}" for item in support)
+    first, last = answer.start - slot.start, answer.end - slot.start
+    inside = overlapping(support[0].sentence_spans, first, last)
+    return " ".join([slot.title, *(slot.text[start:end] for start, end in inside)])
+
+
+def _share(question: str, text: str) -> float:
+    """Share of a question's words, by their stems, that a text contains; 1 without any."""
+    wanted = stems(question, STEM_LETTERS)
+    return len(wanted & _all_stems(normalise(text))) / len(wanted) if wanted else 1.0
+
+
+def _has_unknown_name(question: str, passages: Iterable[RankedSlot]) -> bool:
+    """Whether a name or a number of a question stands in none of some passages."""
+    named = set(stems(" ".join(_NAME.findall(question)), STEM_LETTERS))
+    for item in {item.slot.id: item for item in passages}.values():
+        if not named:
+            return False
+        named -= _all_stems(normalise(item.slot.title)) | _all_stems(item.normalised_text)
+    return bool(named)
+
+
+def _all_stems(normalised: str) -> frozenset[str]:
+    """The stems of all words of a normalised text, stop words too."""
+    return frozenset(word[:STEM_LETTERS] for word in normalised.split())

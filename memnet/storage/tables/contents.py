@@ -1,0 +1,89 @@
+"""What kinds of things a store holds."""
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import TypeVar
+
+from memnet.storage.tables.checked import IN_LIST, checked_count, checked_rows, damaged, json_list
+from memnet.storage.tables.database import Connection
+from memnet.storage.values import SOURCE_KINDS
+from memnet.types import SourceKind
+
+_MAX_CACHED = 64
+_Value = TypeVar("_Value")
+
+
+class Contents:
+    """Kinds of sources, of slots and of relations; may be shared between threads."""
+
+    def __init__(self, connection: Callable[[], Connection]) -> None:
+        """Read nothing yet; ``connection`` gives the calling thread's own."""
+        self._connection = connection
+        self._cached: dict[Hashable, tuple[int, object]] = {}
+
+    def kinds(self, namespace: str | None = None) -> frozenset[SourceKind]:
+        """The kinds of the sources of a namespace; None for all."""
+        return self._of_commit(("kinds", namespace), lambda: self._kinds(namespace))
+
+    def relations(self) -> dict[str, str]:
+        """The relations of all facts: what names each in any store (32 hex digits), and its words.
+
+        Those that a model knows it knows by these digits.
+        """
+        return self._of_commit("relations", self._relations)
+
+    def fact_subjects(self, source: str, namespace: str, limit: int) -> list[str]:
+        """The subjects of the facts of a source, as written, in their order."""
+        rows = self._connection().rows(
+            "SELECT slot.title FROM slot JOIN source ON source.id = slot.source "
+            "WHERE source.name = ? AND source.namespace = ? AND slot.kind = 'fact' "
+            "GROUP BY slot.title ORDER BY min(slot.id) LIMIT ?",
+            source,
+            namespace,
+            limit,
+        )
+        return [row[0] for row in checked_rows(rows, "a title", str)]
+
+    def kinds_of(self, slots: Sequence[int]) -> dict[int, SourceKind]:
+        """The kind of the source of each slot that is stored."""
+        rows = self._connection().rows(
+            "SELECT slot.id, source.kind FROM slot JOIN source ON source.id = slot.source "
+            f"WHERE slot.id {IN_LIST}",
+            json_list(slots),
+        )
+        found = checked_rows(rows, "the kind of a source", int, str)
+        return {slot: _kind(kind) for slot, kind in found}
+
+    def _of_commit(self, key: Hashable, read: Callable[[], _Value]) -> _Value:
+        """What was read for a key at this commit, else what is read now."""
+        connection = self._connection()
+        with connection.snapshot():
+            generation = checked_count(connection.property("generation") or 0)
+            known = self._cached.get(key)
+            if known is not None and known[0] == generation:
+                return known[1]  # type: ignore[return-value]
+            value = read()
+        if len(self._cached) >= _MAX_CACHED:
+            self._cached.clear()
+        self._cached[key] = generation, value
+        return value
+
+    def _kinds(self, namespace: str | None) -> frozenset[SourceKind]:
+        within = "" if namespace is None else "WHERE namespace = ?"
+        parameters = () if namespace is None else (namespace,)
+        rows = self._connection().rows(f"SELECT DISTINCT kind FROM source {within}", *parameters)
+        return frozenset(_kind(row[0]) for row in checked_rows(rows, "a kind of source", str))
+
+    def _relations(self) -> dict[str, str]:
+        rows = self._connection().rows(
+            "SELECT hex(vector.digest), min(slot.relation) FROM slot "
+            "JOIN vector ON vector.id = slot.vector WHERE slot.kind <> 'passage' "
+            "GROUP BY vector.id"
+        )
+        found = checked_rows(rows, "a relation", str, str)
+        return {digest.lower(): words for digest, words in found}
+
+
+def _kind(stored: str) -> SourceKind:
+    if stored not in SOURCE_KINDS:
+        raise damaged(f"a source of kind {stored!r}")
+    return SOURCE_KINDS[stored]
