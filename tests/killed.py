@@ -34,6 +34,7 @@ from memnet.storage.tables.database import latest_revision, revision_of
 from memnet.storage.vectors.file import read_header
 from memnet.text.english import query_terms
 from tests.exact_store import ExactStore
+from tests.waiting import ended, hear
 
 DIMENSION = 16
 _WORDS = "light boat harbour ferry keeper storm island herring lamp rope".split()
@@ -230,7 +231,7 @@ def kill_one(path: Path, model: Model, chance: random.Random, longest: float) ->
     time.sleep(chance.random() ** 2 * longest)
     process.kill()
     acknowledged, possible, opened = _heard(model, ours)
-    process.join()
+    ended(process)
     process.close()
     ours.close()
     # A copy leaves the next process what the kill left, rather than what opening it here makes.
@@ -260,7 +261,7 @@ def _messages(said: Connection) -> list[Any]:
     messages: list[Any] = []
     while True:
         try:
-            messages.append(said.recv())
+            messages.append(hear(said))
         except (EOFError, ConnectionResetError):
             return messages
 
@@ -299,7 +300,7 @@ def copy_while_written(folder: Path, chance: random.Random, copies: int) -> Coun
             _copy_slowly(folder / "store", folder / f"copy {number}", chance)
         process.kill()
         history = _history(Model(), messages.result())
-    process.join()
+    ended(process)
     process.close()
     ours.close()
     counts: Counter[str] = Counter()

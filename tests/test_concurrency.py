@@ -21,6 +21,7 @@ from memnet.errors import StoreBusyError, StoreError
 from memnet.storage import MemoryStore, NewSlot, NewSource
 from memnet.text.english import query_terms
 from tests import killed
+from tests.waiting import ended, ended_fork, hear
 
 _PARTS = 4
 
@@ -96,21 +97,22 @@ def test_readers_in_threads_and_processes_see_one_commit_each(tmp_path: Path) ->
                 target=read_until_told, args=(tmp_path / "store", theirs)
             )
             process.start()
+            theirs.close()
             readers.append(ours)
             processes.append(process)
         for reader in readers:
-            assert reader.recv() == "reading"
+            assert hear(reader) == "reading"
         for number in range(1, 60):
             put_round(store, number)
             read_round(store)
         for reader in readers:
             reader.send("stop")
         for reader in readers:
-            reads, rounds, wrong = reader.recv()
+            reads, rounds, wrong = hear(reader)
             assert wrong == []
             assert reads >= rounds > 1
         for process in processes:
-            process.join()
+            ended(process)
 
 
 def test_old_reads_go_on_while_others_move_on(tmp_path: Path) -> None:
@@ -165,7 +167,7 @@ def _in_child(what: Callable[[], None]) -> None:
         except BaseException:
             os._exit(1)
         os._exit(0)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert ended_fork(child) == 0
 
 
 def test_a_store_opened_before_a_fork_works_in_both(tmp_path: Path) -> None:
@@ -219,7 +221,7 @@ def test_a_child_that_leaves_its_parents_block_ends_nothing(tmp_path: Path) -> N
                 child = os.fork()
                 if not child:
                     raise KeyboardInterrupt
-                os.waitpid(child, 0)
+                assert ended_fork(child) == 0
                 put_round(store, 2)
         except KeyboardInterrupt:
             os._exit(0)
@@ -235,11 +237,12 @@ def test_started_processes_read(tmp_path: Path, method: str) -> None:
         ours, theirs = context.Pipe()
         process = context.Process(target=read_until_told, args=(tmp_path / "store", theirs))
         process.start()
-        assert ours.recv() == "reading"
+        theirs.close()
+        assert hear(ours) == "reading"
         put_round(store, 1)
         ours.send("stop")
-        assert ours.recv()[2] == []
-        process.join()
+        assert hear(ours)[2] == []
+        ended(process)
 
 
 def _read_on(store: MemoryStore, reading: threading.Barrier, ended: list[BaseException]) -> None:

@@ -19,6 +19,7 @@ from memnet.errors import StoreError
 from memnet.storage import MemoryStore
 from memnet.text.english import query_terms
 from tests import killed
+from tests.waiting import ended, hear
 
 
 @contextmanager
@@ -99,8 +100,8 @@ def test_files_that_may_not_grow_lose_nothing(tmp_path: Path) -> None:
         process = killed.START.Process(target=_fill, args=(tmp_path / str(seed), seed, theirs))
         process.start()
         theirs.close()
-        refused, model = ours.recv()
-        process.join()
+        refused, model = hear(ours)
+        ended(process)
         assert refused
         with closing(killed.open_store(tmp_path / str(seed), create=False)) as store:
             killed.check(store, [model])
@@ -163,7 +164,7 @@ def left_by_a_kill(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list
         history.append(history[-1].after(killed.random_step(history[-1], chance)))
     process = killed.START.Process(target=_change_and_die, args=(path, 5, 40))
     process.start()
-    process.join()
+    ended(process)
     return path, history
 
 

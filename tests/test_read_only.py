@@ -13,6 +13,7 @@ import pytest
 
 from memnet.errors import StoreError
 from tests import killed
+from tests.waiting import ended, hear
 
 _NOBODY = 65534
 _MODEL = killed.Model({"document 1": 1, "document 2": 3})
@@ -31,7 +32,7 @@ def crashed(tmp_path: Path) -> Iterator[Path]:
     """A store with all its commits in the log that a killed process left beside the database."""
     process = killed.START.Process(target=_write_and_die, args=(tmp_path / "store",))
     process.start()
-    process.join()
+    ended(process)
     assert (tmp_path / "store" / "memory.sqlite3-wal").stat().st_size > 100_000
     for folder in (tmp_path, *tmp_path.parents):
         if folder.stat().st_uid == os.geteuid() and folder != Path("/"):
@@ -64,8 +65,8 @@ def read_only(path: Path) -> Any:
     process = killed.START.Process(target=_read, args=(path, theirs))
     process.start()
     theirs.close()
-    said = ours.recv()
-    process.join()
+    said = hear(ours)
+    ended(process)
     return said
 
 

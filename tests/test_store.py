@@ -21,6 +21,7 @@ from memnet.storage.tables.schema import MIGRATIONS, SCHEMA_VERSION
 from memnet.text.english import query_terms
 from tests.exact_store import ExactStore
 from tests.toy import DIMENSION, ToyEncoder, fact, passage, source, told
+from tests.waiting import repeating
 
 encode = ToyEncoder().encode
 
@@ -619,27 +620,17 @@ def test_a_second_writer_is_told(tmp_path: Path) -> None:
 def test_readers_see_whole_commits_while_a_writer_works(tmp_path: Path) -> None:
     store = open_store(tmp_path / "store")
     store.put([source(name, passage(f"round 0 {name}")) for name in "abc"], encode)
-    torn: list[object] = []
-    stop = threading.Event()
 
     def read() -> None:
-        while not stop.is_set():
-            with store.reading():
-                hits = store.search_dense(encode(["round"])[0], 10)
-                slots = store.fetch(hits.ids[hits.mask].tolist())
-            rounds = {slot.text.split()[1] for slot in slots}
-            if len(slots) != 3 or len(rounds) != 1:
-                torn.append((len(slots), rounds))
+        with store.reading():
+            hits = store.search_dense(encode(["round"])[0], 10)
+            slots = store.fetch(hits.ids[hits.mask].tolist())
+        assert len(slots) == 3
+        assert len({slot.text.split()[1] for slot in slots}) == 1
 
-    readers = [threading.Thread(target=read) for _ in range(3)]
-    for reader in readers:
-        reader.start()
-    for number in range(1, 30):
-        store.put([source(name, passage(f"round {number} {name}")) for name in "abc"], encode)
-    stop.set()
-    for reader in readers:
-        reader.join()
-    assert torn == []
+    with repeating(read):
+        for number in range(1, 30):
+            store.put([source(name, passage(f"round {number} {name}")) for name in "abc"], encode)
     store.close()
 
 
@@ -647,6 +638,7 @@ _WRITER = """
 import sys
 from pathlib import Path
 from tests.test_store import encode, open_store
+from tests.waiting import repeating
 from tests.toy import passage, source
 store = open_store(Path(sys.argv[1]))
 for number in range(10_000):

@@ -1,5 +1,5 @@
 import json
-import threading
+import random
 import zlib
 from contextlib import closing
 from functools import partial
@@ -25,6 +25,7 @@ from memnet.storage.vectors.file import (
 from memnet.storage.vectors.index import VectorIndex
 from memnet.storage.vectors.search import ToDevice
 from tests.toy import DIMENSION, ToyEncoder, passage, source
+from tests.waiting import repeating
 
 _PQ = IndexConfig(kind="pq", min_pq=16, max_gather=10)
 _KINDS = {
@@ -360,26 +361,17 @@ def test_background_writes_lose_nothing(tmp_path: Path) -> None:
     ) as store:  # fmt: skip
         texts = [f"boat number {number}" for number in range(100)]
         store.put([source(text, passage(text)) for text in texts], encode)
-        stop, wrong = threading.Event(), list[str]()
+        chance = random.Random(0)
 
         def search() -> None:
-            rng = np.random.default_rng()
-            while not stop.is_set():
-                text = texts[int(rng.integers(50))]
-                hits = store.search_dense(encode([f"\n{text}"])[0], 1)
-                if [slot.source for slot in store.fetch(hits.ids.tolist())] != [text]:
-                    wrong.append(f"{text} not found")
+            text = texts[chance.randrange(50)]
+            hits = store.search_dense(encode([f"\n{text}"])[0], 1)
+            assert [slot.source for slot in store.fetch(hits.ids.tolist())] == [text]
 
-        threads = [threading.Thread(target=search) for _ in range(2)]
-        for thread in threads:
-            thread.start()
-        for number in range(50, 100):
-            store.delete([texts[number]])
-            store.put([source(f"new {number}", passage(f"new {texts[number]}"))], encode)
-        stop.set()
-        for thread in threads:
-            thread.join()
-        assert wrong == []
+        with repeating(search, threads=2):
+            for number in range(50, 100):
+                store.delete([texts[number]])
+                store.put([source(f"new {number}", passage(f"new {texts[number]}"))], encode)
         assert store.verify() == []
         hits = store.search_dense(encode(["boat"])[0], 200)
         assert sorted(slot.source for slot in store.fetch(hits.ids[hits.mask].tolist())) == sorted(
