@@ -14,6 +14,7 @@ from memnet import Engine, Scope
 from memnet.cli.main import memnet as group
 from memnet.cli.options import where_option
 from tests.conftest import EXAMPLES
+from tests.waiting import completed
 
 ANSWER_FIELDS = {
     "question", "kind", "answer", "short", "quotes", "units", "confidence", "abstained",
@@ -24,11 +25,9 @@ ANSWER_FIELDS = {
 
 def run(*arguments: object, store: Path, given: str = "") -> subprocess.CompletedProcess[str]:
     """Run the command line as a user does, in a process of its own."""
-    return subprocess.run(
-        [sys.executable, "-m", "memnet", *map(str, arguments)],
-        input=given,
-        capture_output=True,
-        text=True,
+    return completed(
+        [sys.executable, "-m", "memnet", *arguments],
+        given=given,
         env={**os.environ, "MEMNET_STORE": str(store), "COLUMNS": "100"},
         check=False,
     )
@@ -186,13 +185,10 @@ def test_evidence_shows_its_text_and_not_a_long_path(tmp_path: Path) -> None:
     (folder / "facts.tsv").write_text("Skerry Vane\tdesigned by\tMaren Oldfield\n")
 
     def memnet(*arguments: str, where: Path) -> str:
-        return subprocess.run(
-            [sys.executable, "-m", "memnet", *arguments, "--store", str(tmp_path / "store")],
-            capture_output=True,
-            text=True,
+        return completed(
+            [sys.executable, "-m", "memnet", *arguments, "--store", tmp_path / "store"],
             cwd=where,
             env={**os.environ, "COLUMNS": "80"},
-            check=True,
         ).stdout
 
     memnet("ingest", str(folder), where=tmp_path)
@@ -238,12 +234,8 @@ def test_a_life_of_a_store(tmp_path: Path) -> None:
     assert run("verify", "--repair", store=store).returncode == 0
     assert run("verify", store=store).returncode == 0
 
-    gone = subprocess.run(
-        [sys.executable, "-m", "memnet", "forget", "a.txt", "b", "--store", str(store)],
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        check=True,
+    gone = completed(
+        [sys.executable, "-m", "memnet", "forget", "a.txt", "b", "--store", store], cwd=tmp_path
     )
     assert gone.stdout == "2 forgotten, 2 slots removed.\n"
     assert "no source 'b' is stored" in _error(run("forget", "b", store=store))
@@ -377,6 +369,6 @@ def test_help_loads_nothing_heavy() -> None:
         "import sys; from memnet.cli.main import run; run(['--help']); "
         "print([m for m in ('torch', 'faiss', 'numpy', 'pydantic') if m in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = completed([sys.executable, "-c", code])
     assert done.stdout.endswith("[]\n")
     assert all(name in done.stdout for name in group.commands)

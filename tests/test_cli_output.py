@@ -18,6 +18,7 @@ from memnet.cli.main import run
 from memnet.cli.options import store_path
 from memnet.reader.checkpoint import load_calibration
 from tests.conftest import EXAMPLES
+from tests.waiting import completed
 
 Memnet = Callable[..., tuple[str, str]]
 
@@ -132,13 +133,10 @@ def test_messages_are_read_as_conversations(tmp_path: Path, memnet: Memnet) -> N
     # From standard input the sessions have names that a later run updates.
     text = path.read_text()
     for _ in range(2):
-        done = subprocess.run(
+        done = completed(
             [sys.executable, "-m", "memnet", "ingest", "-", "--conversation", "--store", "t"],
-            input=text,
-            capture_output=True,
-            text=True,
+            given=text,
             cwd=tmp_path,
-            check=True,
         )
     assert "2 unchanged" in done.stdout
     shown, _ = memnet("sources", "--json", "--store", tmp_path / "t")

@@ -6,7 +6,6 @@ import multiprocessing
 import os
 import signal
 import sqlite3
-import subprocess
 import sys
 import threading
 from collections.abc import Callable
@@ -21,7 +20,7 @@ from memnet.errors import StoreBusyError, StoreError
 from memnet.storage import MemoryStore, NewSlot, NewSource
 from memnet.text.english import query_terms
 from tests import killed
-from tests.waiting import ended, ended_fork, hear
+from tests.waiting import completed, ended, ended_fork, hear
 
 _PARTS = 4
 
@@ -418,5 +417,5 @@ print(json.dumps([code, before, after]))
 
 def test_encoder_and_index_work_in_a_forked_child(tmp_path: Path) -> None:
     command = [sys.executable, "-c", _WITH_THE_REAL_ENCODER, str(tmp_path / "store")]
-    run = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    run = completed(command)
     assert json.loads(run.stdout) == [0, "a", "b"]

@@ -1,5 +1,4 @@
 import json
-import subprocess
 import sys
 from pathlib import Path
 
@@ -25,6 +24,7 @@ from memnet.reader.network import (
 )
 from memnet.reader.onnx import OnnxSpanNetwork, span_model
 from memnet.reader.spans import Pack, Packer, Passage, best_spans
+from tests.waiting import completed
 
 GOLDEN = Path(__file__).parent / "golden"
 WEIGHTS = model_folder() / "model.safetensors"
@@ -238,7 +238,7 @@ print(text[span.start : span.end], "torch" in sys.modules)
 def test_reading_in_eight_bits_imports_no_torch(cache: Path) -> None:
     command = [sys.executable, "-c", _READS, str(cache)]
     for _ in range(2):  # the first makes the model and keeps it
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        done = completed(command)
         assert done.stdout == "Tobias Wrennick False\n"
 
 

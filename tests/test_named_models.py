@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from memnet.encoders.weights import model_folder
 from memnet.errors import EncoderError, EncoderMismatchError, ModelError
 from memnet.reader.spans import Passage
 from memnet.reader.transformers import NamedReader
+from tests.waiting import completed
 
 # The libraries warn of their own changes to come.
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -206,10 +206,8 @@ def test_a_store_makes_nobody_fetch_the_encoder_that_it_names(
     shutil.copytree(encoder_folder, model / "snapshots" / ("0" * 40))
     (model / "refs").mkdir()
     (model / "refs" / "main").write_text("0" * 40, encoding="utf-8")
-    done = subprocess.run(
+    done = completed(
         [sys.executable, "-c", _WITHOUT_NETWORK, tmp_path / "foreign", tmp_path / "own"],
-        capture_output=True,
-        text=True,
         env={**os.environ, "HF_HOME": str(tmp_path / "cache")},
         check=False,
     )

@@ -1,23 +1,17 @@
 import os
-import subprocess
 import sys
 from pathlib import Path
+
+from tests.waiting import completed
 
 ROOT = Path(__file__).parents[1]
 
 
 def test_the_wheel_runs_outside_the_repository(tmp_path: Path) -> None:
     def python(*arguments: str, **environment: str) -> str:
-        done = subprocess.run(
-            [sys.executable, *arguments],
-            capture_output=True,
-            text=True,
-            cwd=tmp_path,
-            env={**os.environ, **environment},
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
-        return done.stdout
+        return completed(
+            [sys.executable, *arguments], cwd=tmp_path, env={**os.environ, **environment}
+        ).stdout
 
     # By way of a source distribution, so that nothing an earlier build left behind gets in.
     python("-m", "build", "--no-isolation", "--outdir", str(tmp_path), str(ROOT))

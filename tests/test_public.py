@@ -1,12 +1,12 @@
 import ast
 import importlib
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import memnet
 from memnet import errors, training, types
+from tests.waiting import completed
 
 ROOT = Path(__file__).parents[1]
 
@@ -26,7 +26,7 @@ def test_names_of_trainings_are_what_they_say() -> None:
     for name in training.__all__:
         assert getattr(training, name).__name__ == name
     code = "import memnet.training, sys; print({'torch', 'faiss'} & set(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = completed([sys.executable, "-c", code])
     assert done.stdout == "set()\n"
 
 
@@ -43,7 +43,7 @@ def test_all_errors_and_values_are_public() -> None:
 
 def test_importing_the_package_loads_nothing_heavy() -> None:
     code = "import memnet, sys; print({'torch', 'faiss', 'numpy', 'pydantic'} & set(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = completed([sys.executable, "-c", code])
     assert done.stdout == "set()\n"
 
 
@@ -55,7 +55,7 @@ def test_reading_and_writing_in_eight_bits_needs_no_torch(tmp_path: Path) -> Non
     question = ["ask", "Who raised the Orre Light?", *store]
     told = ["tell", "Una Thale moved to Kestle.", *store]
     for arguments in (["ingest", str(tmp_path / "orre.txt"), *store], told, question):
-        done = subprocess.run([*command, *arguments], capture_output=True, text=True, check=True)
+        done = completed([*command, *arguments])
         assert not re.search(r"\| +torch$", done.stderr, re.MULTILINE)
     assert done.stdout.startswith("**Una Thale** raised the Orre Light in 1862.")
 

@@ -2,9 +2,10 @@
 
 import os
 import signal
+import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
@@ -12,6 +13,8 @@ from typing import Any
 
 PATIENCE = 60.0
 """Seconds: a machine under load may be slow."""
+_COMMAND = 200.0
+"""Seconds for a command, which may import torch and train a model."""
 
 
 @contextmanager
@@ -63,3 +66,39 @@ def ended_fork(child: int) -> int:
             break
         time.sleep(0.005)
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def completed(
+    command: Sequence[object], *, check: bool = True, given: str | None = None, **options: Any
+) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end; one that hangs is ended, and the error shows where it hung.
+
+    Args:
+        command: to run.
+        check: whether an exit code other than 0 is an error.
+        given: what it reads from standard input.
+        options: of ``subprocess.Popen``.
+    """
+    environment = {**(options.pop("env", None) or os.environ), "PYTHONFAULTHANDLER": "1"}
+    with subprocess.Popen(
+        list(map(str, command)),
+        stdin=subprocess.DEVNULL if given is None else subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+        **options,
+    ) as process:
+        try:
+            out, err = process.communicate(given, timeout=_COMMAND)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGABRT)  # Python shows the stacks of its threads
+            try:
+                _, err = process.communicate(timeout=PATIENCE)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                err = "it did not end when it was told to"
+            raise AssertionError(f"{command} hangs: {err}") from None
+    done = subprocess.CompletedProcess(process.args, process.returncode, out, err)
+    assert not check or done.returncode == 0, err
+    return done
