@@ -4,7 +4,7 @@ from memnet.config import Config
 from memnet.device import find_device
 from memnet.experts.owned import OwnedModels
 from memnet.storage import MemoryStore
-from memnet.types import StoreInfo, StoreModel
+from memnet.types import StoreInfo, StoreModel, VerifyReport
 
 
 def describe(store: MemoryStore, config: Config) -> StoreInfo:
@@ -31,3 +31,13 @@ def describe(store: MemoryStore, config: Config) -> StoreInfo:
             for one in OwnedModels(store).current().values()
         ),
     )
+
+
+def check_store(store: MemoryStore, repair: bool) -> VerifyReport:
+    """As ``Engine.verify``."""
+    problems = store.verify()
+    if problems and repair:
+        store.rebuild()
+        left = store.verify()
+        return VerifyReport(problems=tuple(left or problems), repaired=not left)
+    return VerifyReport(problems=tuple(problems), repaired=False)

@@ -5,10 +5,12 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from datetime import date
 from functools import partial
 from typing import Any, Final, Self
 
 from memnet.arguments import (
+    check_moment,
     check_namespace,
     check_question,
     check_text,
@@ -17,7 +19,7 @@ from memnet.arguments import (
     find_sources,
 )
 from memnet.config import Config
-from memnet.description import describe
+from memnet.description import check_store, describe
 from memnet.device import device_copier, find_device
 from memnet.documents.answers import TextAnswers
 from memnet.encoders import Encoder
@@ -26,7 +28,15 @@ from memnet.experts.answers import ExpertAnswers
 from memnet.ingest.inputs import Input, flatten_inputs
 from memnet.ingest.pipeline import Ingest, Progress
 from memnet.ingest.selection import ReadOptions
-from memnet.protocols import Answerer, Extractor, Name, Reader, Searcher
+from memnet.protocols import (
+    Answerer,
+    Extractor,
+    Name,
+    Reader,
+    Searcher,
+    StatementJudge,
+    StatementParser,
+)
 from memnet.reader.loading import SPANS
 from memnet.registry import (
     check_members,
@@ -35,7 +45,11 @@ from memnet.registry import (
     load_encoder,
     load_experts,
 )
-from memnet.statements.teller import UsageBuffer, history, tell
+from memnet.statements.judge import RuleJudge
+from memnet.statements.parsing import RuleParser
+from memnet.statements.records import history, parse_old, undo
+from memnet.statements.teller import Rules, tell
+from memnet.statements.usage import UsageBuffer
 from memnet.storage import MemoryStore, import_bundle, stored_fingerprint
 from memnet.types import (
     Answer,
@@ -46,6 +60,7 @@ from memnet.types import (
     Statement,
     StoreInfo,
     TellReport,
+    UndoReport,
     VerifyReport,
 )
 
@@ -68,10 +83,18 @@ class Engine:
         answerer: Name | Answerer | None = None,
         reader: Name | Reader = SPANS,
         extractor: Extractor | None = None,
+        parser: StatementParser | None = None,
+        judge: StatementJudge | None = None,
     ) -> None:
         """Join the parts; ``Engine.open`` makes them and says what they are."""
         if extractor is not None:
             check_members(extractor, "extractor", ("fingerprint", "extract"))
+        if parser is not None:
+            check_members(parser, "parser", ("parse",))
+        if judge is not None:
+            check_members(judge, "judge", ("judge",))
+        self._rules = Rules(parser or RuleParser(), judge or RuleJudge(config.tell))
+        parse_old(store)
         self._usage = UsageBuffer(store, config.tell)
         self._extractor = extractor
         self.config: Final = config
@@ -94,6 +117,8 @@ class Engine:
         encoder: Name | Encoder | None = None,
         extractor: Extractor | None = None,
         model: Name | Answerer | None = None,
+        parser: StatementParser | None = None,
+        judge: StatementJudge | None = None,
     ) -> Self:
         """Open the store in the folder ``path``.
 
@@ -116,6 +141,8 @@ class Engine:
             extractor: what finds the names in documents that are ingested; None for runs of
                 capitalised words.
             model: the earlier name of ``answerer``.
+            parser: what takes told sentences apart; None for rules of English.
+            judge: what compares them with earlier ones; None for rules.
 
         Raises:
             ModelError, EncoderError: there is none of that name, or it can't be loaded.
@@ -135,7 +162,7 @@ class Engine:
             to_device=device_copier(find_device(config.device)),
         )
         try:
-            return cls(store, loaded, config, model or answerer, reader, extractor)
+            return cls(store, loaded, config, model or answerer, reader, extractor, parser, judge)
         except BaseException:
             store.close()
             raise
@@ -193,7 +220,7 @@ class Engine:
             on_problem=on_problem,
         ).run(flatten_inputs(inputs))
 
-    def tell(self, text: str, *, namespace: str = "") -> TellReport:
+    def tell(self, text: str, *, at: str | date | None = None, namespace: str = "") -> TellReport:
         """Remember sentences, comparing each with earlier statements about its subject.
 
         A sentence is added, merged with one that says the same, or put in the place of one that it
@@ -201,27 +228,58 @@ class Engine:
         Paris" close what they end; "Forget that Ann lives in Paris" deletes it. Everything that a
         text changes is one transaction.
 
+        Args:
+            text: in plain language.
+            at: when it was told, and from when it holds: ISO 8601, a datetime or a date. Without a
+                time of day the start of the day, without a zone the local time; None for now. An
+                entry about an earlier time holds until what was told of a later one.
+            namespace: to tell it in.
+
         Returns:
             Each decision with its reason.
 
         Raises:
             InputError: the text holds no words, is too long, or asks to forget a statement that
-                is not stored.
+                is not stored; or ``at`` is no time, before 1970, or over a century ahead.
         """
         check_text(text, "the text", self.config.limit.tell)
         check_text(namespace, "the namespace", self.config.limit.name)
+        moment = check_moment(at, "at")
         started = time.perf_counter()
         self._usage.save()
-        decisions = tell(self.store, self.encoder.encode, self.config.tell, text, namespace)
+        decisions = tell(
+            self.store, self.encoder.encode, self.config.tell, self._rules, text, moment, namespace
+        )
         return TellReport(
             decisions=decisions,
-            slots=self.store.counts().slots,
+            slots=self.store.count_slots(),
             elapsed_ms=(time.perf_counter() - started) * 1000,
         )
 
-    def history(self, name: str, *, namespace: str | None = None) -> tuple[Statement, ...]:
-        """The statements about a subject, by its name, oldest first, with their validity."""
-        check_text(name, "the name", self.config.limit.name)
+    def undo(self, *, namespace: str = "") -> UndoReport:
+        """Take back the last ``tell`` in a namespace; once more, the one before it.
+
+        What it added is deleted, what it ended or replaced holds again. It does not matter which
+        process told it.
+
+        Raises:
+            InputError: nothing is left, or something was erased, which is for good.
+        """
+        check_text(namespace, "the namespace", self.config.limit.name)
+        self._usage.save()
+        return undo(self.store, self.config.tell, namespace)
+
+    def history(
+        self, name: str | None = None, *, namespace: str | None = None
+    ) -> tuple[Statement, ...]:
+        """Statements in the order in which they began to hold, with what became of them.
+
+        Args:
+            name: of their subject, or another name of it; None for all that was told.
+            namespace: to look in; None for all.
+        """
+        if name is not None:
+            check_text(name, "the name", self.config.limit.name)
         check_namespace(namespace, self.config.limit)
         return history(self.store, name, namespace)
 
@@ -238,6 +296,7 @@ class Engine:
         top_k: int | None = None,
         namespace: str | None = None,
         where: Mapping[str, Any] | None = None,
+        as_of: str | date | None = None,
     ) -> Answer:
         """Answer a question from the memory.
 
@@ -248,11 +307,13 @@ class Engine:
             namespace: to look in.
             where: conditions on the metadata of documents, as ``memnet.Scope`` describes them:
                 ``{"author": "Ann", "year": {"from": 1990}}``.
+            as_of: a time as ``tell`` takes it: of what was told, look at what held then; None for
+                what holds now. Documents and facts have no time.
 
         Raises:
             ModelError: the model is damaged, so that its numbers are none.
         """
-        top_k, scope = check_question(question, hops, top_k, namespace, where, self.config)
+        top_k, scope = check_question(question, hops, top_k, namespace, where, self.config, as_of)
         with damaged_model_errors():
             return self.answerer.ask(question, hops, top_k, scope)
 
@@ -264,12 +325,15 @@ class Engine:
         top_k: int | None = None,
         namespace: str | None = None,
         where: Mapping[str, Any] | None = None,
+        as_of: str | date | None = None,
     ) -> Iterator[Answer]:
         """Answer questions in their order, on as many threads as the settings allow cores.
 
         Arguments and errors are those of ``ask``; an error is raised at its question's turn.
         """
-        ask = partial(self.ask, hops=hops, top_k=top_k, namespace=namespace, where=where)
+        ask = partial(
+            self.ask, hops=hops, top_k=top_k, namespace=namespace, where=where, as_of=as_of
+        )
         with ThreadPoolExecutor(self.config.cores()) as pool:
             yield from pool.map(ask, questions)
 
@@ -374,12 +438,7 @@ class Engine:
 
     def verify(self, repair: bool = False) -> VerifyReport:
         """Check that rows, text search and vector index agree; rebuild the last two if asked."""
-        problems = self.store.verify()
-        if problems and repair:
-            self.store.rebuild()
-            left = self.store.verify()
-            return VerifyReport(problems=tuple(left or problems), repaired=not left)
-        return VerifyReport(problems=tuple(problems), repaired=False)
+        return check_store(self.store, repair)
 
     @staticmethod
     def import_bundle(

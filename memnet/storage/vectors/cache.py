@@ -94,14 +94,25 @@ class IndexCache:
         return self._current().info()
 
     def search(
-        self, query: NDArray[np.float32], limit: int, within: NDArray[np.int64] | None = None
+        self,
+        query: NDArray[np.float32],
+        limit: int,
+        within: NDArray[np.int64] | None,
+        hidden: NDArray[np.int64],
     ) -> Hits:
-        """As ``VectorIndex.search``, of the commit that the calling thread reads."""
+        """As ``VectorIndex.search``, of the commit that the calling thread reads.
+
+        Args:
+            query: [D] float32.
+            limit: K, at least 1.
+            within: ids to choose from, [M] int64; None for all.
+            hidden: ids to leave out, [H] int64.
+        """
         try:
-            return self._current().search(query, limit, within)
+            return self._current().remove(hidden).search(query, limit, within)
         except DamagedIndexError:
             self._discard()
-            return self._current().search(query, limit, within)
+            return self._current().remove(hidden).search(query, limit, within)
 
     def vectors(self, ids: NDArray[np.int64]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
         """As ``VectorIndex.vectors``; none where no index of the commit that is read is loaded."""
