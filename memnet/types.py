@@ -301,8 +301,6 @@ class Statement(Value):
 class UndoReport(Value):
     """What ``undo`` took back: all that one ``tell`` did."""
 
-    told: float
-    """When it was told, in seconds since the epoch."""
     removed: tuple[Statement, ...]
     """What it had added, as it was until now."""
     restored: tuple[Statement, ...]

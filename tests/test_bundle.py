@@ -173,7 +173,7 @@ def _lines(**fields: object) -> Any:
 @pytest.mark.parametrize(
     ("member", "change", "complaint"),
     [
-        ("bundle.json", _lines(format=4), "format: Input should be 1, 2 or 3"),
+        ("bundle.json", _lines(format=5), "format: Input should be 1, 2, 3 or 4"),
         ("bundle.json", _lines(slots=10**20), "slots: Input should be less than"),
         ("bundle.json", _lines(vectors=10**12), "vectors.f32 has .* bytes, expected 25600"),
         ("bundle.json", _lines(slots=3), "slots.jsonl has .* lines, expected 3"),

@@ -39,8 +39,8 @@ def memnet() -> None:
 
 
 for command in (
-    ingest, tell, undo, history, ask, search, sources, forget, info, verify, export_store, import_store, evaluate,
-    train, encoder,
+    ingest, tell, undo, history, ask, search, sources, forget, info, verify, export_store,
+    import_store, evaluate, train, encoder,
 ):  # fmt: skip
     memnet.add_command(command)
 

@@ -80,8 +80,9 @@ _SUFFIXES = re.compile(r"(?<=\w\w)(?:s|es|ing|e)$")
 
 
 class RuleParser:
-    """Takes sentences apart by rules. Each text stands for itself: earlier statements say nothing
-    about what "she" is at its start.
+    """Takes sentences apart by rules.
+
+    Each text stands for itself: earlier statements don't say who "she" is at its start.
     """
 
     def parse(self, text: str, at: float, earlier: Sequence[Told]) -> list[ParsedStatement]:  # noqa: ARG002

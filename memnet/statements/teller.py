@@ -23,7 +23,7 @@ from memnet.statements.protocol import Label, ParsedStatement, StatementJudge, S
 from memnet.statements.usage import now, statement_time
 from memnet.storage import Encode, MemoryStore, NewSlot, NewSource, Slot, Structure, Told
 from memnet.text.names import maximal_names, mentions, subject_symbol, without_determiner
-from memnet.types import Action, Decision
+from memnet.types import Action, Change, Decision
 
 _LAST = 3
 """Statements told just before, which a parser knows and a new one is always compared with."""
@@ -245,7 +245,8 @@ class _Telling:
         self._store.journal.note(self._entry, [added], added=True)
         if later is not None:
             corrects = later.label == Label.CORRECT
-            change, reason = ("correct", NEVER) if corrects else ("supersede", LATE)
+            change: Change = "correct" if corrects else "supersede"
+            reason = NEVER if corrects else LATE
             self._store.statements.mark([added], change, later.told.id, reason)
         return added
 

@@ -98,7 +98,7 @@ class Scope:
         )
 
     def sql(self) -> tuple[str, list[Any]]:
-        """The sources as conditions on a row of ``source``, " AND ..." or nothing, and parameters."""
+        """The sources as conditions on a row of ``source``, " AND ..." or none, and parameters."""
         statement, parameters = "", list[Any]()
         if self.namespace is not None:
             statement += " AND source.namespace = ?"

@@ -21,6 +21,7 @@ from memnet.storage.tables.checked import checked_count, missing
 from memnet.storage.tables.contents import Contents
 from memnet.storage.tables.database import Connection, Database, keep_inherited
 from memnet.storage.tables.facts import Facts
+from memnet.storage.tables.journal import Journal
 from memnet.storage.tables.schema import SCHEMA_VERSION
 from memnet.storage.tables.sources import Sources
 from memnet.storage.tables.statements import Statements
@@ -101,6 +102,7 @@ class MemoryStore:
         self.contents = Contents(lambda: self._connection)
         self.facts = Facts(lambda: self._connection, dimension)
         self.statements = Statements(lambda: self._connection, self.changing, dimension)
+        self.journal = Journal(lambda: self._connection, self.changing, self.statements)
         self._validity = Validity(lambda: self._connection)
         try:
             self._prepare()
@@ -152,7 +154,7 @@ class MemoryStore:
         """Let every change inside the block be one commit; such blocks may be nested.
 
         Args:
-            advance: False if no slot is added, ended or deleted: indexes and caches stay as they are.
+            advance: False if no slot is added, ended or deleted: indexes stay as they are.
 
         Raises:
             StoreBusyError, StoreError: as ``writing``.

@@ -1,7 +1,7 @@
 """The schema of the rows: what each version made it, and what else is refused.
 
-Names in a database stay as they were: ``gone`` holds tombstones, ``mark`` a commit id, and sources of
-kind "told" are statements.
+Names in a database stay as they were: ``gone`` holds tombstones, ``mark`` a commit id, and sources
+of kind "told" are statements.
 """
 
 import re
