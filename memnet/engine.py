@@ -1,7 +1,6 @@
 """The engine: a memory to fill, to ask and to look into."""
 
 import os
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -10,7 +9,6 @@ from functools import partial
 from typing import Any, Final, Self
 
 from memnet.arguments import (
-    check_moment,
     check_namespace,
     check_question,
     check_text,
@@ -19,7 +17,7 @@ from memnet.arguments import (
     find_sources,
 )
 from memnet.config import Config
-from memnet.description import check_store, describe
+from memnet.description import check_store, describe, stored_document
 from memnet.device import device_copier, find_device
 from memnet.documents.answers import TextAnswers
 from memnet.encoders import Encoder
@@ -45,11 +43,7 @@ from memnet.registry import (
     load_encoder,
     load_experts,
 )
-from memnet.statements.judge import RuleJudge
-from memnet.statements.parsing import RuleParser
-from memnet.statements.records import history, parse_old, undo
-from memnet.statements.teller import Rules, tell
-from memnet.statements.usage import UsageBuffer
+from memnet.statements.memory import StatementMemory
 from memnet.storage import MemoryStore, import_bundle, stored_fingerprint
 from memnet.types import (
     Answer,
@@ -93,15 +87,13 @@ class Engine:
             check_members(parser, "parser", ("parse",))
         if judge is not None:
             check_members(judge, "judge", ("judge",))
-        self._rules = Rules(parser or RuleParser(), judge or RuleJudge(config.tell))
-        parse_old(store)
-        self._usage = UsageBuffer(store, config.tell)
+        self._told = StatementMemory(store, encoder.encode, config, parser, judge)
         self._extractor = extractor
         self.config: Final = config
         self.store: Final = store
         self.encoder: Final = encoder
         self.reader: Final = find_reader(reader, config)
-        parts = (store, encoder, config, self._usage.add, self.reader)
+        parts = (store, encoder, config, self._told.usage.add, self.reader)
         self.answerer: Final[Answerer] = (
             load_experts(*parts) if answerer is None else load_answerer(answerer, *parts)
         )
@@ -170,7 +162,7 @@ class Engine:
     def close(self) -> None:
         """Close the store's files, after saving what was used, if nobody else writes now."""
         with suppress(StoreError, OSError):
-            self._usage.save(wait=0)
+            self._told.usage.save(wait=0)
         self.store.close()
 
     def __enter__(self) -> Self:
@@ -242,19 +234,7 @@ class Engine:
             InputError: the text holds no words, is too long, or asks to forget a statement that
                 is not stored; or ``at`` is no time, before 1970, or over a century ahead.
         """
-        check_text(text, "the text", self.config.limit.tell)
-        check_text(namespace, "the namespace", self.config.limit.name)
-        moment = check_moment(at, "at")
-        started = time.perf_counter()
-        self._usage.save()
-        decisions = tell(
-            self.store, self.encoder.encode, self.config.tell, self._rules, text, moment, namespace
-        )
-        return TellReport(
-            decisions=decisions,
-            slots=self.store.count_slots(),
-            elapsed_ms=(time.perf_counter() - started) * 1000,
-        )
+        return self._told.tell(text, at, namespace)
 
     def undo(self, *, namespace: str = "") -> UndoReport:
         """Take back the last ``tell`` in a namespace; once more, the one before it.
@@ -265,9 +245,7 @@ class Engine:
         Raises:
             InputError: nothing is left, or something was erased, which is for good.
         """
-        check_text(namespace, "the namespace", self.config.limit.name)
-        self._usage.save()
-        return undo(self.store, self.config.tell, namespace)
+        return self._told.undo(namespace)
 
     def history(
         self, name: str | None = None, *, namespace: str | None = None
@@ -278,10 +256,7 @@ class Engine:
             name: of their subject, or another name of it; None for all that was told.
             namespace: to look in; None for all.
         """
-        if name is not None:
-            check_text(name, "the name", self.config.limit.name)
-        check_namespace(namespace, self.config.limit)
-        return history(self.store, name, namespace)
+        return self._told.history(name, namespace)
 
     def preload(self) -> None:
         """Start loading on a thread what a question needs; errors are raised by the question."""
@@ -388,7 +363,7 @@ class Engine:
             How many slots it holds.
         """
         with suppress(StoreError, OSError):
-            self._usage.save(wait=0)
+            self._told.usage.save(wait=0)
         return self.store.export(path)
 
     def sources(self, namespace: str | None = None) -> Iterator[Source]:
@@ -403,13 +378,7 @@ class Engine:
         the headings of Markdown: offsets of evidence count in it. A path may be relative to the
         current folder.
         """
-        with self.store.reading():
-            (name,) = find_sources(self.store, [source_id], namespace, self.config.limit)
-            found = None if name is None else self.store.sources.get(name, namespace)
-        if found is None:
-            return None
-        source, text = found
-        return Document(id=source.id, text=text, title=source.title, metadata=source.metadata)
+        return stored_document(self.store, source_id, namespace, self.config.limit)
 
     def __contains__(self, source_id: object) -> bool:
         """Whether a source is stored in the default namespace."""

@@ -152,9 +152,7 @@ class ExactStore:
 
     def search_lexical(self, terms: Sequence[str], limit: int, scope: Scope = EVERYWHERE) -> Hits:
         listed = [
-            (slot_id, held)
-            for slot_id, held in self._slots.items()
-            if held[1].kind != "reverse"
+            (slot_id, held) for slot_id, held in self._slots.items() if held[1].kind != "reverse"
         ]
         if not listed:
             return _best({}, limit)

@@ -488,10 +488,12 @@ def test_facts_of_an_older_schema_can_be_followed(tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "store" / "memory.sqlite3") as database:
         database.executescript(
             """DROP TABLE link; DROP TRIGGER revision_made; DROP TRIGGER slot_deleted;
-            DROP TRIGGER slot_ended; DROP TABLE revision; DROP TABLE gone;
+            DROP TABLE revision; DROP TABLE gone;
+            DROP TABLE journal; DROP TABLE tell; DROP TABLE statement_name; DROP TABLE statement;
             DROP INDEX source_by_origin; DROP TABLE file;
             ALTER TABLE slot DROP COLUMN places; ALTER TABLE source DROP COLUMN headings;
-            PRAGMA user_version = 2;"""
+            PRAGMA user_version = 2; DROP TRIGGER slot_text_delete;"""
+            + MIGRATIONS[2][MIGRATIONS[2].index("CREATE TRIGGER slot_text_delete") :]
         )
     store = open_store(tmp_path / "store", create=False)
     np.testing.assert_array_equal(store.facts.all(), before)

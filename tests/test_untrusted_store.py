@@ -218,7 +218,7 @@ def test_usage_that_is_no_number_is_damage(stored: Path) -> None:
             engine.ask("Where does Ann live?")
             _change(stored, f"UPDATE slot SET {statement} WHERE valid_from IS NOT NULL")
             with pytest.raises(StoreError, match="that memnet did not write"):
-                engine._usage.save()
+                engine._told.usage.save()
         _change(stored, "UPDATE slot SET usage = 1.0, used = 1.0 WHERE valid_from IS NOT NULL")
 
 

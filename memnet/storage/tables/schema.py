@@ -217,7 +217,8 @@ MIGRATIONS = {
     END;
     DELETE FROM revision WHERE EXISTS (SELECT 1 FROM slot WHERE valid_until IS NOT NULL);
     DELETE FROM gone WHERE NOT EXISTS (SELECT 1 FROM revision);
-    UPDATE property SET value = value + 1 WHERE name = 'generation';
+    UPDATE property SET value = value + 1 WHERE name = 'generation'
+        AND EXISTS (SELECT 1 FROM slot WHERE valid_until IS NOT NULL);
     """,
 }
 
