@@ -104,7 +104,9 @@ class _Encoder:
         return killed.encode(texts)
 
 
-def test_old_statements_are_taken_apart_once(tmp_path: Path) -> None:
+def test_old_statements_are_taken_apart_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = _make(tmp_path / "store", 3)
     for _ in range(2):
         store = killed.open_store(path, create=False)
@@ -113,8 +115,8 @@ def test_old_statements_are_taken_apart_once(tmp_path: Path) -> None:
                 (one.subject, one.relation, one.values, one.told, one.change)
                 for one in engine.history("Ann")
             ] == [
-                ("ann", "lives in", ("Paris",), 1000.0, None),
-                ("ann", "lives in", ("Rome",), 2000.0, None),
+                ("Ann", "lives in", ("Paris",), 1000.0, None),
+                ("Ann", "lives in", ("Rome",), 2000.0, None),
             ]
             passages = store.last_passages(9, Scope(as_of=1500.0, kinds=frozenset(("statement",))))
             assert [slot.text for slot in passages] == ["Ann lives in Paris."]
@@ -124,10 +126,8 @@ def test_old_statements_are_taken_apart_once(tmp_path: Path) -> None:
             with pytest.raises(InputError, match="nothing was told"):
                 engine.undo()
     with closing(killed.open_store(path, create=False)) as store:
-        monkeypatched = pytest.MonkeyPatch()
-        with monkeypatched.context() as patch:
-            patch.setattr(store.statements, "told", lambda _: pytest.fail("parsed again"))
-            parse_old(store)
+        monkeypatch.setattr(store.statements, "told", lambda _: pytest.fail("parsed again"))
+        parse_old(store)
 
 
 @pytest.mark.parametrize("schema", [1, 2, 3])

@@ -57,10 +57,7 @@ _CERTAINTIES: tuple[tuple[Certainty, re.Pattern[str]], ...] = (
     ("planned", re.compile(r"(?:will|shall|(?:is|are|am) going to|plans? to)\b", re.IGNORECASE)),
     ("was", re.compile(r"(?:was|were|used to|had been)\b", re.IGNORECASE)),
 )
-_ROLE_AND_NAME = re.compile(
-    r"((?:[Mm]y|[Oo]ur|[Yy]our|[Hh]is|[Hh]er|[Tt]heir|\S+['’]s)(?: [^\W\d_A-Z][\w'’-]*)+)"
-    r" ([^\W\d_a-z][\w'’.-]*(?: [^\W\d_a-z][\w'’.-]*)*)"
-)
+_POSSESSIVES = frozenset("my our your his her their".split())
 _ANY_MORE = re.compile(r"(?<!\s)\s++any(?: ?more| longer)$", re.IGNORECASE)
 _PRONOUN = re.compile(r"(?:he|she|it|they)$", re.IGNORECASE)
 _POSSESSIVE = re.compile(r"(?:his|her|its|their)\b", re.IGNORECASE)
@@ -154,8 +151,14 @@ def structure_of(told: Told) -> tuple[Structure, tuple[str, ...]]:
 
 def _aliases(subject: str) -> tuple[str, ...]:
     """The two names in "my sister Clara"; none in any other subject."""
-    found = _ROLE_AND_NAME.fullmatch(subject)
-    return () if found is None else (found[1], found[2])
+    words = subject.split(" ")
+    capitals = [number for number, word in enumerate(words) if number and word[:1].isupper()]
+    count = capitals[0] if capitals else 0
+    role, name = words[:count], words[count:]
+    possessive = role[:1] and (role[0].casefold() in _POSSESSIVES or role[0].endswith(("'s", "’s")))
+    if len(role) < 2 or not possessive or len(capitals) < len(name):
+        return ()
+    return " ".join(role), " ".join(name)
 
 
 def _certainty(predicate: str) -> Certainty:
