@@ -222,11 +222,18 @@ class MemoryStore:
         self, vector: NDArray[np.float32], limit: int, namespace: str
     ) -> list[int]:
         """Ids of the statements of a namespace, whenever they held, by ``search_dense``."""
+        nothing = np.zeros(0, np.int64)
         with self.reading():
-            ids = self.statements.ids_ever(namespace)
-            hits = self._process.index.search(vector, limit, ids, np.zeros(0, np.int64))
-        found: list[int] = hits.ids[hits.mask].tolist()
-        return found
+            # Where most of what is near was told, a search of everything is several times as fast.
+            hits = self._process.index.search(vector, 4 * limit, None, nothing)
+            near: list[int] = hits.ids[hits.mask].tolist()
+            own = self.statements.those_in(near, namespace)
+            found = [slot for slot in near if slot in own]
+            if len(found) < limit and hits.mask.all():
+                ids = self.statements.ids_ever(namespace)
+                hits = self._process.index.search(vector, limit, ids, nothing)
+                found = hits.ids[hits.mask].tolist()
+        return found[:limit]
 
     def search_lexical(self, terms: Sequence[str], limit: int, scope: Scope = EVERYWHERE) -> Hits:
         """Slots that share words with the query, scored by BM25; any words are safe."""

@@ -374,6 +374,17 @@ def changes_since(connection: Connection, revision: Revision) -> Changes:
     )
 
 
+def count_changes_since(connection: Connection, revision: Revision) -> int:
+    """How many slots ``changes_since`` gives."""
+    row = connection.only(
+        "SELECT (SELECT count(*) FROM slot WHERE id > ? AND kind = 'passage') + "
+        "(SELECT count(*) FROM gone WHERE generation > ?)",
+        revision.last_slot,
+        revision.generation,
+    )
+    return checked_integer(row[0])
+
+
 def forget_revisions_before(connection: Connection, revision: Revision) -> None:
     """Forget how the slots changed before a commit; nobody can ask for it any longer."""
     connection.execute("DELETE FROM revision WHERE generation < ?", revision.generation)

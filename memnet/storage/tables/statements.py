@@ -109,6 +109,15 @@ class Statements:
         )
         return sorted(row[0] for row in rows)
 
+    def those_in(self, ids: Sequence[int], namespace: str) -> set[int]:
+        """Those of the slots that are statements of a namespace."""
+        rows = self._connection().rows(
+            f"SELECT slot FROM statement WHERE slot {IN_LIST} AND +namespace = ?",
+            json_list(ids),
+            namespace,
+        )
+        return {row[0] for row in rows}
+
     def ids(self, namespace: str | None = None) -> NDArray[np.int64]:
         """Ids of all statements of a namespace, [N] int64, rising; None for all namespaces."""
         within = "" if namespace is None else "WHERE namespace = ?"

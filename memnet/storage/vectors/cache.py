@@ -20,6 +20,7 @@ from memnet.storage.tables import slots
 from memnet.storage.tables.database import (
     Connection,
     changes_since,
+    count_changes_since,
     forget_revisions_before,
     latest_revision,
     revision_of,
@@ -240,8 +241,7 @@ class IndexCache:
         revision = None if header is None else revision_of(connection, header.commit_id)
         if header is None or revision is None:
             return True
-        changes = changes_since(connection, revision)
-        missing = len(changes.added) + len(changes.removed)
+        missing = count_changes_since(connection, revision)
         return missing > 0 and missing >= self._config.unsaved_share * header.count
 
     def _is_of_wanted_kind(self) -> bool:
