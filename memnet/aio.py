@@ -90,6 +90,7 @@ class AsyncEngine:
     search = _on_thread(Engine.search)
     ingest = _on_thread(Engine.ingest)
     tell = _on_thread(Engine.tell)
+    undo = _on_thread(Engine.undo)
     history = _on_thread(Engine.history)
     get = _on_thread(Engine.get)
     forget = _on_thread(Engine.forget)

@@ -1,8 +1,11 @@
 """Checks of what goes into an ``Engine`` and what comes out of its answerer."""
 
 import os
+import reprlib
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import date, datetime
 from typing import Any
 
 from pydantic import ValidationError
@@ -10,6 +13,8 @@ from pydantic import ValidationError
 from memnet.config import Config, LimitConfig
 from memnet.errors import InputError, ModelError
 from memnet.storage import MemoryStore, Scope
+
+_CENTURY = 100 * 365.25 * 86_400
 
 
 def check_text(text: str, what: str, max_characters: int) -> None:
@@ -34,6 +39,36 @@ def check_text(text: str, what: str, max_characters: int) -> None:
         raise InputError(
             f"{what} holds a broken character at offset {error.start}; give it as UTF-8"
         ) from error
+
+
+def check_moment(value: object, what: str) -> float | None:
+    """A time from outside, in seconds since the epoch; None for None.
+
+    Args:
+        value: ISO 8601 text, a datetime or a date. Without a time of day it is the start of the
+            day, without a zone the local time of this machine.
+        what: its name in the error.
+
+    Raises:
+        InputError: it is no time, before 1970, or more than a century ahead.
+    """
+    if value is None:
+        return None
+    moment: object = value
+    try:
+        if isinstance(value, str):
+            moment = datetime.fromisoformat(value.strip())
+        elif isinstance(value, date) and not isinstance(value, datetime):
+            moment = datetime(value.year, value.month, value.day)
+        seconds = moment.timestamp() if isinstance(moment, datetime) else None
+    except (ValueError, OverflowError, OSError):
+        seconds = None
+    if seconds is None or not 0 <= seconds <= max(0.0, time.time()) + _CENTURY:
+        raise InputError(
+            f"{what} is {reprlib.repr(value)}; expected a date or time in ISO 8601 such as "
+            "2026-01-12 or 2026-01-12T10:30+01:00, from 1970 on and at most a century ahead"
+        )
+    return seconds
 
 
 def check_type(text: object, what: str) -> None:
@@ -63,6 +98,7 @@ def check_question(
     namespace: str | None,
     where: Mapping[str, Any] | None,
     config: Config,
+    as_of: object = None,
 ) -> tuple[int, Scope]:
     """Check the arguments of ``Engine.ask``.
 
@@ -83,7 +119,7 @@ def check_question(
             f"hops is {hops!r} and top_k is {top_k!r}; they must be at least 1, and at most "
             f"{limits.hops} and {limits.evidence:,}"
         )
-    return top_k, Scope(namespace, where)
+    return top_k, Scope(namespace, where, as_of=check_moment(as_of, "as_of"))
 
 
 def _is_count(value: object, limit: int) -> bool:

@@ -1,10 +1,11 @@
-"""What a store is made of, as a public value."""
+"""What a store is made of, and what it holds, as public values."""
 
-from memnet.config import Config
+from memnet.arguments import find_sources
+from memnet.config import Config, LimitConfig
 from memnet.device import find_device
 from memnet.experts.owned import OwnedModels
 from memnet.storage import MemoryStore
-from memnet.types import StoreInfo, StoreModel
+from memnet.types import Document, StoreInfo, StoreModel, VerifyReport
 
 
 def describe(store: MemoryStore, config: Config) -> StoreInfo:
@@ -31,3 +32,26 @@ def describe(store: MemoryStore, config: Config) -> StoreInfo:
             for one in OwnedModels(store).current().values()
         ),
     )
+
+
+def check_store(store: MemoryStore, repair: bool) -> VerifyReport:
+    """As ``Engine.verify``."""
+    problems = store.verify()
+    if problems and repair:
+        store.rebuild()
+        left = store.verify()
+        return VerifyReport(problems=tuple(left or problems), repaired=not left)
+    return VerifyReport(problems=tuple(problems), repaired=False)
+
+
+def stored_document(
+    store: MemoryStore, source_id: str, namespace: str, limits: LimitConfig
+) -> Document | None:
+    """As ``Engine.get``."""
+    with store.reading():
+        (name,) = find_sources(store, [source_id], namespace, limits)
+        found = None if name is None else store.sources.get(name, namespace)
+    if found is None:
+        return None
+    source, text = found
+    return Document(id=source.id, text=text, title=source.title, metadata=source.metadata)

@@ -1,10 +1,10 @@
 """The engine: a memory to fill, to ask and to look into."""
 
 import os
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from datetime import date
 from functools import partial
 from typing import Any, Final, Self
 
@@ -17,7 +17,7 @@ from memnet.arguments import (
     find_sources,
 )
 from memnet.config import Config
-from memnet.description import describe
+from memnet.description import check_store, describe, stored_document
 from memnet.device import device_copier, find_device
 from memnet.documents.answers import TextAnswers
 from memnet.encoders import Encoder
@@ -26,7 +26,15 @@ from memnet.experts.answers import ExpertAnswers
 from memnet.ingest.inputs import Input, flatten_inputs
 from memnet.ingest.pipeline import Ingest, Progress
 from memnet.ingest.selection import ReadOptions
-from memnet.protocols import Answerer, Extractor, Name, Reader, Searcher
+from memnet.protocols import (
+    Answerer,
+    Extractor,
+    Name,
+    Reader,
+    Searcher,
+    StatementJudge,
+    StatementParser,
+)
 from memnet.reader.loading import SPANS
 from memnet.registry import (
     check_members,
@@ -35,7 +43,7 @@ from memnet.registry import (
     load_encoder,
     load_experts,
 )
-from memnet.statements.teller import UsageBuffer, history, tell
+from memnet.statements.memory import StatementMemory
 from memnet.storage import MemoryStore, import_bundle, stored_fingerprint
 from memnet.types import (
     Answer,
@@ -46,6 +54,7 @@ from memnet.types import (
     Statement,
     StoreInfo,
     TellReport,
+    UndoReport,
     VerifyReport,
 )
 
@@ -68,17 +77,23 @@ class Engine:
         answerer: Name | Answerer | None = None,
         reader: Name | Reader = SPANS,
         extractor: Extractor | None = None,
+        parser: StatementParser | None = None,
+        judge: StatementJudge | None = None,
     ) -> None:
         """Join the parts; ``Engine.open`` makes them and says what they are."""
         if extractor is not None:
             check_members(extractor, "extractor", ("fingerprint", "extract"))
-        self._usage = UsageBuffer(store, config.tell)
+        if parser is not None:
+            check_members(parser, "parser", ("parse",))
+        if judge is not None:
+            check_members(judge, "judge", ("judge",))
+        self._told = StatementMemory(store, encoder.encode, config, parser, judge)
         self._extractor = extractor
         self.config: Final = config
         self.store: Final = store
         self.encoder: Final = encoder
         self.reader: Final = find_reader(reader, config)
-        parts = (store, encoder, config, self._usage.add, self.reader)
+        parts = (store, encoder, config, self._told.usage.add, self.reader)
         self.answerer: Final[Answerer] = (
             load_experts(*parts) if answerer is None else load_answerer(answerer, *parts)
         )
@@ -94,6 +109,8 @@ class Engine:
         encoder: Name | Encoder | None = None,
         extractor: Extractor | None = None,
         model: Name | Answerer | None = None,
+        parser: StatementParser | None = None,
+        judge: StatementJudge | None = None,
     ) -> Self:
         """Open the store in the folder ``path``.
 
@@ -116,6 +133,8 @@ class Engine:
             extractor: what finds the names in documents that are ingested; None for runs of
                 capitalised words.
             model: the earlier name of ``answerer``.
+            parser: what takes told sentences apart; None for rules of English.
+            judge: what compares them with earlier ones; None for rules.
 
         Raises:
             ModelError, EncoderError: there is none of that name, or it can't be loaded.
@@ -135,7 +154,7 @@ class Engine:
             to_device=device_copier(find_device(config.device)),
         )
         try:
-            return cls(store, loaded, config, model or answerer, reader, extractor)
+            return cls(store, loaded, config, model or answerer, reader, extractor, parser, judge)
         except BaseException:
             store.close()
             raise
@@ -143,7 +162,7 @@ class Engine:
     def close(self) -> None:
         """Close the store's files, after saving what was used, if nobody else writes now."""
         with suppress(StoreError, OSError):
-            self._usage.save(wait=0)
+            self._told.usage.save(wait=0)
         self.store.close()
 
     def __enter__(self) -> Self:
@@ -193,7 +212,7 @@ class Engine:
             on_problem=on_problem,
         ).run(flatten_inputs(inputs))
 
-    def tell(self, text: str, *, namespace: str = "") -> TellReport:
+    def tell(self, text: str, *, at: str | date | None = None, namespace: str = "") -> TellReport:
         """Remember sentences, comparing each with earlier statements about its subject.
 
         A sentence is added, merged with one that says the same, or put in the place of one that it
@@ -201,29 +220,43 @@ class Engine:
         Paris" close what they end; "Forget that Ann lives in Paris" deletes it. Everything that a
         text changes is one transaction.
 
+        Args:
+            text: in plain language.
+            at: when it was told, and from when it holds: ISO 8601, a datetime or a date. Without a
+                time of day the start of the day, without a zone the local time; None for now. An
+                entry about an earlier time holds until what was told of a later one.
+            namespace: to tell it in.
+
         Returns:
             Each decision with its reason.
 
         Raises:
             InputError: the text holds no words, is too long, or asks to forget a statement that
-                is not stored.
+                is not stored; or ``at`` is no time, before 1970, or over a century ahead.
         """
-        check_text(text, "the text", self.config.limit.tell)
-        check_text(namespace, "the namespace", self.config.limit.name)
-        started = time.perf_counter()
-        self._usage.save()
-        decisions = tell(self.store, self.encoder.encode, self.config.tell, text, namespace)
-        return TellReport(
-            decisions=decisions,
-            slots=self.store.counts().slots,
-            elapsed_ms=(time.perf_counter() - started) * 1000,
-        )
+        return self._told.tell(text, at, namespace)
 
-    def history(self, name: str, *, namespace: str | None = None) -> tuple[Statement, ...]:
-        """The statements about a subject, by its name, oldest first, with their validity."""
-        check_text(name, "the name", self.config.limit.name)
-        check_namespace(namespace, self.config.limit)
-        return history(self.store, name, namespace)
+    def undo(self, *, namespace: str = "") -> UndoReport:
+        """Take back the last ``tell`` in a namespace; once more, the one before it.
+
+        What it added is deleted, what it ended or replaced holds again. It does not matter which
+        process told it.
+
+        Raises:
+            InputError: nothing is left, or something was erased, which is for good.
+        """
+        return self._told.undo(namespace)
+
+    def history(
+        self, name: str | None = None, *, namespace: str | None = None
+    ) -> tuple[Statement, ...]:
+        """Statements in the order in which they began to hold, with what became of them.
+
+        Args:
+            name: of their subject, or another name of it; None for all that was told.
+            namespace: to look in; None for all.
+        """
+        return self._told.history(name, namespace)
 
     def preload(self) -> None:
         """Start loading on a thread what a question needs; errors are raised by the question."""
@@ -238,6 +271,7 @@ class Engine:
         top_k: int | None = None,
         namespace: str | None = None,
         where: Mapping[str, Any] | None = None,
+        as_of: str | date | None = None,
     ) -> Answer:
         """Answer a question from the memory.
 
@@ -248,11 +282,13 @@ class Engine:
             namespace: to look in.
             where: conditions on the metadata of documents, as ``memnet.Scope`` describes them:
                 ``{"author": "Ann", "year": {"from": 1990}}``.
+            as_of: a time as ``tell`` takes it: of what was told, look at what held then; None for
+                what holds now. Documents and facts have no time.
 
         Raises:
             ModelError: the model is damaged, so that its numbers are none.
         """
-        top_k, scope = check_question(question, hops, top_k, namespace, where, self.config)
+        top_k, scope = check_question(question, hops, top_k, namespace, where, self.config, as_of)
         with damaged_model_errors():
             return self.answerer.ask(question, hops, top_k, scope)
 
@@ -264,12 +300,15 @@ class Engine:
         top_k: int | None = None,
         namespace: str | None = None,
         where: Mapping[str, Any] | None = None,
+        as_of: str | date | None = None,
     ) -> Iterator[Answer]:
         """Answer questions in their order, on as many threads as the settings allow cores.
 
         Arguments and errors are those of ``ask``; an error is raised at its question's turn.
         """
-        ask = partial(self.ask, hops=hops, top_k=top_k, namespace=namespace, where=where)
+        ask = partial(
+            self.ask, hops=hops, top_k=top_k, namespace=namespace, where=where, as_of=as_of
+        )
         with ThreadPoolExecutor(self.config.cores()) as pool:
             yield from pool.map(ask, questions)
 
@@ -324,7 +363,7 @@ class Engine:
             How many slots it holds.
         """
         with suppress(StoreError, OSError):
-            self._usage.save(wait=0)
+            self._told.usage.save(wait=0)
         return self.store.export(path)
 
     def sources(self, namespace: str | None = None) -> Iterator[Source]:
@@ -339,13 +378,7 @@ class Engine:
         the headings of Markdown: offsets of evidence count in it. A path may be relative to the
         current folder.
         """
-        with self.store.reading():
-            (name,) = find_sources(self.store, [source_id], namespace, self.config.limit)
-            found = None if name is None else self.store.sources.get(name, namespace)
-        if found is None:
-            return None
-        source, text = found
-        return Document(id=source.id, text=text, title=source.title, metadata=source.metadata)
+        return stored_document(self.store, source_id, namespace, self.config.limit)
 
     def __contains__(self, source_id: object) -> bool:
         """Whether a source is stored in the default namespace."""
@@ -374,12 +407,7 @@ class Engine:
 
     def verify(self, repair: bool = False) -> VerifyReport:
         """Check that rows, text search and vector index agree; rebuild the last two if asked."""
-        problems = self.store.verify()
-        if problems and repair:
-            self.store.rebuild()
-            left = self.store.verify()
-            return VerifyReport(problems=tuple(left or problems), repaired=not left)
-        return VerifyReport(problems=tuple(problems), repaired=False)
+        return check_store(self.store, repair)
 
     @staticmethod
     def import_bundle(

@@ -9,21 +9,32 @@ from typing import Protocol, runtime_checkable
 from memnet.encoders import Encoder, TokenEncoder, TokenStates
 from memnet.ingest.slots import Extractor
 from memnet.reader.spans import Passage, Reader, Reading, Span
-from memnet.storage import Scope
+from memnet.statements.protocol import (
+    Label,
+    ParsedStatement,
+    StatementJudge,
+    StatementParser,
+)
+from memnet.storage import Scope, Told
 from memnet.types import Answer, Evidence
 
 __all__ = [
     "Answerer",
     "Encoder",
     "Extractor",
+    "Label",
+    "ParsedStatement",
     "Passage",
     "Reader",
     "Reading",
     "Scope",
     "Searcher",
     "Span",
+    "StatementJudge",
+    "StatementParser",
     "TokenEncoder",
     "TokenStates",
+    "Told",
 ]
 
 

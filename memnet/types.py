@@ -228,7 +228,12 @@ class WatchReport(IngestReport):
     """What was changed, made or removed, as absolute paths; none of the first reading."""
 
 
-Action = Literal["add", "merge", "supersede", "erase", "evict"]
+Action = Literal["add", "merge", "supersede", "correct", "contradict", "erase", "evict"]
+Change = Literal["supersede", "correct", "end", "contradict"]
+"""How a statement was changed by a later one: it held until then; it never held; it held until then
+and nothing took its place; both are said to hold, and can't."""
+Certainty = Literal["is", "was", "planned", "maybe"]
+"""How a statement is meant: of now, of the past, of the future, or as a guess."""
 
 
 class Decision(Value):
@@ -242,7 +247,8 @@ class Decision(Value):
     source: str | None
     """The source id of that slot, as ``forget`` takes it."""
     other: int | None
-    """The slot that was merged with, superseded, erased or evicted."""
+    """The slot that was merged with, superseded, corrected, contradicted, erased or evicted; of an
+    entry about an earlier time, the one that it ends at."""
     other_text: str | None
     weight: float | None
     """Attention weight, 0..1, of that slot; None where attention did not choose it."""
@@ -261,15 +267,47 @@ class TellReport(Value):
 
 
 class Statement(Value):
-    """A sentence of ``tell``, with the time for which it was valid."""
+    """A sentence of ``tell``, taken apart, with when it was told and how long it held."""
 
     id: int
     source: str
     text: str
     valid_from: float
-    """Seconds since the epoch."""
+    """When it began to hold, in seconds since the epoch."""
     valid_until: float | None
-    """Seconds since the epoch; None while it is valid."""
+    """When it ceased to hold, in seconds since the epoch; None while it does. What a correction
+    replaced never held: it ends as it begins."""
+    subject: str = ""
+    """As written, with pronouns resolved; empty where none was found."""
+    aliases: tuple[str, ...] = ()
+    """Other names of the subject."""
+    relation: str = ""
+    """Words of the relation, without negation: "moved to"."""
+    values: tuple[str, ...] = ()
+    polarity: bool = True
+    """False where it is denied."""
+    certainty: Certainty = "is"
+    told: float = 0.0
+    """When the memory learned it, in seconds since the epoch."""
+    changed_by: int | None = None
+    """The slot of the statement that changed it; None if none did, or it is gone."""
+    changed_by_text: str | None = None
+    change: Change | None = None
+    """How it was changed."""
+    reason: str | None = None
+    """Why, in one sentence."""
+
+
+class UndoReport(Value):
+    """What ``undo`` took back: all that one ``tell`` did."""
+
+    removed: tuple[Statement, ...]
+    """What it had added, as it was until now."""
+    restored: tuple[Statement, ...]
+    """What it had changed or merged with, as it is again."""
+    slots: int
+    """Slots in the store afterwards."""
+    elapsed_ms: float
 
 
 class StoreModel(Value):

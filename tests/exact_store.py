@@ -152,9 +152,7 @@ class ExactStore:
 
     def search_lexical(self, terms: Sequence[str], limit: int, scope: Scope = EVERYWHERE) -> Hits:
         listed = [
-            (slot_id, held)
-            for slot_id, held in self._slots.items()
-            if held[1].kind != "reverse" and slot_id not in self._until
+            (slot_id, held) for slot_id, held in self._slots.items() if held[1].kind != "reverse"
         ]
         if not listed:
             return _best({}, limit)
@@ -165,7 +163,7 @@ class ExactStore:
             for (slot_id, (source, _, _)), score, words in zip(
                 listed, oracle.bm25(documents, query), documents, strict=True
             )
-            if set(words) & set(query) and covers(scope, source)
+            if set(words) & set(query) and slot_id not in self._until and covers(scope, source)
         }
         return _best(scores, limit)
 
@@ -192,7 +190,7 @@ class ExactStore:
             Slot(
                 slot_id, slot.kind, source.name, source.namespace, slot.title, slot.text,
                 slot.start, slot.end, slot.relation, slot.value, slot.valid_from,
-                self._until.get(slot_id), slot.places, source.metadata,
+                self._until.get(slot_id), slot.places, source.metadata, slot.valid_from,
             )
             for slot_id in ids
             if slot_id in self._slots
@@ -259,8 +257,7 @@ class ExactStore:
             term: sorted(
                 slot_id
                 for slot_id, (_, slot, _) in self._slots.items()
-                if slot_id not in self._until
-                and slot.kind != "reverse"
+                if slot.kind != "reverse"
                 and set(_words(term)) & set(_words(f"{slot.title} {slot.text}"))
             )
             for term in terms

@@ -32,7 +32,10 @@ def test_validity_never_ends_before_it_begins(toy_engine: Engine, at: Tell, seco
     for now, text in zip((1000.0, second, 2000.0), _MOVES, strict=True):
         at(now, text)
     history = toy_engine.history("Ann")
-    assert tuple(told.text for told in history) == _MOVES
+    assert tuple(told.text for told in sorted(history, key=lambda one: one.id)) == _MOVES
+    held = [(told.valid_from, told.id) for told in history]
+    assert held == sorted(held)
+    history = tuple(sorted(history, key=lambda one: one.id))
     assert [told.valid_until is None for told in history] == [False, False, True]
     for told in history:
         assert told.valid_from >= 0
@@ -65,5 +68,5 @@ def test_one_time_in_the_future_does_not_become_that_of_all_that_follows(
     assert [told.valid_from for told in toy_engine.history("Ann")] == [1000.0, 2000.0, 3000.0]
     at(4000.0, "Bo moved to Oslo.")
     told = [(one.text, one.valid_from, one.valid_until) for one in toy_engine.history("Bo")]
-    assert told == [("Bo moved to Rome.", 4e9, 4e9), ("Bo moved to Oslo.", 4000.0, None)]
+    assert told == [("Bo moved to Oslo.", 4000.0, None), ("Bo moved to Rome.", 4e9, 4e9)]
     assert toy_engine.verify().problems == ()

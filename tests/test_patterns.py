@@ -24,8 +24,8 @@ from memnet.reader.decompose.negation import clauses
 from memnet.reader.decompose.pairs import pair_of
 from memnet.reader.decompose.phrases import expanded_kin, phrase_of
 from memnet.reader.training.examples import unanswerable_question
-from memnet.statements.parsing import parse_sentence, parse_statements
-from memnet.statements.relations import is_plain_name, relation_of
+from memnet.statements.parsing import RuleParser, parse_sentence
+from memnet.statements.relations import is_plain_name, relation_of, split_predicate
 from memnet.text.names import (
     capitalised_names,
     mentions,
@@ -204,8 +204,10 @@ _OF_DOCUMENTS: dict[str, Callable[[str], object]] = {
     "load_csv": lambda text: _loaded("csv", text),
     "relation_of": lambda text: relation_of(f"is {text}", text),
     "is_plain_name": is_plain_name,
-    "parse_sentence": lambda text: parse_sentence.__wrapped__(text),
-    "parse_statements": parse_statements,
+    "parse_sentence": parse_sentence,
+    "parse": lambda text: RuleParser().parse(text, 0.0, ()),
+    "split_predicate": split_predicate,
+    "aliases": lambda text: parse_sentence("x", subject=f"my {text}"),
     "normalised_answer": normalised_answer,
     "clauses": clauses,
 }

@@ -5,13 +5,17 @@ was deleted and one replaced, and, from schema 2 on, two statements were told an
 """
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from memnet.errors import StoreError
+from memnet import Config, Engine
+from memnet.errors import InputError, StoreError
+from memnet.statements.records import parse_old
 from memnet.storage import MemoryStore, Scope
 from memnet.storage.tables import database as database_module
 from memnet.storage.tables.schema import MIGRATIONS, SCHEMA_VERSION
@@ -90,6 +94,40 @@ def test_it_is_written_as_ever(old: tuple[int, MemoryStore]) -> None:
     store.statements.end([slot.id for slot in store.statements.about("ben")], 5.0)
     assert store.statements.about("ben")[0].valid_until == 5.0
     assert store.verify() == []
+
+
+class _Encoder:
+    fingerprint = "killed/16"
+    dimension = killed.DIMENSION
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        return killed.encode(texts)
+
+
+def test_old_statements_are_taken_apart_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = _make(tmp_path / "store", 3)
+    for _ in range(2):
+        store = killed.open_store(path, create=False)
+        with Engine(store, _Encoder(), Config(), "untrained", "sentences") as engine:
+            assert [
+                (one.subject, one.relation, one.values, one.told, one.change)
+                for one in engine.history("Ann")
+            ] == [
+                ("Ann", "lives in", ("Paris",), 1000.0, None),
+                ("Ann", "lives in", ("Rome",), 2000.0, None),
+            ]
+            passages = store.last_passages(9, Scope(as_of=1500.0, kinds=frozenset(("statement",))))
+            assert [slot.text for slot in passages] == ["Ann lives in Paris."]
+            words = store.search_lexical(query_terms("Paris"), 9, Scope(past=True))
+            assert words.mask.sum() == 1
+            assert store.verify() == []
+            with pytest.raises(InputError, match="nothing was told"):
+                engine.undo()
+    with closing(killed.open_store(path, create=False)) as store:
+        monkeypatch.setattr(store.statements, "told", lambda _: pytest.fail("parsed again"))
+        parse_old(store)
 
 
 @pytest.mark.parametrize("schema", [1, 2, 3])

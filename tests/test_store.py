@@ -154,11 +154,13 @@ class AgainstTheTwin(RuleBasedStateMachine):
 
     @rule(name=st.sampled_from(_NAMES), namespace=st.sampled_from([None, "", "other"]))
     def look_back(self, name: str, namespace: str | None) -> None:
-        own, exact = (store.statements.about(name, namespace) for store in (self.store, self.twin))
+        told = self.store.statements.about(name, namespace)
+        own = self.store.fetch([one.id for one in told])
+        exact = self.twin.about(name, namespace)
         assert list(map(_content, own)) == list(map(_content, exact))
         ended = [slot.id for slot in own if slot.valid_until is not None]
         assert not set(ended) & set(self.store.search_symbolic([name], 100).get(name, []))
-        vectors = self.store.statements.relation_vectors([slot.id for slot in own])
+        vectors = np.array([one.relation_vector for one in told]).reshape(len(told), DIMENSION)
         np.testing.assert_array_equal(vectors, encode([slot.relation for slot in own]))
 
     @rule(names=st.sets(st.sampled_from(_SOURCES)), namespace=st.sampled_from([None, "", "other"]))
@@ -268,7 +270,7 @@ def _with_symbols(store: MemoryStore | ExactStore, ids: list[int]) -> list[tuple
 
 
 _CONTENT = """
-    kind source namespace title text relation value valid_from valid_until metadata
+    kind source namespace title text relation value valid_from valid_until told metadata
 """.split()
 
 
@@ -434,7 +436,7 @@ def test_a_newer_schema_is_refused(tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "store" / "memory.sqlite3") as database:
         database.execute("PRAGMA user_version = 99")
     with pytest.raises(
-        StoreError, match="has schema 99, this version of memnet knows schemas up to 5"
+        StoreError, match="has schema 99, this version of memnet knows schemas up to 6"
     ):
         open_store(tmp_path / "store")
 
@@ -487,10 +489,12 @@ def test_facts_of_an_older_schema_can_be_followed(tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "store" / "memory.sqlite3") as database:
         database.executescript(
             """DROP TABLE link; DROP TRIGGER revision_made; DROP TRIGGER slot_deleted;
-            DROP TRIGGER slot_ended; DROP TABLE revision; DROP TABLE gone;
+            DROP TABLE revision; DROP TABLE gone;
+            DROP TABLE journal; DROP TABLE tell; DROP TABLE statement_name; DROP TABLE statement;
             DROP INDEX source_by_origin; DROP TABLE file;
             ALTER TABLE slot DROP COLUMN places; ALTER TABLE source DROP COLUMN headings;
-            PRAGMA user_version = 2;"""
+            PRAGMA user_version = 2; DROP TRIGGER slot_text_delete;"""
+            + MIGRATIONS[2][MIGRATIONS[2].index("CREATE TRIGGER slot_text_delete") :]
         )
     store = open_store(tmp_path / "store", create=False)
     np.testing.assert_array_equal(store.facts.all(), before)

@@ -18,14 +18,14 @@ from memnet import Config, Document, Engine, MemoryStore
 from memnet.config import TellConfig
 from memnet.errors import InputError, StoreBusyError, StoreError
 from memnet.evaluation import f1
-from memnet.statements.parsing import (
-    ParsedStatement,
-    parse_sentence,
-    parse_statements,
-    statement_slot,
-)
+from memnet.statements.decisions import choose
+from memnet.statements.judge import RuleJudge, reading
+from memnet.statements.parsing import RuleParser, parse_sentence
+from memnet.statements.protocol import Label, predicate_of
 from memnet.statements.relations import relation_of
-from memnet.statements.teller import UsageBuffer, WriteController
+from memnet.statements.teller import statement_slot
+from memnet.statements.usage import UsageBuffer
+from memnet.storage import Told
 from memnet.types import TellReport
 from tests.toy import ToyEncoder
 
@@ -214,8 +214,9 @@ def test_sentences_of_one_text_know_of_each_other(toy_engine: Engine) -> None:
     assert _actions(report) == ["add", "add", "supersede", "add"]
     assert {decision.source for decision in report.decisions} == {"told/1"}
     told = toy_engine.store.statements.about("ann")
-    assert all(text[slot.start : slot.end] == slot.text for slot in told)
-    assert [slot.title for slot in told] == ["Ann", "Ann", "Ann", "Ann's boat"]
+    slots = toy_engine.store.fetch([one.id for one in told])
+    assert all(text[slot.start : slot.end] == slot.text for slot in slots)
+    assert [one.subject for one in told] == ["Ann", "Ann", "Ann", "Ann's boat"]
     assert told[0].valid_from == told[0].valid_until
 
 
@@ -476,22 +477,36 @@ def test_a_killed_writer_leaves_whole_texts(tmp_path: Path, acknowledged: int) -
 )  # fmt: skip
 def test_sentences_are_taken_apart(sentence: str, subject: str, relation: str, value: str) -> None:
     found = parse_sentence(sentence)
-    assert (found.subject, found.relation.words, found.relation.value) == (
-        subject, relation, value,
+    assert (found.subject, found.relation_words) == (subject, relation)
+    predicate = predicate_of(found.relation, found.values)
+    assert (relation_of(predicate, subject).value if subject else "") == value
+
+
+def test_columns_say_what_the_text_said() -> None:
+    """Relation and values are the predicate, whole: nothing is to be parsed again."""
+    text = (
+        "Ann moved to Paris, France. She doesn't like tea. Her boat is red. It is old. Bob left. "
+        "Ann works at Acme since 1990 with Bob. Ann has 3 boats (two of them red)."
+    )
+    for parsed in RuleParser().parse(text, 0.0, ()):
+        stored = _told(parsed.text, subject=parsed.subject)
+        again = parse_sentence(parsed.text, subject=parsed.subject)
+        assert (again.relation, again.values) == (parsed.relation, parsed.values)
+        if parsed.subject:
+            predicate = predicate_of(parsed.relation, parsed.values)
+            assert relation_of(predicate, parsed.subject).words == parsed.relation_words
+        assert reading(stored).about == parsed.about == statement_slot(parsed).key_symbols[0]
+
+
+def _told(
+    text: str, relation: np.ndarray[Any, np.dtype[np.float32]] | None = None, subject: str = ""
+) -> Told:
+    parsed = parse_sentence(text, subject=subject)
+    vector = np.zeros(2, np.float32) if relation is None else relation
+    return Told(
+        text, parsed.subject, parsed.aliases, parsed.relation, parsed.values, parsed.polarity,
+        parsed.certainty, 0.0, 0.0, None, vector, act=parsed.act,
     )  # fmt: skip
-
-
-def test_a_stored_statement_reads_as_it_did_when_told() -> None:
-    text = "Ann moved to Paris. She doesn't like tea. Her boat is red. It is old. Bob left."
-    for told in parse_statements(text):
-        slot = statement_slot(told)
-        again = parse_sentence(slot.text, subject=slot.title)
-        assert _said(again) == _said(told)
-        assert slot.key_symbols[0] == told.about
-
-
-def _said(told: ParsedStatement) -> tuple[object, ...]:
-    return told.text, told.subject, told.about, told.relation, told.words, told.negative, told.act
 
 
 def test_symbols_of_a_statement() -> None:
@@ -514,7 +529,7 @@ _RELATION = np.array([1.0, 0.0], np.float32)
 
 def test_attention_compares_with_an_empty_slot() -> None:
     config = TellConfig(same_relation_floor=0.6, same_verb_weight=0.3, temperature=0.1)
-    controller = WriteController(config)
+    controller = RuleJudge(config)
     weights = controller.attention(
         _RELATION,
         _at_cosines([0.5, 0.7, 0.9]),
@@ -530,18 +545,17 @@ def test_attention_compares_with_an_empty_slot() -> None:
 
 
 def test_the_most_attended_duplicate_is_merged_with() -> None:
-    new, *earlier = map(
-        parse_sentence,
-        ("Ann works at Acme.", "Ann is employed by Acme.", "Ann got a job at Acme."),
-    )
-    choice = WriteController(TellConfig()).choose(
-        new, earlier, np.array([True, True]), _RELATION, _at_cosines([0.8, 0.95])
-    )
-    assert (choice.action, [index for index, _ in choice.affected]) == ("merge", [1])
-    ended = WriteController(TellConfig()).choose(
-        new, earlier, np.array([True, False]), _RELATION, _at_cosines([0.8, 0.95])
-    )
-    assert [index for index, _ in ended.affected] == [0]
+    new = _told("Ann works at Acme.", _RELATION)
+    texts = ("Ann is employed by Acme.", "Ann got a job at Acme.", "Bob got a job at Acme.")
+    vectors = _at_cosines([0.8, 0.95, 1.0])
+    earlier = [_told(text, vector) for text, vector in zip(texts, vectors, strict=True)]
+    probabilities = RuleJudge(TellConfig()).judge(new, earlier)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1, atol=1e-6)
+    choice = choose(new, earlier, probabilities, late=False)
+    (merged,) = choice.changed
+    assert (merged.label, merged.told.text, choice.added) == (Label.MERGE, texts[1], False)
+    (only,) = choose(new, earlier[:1], probabilities[:1], late=False).changed
+    assert only.told.text == texts[0]
 
 
 def test_a_report_is_one_json_object(toy_engine: Engine) -> None:

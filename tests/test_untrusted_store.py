@@ -156,6 +156,7 @@ _USES: dict[str, Callable[[Engine], object]] = {
     "ingest": lambda engine: engine.ingest(Document(id="a", text="The lamp of Orre is old.")),
     "facts": lambda engine: engine.ingest(Fact(subject="Orre", relation="is in", object="Ely")),
     "forget": lambda engine: engine.forget("a"),
+    "undo": lambda engine: engine.undo(),
     "write": lambda engine: engine.tell("Ann lives in Rome."),
 }
 
@@ -171,6 +172,13 @@ _USES: dict[str, Callable[[Engine], object]] = {
         ("ask by name", "UPDATE slot SET relation = x'00ff'"),
         ("history", "UPDATE slot SET valid_from = 'then' WHERE valid_from IS NOT NULL"),
         ("history", "UPDATE slot SET title = x'00'"),
+        ("history", "UPDATE statement SET aliases = '{'"),
+        ("history", "UPDATE statement SET objects = '[[1]]'"),
+        ("history", "UPDATE statement SET change = 'undone'"),
+        ("history", "UPDATE statement SET told = 'then'"),
+        ("undo", "UPDATE journal SET slot = x'00'"),
+        ("undo", "UPDATE tell SET told = 'then'"),
+        ("write", "UPDATE statement SET polarity = 2"),
         ("info", "DELETE FROM property WHERE name = 'generation'"),
         ("follow", "UPDATE link SET object = x'00'"),
         ("follow", "UPDATE link SET object = 4611686018427387904"),
@@ -218,7 +226,7 @@ def test_usage_that_is_no_number_is_damage(stored: Path) -> None:
             engine.ask("Where does Ann live?")
             _change(stored, f"UPDATE slot SET {statement} WHERE valid_from IS NOT NULL")
             with pytest.raises(StoreError, match="that memnet did not write"):
-                engine._usage.save()
+                engine._told.usage.save()
         _change(stored, "UPDATE slot SET usage = 1.0, used = 1.0 WHERE valid_from IS NOT NULL")
 
 

@@ -73,7 +73,10 @@ def of_the_database(store: MemoryStore, terms: list[str], limit: int) -> list[tu
 
 
 def holds(store: MemoryStore, word: str) -> list[int]:
-    return [slot for slot, _ in of_the_database(store, [word], 1000)]
+    """The slots with a word, statements that ended among them."""
+    hits = store.search_lexical([word], 1000, Scope(namespace="", past=True))
+    found: list[int] = hits.ids[hits.mask].tolist()
+    return found
 
 
 @pytest.mark.parametrize("limit", [1, 3, 1000])
@@ -187,7 +190,7 @@ def test_a_cached_term_is_not_looked_up_again(
     monkeypatch.setattr(text, "postings", note)
     with closing(Connection(store.path / DATABASE)) as connection:
         for terms in (["old", "light"], ["old", "light"], ["old", "herring"]):
-            index.search(connection, terms, 5)
+            index.search(connection, terms, 5, np.zeros(0, np.int64))
     assert noted == looked_up
     store.close()
 

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from memnet.cli.options import (
+    as_of_option,
     device_option,
     expert_option,
     hops_option,
@@ -34,6 +35,7 @@ from memnet.cli.plot import check_plot, draw
 @index_option
 @device_option
 @where_option
+@as_of_option
 @namespace_option("Look only here.")
 @store_option
 @json_option
@@ -44,6 +46,7 @@ def ask(
     explain: bool,
     plot: Path | None,
     where: dict[str, Any],
+    as_of: str | None,
     namespace: str | None,
     as_json: bool,
     **opening: Any,
@@ -56,12 +59,15 @@ def ask(
     Example:
       memnet ask "Where was the builder of the Orre Light born?" --explain
       memnet ask "Who saw the ship?" --where year=1990..2000 --where author=Ann,Bo
+      memnet ask "Where does Ann live?" --as-of 2026-01-12
     """
     if plot is not None:
         check_plot(plot)
     with open_engine(**opening) as engine:
         engine.preload()
-        answer = engine.ask(question, hops=hops, top_k=top_k, namespace=namespace, where=where)
+        answer = engine.ask(
+            question, hops=hops, top_k=top_k, namespace=namespace, where=where, as_of=as_of
+        )
     if plot is not None:
         draw(answer, plot)
     if as_json:

@@ -19,7 +19,7 @@ from memnet.cli.store import (
     sources,
     verify,
 )
-from memnet.cli.tell import tell
+from memnet.cli.tell import history, tell, undo
 from memnet.cli.train import train
 from memnet.errors import MemnetError
 
@@ -39,8 +39,8 @@ def memnet() -> None:
 
 
 for command in (
-    ingest, tell, ask, search, sources, forget, info, verify, export_store, import_store, evaluate,
-    train, encoder,
+    ingest, tell, undo, history, ask, search, sources, forget, info, verify, export_store,
+    import_store, evaluate, train, encoder,
 ):  # fmt: skip
     memnet.add_command(command)
 

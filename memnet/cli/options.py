@@ -77,6 +77,11 @@ where_option = click.option(
     "KEY=FROM..TO for a range of numbers or dates, either end of which may be left out. "
     "A JSON value is taken as it is. May be repeated.",
 )
+as_of_option = click.option(
+    "--as-of",
+    metavar="DATE",
+    help="Of what was told, look at what held then: 2026-01-12, or with a time 2026-01-12T10:30.",
+)
 expert_option = click.option(
     "--model",
     help="What answers: text, the shipped babi, or a folder that 'memnet train' made.  "

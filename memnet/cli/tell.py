@@ -1,8 +1,6 @@
-"""``memnet tell``."""
+"""``memnet tell``, ``undo`` and ``history``."""
 
 import json
-from contextlib import suppress
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,12 +10,13 @@ from memnet.cli.options import json_option, namespace_option, open_engine, store
 from memnet.cli.text import text_line
 
 if TYPE_CHECKING:
-    from memnet.types import Statement, TellReport
+    from memnet.types import Decision, Statement, TellReport
 
 _LINES = {
     "add": '"{text}" as {source}',
     "merge": '"{text}" with "{other_text}" ({source})',
     "supersede": '"{other_text}" by "{text}" ({source})',
+    "correct": '"{other_text}" by "{text}" ({source})',
     "erase": '"{other_text}"',
     "evict": '"{other_text}"',
 }
@@ -26,11 +25,21 @@ _LINES = {
 @click.command()
 @click.argument("text", required=False)
 @click.option("--history", metavar="NAME", help="Show what was told about NAME instead, and when.")
+@click.option(
+    "--at",
+    metavar="DATE",
+    help="When it was told, if not now: 2026-01-12, or with a time 2026-01-12T10:30.",
+)
 @namespace_option("Keep this apart under this name, or look only there.")
 @store_option
 @json_option
 def tell(
-    text: str | None, history: str | None, namespace: str | None, store: Path | None, as_json: bool
+    text: str | None,
+    history: str | None,
+    at: str | None,
+    namespace: str | None,
+    store: Path | None,
+    as_json: bool,
 ) -> None:
     """Remember a text, sentence by sentence, and say what that changed.
 
@@ -42,12 +51,13 @@ def tell(
     Example:
       memnet tell "Ann moved to Paris."
       memnet tell "Ann moved to Rome."
+      memnet tell "Ann moved to Oslo." --at 2025-03-01
       memnet tell --history Ann
     """
     if text is not None and history is None:
         with open_engine(store, create=True) as engine:
-            _show_report(engine.tell(text, namespace=namespace or ""), as_json)
-    elif text is None and history is not None:
+            _show_report(engine.tell(text, at=at, namespace=namespace or ""), as_json)
+    elif text is None and history is not None and at is None:
         with open_engine(store) as engine:
             _show_history(engine.history(history, namespace=namespace), as_json)
     else:
@@ -59,13 +69,74 @@ def _show_report(report: "TellReport", as_json: bool) -> None:
         click.echo(report.model_dump_json())
         return
     for decision in report.decisions:
-        what = text_line(_LINES[decision.action].format_map(decision.model_dump()))
-        click.echo(f"{decision.action:<10} {what}: {decision.reason}")
+        click.echo(_decision_line(decision))
+
+
+def _decision_line(decision: "Decision") -> str:
+    """What was done, and why; of two statements that can't both hold, which one is right."""
+    texts = {name: text_line(str(value)) for name, value in decision.model_dump().items()}
+    if decision.action == "contradict":
+        reason = decision.reason.rstrip(".")
+        return text_line(
+            '{action:<10} "{other_text}" and "{text}" ({source}): '.format_map(texts)
+            + f"{reason}; which one is right?"
+        )
+    return f"{decision.action:<10} {_LINES[decision.action].format_map(texts)}: {decision.reason}"
+
+
+@click.command()
+@namespace_option("Of what was told here.")
+@store_option
+@json_option
+def undo(namespace: str | None, store: Path | None, as_json: bool) -> None:
+    """Take back what was told last; once more, what was told before it.
+
+    What it added is deleted, and what it ended or replaced holds again. What was erased ("Forget
+    that ...", 'memnet forget') is gone for good, and undo goes no further back.
+
+    \b
+    Example:
+      memnet tell "Ann moved to Rome."
+      memnet undo
+    """
+    with open_engine(store) as engine:
+        report = engine.undo(namespace=namespace or "")
+    if as_json:
+        click.echo(report.model_dump_json())
+        return
+    for what, statements in (("removed", report.removed), ("restored", report.restored)):
+        for one in statements:
+            click.echo(f'{what:<10} "{text_line(one.text)}" ({one.source})')
+
+
+@click.command("history")
+@click.argument("name", required=False)
+@namespace_option("Look only here.")
+@store_option
+@json_option
+def history(name: str | None, namespace: str | None, store: Path | None, as_json: bool) -> None:
+    """Show what was told, in the order in which it held, and what became of it.
+
+    With a NAME what was told about it, by any of its names.
+
+    \b
+    Example:
+      memnet history Ann
+    """
+    with open_engine(store) as engine:
+        found = engine.history(name, namespace=namespace)
+    if as_json:
+        _show_history(found, as_json)
+        return
+    from memnet.cli.statements import show_statements
+
+    show_statements(found)
 
 
 def _show_history(statements: "tuple[Statement, ...]", as_json: bool) -> None:
     if as_json:
-        click.echo(json.dumps({"history": [one.model_dump() for one in statements]}))
+        shown = [one.model_dump() for one in statements]
+        click.echo(json.dumps({"history": shown}, ensure_ascii=False))
         return
     for one in statements:
         until = "" if one.valid_until is None else _moment(one.valid_until)
@@ -75,8 +146,6 @@ def _show_history(statements: "tuple[Statement, ...]", as_json: bool) -> None:
 
 
 def _moment(seconds: float) -> str:
-    moment = datetime.fromtimestamp(0, UTC) + timedelta(seconds=seconds)
-    # Windows knows the local time of some years only.
-    with suppress(OSError, OverflowError, ValueError):
-        moment = moment.astimezone()
-    return moment.strftime("%Y-%m-%d %H:%M:%S")
+    from memnet.text.places import local_time
+
+    return f"{local_time(seconds):%Y-%m-%d %H:%M:%S}"

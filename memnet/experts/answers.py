@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import NamedTuple, Protocol
 
 from memnet.documents.answers import TextAnswers
@@ -227,4 +228,4 @@ def confidence_of(answer: Answer) -> float:
 
 
 def _of_kinds(scope: Scope, kinds: frozenset[SourceKind]) -> Scope:
-    return Scope(scope.namespace, scope.where, kinds)
+    return replace(scope, kinds=kinds)

@@ -8,6 +8,7 @@ and keeps those names of which a sentence says it.
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import PurePath
 from typing import NamedTuple
 
@@ -153,7 +154,7 @@ def _said_of(
     names: Sequence[str], rest: str, scope: Scope, store: MemoryStore, encoder: Encoder
 ) -> list[_Found]:
     """For each name the sentence that says most of what is asked, best first, if one says it."""
-    documents = Scope(scope.namespace, scope.where, frozenset(("document",)))
+    documents = replace(scope, kinds=frozenset(("document",)))
     symbols = {normalise(form): name for name in names for form in (name, without_brackets(name))}
     slots = _passages(list(symbols), documents, store)
     spoken = list(_sentences(symbols, slots))[:_MAX_SENTENCES]

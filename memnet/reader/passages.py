@@ -8,7 +8,7 @@ from memnet.reader.spans import Passage, Reader, Span
 from memnet.storage import Slot
 from memnet.text.english import sentences
 from memnet.text.names import normalise, title_symbols, without_brackets
-from memnet.text.places import place_of
+from memnet.text.places import place_in_time, place_of
 from memnet.types import Candidate, Evidence
 
 
@@ -68,7 +68,9 @@ def evidence_of(slot: Slot, score: float, hop: int, answer: Candidate | None = N
         score=score,
         hop=hop,
         metadata=dict(slot.metadata),
-        place=place_of(slot.places, start, end),
+        place=place_of(slot.places, start, end)
+        if slot.told is None
+        else place_in_time(slot.told, slot.valid_until),
     )
 
 

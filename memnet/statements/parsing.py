@@ -5,23 +5,26 @@ repetition is compared with it.
 """
 
 import re
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Sequence
 from itertools import islice
-from typing import Literal
 
+from memnet.errors import InputError
+from memnet.statements.protocol import ParsedStatement
 from memnet.statements.relations import (
     Relation,
     is_plain_name,
     relation_of,
+    split_predicate,
     starts_relation,
 )
-from memnet.storage import NewSlot
+from memnet.storage import Structure, Told
 from memnet.text.english import sentences
-from memnet.text.names import maximal_names, mentions, normalise
+from memnet.text.names import normalise, subject_symbol
+from memnet.types import Certainty
 
 _SENTENCE_ENDS = " \t\r\n.!;,\"'”"
 _FORGET = re.compile(r"(?:please )?forget that\s+", re.IGNORECASE)
+_FORGET_ALL = re.compile(r"(?:please )?forget (?:everything|all|it all)\b", re.IGNORECASE)
 _LEAD_IN = re.compile(
     r"(?:then|and|but|so|please|yesterday|(?:please )?remember(?: that)?|note that)\b[,:]?\s+",
     re.IGNORECASE,
@@ -49,11 +52,18 @@ _NEGATIONS = (
     (re.compile(r"()never\s+(.+)", re.IGNORECASE), False),
 )
 """How a predicate is negated, and whether that says that it was true before."""
+_CERTAINTIES: tuple[tuple[Certainty, re.Pattern[str]], ...] = (
+    ("maybe", re.compile(r"(?:may|might|could|maybe|perhaps|probably|possibly)\b", re.IGNORECASE)),
+    ("planned", re.compile(r"(?:will|shall|(?:is|are|am) going to|plans? to)\b", re.IGNORECASE)),
+    ("was", re.compile(r"(?:was|were|used to|had been)\b", re.IGNORECASE)),
+)
+_POSSESSIVES = frozenset("my our your his her their".split())
 _ANY_MORE = re.compile(r"(?<!\s)\s++any(?: ?more| longer)$", re.IGNORECASE)
 _PRONOUN = re.compile(r"(?:he|she|it|they)$", re.IGNORECASE)
 _POSSESSIVE = re.compile(r"(?:his|her|its|their)\b", re.IGNORECASE)
-_DETERMINER = re.compile(r"^(?:the|a|an|my|our|your|his|her|its|their|this|that) ", re.IGNORECASE)
-_DESCRIPTION = re.compile(rf"{_DETERMINER.pattern}|^.+['’]s ", re.IGNORECASE)
+_DESCRIPTION = re.compile(
+    r"^(?:the|a|an|my|our|your|his|her|its|their|this|that) |^.+['’]s ", re.IGNORECASE
+)
 _NO_SUBJECT = frozenset(
     """
     there here that this if when while where who whom whose which what why how whether because
@@ -66,49 +76,42 @@ _MAX_SUBJECT_WORDS = 8
 _SUFFIXES = re.compile(r"(?<=\w\w)(?:s|es|ing|e)$")
 
 
-@dataclass(frozen=True)
-class ParsedStatement:
-    """One sentence, parsed."""
+class RuleParser:
+    """Takes sentences apart by rules.
 
-    text: str
-    """``source_text[start:end]``, exactly."""
-    start: int
-    end: int
-    subject: str
-    """As written, with pronouns resolved; empty where none was found."""
-    about: str
-    """The subject, normalised; without one, all of the sentence."""
-    relation: Relation
-    words: tuple[str, ...]
-    """Stems of the predicate, or of all without a subject: equal if the same word for word."""
-    negative: bool
-    """Whether the predicate is negated."""
-    act: Literal["tell", "end", "forget"]
-    """Whether it holds, holds no longer, or is to be forgotten."""
+    Each text stands for itself: earlier statements don't say who "she" is at its start.
+    """
 
+    def parse(self, text: str, at: float, earlier: Sequence[Told]) -> list[ParsedStatement]:  # noqa: ARG002
+        """As ``StatementParser.parse``; a pronoun stands for the subject before it.
 
-def parse_statements(text: str) -> list[ParsedStatement]:
-    """Parse the sentences of a text; a pronoun stands for the subject before it."""
-    parsed: list[ParsedStatement] = []
-    topic = ""
-    for start, end in sentences(text):
-        parsed.append(parse_sentence(text[start:end], start, topic))
-        if parsed[-1].subject and not parsed[-1].subject.startswith(f"{topic}'s "):
-            topic = parsed[-1].subject
-    return parsed
+        Raises:
+            InputError: it asks to forget everything.
+        """
+        parsed: list[ParsedStatement] = []
+        topic = ""
+        for start, end in sentences(text):
+            if _FORGET_ALL.match(text[start:end]):
+                raise InputError(
+                    f"{text[start:end]!r} would erase more than one statement, so nothing was "
+                    "done; say 'Forget that ...' of each, or name sources to 'memnet forget'"
+                )
+            parsed.append(parse_sentence(text[start:end], start, topic))
+            if parsed[-1].subject and not parsed[-1].subject.startswith(f"{topic}'s "):
+                topic = parsed[-1].subject
+        return parsed
 
 
-@lru_cache(maxsize=10_000)
 def parse_sentence(
     sentence: str, start: int = 0, topic: str = "", subject: str = ""
 ) -> ParsedStatement:
-    """Parse one sentence. Cached: each ``tell`` parses the earlier statements about its subject.
+    """Parse one sentence.
 
     Args:
         sentence: as written.
         start: its first character in its text.
         topic: what "she" and the like stand for; empty where nothing came before.
-        subject: of a stored statement; empty to find it.
+        subject: where it is known; empty to find it.
     """
     body = _FILLERS.sub("", _without_contractions(sentence.strip(_SENTENCE_ENDS)))
     forget = _FORGET.match(body)
@@ -121,42 +124,48 @@ def parse_sentence(
     predicate, negative, over = _without_negation(predicate)
     subject = subject or _resolved(written_subject, topic)
     relation = relation_of(predicate, subject) if subject else Relation(f"X {predicate}")
-    about = subject_symbol(subject) or normalise(body)
+    verb, values = split_predicate(predicate) if subject else ("", (body,))
     return ParsedStatement(
         text=sentence,
         start=start,
         end=start + len(sentence),
         subject=subject,
-        about=about,
-        relation=relation,
-        words=_stems(predicate if subject else body),
-        negative=negative or relation.ends,
+        relation=verb,
+        values=values if any(values) else (),
+        aliases=_aliases(subject),
+        polarity=not negative,
+        certainty=_certainty(predicate),
         act="forget" if forget else "end" if over or relation.ends else "tell",
+        template=relation.words,
     )
 
 
-def subject_symbol(subject: str) -> str:
-    """The normalised name of a subject, without "the" and the like."""
-    return normalise(_DETERMINER.sub("", subject, count=1))
-
-
-def statement_slot(parsed: ParsedStatement) -> NewSlot:
-    """The slot of a statement; the time from which it is valid is yet to be set."""
-    key_symbols = dict.fromkeys((parsed.about, *maximal_names(mentions(_names_in(parsed.subject)))))
-    mentioned = dict.fromkeys((*mentions(parsed.text), parsed.relation.value))
-    subject_is_named = parsed.subject in parsed.text
-    key_text = parsed.text if subject_is_named else f"{parsed.subject}\n{parsed.text}"
-    return NewSlot(
-        kind="passage",
-        title=parsed.subject,
-        text=parsed.text,
-        start=parsed.start,
-        end=parsed.end,
-        key_text=key_text,
-        key_symbols=tuple(key_symbols),
-        value_symbols=tuple(name for name in mentioned if name and name not in key_symbols),
-        relation=parsed.relation.words,
+def structure_of(told: Told) -> tuple[Structure, tuple[str, ...]]:
+    """The structure of a statement that was stored without one, and what it is about."""
+    parsed = parse_sentence(told.text, subject=told.subject)
+    said = Structure(
+        parsed.aliases, parsed.relation, parsed.values, parsed.polarity, parsed.certainty
     )
+    return said, (parsed.about, *map(subject_symbol, parsed.aliases))
+
+
+def _aliases(subject: str) -> tuple[str, ...]:
+    """The two names in "my sister Clara"; none in any other subject."""
+    words = subject.split(" ")
+    capitals = [number for number, word in enumerate(words) if number and word[:1].isupper()]
+    count = capitals[0] if capitals else 0
+    role, name = words[:count], words[count:]
+    possessive = role[:1] and (role[0].casefold() in _POSSESSIVES or role[0].endswith(("'s", "’s")))
+    if len(role) < 2 or not possessive or len(capitals) < len(name):
+        return ()
+    return " ".join(role), " ".join(name)
+
+
+def _certainty(predicate: str) -> Certainty:
+    for certainty, pattern in _CERTAINTIES:
+        if pattern.match(predicate):
+            return certainty
+    return "is"
 
 
 def _without_contractions(text: str) -> str:
@@ -208,10 +217,7 @@ def _without_negation(predicate: str) -> tuple[str, bool, bool]:
     return predicate, False, False
 
 
-def _names_in(subject: str) -> str:
-    return re.sub(r"['’]s\b", "", _DETERMINER.sub("", subject, count=1))
-
-
-def _stems(text: str) -> tuple[str, ...]:
+def stems(text: str) -> tuple[str, ...]:
+    """Stems of the words of a text, articles left out."""
     words = (word for word in normalise(text).split() if word not in ("the", "a", "an"))
     return tuple(_SUFFIXES.sub("", _SUFFIXES.sub("", word)) for word in words)

@@ -160,6 +160,28 @@ def relation_of(predicate: str, subject: str) -> Relation:
     return Relation(f"X {_masked(predicate)}")
 
 
+def split_predicate(predicate: str) -> tuple[str, tuple[str, ...]]:
+    """A predicate as its relation and values: "works at", "Acme", "since 1990".
+
+    Joined by spaces they are the predicate again.
+
+    Args:
+        predicate: from its verb on, without negation.
+    """
+    verbs = [verb for _, verb, _ in _VERBS]
+    for verb in (*verbs, _STATE, _AMOUNT):
+        match = verb.match(predicate)
+        if match and (verb in (_STATE, _AMOUNT) or _value(predicate[match.end() :])):
+            relation, rest = match.group().strip(), predicate[match.end() :]
+            break
+    else:
+        relation, _, rest = predicate.partition(" ")
+    end = _VALUE_END.search(rest)
+    if end is None or not end.start() or not rest[end.start()].isspace():
+        return relation, (rest,) if rest else ()
+    return relation, (rest[: end.start()], rest[end.start() :].strip())
+
+
 def _place_or_time(aspects: frozenset[str], verb: str, rest: str) -> frozenset[str]:
     """Aspects of "is in" and the like: a place, a day, an hour, or none."""
     if not re.match(_BE, verb, re.IGNORECASE) or "whereabouts" not in aspects:

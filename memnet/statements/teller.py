@@ -1,173 +1,118 @@
-"""``tell``: a controller compares sentences with earlier statements; one commit writes them."""
+"""``tell``: sentences are parsed, judged against earlier statements and written in one commit."""
 
 import hashlib
-import threading
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from memnet.attention.arrays import cosines, softmax
 from memnet.config import TellConfig
-from memnet.errors import InputError
-from memnet.statements.parsing import (
-    ParsedStatement,
-    parse_sentence,
-    parse_statements,
-    statement_slot,
-    subject_symbol,
+from memnet.errors import InputError, ModelError
+from memnet.statements.decisions import (
+    CHANGES,
+    LATE,
+    NEVER,
+    Choice,
+    choose,
+    reason_for,
+    reason_to_add,
 )
-from memnet.storage import Encode, MemoryStore, NewSlot, NewSource, Slot
-from memnet.types import Action, Decision, Statement
+from memnet.statements.protocol import Label, ParsedStatement, StatementJudge, StatementParser
+from memnet.statements.usage import now, statement_time
+from memnet.storage import Encode, MemoryStore, NewSlot, NewSource, Slot, Structure, Told
+from memnet.text.names import maximal_names, mentions, subject_symbol, without_determiner
+from memnet.types import Action, Change, Decision
 
-WriteAction = Literal["add", "merge", "supersede", "end", "erase"]
-"""``end`` closes the validity of what it affects and adds nothing; ``erase`` deletes it."""
-
-
-class Choice(NamedTuple):
-    """What to do with a statement."""
-
-    action: WriteAction
-    affected: tuple[tuple[int, float], ...]
-    """Index, 0..K-1, and attention weight of each statement it affects; most attended first."""
-    reason: str
-
-
-class WriteController:
-    """Attends to earlier statements about the subject of a new one, by relation.
-
-    An empty slot with a fixed score is attended to as well: a statement that gets less attention
-    than it has another relation. So "none of them" is an outcome of the attention.
-
-    Source: addressing of a write by content, Graves et al. 2016, Methods, "Content-based
-    addressing"; the empty slot, and the rules on what it leaves, are this project's own.
-    """
-
-    def __init__(self, config: TellConfig) -> None:
-        """Take the weights from the settings."""
-        self._config = config
-
-    def attention(
-        self,
-        relation: NDArray[np.float32],
-        relations: NDArray[np.float32],
-        same_verb: NDArray[np.bool_],
-        permitted: NDArray[np.bool_],
-    ) -> NDArray[np.float32]:
-        """Attention weights [K + 1] float32 of the statements and, last, of the empty slot.
-
-        Args:
-            relation: [D] float32, the new statement's relation vector.
-            relations: [K, D] float32, those of the earlier statements.
-            same_verb: [K] bool: True where a rule about verbs says that the relation is the same.
-            permitted: [K] bool: True where a statement may be affected.
-        """
-        scores = cosines(relation, relations) + self._config.same_verb_weight * same_verb
-        with np.errstate(all="ignore"):  # a temperature close to 0 overflows
-            scores = np.append(scores, self._config.same_relation_floor) / self._config.temperature
-            return softmax(scores.astype(np.float32), np.append(permitted, True))
-
-    def choose(
-        self,
-        new: ParsedStatement,
-        earlier: Sequence[ParsedStatement],
-        valid: NDArray[np.bool_],
-        relation: NDArray[np.float32],
-        relations: NDArray[np.float32],
-    ) -> Choice:
-        """What to do with a statement.
-
-        Args:
-            new: the statement.
-            earlier: K statements about its subject.
-            valid: [K] bool: False for those that have ended.
-            relation: [D] float32, the relation vector of the new statement.
-            relations: [K, D] float32, those of the earlier ones.
-        """
-
-        def mask(compare: Callable[[ParsedStatement], bool]) -> NDArray[np.bool_]:
-            return np.array([compare(one) for one in earlier], np.bool_)
-
-        same_verb = mask(lambda one: new.relation.shares_aspect(one.relation, named=True))
-        exclusive = mask(lambda one: new.relation.shares_aspect(one.relation))
-        same_value = mask(lambda one: new.relation.same_value(one.relation))
-        same_words = mask(lambda one: new.words == one.words)
-        same_aspects = mask(lambda one: new.relation.aspects == one.relation.aspects)
-        opposite = mask(lambda one: new.negative != one.negative)
-        permitted = valid | (new.act == "forget")
-        weights = self.attention(relation, relations, same_verb, permitted)
-
-        excluded = exclusive & (weights[:-1] > weights[-1])
-        same = permitted & (same_words | (excluded & same_value))
-        repeated, contradicted = same & ~opposite, same & opposite
-        replaced = excluded & ~same_value & ~opposite & (not new.negative)
-        if new.act == "forget":
-            return _choice("erase", repeated, weights, "It was to be forgotten.")
-        if new.act == "end" and contradicted.any():
-            return _choice("end", contradicted, weights, "It holds no longer; it stays as history.")
-        if contradicted.any():
-            reason = "It contradicts what was told before."
-            return _choice("supersede", contradicted | replaced | repeated, weights, reason)
-        if replaced.any():
-            reason = "The same subject and relation have a new value."
-            return _choice("supersede", replaced | repeated, weights, reason)
-        if (repeated & same_words).any():
-            return _choice("merge", repeated & same_words, weights, "It was told before.")
-        if (repeated & same_aspects).any():
-            reason = "Its subject, relation and value were told before in other words."
-            return _choice("merge", repeated & same_aspects, weights, reason)
-        if len(same):
-            return Choice("add", (), "Nothing told about its subject excludes it.")
-        return Choice("add", (), "Nothing was told about its subject before.")
+_LAST = 3
+"""Statements told just before, which a parser knows and a new one is always compared with."""
+_NEAREST = 16
+"""Statements with the nearest keys that a new one is compared with."""
+_ABOUT = 128
+"""Statements about each of its names that a new one is compared with, the last ones. Whoever has
+more told of them is mostly found by key."""
+_MAX_TIME = 1e11
+"""Seconds since the epoch that a store takes."""
 
 
-def _choice(
-    action: WriteAction, affected: NDArray[np.bool_], weights: NDArray[np.float32], reason: str
-) -> Choice:
-    indices = np.flatnonzero(affected).tolist()
-    ranked = sorted(((i, float(weights[i])) for i in indices), key=lambda one: -one[1])
-    return Choice(action, tuple(ranked[:1] if action == "merge" else ranked), reason)
+class Rules(NamedTuple):
+    """What parses and judges statements."""
+
+    parser: StatementParser
+    judge: StatementJudge
 
 
 def tell(
-    store: MemoryStore, encode: Encode, config: TellConfig, text: str, namespace: str
+    store: MemoryStore,
+    encode: Encode,
+    config: TellConfig,
+    rules: Rules,
+    text: str,
+    at: float | None,
+    namespace: str,
 ) -> tuple[Decision, ...]:
     """Decide about each sentence of a text in turn, and do it, in one transaction.
+
+    Args:
+        store: the memory.
+        encode: encodes keys and relations.
+        config: settings.
+        rules: parse and judge.
+        text: as told.
+        at: when it was told, in seconds since the epoch; None for now.
+        namespace: to tell it in.
 
     Raises:
         InputError: the text holds no words, or a statement to forget is not stored; nothing is
             written then.
+        ModelError: the parser or judge gives what can't be right.
         StoreBusyError, StoreError: the store can't be written.
     """
-    parsed = [sentence for sentence in parse_statements(text) if sentence.about]
+    before = store.statements.told(store.statements.last(namespace, _LAST))
+    found = rules.parser.parse(text, now() if at is None else at, before)
+    parsed = [_checked(sentence, text) for sentence in found if sentence.about]
     if not parsed:
         raise InputError("the text holds no words; tell something in plain words")
     slots = [statement_slot(sentence) for sentence in parsed]
     # Encoded before the lock is taken: another writer need not wait for the encoder.
     texts = list(dict.fromkeys(text for slot in slots for text in (slot.key_text, slot.relation)))
     vectors = dict(zip(texts, encode(texts), strict=True))
-    with store.changing():
-        telling = _Telling(store, vectors, config, text, namespace)
-        for sentence, slot in zip(parsed, slots, strict=True):
-            telling.tell(sentence, slot)
+    with store.writing():
+        # Of the last commit, which is what a vector index is of; what this text adds is seen later.
+        nearest = [
+            store.nearest_statements(vectors[slot.key_text], _NEAREST, namespace) for slot in slots
+        ]
+        with store.changing():
+            telling = _Telling(store, vectors, config, rules.judge, text, at, namespace)
+            for sentence, slot, near in zip(parsed, slots, nearest, strict=True):
+                telling.tell(sentence, slot, near)
     return tuple(telling.decisions)
 
 
-def history(store: MemoryStore, name: str, namespace: str | None) -> tuple[Statement, ...]:
-    """The statements about a subject, oldest first; ``namespace`` None looks in all."""
-    return tuple(
-        Statement(
-            id=slot.id,
-            source=slot.source,
-            text=slot.text,
-            valid_from=slot.valid_from,
-            valid_until=slot.valid_until,
-        )
-        for slot in store.statements.about(subject_symbol(name), namespace)
-        if slot.valid_from is not None
+def statement_slot(parsed: ParsedStatement) -> NewSlot:
+    """The slot of a statement; its times are yet to be set."""
+    own_names = mentions(_without_possessive(without_determiner(parsed.subject)))
+    aliases = map(subject_symbol, parsed.aliases)
+    key_symbols = [one for one in (parsed.about, *maximal_names(own_names), *aliases) if one]
+    mentioned = (*mentions(parsed.text), *map(subject_symbol, parsed.values[:1]))
+    subject_is_named = parsed.subject in parsed.text
+    key_text = parsed.text if subject_is_named else f"{parsed.subject}\n{parsed.text}"
+    return NewSlot(
+        kind="passage",
+        title=parsed.subject,
+        text=parsed.text,
+        start=parsed.start,
+        end=parsed.end,
+        key_text=key_text,
+        key_symbols=tuple(dict.fromkeys(key_symbols)),
+        value_symbols=tuple(
+            name for name in dict.fromkeys(mentioned) if name and name not in key_symbols
+        ),
+        relation=parsed.relation_words,
+        structure=Structure(
+            parsed.aliases, parsed.relation, parsed.values, parsed.polarity, parsed.certainty
+        ),
     )
 
 
@@ -179,7 +124,9 @@ class _Telling:
         store: MemoryStore,
         vectors: Mapping[str, NDArray[np.float32]],
         config: TellConfig,
+        judge: StatementJudge,
         text: str,
+        at: float | None,
         namespace: str,
     ) -> None:
         """``vectors`` are those of all key texts and relations of the text's slots."""
@@ -187,83 +134,143 @@ class _Telling:
         self._store = store
         self._vectors = vectors
         self._config = config
-        self._controller = WriteController(config)
+        self._judge = judge
         self._digest = hashlib.blake2b(text.encode(), digest_size=16).digest()
         self._namespace = namespace
         self._source: str | None = None
-        self._time = _statement_time(store.statements.latest_time(), config.clock_skew)
+        self._now = statement_time(store.statements.latest_time(), config.clock_skew)
+        self._at = at
+        self._entry = store.journal.begin(namespace, self._now)
 
-    def tell(self, sentence: ParsedStatement, slot: NewSlot) -> None:
-        """Decide about a sentence, whose slot is given, and do it."""
-        earlier = self._earlier(sentence)
-        choice = self._controller.choose(
-            sentence,
-            [parsed for _, parsed in earlier],
-            np.array([stored.valid_until is None for stored, _ in earlier], np.bool_),
-            self._vectors[slot.relation],
-            self._store.statements.relation_vectors([stored.id for stored, _ in earlier]),
+    def tell(self, sentence: ParsedStatement, slot: NewSlot, near: Sequence[int]) -> None:
+        """Decide about a sentence and do it.
+
+        Args:
+            sentence: parsed.
+            slot: of it.
+            near: ids of statements with near keys, some of which may be gone by now.
+        """
+        new = self._as_told(sentence, slot)
+        candidates = self._candidates(slot, near)
+        earlier = [one for one in candidates if new.act == "forget" or _is_open(one, new)]
+        probabilities = self._judge.judge(new, earlier)
+        choice = choose(new, earlier, probabilities, late=self._at is not None)
+        slot_id = self._do(new, slot, choice)
+        for effect in choice.changed:
+            action = "merge" if effect.label == Label.MERGE else CHANGES[effect.label][1]
+            action = "erase" if new.act == "forget" else action
+            reason = reason_for(effect, new, choice.changed)
+            self._report(action, new.text, reason, slot_id, effect.told, effect.weight)
+        if choice.later is not None:
+            reason = NEVER if choice.later.label == Label.CORRECT else LATE
+            later = choice.later
+            self._report("add", new.text, reason, slot_id, later.told, later.weight)
+        elif not choice.changed:
+            self._report("add", new.text, reason_to_add(new, candidates), slot_id)
+        self._evict(new.text, slot_id)
+
+    def _as_told(self, sentence: ParsedStatement, slot: NewSlot) -> Told:
+        told = self._now if self._at is None else self._at
+        valid_from = told if sentence.valid_from is None else sentence.valid_from
+        until = sentence.valid_until
+        return Told(
+            text=sentence.text,
+            subject=sentence.subject,
+            aliases=sentence.aliases,
+            relation=sentence.relation,
+            values=sentence.values,
+            polarity=sentence.polarity,
+            certainty=sentence.certainty,
+            told=told,
+            valid_from=valid_from,
+            valid_until=None if until is None else max(until, valid_from),
+            relation_vector=self._vectors[slot.relation],
+            namespace=self._namespace,
+            act=sentence.act,
         )
-        affected = [(earlier[index][0], weight) for index, weight in choice.affected]
-        ids = [stored.id for stored, _ in affected]
-        slot_id: int | None = None
-        if choice.action == "erase":
+
+    def _candidates(self, slot: NewSlot, near: Sequence[int]) -> list[Told]:
+        """Statements to compare with, by rising id: about the same, told just before, or near."""
+        statements = self._store.statements
+        about = statements.ids_about(slot.key_symbols, self._namespace, _ABOUT)
+        return statements.told([*about, *near, *statements.last(self._namespace, _LAST)])
+
+    def _do(self, new: Told, slot: NewSlot, choice: Choice) -> int | None:
+        """Carry a choice out; returns the slot that holds the statement now, if one does."""
+        statements, journal = self._store.statements, self._store.journal
+        ids = [effect.told.id for effect in choice.changed]
+        if new.act == "forget":
             if not ids:
                 raise InputError(
-                    f"no stored statement matches {sentence.text!r}, so nothing was done; "
+                    f"no stored statement matches {new.text!r}, so nothing was done; "
                     "repeat the statement in the words in which it was told"
                 )
-            self._store.statements.erase(ids)
-        elif choice.action == "merge":
-            slot_id = ids[0]
-            self._store.statements.add_usage(
-                {slot_id: 1.0}, self._time, self._config.usage_half_life
-            )
-        else:
-            self._store.statements.end(ids, self._time)
-            slot_id = None if choice.action == "end" else self._add(slot)
-        action: Action = "erase" if choice.action == "end" else choice.action
-        for stored, weight in affected:
-            self._report(action, sentence, choice.reason, slot_id, stored, weight)
-        if not affected:
-            self._report(action, sentence, choice.reason, slot_id)
-        self._evict(sentence, slot_id)
+            journal.note_erasure(self._entry)
+            statements.erase(ids)
+            return None
+        if [effect.label for effect in choice.changed] == [Label.MERGE]:
+            journal.note(self._entry, ids, usage=1.0)
+            statements.add_usage({ids[0]: 1.0}, self._now, self._config.usage_half_life)
+            return ids[0]
+        journal.note(self._entry, ids)
+        slot_id = self._add(new, slot, choice) if choice.added else None
+        for effect in choice.changed:
+            change, _ = CHANGES[effect.label]
+            if effect.label != Label.CONTRADICT:
+                # What never held ends as it begins.
+                until = 0.0 if effect.label == Label.CORRECT else new.valid_from
+                statements.end([effect.told.id], until)
+            reason = reason_for(effect, new, choice.changed)
+            statements.mark([effect.told.id], change, slot_id, reason)
+        return slot_id
 
-    def _earlier(self, sentence: ParsedStatement) -> list[tuple[Slot, ParsedStatement]]:
-        """Statements about the same subject, oldest first."""
-        found = [
-            (slot, parse_sentence(slot.text, subject=slot.title))
-            for slot in self._store.statements.about(sentence.about, self._namespace)
-        ]
-        return [(slot, parsed) for slot, parsed in found if parsed.about == sentence.about]
-
-    def _add(self, slot: NewSlot) -> int:
+    def _add(self, new: Told, slot: NewSlot, choice: Choice) -> int:
         """Store a statement; returns the id of its slot."""
         self._source = self._source or self._store.statements.new_source()
-        dated = replace(slot, valid_from=self._time)
+        corrected = [one.told.valid_from for one in choice.changed if one.label == Label.CORRECT]
+        begin, end, later = new.valid_from, new.valid_until, choice.later
+        if new.valid_from == new.told:
+            begin = min([begin, *corrected])
+        if later is not None:
+            bound = begin if later.label == Label.CORRECT else later.told.valid_from
+            end = bound if end is None else min(bound, end)
+        dated = replace(
+            slot,
+            valid_from=begin,
+            valid_until=end,
+            structure=replace(slot.structure, told=new.told),
+        )
         source = NewSource(self._source, self._digest, [dated], self._namespace, "told")
         (added,) = self._store.append(source, self._encode)
+        self._store.journal.note(self._entry, [added], added=True)
+        if later is not None:
+            corrects = later.label == Label.CORRECT
+            change: Change = "correct" if corrects else "supersede"
+            reason = NEVER if corrects else LATE
+            self._store.statements.mark([added], change, later.told.id, reason)
         return added
 
-    def _evict(self, sentence: ParsedStatement, slot_id: int | None) -> None:
+    def _evict(self, text: str, slot_id: int | None) -> None:
         """Delete what is beyond the capacity, but not the statement just stored."""
         capacity, half_life = self._config.capacity, self._config.usage_half_life
         if capacity is None:
             return
         keep = () if slot_id is None else (slot_id,)
-        surplus = self._store.statements.evictable(capacity, self._time, half_life, keep)
+        surplus = self._store.statements.evictable(capacity, self._now, half_life, keep)
         for slot in self._store.fetch_existing(surplus):
             why = "was used least" if slot.valid_until is None else "was valid no longer"
+            self._store.journal.note_erasure(self._entry)
             self._store.statements.erase([slot.id])
             reason = f"Room is for {capacity} told statements, and this one {why}."
-            self._report("evict", sentence, reason, None, slot)
+            self._report("evict", text, reason, None, slot)
 
     def _report(
         self,
         action: Action,
-        sentence: ParsedStatement,
+        text: str,
         reason: str,
         slot_id: int | None,
-        other: Slot | None = None,
+        other: Slot | Told | None = None,
         weight: float | None = None,
     ) -> None:
         """Note a decision; ``slot_id`` is that of the sentence, if one holds it now."""
@@ -271,7 +278,7 @@ class _Telling:
         self.decisions.append(
             Decision(
                 action=action,
-                text=sentence.text,
+                text=text,
                 slot=slot_id,
                 source=stored[0].source if stored else None,
                 other=None if other is None else other.id,
@@ -285,59 +292,27 @@ class _Telling:
         return np.stack([self._vectors[text] for text in texts])
 
 
-class UsageBuffer:
-    """Attention weights that reads paid to statements, kept until they can be stored.
+def _is_open(one: Told, new: Told) -> bool:
+    """Whether a statement has not ended when a new one begins to hold, and ever held."""
+    return one.valid_until is None or one.valid_until > max(new.valid_from, one.valid_from)
 
-    So a read never waits for a writer. May be shared between threads.
+
+def _checked(sentence: ParsedStatement, text: str) -> ParsedStatement:
+    """A sentence that stands where it says it does, at times that a store takes.
+
+    Raises:
+        ModelError: it is another one.
     """
-
-    def __init__(self, store: MemoryStore, config: TellConfig) -> None:
-        """Start empty."""
-        self._store = store
-        self._half_life = config.usage_half_life
-        self._lock = threading.Lock()
-        self._weights: dict[int, float] = {}
-
-    def add(self, weights: Mapping[int, float]) -> None:
-        """Add the attention weights, 0..1, of one read, by slot id."""
-        with self._lock:
-            for slot, weight in weights.items():
-                self._weights[slot] = self._weights.get(slot, 0.0) + weight
-
-    def save(self, wait: float | None = None) -> None:
-        """Store the collected weights, and start again empty.
-
-        Args:
-            wait: seconds to wait for another writer; None for the configured time.
-
-        Raises:
-            StoreBusyError, StoreError: they can't be stored now, and are kept for the next call.
-        """
-        if not self._weights:
-            return
-        with self._store.writing(wait):
-            with self._lock:
-                weights, self._weights = self._weights, {}
-            try:
-                self._store.statements.add_usage(weights, _now(), self._half_life)
-            except BaseException:
-                self.add(weights)
-                raise
+    times = [time for time in (sentence.valid_from, sentence.valid_until) if time is not None]
+    if text[sentence.start : sentence.end] != sentence.text or not all(
+        0 <= time <= _MAX_TIME for time in times
+    ):
+        raise ModelError(
+            f"the parser of statements gave {sentence.text!r} at {sentence.start} to "
+            f"{sentence.end}, with the times {times}; use another parser"
+        )
+    return sentence
 
 
-def _now() -> float:
-    """Seconds since the epoch; the store refuses negative times, which a wrong clock may give."""
-    return max(0.0, time.time())
-
-
-def _statement_time(latest: float, skew: float) -> float:
-    """The time of a statement, in seconds since the epoch.
-
-    Args:
-        latest: the latest time in the store.
-        skew: seconds by which it may be ahead of this machine's clock and still be taken as now,
-            so that times rise although the clocks of machines differ a little. A time further
-            ahead comes from a wrong clock, and must not become that of all later statements.
-    """
-    now = _now()
-    return latest if now < latest <= now + skew else now
+def _without_possessive(subject: str) -> str:
+    return subject.replace("'s", "").replace("’s", "")

@@ -14,7 +14,9 @@ from memnet.storage.values import (
     Slot,
     SourceState,
     StoreCounts,
+    Structure,
     Symbols,
+    Told,
 )
 
 __all__ = [
@@ -31,7 +33,9 @@ __all__ = [
     "Slot",
     "SourceState",
     "StoreCounts",
+    "Structure",
     "Symbols",
+    "Told",
     "import_bundle",
     "stored_fingerprint",
 ]

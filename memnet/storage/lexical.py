@@ -60,7 +60,11 @@ class Bm25Index:
         return {term: postings.ids for term, postings in found.items()}
 
     def search(
-        self, connection: Connection, terms: Sequence[str], limit: int
+        self,
+        connection: Connection,
+        terms: Sequence[str],
+        limit: int,
+        hidden: NDArray[np.int64],
     ) -> list[tuple[int, float]] | None:
         """The slots with the highest BM25, best first, ties by rising ids.
 
@@ -68,6 +72,7 @@ class Bm25Index:
             connection: within a snapshot.
             terms: distinct words.
             limit: most to find.
+            hidden: ids [H] int64 of slots to leave out.
 
         Returns:
             Ids and scores; None where a term has more than the configured number of postings.
@@ -81,6 +86,9 @@ class Bm25Index:
             np.concatenate([one.ids for one in found.values()]), return_inverse=True
         )
         scores = np.bincount(inverse, np.concatenate([one.scores for one in found.values()]))
+        if len(hidden):
+            kept = ~np.isin(ids, hidden)
+            ids, scores = ids[kept], scores[kept]
         best = np.arange(len(ids))
         if len(ids) > limit:
             best = np.flatnonzero(scores >= np.partition(scores, -limit)[-limit])

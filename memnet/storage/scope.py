@@ -1,7 +1,8 @@
-"""Which sources a search covers: by namespace, by conditions on their metadata, and by kind."""
+"""What a search covers: sources by namespace, metadata and kind, and statements by time."""
 
 import json
 import reprlib
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,7 +19,9 @@ _COMPARISON = {"from": ">=", "to": "<="}
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """A namespace, conditions on the metadata of sources, and their kinds; empty, it covers all.
+    """A namespace, conditions on the metadata of sources, their kinds, and a time.
+
+    Empty, it covers all sources, and of the statements those that hold now.
 
     A condition is a key of the metadata (dots lead into nested objects) and one of
 
@@ -38,6 +41,11 @@ class Scope:
     """None or nothing for all."""
     kinds: frozenset[SourceKind] | None = None
     """Of sources; None for all."""
+    as_of: float | None = None
+    """Statements that held then, in seconds since the epoch; None for those that hold now. One that
+    is to begin later holds already: a plan is known from when it was told."""
+    past: bool = False
+    """Whether statements are covered whenever they held, those that were corrected too."""
 
     def __post_init__(self) -> None:
         """Check the conditions.
@@ -65,12 +73,32 @@ class Scope:
                 )
 
     @property
-    def covers_everything(self) -> bool:
-        """Whether no slot is left out."""
+    def covers_all_sources(self) -> bool:
+        """Whether no source is left out."""
         return self.namespace is None and not self.where and self.kinds is None
 
+    def moment(self) -> float:
+        """The time whose statements are covered, in seconds since the epoch."""
+        return time.time() if self.as_of is None else self.as_of
+
+    def validity(self) -> tuple[str, list[Any]]:
+        """The time as a condition on a row of ``slot``, " AND ..." or nothing, and parameters."""
+        if self.past:
+            return "", []
+        if self.as_of is None:
+            return (
+                " AND (slot.valid_until IS NULL OR "
+                "(slot.valid_until > ? AND slot.valid_until > slot.valid_from))",
+                [self.moment()],
+            )
+        return (
+            " AND (slot.valid_from IS NULL OR (slot.valid_from <= ? "
+            "AND (slot.valid_until IS NULL OR slot.valid_until > ?)))",
+            [self.as_of, self.as_of],
+        )
+
     def sql(self) -> tuple[str, list[Any]]:
-        """The scope as conditions on a row of ``source``, " AND ..." or nothing, and parameters."""
+        """The sources as conditions on a row of ``source``, " AND ..." or none, and parameters."""
         statement, parameters = "", list[Any]()
         if self.namespace is not None:
             statement += " AND source.namespace = ?"

@@ -17,13 +17,15 @@ from memnet.storage.lexical import Bm25Index
 from memnet.storage.models import ModelFolders
 from memnet.storage.scope import EVERYWHERE, Scope
 from memnet.storage.tables import checks, slots, sources, text
-from memnet.storage.tables.checked import missing
+from memnet.storage.tables.checked import checked_count, missing
 from memnet.storage.tables.contents import Contents
 from memnet.storage.tables.database import Connection, Database, keep_inherited
 from memnet.storage.tables.facts import Facts
+from memnet.storage.tables.journal import Journal
 from memnet.storage.tables.schema import SCHEMA_VERSION
 from memnet.storage.tables.sources import Sources
 from memnet.storage.tables.statements import Statements
+from memnet.storage.tables.validity import Validity
 from memnet.storage.values import (
     Encode,
     Hits,
@@ -100,6 +102,8 @@ class MemoryStore:
         self.contents = Contents(lambda: self._connection)
         self.facts = Facts(lambda: self._connection, dimension)
         self.statements = Statements(lambda: self._connection, self.changing, dimension)
+        self.journal = Journal(lambda: self._connection, self.changing, self.statements)
+        self._validity = Validity(lambda: self._connection)
         try:
             self._prepare()
         except BaseException:
@@ -150,7 +154,7 @@ class MemoryStore:
         """Let every change inside the block be one commit; such blocks may be nested.
 
         Args:
-            advance: False if no slot is added, ended or deleted: the vector index stays as it is.
+            advance: False if no slot is added, ended or deleted: indexes stay as they are.
 
         Raises:
             StoreBusyError, StoreError: as ``writing``.
@@ -208,20 +212,37 @@ class MemoryStore:
     def search_dense(
         self, vector: NDArray[np.float32], limit: int, scope: Scope = EVERYWHERE
     ) -> Hits:
-        """Valid slots whose keys have the largest inner product with ``vector`` [D] float32."""
+        """Slots whose keys have the largest inner product with ``vector`` [D] float32."""
         with self.reading():
-            everything = scope.covers_everything
+            everything = scope.covers_all_sources
             within = None if everything else slots.dense_ids(self._connection, scope)
-            return self._process.index.search(vector, limit, within)
+            return self._process.index.search(vector, limit, within, self._validity.hidden(scope))
+
+    def nearest_statements(
+        self, vector: NDArray[np.float32], limit: int, namespace: str
+    ) -> list[int]:
+        """Ids of the statements of a namespace, whenever they held, by ``search_dense``."""
+        nothing = np.zeros(0, np.int64)
+        with self.reading():
+            # Where most of what is near was told, a search of everything is several times as fast.
+            hits = self._process.index.search(vector, 4 * limit, None, nothing)
+            near: list[int] = hits.ids[hits.mask].tolist()
+            own = self.statements.those_in(near, namespace)
+            found = [slot for slot in near if slot in own]
+            if len(found) < limit and hits.mask.all():
+                ids = self.statements.ids_ever(namespace)
+                hits = self._process.index.search(vector, limit, ids, nothing)
+                found = hits.ids[hits.mask].tolist()
+        return found[:limit]
 
     def search_lexical(self, terms: Sequence[str], limit: int, scope: Scope = EVERYWHERE) -> Hits:
-        """Valid slots that share words with the query, scored by BM25; any words are safe."""
+        """Slots that share words with the query, scored by BM25; any words are safe."""
         with self.reading():
-            found = None
-            if scope.covers_everything:
-                found = self._process.bm25.search(self._connection, terms, limit)
+            found, hidden = None, self._validity.hidden(scope)
+            if scope.covers_all_sources:
+                found = self._process.bm25.search(self._connection, terms, limit, hidden)
             if found is None:
-                found = text.search(self._connection, terms, limit, scope)
+                found = text.search(self._connection, terms, limit, scope, hidden)
         mask = np.arange(limit) < len(found)
         hits = Hits(np.zeros(limit, np.int64), np.zeros(limit, np.float32), mask)
         hits.ids[mask] = [slot for slot, _ in found]
@@ -229,7 +250,7 @@ class MemoryStore:
         return hits
 
     def search_terms(self, terms: Iterable[str], max_slots: int) -> dict[str, NDArray[np.int64]]:
-        """The valid slots whose title or text has each term, in any of its endings.
+        """The slots whose title or text has each term, in any of its endings, whatever the scope.
 
         Ids [P] int64, rising, by term. A term that is in more than ``max_slots`` is left out.
         """
@@ -239,7 +260,7 @@ class MemoryStore:
     def search_symbolic(
         self, names: Iterable[str], limit: int, scope: Scope = EVERYWHERE
     ) -> dict[str, list[int]]:
-        """Ids of the valid slots about each of the named symbols.
+        """Ids of the slots about each of the named symbols.
 
         At most ``limit`` passages a name, and as many facts of each of its relations: one relation
         with very many facts hides no other.
@@ -249,7 +270,7 @@ class MemoryStore:
     def search_mentions(
         self, names: Iterable[str], max_slots: int, scope: Scope = EVERYWHERE
     ) -> dict[str, list[int]]:
-        """Ids of the valid passages that mention each name.
+        """Ids of the passages that mention each name.
 
         A name that more than ``max_slots`` slots mention says little and is left out.
         """
@@ -271,15 +292,17 @@ class MemoryStore:
         return fetched
 
     def last_passages(self, limit: int, scope: Scope = EVERYWHERE) -> list[Slot]:
-        """The last ``limit`` passages that are valid now, in the order in which they came.
+        """The last ``limit`` passages, in the order in which they came.
 
         Sources follow each other as they first came, and passages as they stand in their source.
         """
         return slots.last_passages(self._connection, limit, scope)
 
     def passage_ids(self) -> NDArray[np.int64]:
-        """Ids of all valid passages, in rising order: [N] int64."""
-        return slots.dense_ids(self._connection)
+        """Ids of all passages that hold now, in rising order: [N] int64."""
+        with self.reading():
+            ids = slots.dense_ids(self._connection)
+            return np.setdiff1d(ids, self._validity.hidden(EVERYWHERE), assume_unique=True)
 
     def keys(self, ids: Sequence[int]) -> Keys:
         """Key vectors of those of the slots that are stored, in their order.
@@ -317,6 +340,10 @@ class MemoryStore:
     def symbol_names(self, symbols: Iterable[int]) -> dict[int, str]:
         """The names of symbols by their ids."""
         return slots.symbol_names(self._connection, symbols)
+
+    def count_slots(self) -> int:
+        """How many slots are stored."""
+        return checked_count(self._connection.only("SELECT count(*) FROM slot")[0])
 
     def counts(self) -> StoreCounts:
         """How much is stored."""

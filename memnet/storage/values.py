@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from memnet.types import SourceKind
+from memnet.types import Certainty, Change, SourceKind
 
 Encode = Callable[[Sequence[str]], NDArray[np.float32]]
 """Texts -> their vectors [N, D] float32, of length one."""
@@ -19,6 +19,23 @@ SOURCE_KINDS: dict[str, SourceKind] = {
     "document": "document", "story": "story", "facts": "facts", "told": "statement",
 }  # fmt: skip
 """By the kinds that stores have, what they are called elsewhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class Structure:
+    """What a statement says, taken apart; its subject is the title of its slot."""
+
+    aliases: tuple[str, ...] = ()
+    """Other names of the subject, as written."""
+    relation: str = ""
+    """Words of the relation, as written and without negation: "moved to"."""
+    values: tuple[str, ...] = ()
+    """As written. Relation and values in their order are all that it says of its subject."""
+    polarity: bool = True
+    """False where it is denied."""
+    certainty: Certainty = "is"
+    told: float | None = None
+    """Seconds since the epoch; None for the time from which it is valid."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +62,11 @@ class NewSlot:
     """Where parts of the text stand in the source, as people find them: each the offset in
     ``text`` from which it holds, in rising order, and "p. 8" or "Settings > Hotkeys"."""
     valid_from: float | None = None
-    """For a statement the time of ``tell``, in seconds since the epoch; None: always valid."""
+    """For a statement when it began to hold, in seconds since the epoch; None: always valid."""
+    valid_until: float | None = None
+    """For a statement when it ceased to hold, if it did."""
+    structure: Structure = Structure()
+    """Of a statement."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +109,50 @@ class Slot:
     """As ``NewSlot.places``."""
     metadata: Mapping[str, Any] = field(default_factory=dict, hash=False)
     """Of its source."""
+    told: float | None = None
+    """Of a statement: seconds since the epoch at which it was told."""
+
+
+Act = Literal["tell", "end", "forget"]
+"""What a sentence asks for: to be remembered, to end what it denies, or to erase what it says."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A statement with everything that is stored of it; or a new one, which has no id yet."""
+
+    text: str
+    subject: str
+    """As written, with pronouns resolved; empty where none was found."""
+    aliases: tuple[str, ...]
+    """Other names of the subject, as written."""
+    relation: str
+    """Words of the relation, without negation: "moved to"."""
+    values: tuple[str, ...]
+    polarity: bool
+    """False where it is denied."""
+    certainty: Certainty
+    told: float
+    """Seconds since the epoch at which it was told."""
+    valid_from: float
+    """Seconds since the epoch at which it began to hold."""
+    valid_until: float | None
+    """Seconds since the epoch at which it ceased to hold; None while it holds. One that never held,
+    as was told later, ends as it begins."""
+    relation_vector: NDArray[np.float32] = field(compare=False, repr=False)
+    """[D] float32."""
+    id: int = 0
+    """Of its slot."""
+    source: str = ""
+    namespace: str = ""
+    changed_by: int | None = None
+    """The slot that changed it; None where none did, none was added, or it is gone."""
+    change: Change | None = None
+    """How it was changed."""
+    reason: str | None = None
+    """Why, in one sentence."""
+    act: Act = "tell"
+    """Of a new one what it asks for; what is stored was told."""
 
 
 class Hits(NamedTuple):
@@ -136,6 +201,10 @@ class Usage(NamedTuple):
     def decayed(self, at: float, half_life: float) -> float:
         """The usage at a later time, if it halves every ``half_life`` seconds."""
         return self.usage * math.pow(0.5, max(0.0, at - self.used) / half_life)
+
+    def share_left(self, amount: float, given: float, half_life: float) -> float:
+        """What is left in ``usage`` of an amount that was added at an earlier time."""
+        return amount * math.pow(0.5, max(0.0, self.used - given) / half_life)
 
 
 class PutCounts(NamedTuple):

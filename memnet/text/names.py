@@ -14,6 +14,7 @@ from memnet.text.english import ALIAS, ARTICLES, CONNECTIVES, COPULA, NOT_NAMES,
 
 _LETTERS = re.compile(r"[^\W_]+")
 _WORD = re.compile(r"[\w&]+(?:['’.\-]\w+)*\.?")
+_DETERMINER = re.compile(r"^(?:the|a|an|my|our|your|his|her|its|their|this|that) ", re.IGNORECASE)
 # With the space before them, looked for only where a run of spaces starts: a run of n spaces would
 # else be read n times.
 _BRACKETS = re.compile(r"(?<!\s)\s*+\([^()]*\)")
@@ -39,6 +40,16 @@ def normalise(name: str) -> str:
 def symbol(name: str) -> str:
     """The symbol of a name: normalised, or the name itself where that leaves no letter."""
     return normalise(name) or name.strip().casefold()
+
+
+def subject_symbol(subject: str) -> str:
+    """The normalised name of the subject of a sentence, without "the", "my" and the like."""
+    return normalise(without_determiner(subject))
+
+
+def without_determiner(subject: str) -> str:
+    """A subject without the word before its name: "my sister" as "sister"."""
+    return _DETERMINER.sub("", subject, count=1)
 
 
 def without_brackets(title: str) -> str:

@@ -1,7 +1,9 @@
-"""Places in sources, as people find them: "p. 8", "Sheet1!B4", "Settings > Hotkeys"."""
+"""Places as people find them: "p. 8", "Sheet1!B4", "Settings > Hotkeys", "told 2026-01-12"."""
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from itertools import takewhile
 
 _PAGES = re.compile(r"pp?\. (.+)")
@@ -25,6 +27,26 @@ def place_of(places: Sequence[tuple[int, str]], start: int, end: int) -> str | N
     if not found:
         return None
     return found[0] if len(set(found)) == 1 else _range(found[0], found[-1])
+
+
+def place_in_time(told: float, until: float | None) -> str:
+    """The place of a statement: the days on which it was told and, if it did, ceased to hold.
+
+    Args:
+        told: seconds since the epoch.
+        until: seconds since the epoch; None while it holds.
+    """
+    place = f"told {local_time(told):%Y-%m-%d}"
+    return place if until is None else f"{place}, until {local_time(until):%Y-%m-%d}"
+
+
+def local_time(seconds: float) -> datetime:
+    """A time in seconds since the epoch as that of this machine's zone, or else of UTC."""
+    moment = datetime.fromtimestamp(0, UTC) + timedelta(seconds=seconds)
+    # Windows knows the local time of some years only.
+    with suppress(OSError, OverflowError, ValueError):
+        moment = moment.astimezone()
+    return moment
 
 
 def _range(first: str, last: str) -> str:

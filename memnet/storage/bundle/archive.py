@@ -25,8 +25,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from memnet.errors import EncoderMismatchError, StoreError
 from memnet.storage.models import is_model_file
 from memnet.storage.values import StoredKind
+from memnet.types import Certainty, Change
 
-FORMAT = 3
+FORMAT = 4
+"""The first with the structure of statements."""
+FORMAT_WITHOUT_STATEMENTS = 3
 """The first with models."""
 FORMAT_WITHOUT_MODELS = 2
 HEAD, VECTORS, DIGESTS, SOURCES, SLOTS = MEMBERS = (
@@ -66,7 +69,7 @@ class BundleLine(BaseModel):
 class BundleHead(BundleLine):
     """What a bundle says of itself."""
 
-    format: Literal[1, 2, 3]
+    format: Literal[1, 2, 3, 4]
     encoder: Annotated[str, Field(min_length=1, max_length=4096)]
     """Fingerprint of the encoder that made the vectors."""
     dimension: Annotated[int, Field(ge=1, le=100_000)]
@@ -93,8 +96,22 @@ class BundledSource(BundleLine):
     headings: _Places = ()
 
 
+class BundledStatement(BundleLine):
+    """The structure of a statement, and what changed it."""
+
+    aliases: tuple[str, ...]
+    relation: str
+    objects: tuple[str, ...]
+    polarity: Annotated[int, Field(ge=0, le=1)]
+    certainty: Certainty
+    told: _Number
+    changed_by: Annotated[int, Field(ge=1, lt=_MAX_NUMBER)] | None
+    change: Change | None
+    reason: str | None
+
+
 class BundledSlot(BundleLine):
-    """A slot with its symbols."""
+    """A slot with its symbols, and with its structure if it is a statement."""
 
     id: Annotated[int, Field(ge=1, lt=_MAX_NUMBER)]
     source: _Index
@@ -115,6 +132,8 @@ class BundledSlot(BundleLine):
     places: _Places = ()
     keys: _Symbols
     mentions: _Symbols
+    statement: BundledStatement | None = None
+    """None in formats before 4 as well."""
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -122,6 +141,8 @@ class BundledSlot(BundleLine):
             raise ValueError("its text is not as long as its span")
         if (self.valid_from is None) != (self.relation_vector is None):
             raise ValueError("a statement has a time and a relation vector, others neither")
+        if self.statement is not None and self.valid_from is None:
+            raise ValueError("it has the structure of a statement and no time")
         if self.valid_until is not None and (
             self.valid_from is None or self.valid_until < self.valid_from
         ):
@@ -133,8 +154,11 @@ class BundledSlot(BundleLine):
 
 
 SOURCE_COLUMNS = tuple(BundledSource.model_fields)
-SLOT_COLUMNS = tuple(name for name in BundledSlot.model_fields if name not in ("keys", "mentions"))
-"""Fields that are columns; the others are the names of symbols."""
+SLOT_COLUMNS = tuple(
+    name for name in BundledSlot.model_fields if name not in ("keys", "mentions", "statement")
+)
+"""Fields that are columns; the others are the names of symbols, and a row of a statement."""
+STATEMENT_COLUMNS = tuple(BundledStatement.model_fields)
 
 
 _Line = TypeVar("_Line", bound=BundleLine)
@@ -247,6 +271,11 @@ class BundleReader:
         last = 0
         for slot in self._lines(SLOTS, BundledSlot, self.head.slots):
             vectors = (slot.vector, slot.relation_vector or 0)
+            changed_by = None if slot.statement is None else slot.statement.changed_by
+            if (changed_by or 0) > self.head.last_slot:
+                raise ValueError(f"slot {slot.id} was changed by one that was never there")
+            if self.head.format == FORMAT and (slot.statement is None) != (slot.valid_from is None):
+                raise ValueError(f"slot {slot.id} is a statement without a structure")
             if slot.source >= self.head.sources or max(vectors) >= self.head.vectors:
                 raise ValueError(f"slot {slot.id} refers to a source or vector that is not there")
             if not last < slot.id <= self.head.last_slot:

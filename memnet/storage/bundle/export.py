@@ -3,7 +3,7 @@
 import json
 import os
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import IO, Any
@@ -18,22 +18,27 @@ from memnet.storage.bundle.archive import (
     DIGESTS,
     FORMAT,
     FORMAT_WITHOUT_MODELS,
+    FORMAT_WITHOUT_STATEMENTS,
     HEAD,
     SLOT_COLUMNS,
     SLOTS,
     SOURCE_COLUMNS,
     SOURCES,
+    STATEMENT_COLUMNS,
     VECTORS,
     BundleHead,
 )
 from memnet.storage.tables import slots as slot_rows
 from memnet.storage.tables.checked import (
+    IN_LIST,
     Row,
     checked_count,
     checked_metadata,
     checked_places,
     checked_rows,
+    checked_texts,
     damaged,
+    json_list,
     missing,
 )
 from memnet.storage.tables.database import Connection
@@ -55,7 +60,7 @@ def write_bundle(connection: Connection, path: Path, models: Mapping[str, bytes]
         StoreError: the file can't be written, or the rows can't be read.
     """
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    head = _head(connection, FORMAT if models else FORMAT_WITHOUT_MODELS)
+    head = _head(connection, _format(connection, bool(models)))
     try:
         descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(descriptor, "wb") as file:
@@ -74,6 +79,13 @@ def write_bundle(connection: Connection, path: Path, models: Mapping[str, bytes]
     finally:
         part.unlink(missing_ok=True)
     return head
+
+
+def _format(connection: Connection, models: bool) -> int:
+    """The first format that holds all of a store: who knows only that one can read it, too."""
+    if connection.one("SELECT 1 FROM statement LIMIT 1") is not None:
+        return FORMAT
+    return FORMAT_WITHOUT_STATEMENTS if models else FORMAT_WITHOUT_MODELS
 
 
 def _head(connection: Connection, bundle_format: int) -> BundleHead:
@@ -126,6 +138,7 @@ def _write_members(archive: zipfile.ZipFile, connection: Connection, head: Bundl
     with _member(archive, SLOTS) as file:
         for page in _pages(connection, f"SELECT {', '.join(SLOT_COLUMNS)} FROM slot WHERE id > ?"):
             symbols = slot_rows.symbols(connection, (row[0] for row in page))
+            statements = _statements(connection, [row[0] for row in page])
             for row in page:
                 values = dict(zip(SLOT_COLUMNS, row, strict=True))
                 values["source"] = _index(sources, values["source"])
@@ -134,7 +147,25 @@ def _write_members(archive: zipfile.ZipFile, connection: Connection, head: Bundl
                 if values["relation_vector"] is not None:
                     values["relation_vector"] = _index(vectors, values["relation_vector"])
                 keys, mentions = symbols.get(row[0], Symbols([], []))
-                file.write(_json_line({**values, "keys": keys, "mentions": mentions}))
+                values |= {"keys": keys, "mentions": mentions}
+                if row[0] in statements:
+                    values["statement"] = statements[row[0]]
+                file.write(_json_line(values))
+
+
+def _statements(connection: Connection, ids: Sequence[int]) -> dict[int, dict[str, Any]]:
+    """The rows of those slots that are statements."""
+    rows = connection.rows(
+        f"SELECT slot, {', '.join(STATEMENT_COLUMNS)} FROM statement WHERE slot {IN_LIST}",
+        json_list(ids),
+    )
+    found: dict[int, dict[str, Any]] = {}
+    for row in rows:
+        values = dict(zip(STATEMENT_COLUMNS, row[1:], strict=True))
+        for column in ("aliases", "objects"):
+            values[column] = checked_texts(values[column])
+        found[row[0]] = values
+    return found
 
 
 def _pages(connection: Connection, statement: str) -> Iterator[list[Row]]:

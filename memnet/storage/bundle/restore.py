@@ -4,7 +4,7 @@ import json
 import os
 import shutil
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from itertools import islice
 from pathlib import Path
@@ -16,6 +16,7 @@ from memnet.storage.bundle.archive import (
     BATCH,
     SLOT_COLUMNS,
     SOURCE_COLUMNS,
+    STATEMENT_COLUMNS,
     BundledSlot,
     BundleReader,
     open_bundle,
@@ -133,9 +134,13 @@ def _fill(connection: Connection, bundle: BundleReader) -> None:
             for source_id, source in enumerate(bundle.sources(), start=1)
         ),
     )
+    rows = connection.rows("SELECT namespace FROM source ORDER BY id")
+    namespaces = [row[0] for row in rows]
     slots = bundle.slots()
     while batch := list(islice(slots, BATCH)):
-        _add_slots(connection, batch)
+        _add_slots(connection, batch, namespaces)
+    if connection.one("SELECT 1 FROM statement WHERE changed_by NOT IN (SELECT id FROM slot)"):
+        raise ValueError("a statement was changed by one that is not there")
     # Ids and names of statements' sources go on where those of the bundle end.
     head = bundle.head
     connection.execute("DELETE FROM sqlite_sequence WHERE name IN ('source', 'slot')")
@@ -147,8 +152,8 @@ def _fill(connection: Connection, bundle: BundleReader) -> None:
     connection.set_property("told", str(head.told))
 
 
-def _add_slots(connection: Connection, slots: list[BundledSlot]) -> None:
-    """Store slots under their own ids, which rise."""
+def _add_slots(connection: Connection, slots: list[BundledSlot], namespaces: Sequence[str]) -> None:
+    """Store slots under their own ids, which rise; ``namespaces`` are those of the sources."""
     _insert(
         connection,
         "slot",
@@ -163,15 +168,9 @@ def _add_slots(connection: Connection, slots: list[BundledSlot]) -> None:
                 else slot.relation_vector + 1,
                 "digest": bytes.fromhex(slot.digest),
                 "places": json.dumps(slot.places, ensure_ascii=False),
-                "valid_until": None,
             }
             for slot in slots
         ),
-    )
-    # Set by an update, whose trigger takes the statement out of the text search.
-    connection.execute_many(
-        "UPDATE slot SET valid_until = ? WHERE id = ?",
-        [(slot.valid_until, slot.id) for slot in slots if slot.valid_until is not None],
     )
     slot_rows.add_symbols(
         connection,
@@ -179,6 +178,33 @@ def _add_slots(connection: Connection, slots: list[BundledSlot]) -> None:
         [slot.keys for slot in slots],
         [slot.mentions for slot in slots],
     )
+    statements = [(slot, slot.statement) for slot in slots if slot.valid_from is not None]
+    _insert(
+        connection,
+        "statement",
+        ("slot", "namespace", *STATEMENT_COLUMNS),
+        (
+            {
+                **(_unparsed(slot.valid_from) if said is None else said.model_dump()),
+                "slot": slot.id,
+                "namespace": namespaces[slot.source],
+                "aliases": json.dumps(() if said is None else said.aliases, ensure_ascii=False),
+                "objects": json.dumps(() if said is None else said.objects, ensure_ascii=False),
+            }
+            for slot, said in statements
+        ),
+    )
+    slot_rows.add_statement_names(connection, [slot.id for slot, _ in statements])
+    if any(said is None for _, said in statements):
+        connection.set_property("unparsed", "1")
+
+
+def _unparsed(told: float | None) -> dict[str, Any]:
+    """The row of a statement whose bundle has no structure."""
+    return {
+        "relation": "", "polarity": 1, "certainty": "is", "told": told,
+        "changed_by": None, "change": None, "reason": None,
+    }  # fmt: skip
 
 
 def _insert(

@@ -3,20 +3,23 @@
 import json
 from collections.abc import Iterable, Sequence
 from itertools import chain
-from typing import Any
+from types import NoneType
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memnet.errors import StoreError
-from memnet.storage.values import Slot
+from memnet.storage.values import Slot, Told
+from memnet.types import Certainty, Change
 
 Row = tuple[Any, ...]
 IN_LIST = "IN (SELECT value FROM json_each(?))"
 """SQL for being among the values of a ``json_list``, which may be many more than parameters."""
 SLOT_COLUMNS = """slot.id, slot.kind, source.name, source.namespace, slot.title, slot.text,
     slot.start, slot.end, slot.relation, slot.value, slot.valid_from, slot.valid_until,
-    slot.places, source.metadata"""
+    slot.places, source.metadata, CASE WHEN slot.valid_from IS NOT NULL
+    THEN (SELECT told FROM statement WHERE statement.slot = slot.id) END"""
 _SLOT_TYPES = (int, str, str, str, str, str, int, int, str, str)
 _MAX_TIME = 1e11
 """Seconds since the epoch: some 3,000 years."""
@@ -54,8 +57,8 @@ def checked_slot(row: Row) -> Slot:
     Raises:
         StoreError: a column does not hold what memnet puts there.
     """
-    slot = Slot(*row[:12], *[checked_places(row[12]), checked_metadata(row[13])])
-    times = (slot.valid_from or 0.0, slot.valid_until or 0.0)
+    slot = Slot(*row[:12], *[checked_places(row[12]), checked_metadata(row[13]), row[14]])
+    times = (slot.valid_from or 0.0, slot.valid_until or 0.0, slot.told or 0.0)
     if (
         tuple(map(type, row[:10])) != _SLOT_TYPES
         or slot.kind not in ("passage", "fact", "reverse")
@@ -64,6 +67,61 @@ def checked_slot(row: Row) -> Slot:
     ):
         raise damaged(f"slot {slot.id!r}")
     return slot
+
+
+def checked_told(row: Row, relation_vector: NDArray[np.float32]) -> Told:
+    """A statement from its columns, in the order of ``Statements``, and its relation vector.
+
+    Raises:
+        StoreError: a column does not hold what memnet puts there.
+    """
+    slot, source, namespace, text, subject, aliases, relation, values, polarity = row[:9]
+    certainty, told, valid_from, valid_until, changed_by, change, reason = row[9:16]
+    if (
+        tuple(map(type, row[:10])) != (int, str, str, str, str, str, str, str, int, str)
+        or polarity not in (0, 1)
+        or certainty not in get_args(Certainty)
+        or type(changed_by) not in (int, NoneType)
+        or change not in (None, *get_args(Change))
+        or type(reason) not in (str, NoneType)
+    ):
+        raise damaged(f"statement {slot!r}")
+    return Told(
+        text=text,
+        subject=subject,
+        aliases=checked_texts(aliases),
+        relation=relation,
+        values=checked_texts(values),
+        polarity=bool(polarity),
+        certainty=certainty,
+        told=checked_time(told),
+        valid_from=checked_time(valid_from),
+        valid_until=None if valid_until is None else checked_time(valid_until),
+        relation_vector=relation_vector,
+        id=slot,
+        source=source,
+        namespace=namespace,
+        changed_by=changed_by,
+        change=change,
+        reason=reason,
+    )
+
+
+def checked_texts(value: object) -> tuple[str, ...]:
+    """Texts from a column of JSON.
+
+    Raises:
+        StoreError: it holds something else.
+    """
+    if value == "[]":
+        return ()
+    try:
+        texts = json.loads(value) if isinstance(value, str) else None
+    except (ValueError, RecursionError) as error:
+        raise damaged("a list of a statement") from error
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+        raise damaged("a list of a statement")
+    return tuple(texts)
 
 
 def checked_places(value: object) -> tuple[tuple[int, str], ...]:

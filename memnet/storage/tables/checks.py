@@ -10,6 +10,16 @@ _WRONG_ROWS = {
     "SELECT count(*) FROM slot WHERE valid_until < valid_from": (
         "{} statements ended before they began"
     ),
+    "SELECT count(*) FROM slot "
+    "WHERE (valid_from IS NOT NULL) <> (id IN (SELECT slot FROM statement))": (
+        "{} slots are statements without a structure, or have one and are none"
+    ),
+    "SELECT count(*) FROM statement JOIN slot ON slot.id = statement.slot "
+    "JOIN source ON source.id = slot.source WHERE source.namespace <> statement.namespace "
+    "OR NOT EXISTS (SELECT 1 FROM statement_name WHERE statement_name.slot = statement.slot) "
+    "<> NOT EXISTS (SELECT 1 FROM slot_key WHERE slot_key.slot = statement.slot)": (
+        "{} statements can't be found by what they are about"
+    ),
     "SELECT count(*) FROM slot WHERE kind <> 'passage' AND NOT EXISTS (SELECT 1 FROM link "
     "WHERE link.slot = slot.id AND link.relation = slot.vector)": "{} facts can't be followed",
     "SELECT count(*) FROM "
@@ -67,9 +77,17 @@ def new_location(connection: Connection, database: Path, dimension: int) -> str 
     return location
 
 
+def _not_texts(column: str) -> str:
+    """SQL for a column of a statement that is no JSON list of texts."""
+    return (
+        f"CASE WHEN json_valid({column}) THEN json_type({column}) <> 'array' OR EXISTS "
+        f"(SELECT 1 FROM json_each({column}) AS element WHERE element.type <> 'text') ELSE 1 END"
+    )
+
+
 def _has_wrong_values(connection: Connection) -> bool:
     """Whether a column holds another type than its schema says, or what can't be used."""
-    for table in ("property", "source", "vector", "slot", "symbol"):
+    for table in ("property", "source", "vector", "slot", "symbol", "statement", "tell", "journal"):
         columns = connection.rows(f"SELECT name, type FROM pragma_table_info('{table}')")
         wrong = " OR ".join(
             f"typeof({name}) NOT IN ('{kind.lower()}', 'null')" for name, kind in columns
@@ -81,6 +99,10 @@ def _has_wrong_values(connection: Connection) -> bool:
         "SELECT 1 FROM slot WHERE kind NOT IN ('passage', 'fact', 'reverse') "
         "OR (length(text) <> end - start AND instr(text, char(0)) = 0) UNION ALL "
         "SELECT 1 FROM source WHERE NOT json_valid(metadata) "
-        "AND NOT (metadata LIKE '%NaN%' OR metadata LIKE '%Infinity%') LIMIT 1"
+        "AND NOT (metadata LIKE '%NaN%' OR metadata LIKE '%Infinity%') UNION ALL "
+        "SELECT 1 FROM statement WHERE polarity NOT IN (0, 1) OR told < 0 OR told > 1e11 "
+        "OR certainty NOT IN ('is', 'was', 'planned', 'maybe') "
+        "OR change NOT IN ('supersede', 'correct', 'end', 'contradict') "
+        f"OR {_not_texts('aliases')} OR {_not_texts('objects')} LIMIT 1"
     )
     return row is not None

@@ -360,11 +360,11 @@ def revision_of(connection: Connection, commit_id: int) -> Revision | None:
 def changes_since(connection: Connection, revision: Revision) -> Changes:
     """How the slots that vector search covers differ from those of an earlier commit.
 
-    No id is used twice and no slot becomes valid again: what was added since has a higher id, and
-    what was removed is listed in the table ``gone``.
+    No id is used twice: what was added since has a higher id, and what was removed is listed in the
+    table ``gone``. Statements that ended stay, and a search leaves them out.
     """
     added = connection.rows(
-        "SELECT id FROM slot WHERE id > ? AND kind = 'passage' AND valid_until IS NULL",
+        "SELECT id FROM slot WHERE id > ? AND kind = 'passage'",
         revision.last_slot,
     )
     removed = connection.rows("SELECT slot FROM gone WHERE generation > ?", revision.generation)
@@ -372,6 +372,17 @@ def changes_since(connection: Connection, revision: Revision) -> Changes:
         np.fromiter((row[0] for row in added), np.int64),
         np.fromiter((row[0] for row in checked_rows(removed, "a slot", int)), np.int64),
     )
+
+
+def count_changes_since(connection: Connection, revision: Revision) -> int:
+    """How many slots ``changes_since`` gives."""
+    row = connection.only(
+        "SELECT (SELECT count(*) FROM slot WHERE id > ? AND kind = 'passage') + "
+        "(SELECT count(*) FROM gone WHERE generation > ?)",
+        revision.last_slot,
+        revision.generation,
+    )
+    return checked_integer(row[0])
 
 
 def forget_revisions_before(connection: Connection, revision: Revision) -> None:

@@ -1,7 +1,7 @@
 """The schema of the rows: what each version made it, and what else is refused.
 
-Names in a database stay as they were: ``gone`` holds tombstones, ``mark`` a commit id, and "told"
-means statements.
+Names in a database stay as they were: ``gone`` holds tombstones, ``mark`` a commit id, and sources
+of kind "told" are statements.
 """
 
 import re
@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 
 MIGRATIONS = {
     1: """
@@ -149,6 +149,76 @@ MIGRATIONS = {
         digest BLOB NOT NULL,
         PRIMARY KEY (namespace, path)
     ) WITHOUT ROWID;
+    """,
+    6: """
+    CREATE TABLE statement (
+        slot INTEGER PRIMARY KEY REFERENCES slot (id),
+        namespace TEXT NOT NULL,
+        aliases TEXT NOT NULL,
+        relation TEXT NOT NULL,
+        objects TEXT NOT NULL,
+        polarity INTEGER NOT NULL,
+        certainty TEXT NOT NULL,
+        told REAL NOT NULL,
+        changed_by INTEGER
+            REFERENCES slot (id) ON DELETE SET NULL DEFERRABLE INITIALLY DEFERRED,
+        change TEXT,
+        reason TEXT
+    );
+    CREATE INDEX statement_by_namespace ON statement (namespace);
+    CREATE INDEX statement_by_time ON statement (told);
+    CREATE INDEX statement_by_change ON statement (changed_by) WHERE changed_by IS NOT NULL;
+    CREATE TABLE statement_name (
+        symbol INTEGER NOT NULL REFERENCES symbol (id),
+        namespace TEXT NOT NULL,
+        slot INTEGER NOT NULL REFERENCES slot (id),
+        PRIMARY KEY (symbol, namespace, slot)
+    ) WITHOUT ROWID;
+    CREATE INDEX statement_name_by_slot ON statement_name (slot);
+    CREATE TABLE tell (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        namespace TEXT NOT NULL,
+        told REAL NOT NULL,
+        erased INTEGER NOT NULL
+    );
+    CREATE INDEX tell_by_namespace ON tell (namespace);
+    CREATE TABLE journal (
+        tell INTEGER NOT NULL REFERENCES tell (id),
+        slot INTEGER NOT NULL,
+        added INTEGER NOT NULL,
+        valid_until REAL,
+        changed_by INTEGER,
+        change TEXT,
+        reason TEXT,
+        usage REAL NOT NULL,
+        PRIMARY KEY (tell, slot)
+    ) WITHOUT ROWID;
+
+    INSERT INTO statement (slot, namespace, aliases, relation, objects, polarity, certainty, told)
+        SELECT slot.id, source.namespace, '[]', '', '[]', 1, 'is', slot.valid_from
+        FROM slot JOIN source ON source.id = slot.source WHERE slot.valid_from IS NOT NULL;
+    INSERT INTO statement_name
+        SELECT slot_key.symbol, statement.namespace, statement.slot
+        FROM statement JOIN slot_key ON slot_key.slot = statement.slot;
+    INSERT INTO property SELECT 'unparsed', '1' WHERE EXISTS (SELECT 1 FROM statement);
+
+    DROP TRIGGER slot_ended;
+    DROP TRIGGER slot_text_end;
+    DROP TRIGGER slot_deleted;
+    DROP TRIGGER slot_text_delete;
+    INSERT INTO slot_text (rowid, title, text)
+        SELECT id, title, text FROM slot WHERE kind <> 'reverse' AND valid_until IS NOT NULL;
+    CREATE TRIGGER slot_text_delete AFTER DELETE ON slot WHEN old.kind <> 'reverse' BEGIN
+        INSERT INTO slot_text (slot_text, rowid, title, text)
+        VALUES ('delete', old.id, old.title, old.text);
+    END;
+    CREATE TRIGGER slot_deleted AFTER DELETE ON slot WHEN old.kind = 'passage' BEGIN
+        INSERT INTO gone SELECT value + 1, old.id FROM property WHERE name = 'generation';
+    END;
+    DELETE FROM revision WHERE EXISTS (SELECT 1 FROM slot WHERE valid_until IS NOT NULL);
+    DELETE FROM gone WHERE NOT EXISTS (SELECT 1 FROM revision);
+    UPDATE property SET value = value + 1 WHERE name = 'generation'
+        AND EXISTS (SELECT 1 FROM slot WHERE valid_until IS NOT NULL);
     """,
 }
 

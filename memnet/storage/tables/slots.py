@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,7 @@ from memnet.storage.tables.checked import (
     missing,
 )
 from memnet.storage.tables.database import Connection
-from memnet.storage.values import Keys, NewSlot, Slot, StoreCounts, Symbols
+from memnet.storage.values import Keys, NewSlot, Slot, StoreCounts, Structure, Symbols
 
 
 def digest_of(*parts: object) -> bytes:
@@ -70,8 +71,16 @@ def add_vectors(
     )
 
 
-def add(connection: Connection, source_id: int, slots: Mapping[bytes, NewSlot]) -> list[int]:
+def add(
+    connection: Connection, source_id: int, slots: Mapping[bytes, NewSlot], namespace: str
+) -> list[int]:
     """Add slots, by the digests of their content, to a source; their vectors are stored already.
+
+    Args:
+        connection: in a transaction.
+        source_id: of the source.
+        slots: statements are those with a time.
+        namespace: of the source.
 
     Returns:
         Their ids, which no slot ever had.
@@ -81,15 +90,16 @@ def add(connection: Connection, source_id: int, slots: Mapping[bytes, NewSlot]) 
     ids = list(range(first, first + len(slots)))
     connection.execute_many(
         """INSERT INTO slot (id, source, kind, title, text, start, end, relation, value, vector,
-            relation_vector, digest, valid_from, usage, used, places)
+            relation_vector, digest, valid_from, valid_until, usage, used, places)
         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT id FROM vector WHERE digest = ?),
-            (SELECT id FROM vector WHERE digest = ?), ?, ?, ?, ?, ?)""",
+            (SELECT id FROM vector WHERE digest = ?), ?, ?, ?, ?, ?, ?)""",
         (
             (
                 slot_id, source_id, slot.kind, slot.title, slot.text, slot.start, slot.end,
                 slot.relation, slot.value, digest_of(slot.key_text),
                 None if slot.valid_from is None else digest_of(slot.relation), digest,
-                slot.valid_from, 0.0 if slot.valid_from is None else 1.0, slot.valid_from or 0.0,
+                slot.valid_from, slot.valid_until, 0.0 if slot.valid_from is None else 1.0,
+                _told(slot) or 0.0,
                 json.dumps(slot.places, ensure_ascii=False),
             )
             for slot_id, (digest, slot) in zip(ids, slots.items(), strict=True)
@@ -98,7 +108,48 @@ def add(connection: Connection, source_id: int, slots: Mapping[bytes, NewSlot]) 
     keys = [slot.key_symbols for slot in slots.values()]
     mentions = [slot.value_symbols for slot in slots.values()]
     add_symbols(connection, ids, keys, mentions)
+    statements = [
+        (slot_id, slot) for slot_id, slot in zip(ids, slots.values(), strict=True)
+        if slot.valid_from is not None
+    ]  # fmt: skip
+    connection.execute_many(
+        """INSERT INTO statement
+            (slot, namespace, aliases, relation, objects, polarity, certainty, told)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?)""",
+        (
+            (slot_id, namespace, *structure_columns(slot.structure), _told(slot))
+            for slot_id, slot in statements
+        ),
+    )
+    add_statement_names(connection, [slot_id for slot_id, _ in statements])
     return ids
+
+
+def structure_columns(structure: Structure) -> tuple[str, str, str, int, str]:
+    """Aliases, relation, values, polarity and certainty of a statement as its row has them."""
+    return (
+        json.dumps(structure.aliases, ensure_ascii=False),
+        structure.relation,
+        json.dumps(structure.values, ensure_ascii=False),
+        int(structure.polarity),
+        structure.certainty,
+    )
+
+
+def add_statement_names(connection: Connection, ids: Iterable[int]) -> None:
+    """Note what statements are about, by namespace: one with few is not looked for among all."""
+    connection.execute(
+        "INSERT OR IGNORE INTO statement_name "
+        "SELECT slot_key.symbol, statement.namespace, statement.slot "
+        "FROM statement JOIN slot_key ON slot_key.slot = statement.slot "
+        f"WHERE statement.slot {IN_LIST}",
+        json_list(ids),
+    )
+
+
+def _told(slot: NewSlot) -> float | None:
+    """When a statement was told; None for other slots."""
+    return slot.valid_from if slot.structure.told is None else slot.structure.told
 
 
 def add_symbols(
@@ -148,6 +199,8 @@ def delete(connection: Connection, ids: Sequence[int]) -> None:
         chosen,
     )
     for table, column in (
+        ("statement_name", "slot"),
+        ("statement", "slot"),
         ("link", "slot"),
         ("slot_key", "slot"),
         ("mention", "slot"),
@@ -194,10 +247,10 @@ def fetch(connection: Connection, ids: Sequence[int]) -> list[Slot]:
 
 def last_passages(connection: Connection, limit: int, scope: Scope) -> list[Slot]:
     """As ``MemoryStore.last_passages``."""
-    within, parameters = scope.sql()
+    within, parameters = _conditions(scope)
     rows = connection.rows(
         f"""SELECT {SLOT_COLUMNS} FROM slot JOIN source ON source.id = slot.source
-        WHERE slot.kind = 'passage' AND slot.valid_until IS NULL {within}
+        WHERE slot.kind = 'passage' {within}
         ORDER BY source.id DESC, slot.start DESC LIMIT ?""",
         *parameters,
         limit,
@@ -247,13 +300,13 @@ def vectors(
 def dense_ids(connection: Connection, scope: Scope = EVERYWHERE) -> NDArray[np.int64]:
     """Ids of the slots that vector search covers, in rising order: [N] int64.
 
-    Facts are left out: they share the vectors of their relations, and are found by symbol. So are
-    statements that ended.
+    Facts are left out: they share the vectors of their relations, and are found by symbol.
+    Statements are among them whenever they held.
     """
     within, parameters = scope.sql()
     sources = f"AND source IN (SELECT id FROM source WHERE true{within})" if within else ""
     rows = connection.rows(
-        f"SELECT id FROM slot WHERE kind = 'passage' AND valid_until IS NULL {sources} ORDER BY id",
+        f"SELECT id FROM slot WHERE kind = 'passage' {sources} ORDER BY id",
         *parameters,
     )
     return np.fromiter((row[0] for row in rows), np.int64)
@@ -263,7 +316,7 @@ def about(
     connection: Connection, names: Iterable[str], limit: int, scope: Scope
 ) -> dict[str, list[int]]:
     """As ``MemoryStore.search_symbolic``."""
-    within, parameters = scope.sql()
+    within, parameters = _conditions(scope)
     rows = connection.rows(
         f"""SELECT name, slot FROM (
             SELECT symbol.name, slot.id AS slot,
@@ -274,7 +327,7 @@ def about(
                 ) AS rank
             FROM symbol JOIN slot_key ON slot_key.symbol = symbol.id
             JOIN slot ON slot.id = slot_key.slot JOIN source ON source.id = slot.source
-            WHERE symbol.name {IN_LIST} AND slot.valid_until IS NULL {within}
+            WHERE symbol.name {IN_LIST} {within}
         ) WHERE rank <= ? ORDER BY slot""",
         json_list(names),
         *parameters,
@@ -287,8 +340,8 @@ def mentioning(
     connection: Connection, names: Iterable[str], max_slots: int, scope: Scope
 ) -> dict[str, list[int]]:
     """As ``MemoryStore.search_mentions``."""
-    within, parameters = scope.sql()
-    source = "JOIN source ON source.id = slot.source" if within else ""
+    within, parameters = _conditions(scope)
+    source = "" if scope.covers_all_sources else "JOIN source ON source.id = slot.source"
     rows = connection.rows(
         f"""WITH known AS MATERIALIZED (
             SELECT id, name, (
@@ -299,7 +352,7 @@ def mentioning(
         )
         SELECT known.name, slot.id FROM known
         JOIN mention ON mention.symbol = known.id JOIN slot ON slot.id = mention.slot {source}
-        WHERE known.mentions <= ? AND slot.kind = 'passage' AND slot.valid_until IS NULL
+        WHERE known.mentions <= ? AND slot.kind = 'passage'
         {within} ORDER BY mention.slot""",
         max_slots,
         json_list(names),
@@ -329,6 +382,13 @@ def symbol_names(connection: Connection, ids: Iterable[int]) -> dict[int, str]:
     """The names of symbols."""
     rows = connection.rows(f"SELECT id, name FROM symbol WHERE id {IN_LIST}", json_list(ids))
     return dict(checked_rows(rows, "a symbol", int, str))
+
+
+def _conditions(scope: Scope) -> tuple[str, list[Any]]:
+    """A scope as conditions on rows of ``slot`` and ``source``, and parameters."""
+    within, parameters = scope.sql()
+    holds, times = scope.validity()
+    return within + holds, parameters + times
 
 
 def _by_name(rows: Iterable[Row]) -> dict[str, list[int]]:

@@ -232,7 +232,7 @@ def put(connection: Connection, source: NewSource) -> tuple[list[int], list[int]
     wanted = slots.by_content(source.slots)
     new = {digest: slot for digest, slot in wanted.items() if digest not in stored}
     outdated = [slot for digest, slot in stored.items() if digest not in wanted]
-    return slots.add(connection, source_id, new), outdated
+    return slots.add(connection, source_id, new, source.namespace), outdated
 
 
 def delete(connection: Connection, names: Iterable[str], namespace: str | None) -> int:

@@ -1,4 +1,4 @@
-"""Statements of ``tell``: slots with a time, which may end, and which are used more or less."""
+"""Statements of ``tell``: slots with times and a structure, which are used more or less."""
 
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -11,69 +11,142 @@ from numpy.typing import NDArray
 from memnet.storage.tables import slots, sources
 from memnet.storage.tables.checked import (
     IN_LIST,
-    SLOT_COLUMNS,
     checked_count,
     checked_rows,
-    checked_slot,
     checked_time,
+    checked_told,
     checked_vectors,
     damaged,
     json_list,
 )
 from memnet.storage.tables.database import Connection
-from memnet.storage.values import Slot, Usage
+from memnet.storage.values import Structure, Told, Usage
+from memnet.types import Change
+
+_COLUMNS = """slot.id, source.name, statement.namespace, slot.text, slot.title, statement.aliases,
+    statement.relation, statement.objects, statement.polarity, statement.certainty,
+    statement.told, slot.valid_from, slot.valid_until, statement.changed_by, statement.change,
+    statement.reason"""
+_PAGE = 1000
+"""Statements that are read together."""
 
 
-class _Change(Protocol):
-    def __call__(self, advance: bool = True) -> AbstractContextManager[None]: ...
+class Changing(Protocol):
+    """A transaction of the store's one writer, as ``Connection.transaction``."""
+
+    def __call__(self, advance: bool = True) -> AbstractContextManager[None]:
+        """Begin it, or a part of the one that is under way."""
+        ...
 
 
 class Statements:
     """The statements of a store. A change waits for other writers, and raises their errors."""
 
     def __init__(
-        self, connection: Callable[[], Connection], change: _Change, dimension: int
+        self, connection: Callable[[], Connection], change: Changing, dimension: int
     ) -> None:
         """Read nothing yet.
 
         Args:
             connection: gives the calling thread's own.
-            change: a transaction of the store's one writer, as ``Connection.transaction``.
+            change: a transaction of the store's one writer.
             dimension: D, width of the vectors.
         """
         self._connection = connection
         self._change = change
         self._dimension = dimension
+        self._ids: dict[str, NDArray[np.int64]] = {}
 
-    def about(self, symbol: str, namespace: str | None = None) -> list[Slot]:
+    def told(self, ids: Sequence[int]) -> list[Told]:
+        """Those of the slots that are statements, by rising id: in the order of ``tell``."""
+        rows = self._connection().rows(
+            f"""SELECT {_COLUMNS}, vector.data FROM statement
+            JOIN slot ON slot.id = statement.slot JOIN source ON source.id = slot.source
+            JOIN vector ON vector.id = slot.relation_vector
+            WHERE statement.slot {IN_LIST} ORDER BY statement.slot""",
+            json_list(ids),
+        )
+        vectors = checked_vectors([row[-1] for row in rows], self._dimension)
+        return [checked_told(row, vector) for row, vector in zip(rows, vectors, strict=True)]
+
+    def ids_about(
+        self, symbols: Iterable[str], namespace: str | None = None, limit: int = -1
+    ) -> list[int]:
+        """Ids of the statements about some symbols, rising.
+
+        Args:
+            symbols: names of subjects, aliases of them, or names in them; normalised.
+            namespace: to look in; None for all.
+            limit: of each symbol the last ones; -1 for all.
+        """
+        within = "" if namespace is None else "AND namespace = ?"
+        found: set[int] = set()
+        for symbol in symbols:
+            rows = self._connection().rows(
+                "SELECT slot FROM statement_name "
+                f"WHERE symbol = (SELECT id FROM symbol WHERE name = ?) {within} "
+                "ORDER BY slot DESC LIMIT ?",
+                symbol,
+                *([] if namespace is None else [namespace]),
+                limit,
+            )
+            found.update(row[0] for row in checked_rows(rows, "a name of a statement", int))
+        return sorted(found)
+
+    def about(self, symbol: str, namespace: str | None = None) -> list[Told]:
         """Statements about a symbol, those that ended as well, in the order of ``tell``.
 
         Ids rise in that order, whatever the clock said.
         """
-        within = "" if namespace is None else "AND source.namespace = ?"
+        return self.told(self.ids_about([symbol], namespace))
+
+    def last(self, namespace: str, count: int) -> list[int]:
+        """Ids of the last statements that were told in a namespace, rising."""
         rows = self._connection().rows(
-            f"""SELECT {SLOT_COLUMNS} FROM symbol JOIN slot_key ON slot_key.symbol = symbol.id
-            JOIN slot ON slot.id = slot_key.slot JOIN source ON source.id = slot.source
-            WHERE symbol.name = ? AND slot.valid_from IS NOT NULL {within} ORDER BY slot.id""",
-            symbol,
+            "SELECT slot FROM statement WHERE namespace = ? ORDER BY slot DESC LIMIT ?",
+            namespace,
+            count,
+        )
+        return sorted(row[0] for row in rows)
+
+    def those_in(self, ids: Sequence[int], namespace: str) -> set[int]:
+        """Those of the slots that are statements of a namespace."""
+        rows = self._connection().rows(
+            f"SELECT slot FROM statement WHERE slot {IN_LIST} AND +namespace = ?",
+            json_list(ids),
+            namespace,
+        )
+        return {row[0] for row in rows}
+
+    def ids(self, namespace: str | None = None) -> NDArray[np.int64]:
+        """Ids of all statements of a namespace, [N] int64, rising; None for all namespaces."""
+        within = "" if namespace is None else "WHERE namespace = ?"
+        rows = self._connection().rows(
+            f"SELECT slot FROM statement {within} ORDER BY slot",
             *([] if namespace is None else [namespace]),
         )
-        return [checked_slot(row) for row in rows]
+        return np.fromiter((row[0] for row in rows), np.int64)
 
-    def relation_vectors(self, ids: Sequence[int]) -> NDArray[np.float32]:
-        """Vectors of the relations of statements, [K, D] float32 in the order of the ids."""
-        rows = self._connection().rows(
-            "SELECT slot.id, vector.data FROM slot "
-            f"JOIN vector ON vector.id = slot.relation_vector WHERE slot.id {IN_LIST}",
-            json_list(ids),
+    def ids_ever(self, namespace: str) -> NDArray[np.int64]:
+        """As ``ids``, and some that are gone; in one process only new ones are read each time."""
+        connection = self._connection()
+        known = self._ids.get(namespace, np.zeros(0, np.int64))
+        rows = connection.rows(
+            "SELECT slot FROM statement WHERE namespace = ? AND slot > ? ORDER BY slot",
+            namespace,
+            int(known[-1]) if len(known) else 0,
         )
-        stored: dict[int, object] = dict(rows)
-        return checked_vectors([stored.get(slot) for slot in ids], self._dimension)
+        ids = np.append(known, np.fromiter((row[0] for row in rows), np.int64))
+        # Ids of a transaction that is not committed may be given to other slots after all.
+        if not connection.changing:
+            self._ids[namespace] = ids
+        return ids
 
     def latest_time(self) -> float:
-        """The latest time at which a statement began or ended; 0 without any."""
+        """The latest time at which a statement was told, began or ended; 0 without any."""
         row = self._connection().only(
-            "SELECT (SELECT max(valid_from) FROM slot WHERE valid_from IS NOT NULL), "
+            "SELECT (SELECT max(told) FROM statement), "
+            "(SELECT max(valid_from) FROM slot WHERE valid_from IS NOT NULL), "
             "(SELECT max(valid_until) FROM slot WHERE valid_until IS NOT NULL)"
         )
         return max((checked_time(value) for value in row if value is not None), default=0.0)
@@ -121,15 +194,28 @@ class Statements:
         return f"told/{number}"
 
     def end(self, ids: Iterable[int], at: float) -> None:
-        """End the validity of statements: they can be fetched, and no search finds them.
+        """End the validity of statements: searches find them only as of a time before.
 
-        One that began later than ``at``, by a clock that ran ahead, ends as it begins.
+        One that began later than ``at``, by a clock that ran ahead, ends as it begins; so does one
+        that is ended at 0, as it never held. What ended before stays as it is.
         """
         with self._change():
             self._connection().execute(
                 f"UPDATE slot SET valid_until = max(?, valid_from) WHERE id {IN_LIST} "
-                "AND valid_from IS NOT NULL AND valid_until IS NULL",
+                "AND valid_from IS NOT NULL AND (valid_until IS NULL OR valid_until > ?)",
                 at,
+                json_list(ids),
+                at,
+            )
+
+    def mark(self, ids: Iterable[int], change: Change, changed_by: int | None, reason: str) -> None:
+        """Note how statements were changed, by which slot if by one, and why."""
+        with self._change():
+            self._connection().execute(
+                f"UPDATE statement SET changed_by = ?, change = ?, reason = ? WHERE slot {IN_LIST}",
+                changed_by,
+                change,
+                reason,
                 json_list(ids),
             )
 
@@ -163,7 +249,39 @@ class Statements:
             self._connection().execute_many(
                 "UPDATE slot SET usage = ?, used = ? WHERE id = ?",
                 [
-                    (one.decayed(at, half_life) + weights[one.id], at, one.id)
+                    (one.decayed(at, half_life) + weights[one.id], max(at, one.used), one.id)
                     for one in self.usage(weights)
                 ],
             )
+
+    def parse_old(self, parse: Callable[[Told], tuple[Structure, Sequence[str]]]) -> None:
+        """Give statements of an older version of the store their structure; nothing if none has.
+
+        Args:
+            parse: gives the structure of a statement, and the normalised names that it is about.
+        """
+        if self._connection().property("unparsed") is None:
+            return
+        with self._change():
+            connection = self._connection()
+            ids = self.ids().tolist()
+            for start in range(0, len(ids), _PAGE):
+                page = self.told(ids[start : start + _PAGE])
+                parsed = [(one.id, *parse(one)) for one in page]
+                connection.execute_many(
+                    "UPDATE statement SET aliases = ?, relation = ?, objects = ?, polarity = ?, "
+                    "certainty = ? WHERE slot = ?",
+                    [(*slots.structure_columns(said), slot) for slot, said, _ in parsed],
+                )
+                names = [(name, slot) for slot, _, about in parsed for name in about]
+                connection.execute_many(
+                    "INSERT OR IGNORE INTO symbol (name) VALUES (?)",
+                    [(name,) for name, _ in names],
+                )
+                connection.execute_many(
+                    "INSERT OR IGNORE INTO slot_key (symbol, slot) "
+                    "SELECT id, ? FROM symbol WHERE name = ?",
+                    [(slot, name) for name, slot in names],
+                )
+                slots.add_statement_names(connection, [one.id for one in page])
+            connection.execute("DELETE FROM property WHERE name = 'unparsed'")

@@ -8,25 +8,40 @@ from numpy.typing import NDArray
 
 from memnet.errors import StoreError
 from memnet.storage.scope import Scope
-from memnet.storage.tables.checked import checked_rows, damaged
+from memnet.storage.tables.checked import IN_LIST, checked_rows, damaged, json_list
 from memnet.storage.tables.database import Connection
 
-_INDEXED_SLOTS = "FROM slot WHERE kind <> 'reverse' AND valid_until IS NULL"
+_INDEXED_SLOTS = "FROM slot WHERE kind <> 'reverse'"
 
 
 def search(
-    connection: Connection, terms: Sequence[str], limit: int, scope: Scope
+    connection: Connection,
+    terms: Sequence[str],
+    limit: int,
+    scope: Scope,
+    hidden: NDArray[np.int64],
 ) -> list[tuple[int, float]]:
-    """Slots with any of the terms, best first, as (id, BM25); ties by rising ids."""
+    """Slots with any of the terms, best first, as (id, BM25); ties by rising ids.
+
+    Args:
+        connection: within a snapshot.
+        terms: distinct words.
+        limit: most to find.
+        scope: the sources to look in.
+        hidden: ids [H] int64 of statements that do not hold at its time.
+    """
     if not terms:
         return []
+    # The plus keeps SQLite from one full-text search for each of the ids.
     within, parameters = scope.sql()
     if within:
-        # The plus keeps SQLite from one full-text search for each of the ids.
         within = (
             "AND +rowid IN (SELECT slot.id FROM slot JOIN source ON source.id = slot.source "
             f"WHERE true{within})"
         )
+    if len(hidden):
+        within += f" AND +rowid NOT {IN_LIST}"
+        parameters.append(json_list(hidden.tolist()))
     rows = connection.rows(
         "SELECT rowid, -rank FROM slot_text WHERE slot_text MATCH ? "
         f"{within} ORDER BY rank, rowid LIMIT ?",

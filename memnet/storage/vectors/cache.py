@@ -20,6 +20,7 @@ from memnet.storage.tables import slots
 from memnet.storage.tables.database import (
     Connection,
     changes_since,
+    count_changes_since,
     forget_revisions_before,
     latest_revision,
     revision_of,
@@ -94,14 +95,25 @@ class IndexCache:
         return self._current().info()
 
     def search(
-        self, query: NDArray[np.float32], limit: int, within: NDArray[np.int64] | None = None
+        self,
+        query: NDArray[np.float32],
+        limit: int,
+        within: NDArray[np.int64] | None,
+        hidden: NDArray[np.int64],
     ) -> Hits:
-        """As ``VectorIndex.search``, of the commit that the calling thread reads."""
+        """As ``VectorIndex.search``, of the commit that the calling thread reads.
+
+        Args:
+            query: [D] float32.
+            limit: K, at least 1.
+            within: ids to choose from, [M] int64; None for all.
+            hidden: ids to leave out, [H] int64.
+        """
         try:
-            return self._current().search(query, limit, within)
+            return self._current().remove(hidden).search(query, limit, within)
         except DamagedIndexError:
             self._discard()
-            return self._current().search(query, limit, within)
+            return self._current().remove(hidden).search(query, limit, within)
 
     def vectors(self, ids: NDArray[np.int64]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
         """As ``VectorIndex.vectors``; none where no index of the commit that is read is loaded."""
@@ -229,8 +241,7 @@ class IndexCache:
         revision = None if header is None else revision_of(connection, header.commit_id)
         if header is None or revision is None:
             return True
-        changes = changes_since(connection, revision)
-        missing = len(changes.added) + len(changes.removed)
+        missing = count_changes_since(connection, revision)
         return missing > 0 and missing >= self._config.unsaved_share * header.count
 
     def _is_of_wanted_kind(self) -> bool:

@@ -1,0 +1,50 @@
+"""A table of statements on a terminal."""
+
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from memnet.cli.text import text_line
+from memnet.text.places import local_time
+from memnet.types import Change, Statement
+
+_CHANGED: dict[Change | None, str] = {
+    "supersede": "superseded", "correct": "corrected", "end": "ended",
+    "contradict": "contradicted", None: "",
+}  # fmt: skip
+
+
+def show_statements(statements: Sequence[Statement]) -> None:
+    """Print statements, one or more lines each, with when they held and what changed them."""
+    console = Console(highlight=False, markup=False, emoji=False)
+    if not statements:
+        console.print("Nothing was told about it.")
+        return
+    table = Table(box=None, padding=(0, 1))
+    for name in ("held", "told", "subject", "relation", "values", "changed"):
+        table.add_column(name, overflow="fold", no_wrap=name in ("held", "told"))
+    for one in statements:
+        table.add_row(*map(Text, _cells(one)))
+    console.print(table)
+
+
+def _cells(one: Statement) -> tuple[str, ...]:
+    until = "" if one.valid_until is None else _day(one.valid_until)
+    held = "never" if one.change == "correct" else f"{_day(one.valid_from)} - {until}"
+    relation = " ".join(filter(None, ("" if one.polarity else "not", one.relation)))
+    if one.certainty in ("planned", "maybe"):
+        relation = f"{relation} ({one.certainty})"
+    by = "" if one.changed_by_text is None else f' by "{text_line(one.changed_by_text)}"'
+    reason = "" if one.reason is None else f": {text_line(one.reason)}"
+    return (
+        held.rstrip(),
+        _day(one.told),
+        *map(text_line, (one.subject, relation, "; ".join(one.values))),
+        f"{_CHANGED[one.change]}{by}{reason}",
+    )
+
+
+def _day(seconds: float) -> str:
+    return f"{local_time(seconds):%Y-%m-%d}"

@@ -1,0 +1,149 @@
+"""Rules that judge what a statement does to earlier ones, and an attention over relations."""
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memnet.attention.arrays import cosines, softmax
+from memnet.config import TellConfig
+from memnet.statements.parsing import stems
+from memnet.statements.protocol import Label, predicate_of
+from memnet.statements.relations import Relation, relation_of
+from memnet.storage import Told
+from memnet.text.names import normalise, subject_symbol
+
+
+class Reading(NamedTuple):
+    """What the rules see in the columns of a statement."""
+
+    about: str
+    """The subject, normalised; without one, all of the sentence."""
+    aliases: frozenset[str]
+    """Other names of the subject, normalised."""
+    relation: Relation
+    words: tuple[str, ...]
+    """Stems of what it says of its subject: equal if the same word for word."""
+    negative: bool
+
+
+class RuleJudge:
+    """Attends to earlier statements about the subject of a new one, by relation.
+
+    An empty slot with a fixed score is attended to as well: a statement that gets less attention
+    than it has another relation. So "none of them" is an outcome of the attention.
+
+    Source: addressing of a write by content, Graves et al. 2016, Methods, "Content-based
+    addressing"; the empty slot, and the rules on what it leaves, are this project's own.
+    """
+
+    def __init__(self, config: TellConfig) -> None:
+        """Take the weights from the settings."""
+        self._config = config
+
+    def attention(
+        self,
+        relation: NDArray[np.float32],
+        relations: NDArray[np.float32],
+        same_verb: NDArray[np.bool_],
+        permitted: NDArray[np.bool_],
+    ) -> NDArray[np.float32]:
+        """Attention weights [K + 1] float32 of the statements and, last, of the empty slot.
+
+        Args:
+            relation: [D] float32, the new statement's relation vector.
+            relations: [K, D] float32, those of the earlier statements.
+            same_verb: [K] bool: True where a rule about verbs says that the relation is the same.
+            permitted: [K] bool: True where a statement may be affected.
+        """
+        scores = cosines(relation, relations) + self._config.same_verb_weight * same_verb
+        with np.errstate(all="ignore"):  # a temperature close to 0 overflows
+            scores = np.append(scores, self._config.same_relation_floor) / self._config.temperature
+            return softmax(scores.astype(np.float32), np.append(permitted, True))
+
+    def judge(self, new: Told, earlier: Sequence[Told]) -> NDArray[np.float32]:
+        """As ``StatementJudge.judge``.
+
+        The probability of a label is the attention to the statement beside that to the empty slot;
+        it is 1 where both say the same word for word, which needs no likeness.
+        """
+        own, others = reading(new), [reading(one) for one in earlier]
+
+        def mask(compare: Callable[[Reading], bool]) -> NDArray[np.bool_]:
+            return np.array([compare(one) for one in others], np.bool_)
+
+        same_subject = same_subjects(own, others)
+        same_verb = mask(lambda one: own.relation.shares_aspect(one.relation, named=True))
+        exclusive = mask(lambda one: own.relation.shares_aspect(one.relation))
+        same_value = mask(lambda one: own.relation.same_value(one.relation))
+        same_words = same_subject & mask(lambda one: own.words == one.words)
+        same_aspects = mask(lambda one: own.relation.aspects == one.relation.aspects)
+        opposite = mask(lambda one: own.negative != one.negative)
+        relations = np.array([one.relation_vector for one in earlier], np.float32)
+        relations = relations.reshape(len(earlier), len(new.relation_vector))
+        weights = self.attention(new.relation_vector, relations, same_verb, same_subject)
+
+        excluded = exclusive & (weights[:-1] > weights[-1])
+        same = same_words | (excluded & same_value)
+        repeated, contradicted = same & ~opposite, same & opposite
+        replaced = excluded & ~same_value & ~opposite & (not own.negative)
+        label, affected = Label.NONE, np.zeros(len(earlier), np.bool_)
+        if new.act == "forget":
+            label, affected = Label.MERGE, repeated
+        elif new.act == "end" and contradicted.any():
+            label, affected = Label.END, contradicted
+        elif (contradicted | replaced).any():
+            label, affected = Label.SUPERSEDE, contradicted | replaced | repeated
+        elif (repeated & same_words).any():
+            label, affected = Label.MERGE, repeated & same_words
+        else:
+            label, affected = Label.MERGE, repeated & same_aspects
+        with np.errstate(all="ignore"):
+            beside_empty = weights[:-1] / (weights[:-1] + weights[-1])
+        certainty = np.where(same_words, 1.0, beside_empty)
+        probabilities = np.zeros((len(earlier), len(Label)), np.float32)
+        probabilities[affected, label] = certainty[affected]
+        probabilities[:, Label.NONE] = 1 - probabilities.sum(axis=1)
+        return probabilities
+
+
+def reading(told: Told) -> Reading:
+    """What the rules see in the columns of a statement."""
+    return _reading(
+        told.subject, told.aliases, predicate_of(told.relation, told.values), told.polarity
+    )
+
+
+@lru_cache(maxsize=10_000)
+def _reading(subject: str, aliases: tuple[str, ...], predicate: str, polarity: bool) -> Reading:
+    relation = relation_of(predicate, subject) if subject else Relation(f"X {predicate}")
+    return Reading(
+        about=subject_symbol(subject) or normalise(predicate),
+        aliases=frozenset(map(subject_symbol, aliases)),
+        relation=relation,
+        words=stems(predicate),
+        negative=not polarity or relation.ends,
+    )
+
+
+def same_subjects(own: Reading, others: Sequence[Reading]) -> NDArray[np.bool_]:
+    """[K] bool: which statements are about the subject of another, by its name or an alias.
+
+    An alias that several subjects have, such as "my sister", stands for none of them.
+    """
+    bearers: defaultdict[str, set[str]] = defaultdict(set)
+    for one in (own, *others):
+        for alias in one.aliases:
+            bearers[alias].add(one.about)
+    return np.array(
+        [
+            own.about == one.about
+            or (own.about in one.aliases and len(bearers[own.about]) == 1)
+            or (one.about in own.aliases and len(bearers[one.about]) == 1)
+            for one in others
+        ],
+        np.bool_,
+    )

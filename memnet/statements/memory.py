@@ -1,0 +1,75 @@
+"""The statements of a memory, as ``Engine`` uses them: told, taken back and looked up."""
+
+import time
+
+from memnet.arguments import check_moment, check_namespace, check_text
+from memnet.config import Config
+from memnet.statements.judge import RuleJudge
+from memnet.statements.parsing import RuleParser
+from memnet.statements.protocol import StatementJudge, StatementParser
+from memnet.statements.records import history, parse_old, undo
+from memnet.statements.teller import Rules, tell
+from memnet.statements.usage import UsageBuffer
+from memnet.storage import Encode, MemoryStore
+from memnet.types import Statement, TellReport, UndoReport
+
+
+class StatementMemory:
+    """What was told to a store, and how more is told. May be shared between threads."""
+
+    def __init__(
+        self,
+        store: MemoryStore,
+        encode: Encode,
+        config: Config,
+        parser: StatementParser | None,
+        judge: StatementJudge | None,
+    ) -> None:
+        """Take statements apart that an older version left as texts.
+
+        Args:
+            store: the memory.
+            encode: encodes keys and relations.
+            config: settings.
+            parser: takes sentences apart; None for rules of English.
+            judge: compares statements; None for rules.
+
+        Raises:
+            StoreBusyError, StoreError: an older store can't be written now.
+        """
+        self.usage = UsageBuffer(store, config.tell)
+        self._store = store
+        self._encode = encode
+        self._config = config
+        self._rules = Rules(parser or RuleParser(), judge or RuleJudge(config.tell))
+        parse_old(store)
+
+    def tell(self, text: str, at: object, namespace: str) -> TellReport:
+        """As ``Engine.tell``."""
+        limits = self._config.limit
+        check_text(text, "the text", limits.tell)
+        check_text(namespace, "the namespace", limits.name)
+        moment = check_moment(at, "at")
+        started = time.perf_counter()
+        self.usage.save()
+        decisions = tell(
+            self._store, self._encode, self._config.tell, self._rules, text, moment, namespace
+        )
+        return TellReport(
+            decisions=decisions,
+            slots=self._store.count_slots(),
+            elapsed_ms=(time.perf_counter() - started) * 1000,
+        )
+
+    def undo(self, namespace: str) -> UndoReport:
+        """As ``Engine.undo``."""
+        check_text(namespace, "the namespace", self._config.limit.name)
+        self.usage.save()
+        return undo(self._store, self._config.tell, namespace)
+
+    def history(self, name: str | None, namespace: str | None) -> tuple[Statement, ...]:
+        """As ``Engine.history``."""
+        if name is not None:
+            check_text(name, "the name", self._config.limit.name)
+        check_namespace(namespace, self._config.limit)
+        return history(self._store, name, namespace)
