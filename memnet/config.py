@@ -144,6 +144,15 @@ class HopConfig(Settings):
     """Of the softmax over scores: low enough that about ten slots share the attention."""
     attended: int = Field(default=10, ge=1)
     """Slots whose mentions the next hop follows."""
+    speaker_weight: float = 0.25
+    """Of a message's speaker, when the question asks about him or calls him by a name that others
+    use. This weight and the next two were chosen on 355 questions about five chats of people and 60
+    about five with an assistant (docs/decisions/023-conversations.md)."""
+    day_weight: float = 0.2
+    """Of a message of the day that the question names; half of it on the days beside."""
+    length_weight: float = 0.2
+    """Of the logarithm of the number of a message's distinct words: "Sounds great!" is like many a
+    question and answers none."""
     relation_weight: float = 0.8
     """Of the cosine of a fact's relation words and the question without its names."""
     relation_words_weight: float = 0.2

@@ -21,6 +21,7 @@ from memnet.storage.tables.checked import missing
 from memnet.storage.tables.contents import Contents
 from memnet.storage.tables.database import Connection, Database, keep_inherited
 from memnet.storage.tables.facts import Facts
+from memnet.storage.tables.messages import Messages
 from memnet.storage.tables.schema import SCHEMA_VERSION
 from memnet.storage.tables.sources import Sources
 from memnet.storage.tables.statements import Statements
@@ -98,6 +99,7 @@ class MemoryStore:
         self._own = self._start_process()
         self.sources = Sources(lambda: self._connection)
         self.contents = Contents(lambda: self._connection)
+        self.messages = Messages(lambda: self._connection)
         self.facts = Facts(lambda: self._connection, dimension)
         self.statements = Statements(lambda: self._connection, self.changing, dimension)
         try:

@@ -1,0 +1,169 @@
+"""Messages as candidates: a question says who spoke, on which day, and what about."""
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memnet.documents.candidates import MessageFeatures
+from memnet.documents.question import Question
+from memnet.storage import Keys
+from memnet.text.days import WrittenDay, days_in
+from memnet.text.english import query_terms
+from memnet.text.names import is_name, normalise
+from memnet.text.speakers import (
+    MESSAGE,
+    called_prefix,
+    day_symbols,
+    speaker_symbol,
+    symbols_of_word,
+)
+
+_MIN_CALLED = 3
+"""Messages that call a speaker by a name, for it to be his."""
+_MIN_CALLED_SHARE = 0.75
+"""Of all messages that call somebody by it."""
+_WORD = re.compile(r"(\w+)(?:['’]s\b)?")
+_USER, _ASSISTANT = "user", "assistant"
+_FIRST_PERSON = frozenset("i me my mine myself".split())
+_SECOND_PERSON = frozenset("you your yours".split())
+_AUXILIARIES = frozenset("will may can".split())
+"""Speakers have such names, and questions begin with them."""
+_MAX_WORDS = 100
+_MAX_OF_A_DAY = 200
+"""Messages of a day that the question names."""
+_LONGEST = 100
+"""Distinct words from which a message's length counts for no more."""
+
+
+def has_messages(question: Question) -> bool:
+    """Whether messages are in the scope of a question."""
+    return bool(question.store.messages.known([MESSAGE], question.scope))
+
+
+class MessageAddressing:
+    """Picks messages for one question, without the names of speakers, who stand in few of them.
+
+    "What are Emi's hobbies?" is asked of what Emi says as "What are hobbies?": in chats a name
+    stands where somebody is greeted, and the speaker says "I".
+    """
+
+    def __init__(self, question: Question) -> None:
+        """Look up who is named, by the names that others call them too."""
+        self._question = question
+        self._named: frozenset[str] = frozenset()
+        """Symbols of the speakers that the question asks about."""
+        words = self._speakers()
+        text = question.text
+        for start, end in reversed(words):
+            text = text[:start] + text[end:]
+        self.question = question.sub_question(" ".join(text.split())) if words else question
+        """Without the names of speakers."""
+        exact, beside = set[str](), set[str]()
+        for day in days_in(question.text):
+            exact.add(_symbol_of(day))
+            beside.update(map(_symbol_of, day.next_to()))
+        self._days: Mapping[str, float] = dict.fromkeys(beside, 0.5) | dict.fromkeys(exact, 1.0)
+
+    def of_days(self) -> list[int]:
+        """The messages of the days that the question names, and of those beside them."""
+        found = self._question.store.search_symbolic(
+            self._days, _MAX_OF_A_DAY, self._question.scope
+        )
+        return [slot for slots in found.values() for slot in slots]
+
+    def features(self, keys: Keys, lexical: Mapping[int, float]) -> MessageFeatures | None:
+        """What is known of candidates that are messages; None if none is.
+
+        Args:
+            keys: of K candidates.
+            lexical: relative BM25 of slots for ``question``.
+        """
+        fetched, ids = self._question.fetched, keys.ids.tolist()
+        symbols = fetched.symbols(ids)
+        own: dict[int, Sequence[str]] = {
+            index: symbols[slot].keys
+            for index, slot in enumerate(ids)
+            if slot in symbols and MESSAGE in symbols[slot].keys
+        }
+        if not own:
+            return None
+        chosen = list(own)
+        texts = fetched.slots([ids[index] for index in chosen])
+        lengths = [min(_LONGEST, len(query_terms(slot.text))) for slot in texts]
+        dense = (keys.vectors[chosen] @ self.question.vector).tolist()
+        rows = [
+            (cosine, lexical.get(ids[index], 0.0), *self._matches(own[index]), math.log1p(words) / 5)
+            for index, cosine, words in zip(chosen, dense, lengths, strict=True)
+        ]
+        features: NDArray[np.float32] = np.zeros((len(ids), 5), np.float32)
+        features[chosen] = rows
+        is_message = np.zeros(len(ids), np.bool_)
+        is_message[chosen] = True
+        return MessageFeatures(is_message, *features.T)
+
+    def _matches(self, keys: Sequence[str]) -> tuple[float, float]:
+        """How far speaker and day of a message are those that the question names."""
+        day = max((self._days.get(name, 0.0) for name in keys), default=0.0)
+        return float(not self._named.isdisjoint(keys)), day
+
+    def _speakers(self) -> list[tuple[int, int]]:
+        """Find out who is asked about; returns where the question names them, in its order."""
+        question = self._question
+        words = list(_possible_speakers(question.text))
+        roles = [speaker_symbol(role) for role in _roles(question.text)]
+        symbols = [symbols_of_word(word) for _, word in words]
+        known = question.store.messages.known([*roles, *chain(*symbols)], question.scope)
+        named = {symbol for symbol in roles if symbol in known}
+        spans: list[tuple[int, int]] = []
+        for (span, word), forms in zip(words, symbols, strict=True):
+            symbol = next((form for form in forms if form in known), None) or self._called(word)
+            if symbol is not None:
+                named.add(symbol)
+                spans.append(span)
+        self._named = frozenset(named)
+        return spans
+
+    def _called(self, name: str) -> str | None:
+        """The symbol of the speaker whom others call by a name, if they call one by it."""
+        prefix = called_prefix(name)
+        counts = self._question.store.messages.mentioned(prefix, self._question.scope)
+        if not counts:
+            return None
+        best = max(counts, key=counts.__getitem__)
+        if counts[best] < max(_MIN_CALLED, _MIN_CALLED_SHARE * sum(counts.values())):
+            return None
+        return speaker_symbol(best.removeprefix(prefix))
+
+
+def _possible_speakers(text: str) -> Iterator[tuple[tuple[int, int], str]]:
+    """The words of a question that may name a speaker, with their places.
+
+    They are those with a capital; where no word but the first has one, any.
+    """
+    found = [(one.span(), one[1]) for one in _WORD.finditer(text)][:_MAX_WORDS]
+    if found and found[0][1].lower() in _AUXILIARIES:
+        found = found[1:]
+    capital = [(span, word) for span, word in found if word[0].isupper()]
+    if all(span[0] == 0 for span, _ in capital):
+        capital = found
+    for span, word in capital:
+        name = normalise(word)
+        if is_name(name) and query_terms(name) == [name] and name not in _AUXILIARIES:
+            yield span, name
+
+
+def _roles(text: str) -> Iterator[str]:
+    """Who is meant by "I" and "you" in chats with an assistant."""
+    words = set(normalise(text).split())
+    if not words.isdisjoint(_FIRST_PERSON):
+        yield _USER
+    if not words.isdisjoint(_SECOND_PERSON):
+        yield _ASSISTANT
+
+
+def _symbol_of(day: WrittenDay) -> str:
+    return day_symbols(day.names())[0]
