@@ -217,6 +217,8 @@ def read_in_hops(
 ) -> list[HopRead]:
     """Read the memory up to ``max_hops`` times, at least once; fewer if a hop brings nothing new.
 
+    Messages are read once: what chats name, greet and mention leads everywhere.
+
     Source: Sukhbaatar et al. 2015, section 2.2 (hops); Miller et al. 2016, section 3.1 (key
     hashing and addressing).
     """
@@ -230,6 +232,8 @@ def read_in_hops(
             logits = controller.logits(scores)
             order = np.argsort(-logits, kind="stable")
             reads.append(HopRead(candidates, scores, softmax(logits), order, question.text))
+            if candidates.messages is not None and candidates.messages.is_message.all():
+                break  # no link leads to a message
             previous, state = state, controller.update(reads[-1].ids, logits[order])
             if set(previous.attended) == set(state.attended):
                 break

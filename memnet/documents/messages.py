@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 
 import numpy as np
-from numpy.typing import NDArray
 
 from memnet.documents.candidates import MessageFeatures
 from memnet.documents.question import Question
@@ -56,6 +55,8 @@ class MessageAddressing:
         self._question = question
         self._named: frozenset[str] = frozenset()
         """Symbols of the speakers that the question asks about."""
+        self._known: dict[int, tuple[float, float, float] | None] = {}
+        """Speaker, day and length of the slots that were candidates; None of no message."""
         words = self._speakers()
         text = question.text
         for start, end in reversed(words):
@@ -82,28 +83,25 @@ class MessageAddressing:
             keys: of K candidates.
             lexical: relative BM25 of slots for ``question``.
         """
-        fetched, ids = self._question.fetched, keys.ids.tolist()
-        symbols = fetched.symbols(ids)
-        own: dict[int, Sequence[str]] = {
-            index: symbols[slot].keys
-            for index, slot in enumerate(ids)
-            if slot in symbols and MESSAGE in symbols[slot].keys
-        }
-        if not own:
+        ids: list[int] = keys.ids.tolist()
+        self._look_at([slot for slot in ids if slot not in self._known])
+        rows = [self._known[slot] for slot in ids]
+        is_message = np.array([row is not None for row in rows], np.bool_)
+        if not is_message.any():
             return None
-        chosen = list(own)
-        texts = fetched.slots([ids[index] for index in chosen])
-        lengths = [min(_LONGEST, len(query_terms(slot.text))) for slot in texts]
-        dense = (keys.vectors[chosen] @ self.question.vector).tolist()
-        rows = [
-            (cosine, lexical.get(ids[index], 0.0), *self._matches(own[index]), math.log1p(words) / 5)
-            for index, cosine, words in zip(chosen, dense, lengths, strict=True)
-        ]
-        features: NDArray[np.float32] = np.zeros((len(ids), 5), np.float32)
-        features[chosen] = rows
-        is_message = np.zeros(len(ids), np.bool_)
-        is_message[chosen] = True
-        return MessageFeatures(is_message, *features.T)
+        known = np.array([row or (0.0, 0.0, 0.0) for row in rows], np.float32)
+        relative = np.array([lexical.get(slot, 0.0) for slot in ids], np.float32)
+        dense = keys.vectors @ self.question.vector
+        return MessageFeatures(is_message, dense, relative, *known.T)
+
+    def _look_at(self, ids: Sequence[int]) -> None:
+        """Find out which slots are messages, and how speaker, day and length of each match."""
+        symbols = self._question.fetched.symbols(ids)
+        self._known.update(dict.fromkeys(ids))
+        own = {slot: one.keys for slot, one in symbols.items() if MESSAGE in one.keys}
+        for slot, stored in zip(own, self._question.fetched.slots(list(own)), strict=True):
+            words = min(_LONGEST, len(query_terms(stored.text)))
+            self._known[slot] = (*self._matches(own[slot]), math.log1p(words) / 5)
 
     def _matches(self, keys: Sequence[str]) -> tuple[float, float]:
         """How far speaker and day of a message are those that the question names."""
