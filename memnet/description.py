@@ -1,10 +1,12 @@
-"""What a store is made of, as a public value."""
+"""What a store is made of, and whether its parts agree, as public values."""
 
-from memnet.config import Config
+from memnet.arguments import find_sources
+from memnet.config import Config, LimitConfig
 from memnet.device import find_device
+from memnet.errors import StoreError
 from memnet.experts.owned import OwnedModels
 from memnet.storage import MemoryStore
-from memnet.types import StoreInfo, StoreModel
+from memnet.types import Document, StoreInfo, StoreModel, VerifyReport
 
 
 def describe(store: MemoryStore, config: Config) -> StoreInfo:
@@ -31,3 +33,35 @@ def describe(store: MemoryStore, config: Config) -> StoreInfo:
             for one in OwnedModels(store).current().values()
         ),
     )
+
+
+def summary(store: MemoryStore) -> str:
+    """Path and size of a store, " 'memory': 2 sources, 3 slots", or why it can't be read."""
+    try:
+        counts = store.counts()
+    except StoreError as error:
+        return f": {error}"
+    return f" {str(store.path)!r}: {counts.sources:,} sources, {counts.slots:,} slots"
+
+
+def verify(store: MemoryStore, repair: bool) -> VerifyReport:
+    """Check that all parts of a store agree; make those anew that can be, if asked."""
+    problems = store.verify()
+    if problems and repair:
+        store.rebuild()
+        left = store.verify()
+        return VerifyReport(problems=tuple(left or problems), repaired=not left)
+    return VerifyReport(problems=tuple(problems), repaired=False)
+
+
+def stored_document(
+    store: MemoryStore, source_id: str, namespace: str, limits: LimitConfig
+) -> Document | None:
+    """As ``Engine.get``."""
+    with store.reading():
+        (name,) = find_sources(store, [source_id], namespace, limits)
+        found = None if name is None else store.sources.get(name, namespace)
+    if found is None:
+        return None
+    source, text = found
+    return Document(id=source.id, text=text, title=source.title, metadata=source.metadata)

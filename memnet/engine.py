@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, Final, Self
 
 from memnet.arguments import (
+    check_messages,
     check_namespace,
     check_question,
     check_text,
@@ -17,7 +18,7 @@ from memnet.arguments import (
     find_sources,
 )
 from memnet.config import Config
-from memnet.description import describe
+from memnet.description import describe, stored_document, summary, verify
 from memnet.device import device_copier, find_device
 from memnet.documents.answers import TextAnswers
 from memnet.encoders import Encoder
@@ -42,6 +43,7 @@ from memnet.types import (
     Document,
     Evidence,
     IngestReport,
+    Message,
     Source,
     Statement,
     StoreInfo,
@@ -169,7 +171,8 @@ class Engine:
         a file or folder no longer holds is removed.
 
         Args:
-            inputs: paths, open binary files, ``Document`` and ``Fact`` values, or lists of them.
+            inputs: paths, open binary files, ``Document``, ``Message`` and ``Fact``
+                values, or lists of them.
             namespace: to put them into.
             facts: make facts of all files, of each line or of each cell of a table.
             key: with ``facts`` the column of the subjects; None for the first of each table.
@@ -192,6 +195,19 @@ class Engine:
             on_progress=on_progress,
             on_problem=on_problem,
         ).run(flatten_inputs(inputs))
+
+    def remember(
+        self, messages: Iterable[Message | Mapping[str, Any]], *, namespace: str = ""
+    ) -> IngestReport:
+        """Remember messages of conversations, all at once or turn by turn.
+
+        Those of one session follow each other as they are given. One whose id is stored already is
+        left alone, or replaced where it differs; blank ones are skipped.
+
+        Raises:
+            InputError: a field is missing or of another type; nothing is stored then.
+        """
+        return self.ingest(check_messages(messages), namespace=namespace)
 
     def tell(self, text: str, *, namespace: str = "") -> TellReport:
         """Remember sentences, comparing each with earlier statements about its subject.
@@ -339,13 +355,7 @@ class Engine:
         the headings of Markdown: offsets of evidence count in it. A path may be relative to the
         current folder.
         """
-        with self.store.reading():
-            (name,) = find_sources(self.store, [source_id], namespace, self.config.limit)
-            found = None if name is None else self.store.sources.get(name, namespace)
-        if found is None:
-            return None
-        source, text = found
-        return Document(id=source.id, text=text, title=source.title, metadata=source.metadata)
+        return stored_document(self.store, source_id, namespace, self.config.limit)
 
     def __contains__(self, source_id: object) -> bool:
         """Whether a source is stored in the default namespace."""
@@ -361,12 +371,7 @@ class Engine:
         return True
 
     def __repr__(self) -> str:
-        try:
-            counts = self.store.counts()
-        except StoreError as error:
-            return f"<memnet.Engine: {error}>"
-        size = f"{counts.sources:,} sources, {counts.slots:,} slots"
-        return f"<memnet.Engine {str(self.store.path)!r}: {size}>"
+        return f"<memnet.Engine{summary(self.store)}>"
 
     def info(self) -> StoreInfo:
         """What the store holds."""
@@ -374,12 +379,7 @@ class Engine:
 
     def verify(self, repair: bool = False) -> VerifyReport:
         """Check that rows, text search and vector index agree; rebuild the last two if asked."""
-        problems = self.store.verify()
-        if problems and repair:
-            self.store.rebuild()
-            left = self.store.verify()
-            return VerifyReport(problems=tuple(left or problems), repaired=not left)
-        return VerifyReport(problems=tuple(problems), repaired=False)
+        return verify(self.store, repair)
 
     @staticmethod
     def import_bundle(

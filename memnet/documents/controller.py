@@ -125,13 +125,16 @@ class TextController:
         """Scores where those of messages are sums of their own; nothing links to a message."""
         config, own = self.config, messages.is_message
         symbolic = config.speaker_weight * messages.speaker + config.day_weight * messages.day
-        parts = (
-            (np.float32(config.dense_weight) * messages.dense, scores.dense),
-            (np.float32(config.lexical_weight) * messages.lexical, scores.lexical),
-            (symbolic.astype(np.float32), scores.symbolic),
-            (np.float32(config.length_weight) * messages.length, scores.learned),
+        dense = np.float32(config.dense_weight) * messages.dense
+        lexical = np.float32(config.lexical_weight) * messages.lexical
+        learned = np.float32(config.length_weight) * messages.length
+        return Scores(
+            np.where(own, dense, scores.dense),
+            np.where(own, lexical, scores.lexical),
+            np.where(own, symbolic.astype(np.float32), scores.symbolic),
+            np.where(own, learned, scores.learned),
+            np.where(own, -1, scores.link),
         )
-        return Scores(*(np.where(own, new, old) for new, old in parts), np.where(own, -1, scores.link))
 
 
 class _HopScorer:

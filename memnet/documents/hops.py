@@ -81,7 +81,9 @@ class Addressing:
             named=tuple(map(self._name_of.get, ids)),
             is_fact=keys.is_fact,
             links=links_with_features(links, state, question, ids, keys.vectors, dense, occurs),
-            messages=self._messages and self._messages.features(keys, self._of_messages),
+            messages=None
+            if self._messages is None
+            else self._messages.features(keys, self._of_messages),
         )
 
     def _find_messages(self, limit: int) -> dict[int, float]:

@@ -1,6 +1,4 @@
-"""Messages of conversations become slots that know their speaker, their day and what was said
-before; documents that evidently are messages are recognised as such.
-"""
+"""Messages of conversations: slots that know their speaker, day and what was said before."""
 
 import re
 from collections import Counter
@@ -169,7 +167,10 @@ class _Said(NamedTuple):
 
 
 def message_slots(
-    document: ParsedDocument, turn: Turn, max_characters: int, extract: Callable[[str], Iterable[str]]
+    document: ParsedDocument,
+    turn: Turn,
+    max_characters: int,
+    extract: Callable[[str], Iterable[str]],
 ) -> list[NewSlot]:
     """The slots of a message: one, unless it is long.
 
