@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -42,6 +42,8 @@ _OF_TIMES = re.compile(
     re.IGNORECASE,
 )
 """Words that times are written with."""
+
+Extract = Callable[[str], Iterable[str]]
 
 
 def message_document(message: Message) -> ParsedDocument:
@@ -167,39 +169,75 @@ class _Said(NamedTuple):
 
 
 def message_slots(
-    document: ParsedDocument,
-    turn: Turn,
-    max_characters: int,
-    extract: Callable[[str], Iterable[str]],
-) -> list[NewSlot]:
-    """The slots of a message: one, unless it is long.
+    document: ParsedDocument, max_characters: int, extract: Extract
+) -> list[NewSlot] | None:
+    """The slots of a message or of a conversation, a slot for each message that is not long.
 
     They are about nothing that a question names, but have symbols of their own: that they are
     messages, their speaker, day and session, and what the speaker calls others.
+
+    Args:
+        document: of any kind.
+        max_characters: of a slot.
+        extract: finds the names that a text mentions.
+
+    Returns:
+        None for a document that is neither.
     """
+    if document.turn is not None:
+        return list(_slots(document, document.turn, max_characters, extract))
+    participants = document.metadata.get("participants")
+    if not isinstance(participants, list) or document.blocks[0].kind != "message":
+        return None
+    slots: list[NewSlot] = []
+    said = _Said("", "", "")
+    for speaker, blocks in _spoken(document, [f"{name}:" for name in participants]):
+        part = replace(document, blocks=tuple(blocks))
+        text = document.text[blocks[0].start : blocks[-1].end]
+        addressed = said.addressed if said.speaker == speaker else said.speaker
+        turn = Turn(speaker, blocks[0].place, "", said.text, addressed)
+        slots += _slots(part, turn, max_characters, extract)
+        said = _Said(speaker, text[-_BEFORE:], addressed)
+    return slots
+
+
+def _spoken(document: ParsedDocument, labels: Sequence[str]) -> Iterator[tuple[str, list[Block]]]:
+    """The messages of a conversation, each with its speaker, by the labels that begin them."""
+    speaker, blocks = "", list[Block]()
+    for block in document.blocks:
+        label = next((one for one in labels if document.text.startswith(one, block.start)), None)
+        if label is not None and block.kind == "message":
+            if blocks:
+                yield speaker, blocks
+            speaker, blocks = label[:-1], []
+        blocks.append(block)
+    yield speaker, blocks
+
+
+def _slots(
+    document: ParsedDocument, turn: Turn, max_characters: int, extract: Extract
+) -> Iterator[NewSlot]:
+    """The slots of one message, whose document may hold others before and after its blocks."""
+    first, last = document.blocks[0], document.blocks[-1]
+    whole = document.text[first.start : last.end]
     keys = (
         MESSAGE,
-        *speaker_symbols(turn.speaker),
+        *(speaker_symbols(turn.speaker) if turn.speaker else ()),
         *day_symbols(name for day in days_in(turn.time)[:1] for name in day.names()),
-        session_symbol(turn.session),
+        *((session_symbol(turn.session),) if document.turn else ()),
     )
-    called = called_symbols(document.text, turn.addressed)
-    short = turn.before and len(document.text.strip()) < _SHORT
-    slots: list[NewSlot] = []
+    called = called_symbols(whole, turn.addressed)
     for window in document_windows(document, max_characters):
         text = document.text[window.start : window.end]
-        said = f"{turn.speaker}: {text}"
-        slots.append(
-            NewSlot(
-                kind="passage",
-                title=document.title,
-                text=text,
-                start=window.start,
-                end=window.end,
-                key_text=f"{turn.before}\n{said}" if short else said,
-                key_symbols=keys,
-                value_symbols=tuple(dict.fromkeys((*filter(None, extract(text)), *called))),
-                places=((0, document.title),),
-            )
+        said = text if text.startswith(f"{turn.speaker}:") else f"{turn.speaker}: {text}"
+        yield NewSlot(
+            kind="passage",
+            title=document.title,
+            text=text,
+            start=window.start,
+            end=window.end,
+            key_text=f"{turn.before}\n{said}" if turn.before and len(whole) < _SHORT else said,
+            key_symbols=keys,
+            value_symbols=tuple(dict.fromkeys((*filter(None, extract(text)), *called))),
+            places=((0, document.title),) if document.turn else window.places,
         )
-    return slots

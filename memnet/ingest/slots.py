@@ -95,8 +95,9 @@ def _document_slots(
     def extract(text: str) -> Iterable[str]:
         return mentions(text) if extractor is None else map(symbol, extractor.extract(text))
 
-    if document.turn is not None:
-        return message_slots(document, document.turn, config.characters, extract)
+    said = message_slots(document, config.characters, extract)
+    if said is not None:
+        return said
     is_file = document.origin and document.name.startswith(document.origin)
     stem = PurePath(document.name).stem if is_file else ""
     own_names = [title_symbols(name) for name in (document.title, *document.names)]
