@@ -186,7 +186,7 @@ def test_turn_by_turn_is_as_all_at_once(toy_engine: Engine, tmp_path: Path) -> N
         assert _keys(by_turns) == _keys(toy_engine)
         ids = [slot.id for slot in by_turns.store.fetch(range(1, 9))]
         vectors = [one.store.existing_keys(ids).vectors for one in (by_turns, toy_engine)]
-        np.testing.assert_array_equal(*vectors)
+        np.testing.assert_array_equal(vectors[0], vectors[1])
 
 
 def test_messages_are_unchanged_replaced_or_skipped(toy_engine: Engine) -> None:
@@ -302,6 +302,44 @@ def test_days_of_a_question_find_their_messages(toy_engine: Engine) -> None:
     assert features.day.tolist() == [0.5, 0.5, 0.5, 1, 0.5, 0.5]
     assert set(asked.of_days()) == set(range(1, 7))
     assert _found(toy_engine, text)[0] == "s1:4"
+
+
+def test_what_is_said_beside_an_answer_counts(toy_engine: Engine) -> None:
+    rows = [("Ann", "Did the kiln crack?"), ("Bo", "Sadly so."), ("Ann", "Lunch is early today.")]
+    later = [("Ann", "Rain again."), ("Bo", "Sadly so."), ("Ann", "Tea is early today.")]
+    for session in ("a", "b"):
+        toy_engine.remember(
+            {"id": f"{session}{number}", "session": session, "speaker": speaker, "text": text}
+            for number, (speaker, text) in enumerate(rows if session == "a" else later)
+        )
+    question = Question("Did the kiln crack?", toy_engine.store, toy_engine.encoder.encode)
+    asked = MessageAddressing(question)
+    features = asked.features(toy_engine.store.existing_keys(range(1, 7)), {})
+    assert features is not None
+    assert features.beside.T.tolist() == [[0, 1], [1, 2], [3, 4], [4, 5]]
+    found = _found(toy_engine, question.text)
+    assert found.index("a1") < found.index("b1")
+    assert found.index("a2") < found.index("b2")
+
+
+def test_exports_have_a_slot_for_each_message(toy_engine: Engine, tmp_path: Path) -> None:
+    lines = [f"{speaker}: {text}" for speaker, _, text in _TALK]
+    path = tmp_path / "talk.txt"
+    path.write_text("\n".join(lines))
+    toy_engine.ingest(path)
+    slots = toy_engine.store.fetch(range(1, 20))
+    assert [slot.text for slot in slots] == lines
+    assert all(MESSAGE in one.keys for one in toy_engine.store.symbols(range(1, 7)).values())
+    document = toy_engine.get(str(path))
+    assert document is not None
+    assert all(document.text[slot.start : slot.end] == slot.text for slot in slots)
+    asked = MessageAddressing(
+        Question("What did Kate paint?", toy_engine.store, toy_engine.encoder.encode)
+    )
+    features = asked.features(toy_engine.store.existing_keys(range(1, 7)), {})
+    assert features is not None
+    assert features.speaker.tolist() == [1, 0, 1, 0, 1, 0]
+    assert features.beside.T.tolist() == [[n, n + 1] for n in range(5)]
 
 
 def test_speakers_of_another_namespace_are_nobody(toy_engine: Engine) -> None:

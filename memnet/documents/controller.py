@@ -122,12 +122,20 @@ class TextController:
         return scores if found is None else self._with_messages(scores, found)
 
     def _with_messages(self, scores: Scores, messages: MessageFeatures) -> Scores:
-        """Scores where those of messages are sums of their own; nothing links to a message."""
+        """Scores where those of messages are sums of their own; nothing links to a message.
+
+        A question and its reply are one exchange: what is found gives a share to those beside it.
+        """
         config, own = self.config, messages.is_message
         symbolic = config.speaker_weight * messages.speaker + config.day_weight * messages.day
         dense = np.float32(config.dense_weight) * messages.dense
         lexical = np.float32(config.lexical_weight) * messages.lexical
+        found, one, other = dense + lexical, *messages.beside
+        exchange = np.zeros_like(found)
+        np.maximum.at(exchange, one, found[other])
+        np.maximum.at(exchange, other, found[one])
         learned = np.float32(config.length_weight) * messages.length
+        learned += np.float32(config.exchange_weight) * exchange
         return Scores(
             np.where(own, dense, scores.dense),
             np.where(own, lexical, scores.lexical),

@@ -4,8 +4,10 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from memnet.documents.candidates import MessageFeatures
 from memnet.documents.question import Question
@@ -17,6 +19,7 @@ from memnet.text.speakers import (
     MESSAGE,
     called_prefix,
     day_symbols,
+    is_session,
     speaker_symbol,
     symbols_of_word,
 )
@@ -43,6 +46,17 @@ def has_messages(question: Question) -> bool:
     return bool(question.store.messages.known([MESSAGE], question.scope))
 
 
+class _Known(NamedTuple):
+    """What is known of a message for one question."""
+
+    speaker: float
+    day: float
+    length: float
+    """As ``MessageFeatures`` says."""
+    session: str
+    """Its symbol and namespace; empty for a message of a document."""
+
+
 class MessageAddressing:
     """Picks messages for one question, without the names of speakers, who stand in few of them.
 
@@ -55,8 +69,8 @@ class MessageAddressing:
         self._question = question
         self._named: frozenset[str] = frozenset()
         """Symbols of the speakers that the question asks about."""
-        self._known: dict[int, tuple[float, float, float] | None] = {}
-        """Speaker, day and length of the slots that were candidates; None of no message."""
+        self._known: dict[int, _Known | None] = {}
+        """What is known of the slots that were candidates; None of one that is no message."""
         words = self._speakers()
         text = question.text
         for start, end in reversed(words):
@@ -89,10 +103,33 @@ class MessageAddressing:
         is_message = np.array([row is not None for row in rows], np.bool_)
         if not is_message.any():
             return None
-        known = np.array([row or (0.0, 0.0, 0.0) for row in rows], np.float32)
+        known = np.array([(0.0, 0.0, 0.0) if row is None else row[:3] for row in rows], np.float32)
         relative = np.array([lexical.get(slot, 0.0) for slot in ids], np.float32)
         dense = keys.vectors @ self.question.vector
-        return MessageFeatures(is_message, dense, relative, *known.T)
+        return MessageFeatures(
+            is_message, dense, relative, known[:, 0], known[:, 1], known[:, 2], self._beside(ids)
+        )
+
+    def _beside(self, ids: Sequence[int]) -> NDArray[np.int64]:
+        """Pairs of messages that follow each other in a session, by their indices: [2, P] int64.
+
+        Messages are sources one after the other, or slots of one conversation.
+        """
+        places: dict[tuple[str, int], list[int]] = {}
+        rows = self._question.store.messages.source_rows(ids)
+        for index, slot in enumerate(ids):
+            known = self._known[slot]
+            if known is not None:
+                session = known.session or f"{rows[slot]}"
+                place = rows[slot] if known.session else slot
+                places.setdefault((session, place), []).append(index)
+        pairs = [
+            (one, other)
+            for (session, place), indices in places.items()
+            for other in places.get((session, place + 1), ())
+            for one in indices
+        ]
+        return np.array(pairs, np.int64).reshape(-1, 2).T
 
     def _look_at(self, ids: Sequence[int]) -> None:
         """Find out which slots are messages, and how speaker, day and length of each match."""
@@ -101,7 +138,11 @@ class MessageAddressing:
         own = {slot: one.keys for slot, one in symbols.items() if MESSAGE in one.keys}
         for slot, stored in zip(own, self._question.fetched.slots(list(own)), strict=True):
             words = min(_LONGEST, len(query_terms(stored.text)))
-            self._known[slot] = (*self._matches(own[slot]), math.log1p(words) / 5)
+            session = next((name for name in own[slot] if is_session(name)), "")
+            matches = self._matches(own[slot])
+            self._known[slot] = _Known(
+                *matches, math.log1p(words) / 5, session and f"{session}\n{stored.namespace}"
+            )
 
     def _matches(self, keys: Sequence[str]) -> tuple[float, float]:
         """How far speaker and day of a message are those that the question names."""

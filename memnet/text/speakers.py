@@ -9,6 +9,7 @@ MESSAGE = "/message"
 """Key symbol of every message; a slash starts symbols that no question can name by chance."""
 _SPEAKER = "/speaker "
 _CALLS = "/calls "
+_SESSION = "/session "
 _VOWELS = re.compile(r"(?<=.)[aeiouy]+")
 _TWICE = re.compile(r"(.)\1+")
 _MIN_CONSONANTS = 4
@@ -65,7 +66,12 @@ def day_symbols(days: Iterable[str]) -> tuple[str, ...]:
 
 def session_symbol(session: str) -> str:
     """The symbol of the messages of one session, as its name is written."""
-    return f"/session {session}"
+    return f"{_SESSION}{session}"
+
+
+def is_session(name: str) -> bool:
+    """Whether a symbol is that of a session."""
+    return name.startswith(_SESSION)
 
 
 def _sound(name: str) -> str:

@@ -51,6 +51,13 @@ class Messages:
         )
         return {name: count for name, count in checked_rows(rows, "a symbol", str, int) if count}
 
+    def source_rows(self, slots: Iterable[int]) -> dict[int, int]:
+        """The row of the source of each slot: sources that came after each other follow."""
+        rows = self._connection().rows(
+            f"SELECT id, source FROM slot WHERE id {IN_LIST}", json_list(slots)
+        )
+        return dict(checked_rows(rows, "the source of a slot", int, int))
+
     def before(self, session: str, name: str, namespace: str) -> tuple[str, str] | None:
         """Title and text of the slot before a source, stored or not, among those about a symbol.
 
