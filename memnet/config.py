@@ -146,13 +146,10 @@ class HopConfig(Settings):
     """Slots whose mentions the next hop follows."""
     speaker_weight: float = 0.25
     """Of a message's speaker, when the question asks about him or calls him by a name that others
-    use. This weight and the next three were chosen on questions about five chats of people and five
+    use. This weight and the next two were chosen on questions about five chats of people and five
     with an assistant (docs/decisions/023-conversations.md)."""
     day_weight: float = 0.2
     """Of a message of the day that the question names; half of it on the days beside."""
-    length_weight: float = 0.2
-    """Of the logarithm of the number of a message's distinct words: "Sounds great!" is like many a
-    question and answers none."""
     exchange_weight: float = 0.1
     """Of the better of the two messages beside one, by cosine and BM25, if it is a candidate."""
     relation_weight: float = 0.8

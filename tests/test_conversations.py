@@ -364,6 +364,16 @@ def test_questions_without_words_of_content(toy_engine: Engine) -> None:
         assert len(_found(toy_engine, text)) <= 10
 
 
+def test_a_bundle_keeps_what_is_known_of_messages(toy_engine: Engine, tmp_path: Path) -> None:
+    toy_engine.remember(_messages())
+    toy_engine.export_bundle(tmp_path / "bundle")
+    encoder = ToyEncoder()
+    Engine.import_bundle(tmp_path / "bundle", tmp_path / "copy", encoder)
+    with Engine.open(tmp_path / "copy", encoder=encoder, reader="sentences") as copy:
+        assert _keys(copy) == _keys(toy_engine)
+        assert copy.verify().problems == ()
+
+
 def test_remember_on_an_event_loop(tmp_path: Path) -> None:
     async def run() -> int:
         encoder = ToyEncoder()

@@ -144,8 +144,6 @@ class MessageFeatures(NamedTuple):
     """[K] float32: 1 where somebody speaks whom the question asks about, if not about all."""
     day: NDArray[np.float32]
     """[K] float32: 1 on a day that the question names, a half on the days beside it."""
-    length: NDArray[np.float32]
-    """[K] float32: logarithm of the number of its distinct words, a fifth of it."""
     beside: NDArray[np.int64]
     """[2, P] int64: pairs of messages, by their indices, that follow each other in a session."""
 

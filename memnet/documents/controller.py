@@ -134,8 +134,7 @@ class TextController:
         exchange = np.zeros_like(found)
         np.maximum.at(exchange, one, found[other])
         np.maximum.at(exchange, other, found[one])
-        learned = np.float32(config.length_weight) * messages.length
-        learned += np.float32(config.exchange_weight) * exchange
+        learned = np.float32(config.exchange_weight) * exchange
         return Scores(
             np.where(own, dense, scores.dense),
             np.where(own, lexical, scores.lexical),

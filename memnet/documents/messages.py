@@ -1,6 +1,5 @@
 """Messages as candidates: a question says who spoke, on which day, and what about."""
 
-import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
@@ -37,8 +36,6 @@ _AUXILIARIES = frozenset("will may can".split())
 _MAX_WORDS = 100
 _MAX_OF_A_DAY = 200
 """Messages of a day that the question names."""
-_LONGEST = 100
-"""Distinct words from which a message's length counts for no more."""
 
 
 def has_messages(question: Question) -> bool:
@@ -51,10 +48,9 @@ class _Known(NamedTuple):
 
     speaker: float
     day: float
-    length: float
     """As ``MessageFeatures`` says."""
     session: str
-    """Its symbol and namespace; empty for a message of a document."""
+    """Its symbol; empty for a message of a conversation that is one document."""
 
 
 class MessageAddressing:
@@ -103,11 +99,11 @@ class MessageAddressing:
         is_message = np.array([row is not None for row in rows], np.bool_)
         if not is_message.any():
             return None
-        known = np.array([(0.0, 0.0, 0.0) if row is None else row[:3] for row in rows], np.float32)
+        matches = np.array([(0.0, 0.0) if row is None else row[:2] for row in rows], np.float32)
         relative = np.array([lexical.get(slot, 0.0) for slot in ids], np.float32)
         dense = keys.vectors @ self.question.vector
         return MessageFeatures(
-            is_message, dense, relative, known[:, 0], known[:, 1], known[:, 2], self._beside(ids)
+            is_message, dense, relative, matches[:, 0], matches[:, 1], self._beside(ids)
         )
 
     def _beside(self, ids: Sequence[int]) -> NDArray[np.int64]:
@@ -115,34 +111,30 @@ class MessageAddressing:
 
         Messages are sources one after the other, or slots of one conversation.
         """
-        places: dict[tuple[str, int], list[int]] = {}
-        rows = self._question.store.messages.source_rows(ids)
+        places: dict[tuple[str, str, int], list[int]] = {}
+        sources = self._question.store.messages.source_rows(ids)
         for index, slot in enumerate(ids):
             known = self._known[slot]
             if known is not None:
-                session = known.session or f"{rows[slot]}"
-                place = rows[slot] if known.session else slot
-                places.setdefault((session, place), []).append(index)
+                row, namespace = sources[slot]
+                place = (known.session, row) if known.session else (f"{row}", slot)
+                places.setdefault((namespace, *place), []).append(index)
         pairs = [
             (one, other)
-            for (session, place), indices in places.items()
-            for other in places.get((session, place + 1), ())
+            for (namespace, session, place), indices in places.items()
+            for other in places.get((namespace, session, place + 1), ())
             for one in indices
         ]
         return np.array(pairs, np.int64).reshape(-1, 2).T
 
     def _look_at(self, ids: Sequence[int]) -> None:
-        """Find out which slots are messages, and how speaker, day and length of each match."""
+        """Find out which slots are messages, and how speaker and day of each match."""
         symbols = self._question.fetched.symbols(ids)
         self._known.update(dict.fromkeys(ids))
-        own = {slot: one.keys for slot, one in symbols.items() if MESSAGE in one.keys}
-        for slot, stored in zip(own, self._question.fetched.slots(list(own)), strict=True):
-            words = min(_LONGEST, len(query_terms(stored.text)))
-            session = next((name for name in own[slot] if is_session(name)), "")
-            matches = self._matches(own[slot])
-            self._known[slot] = _Known(
-                *matches, math.log1p(words) / 5, session and f"{session}\n{stored.namespace}"
-            )
+        for slot, (keys, _) in symbols.items():
+            if MESSAGE in keys:
+                session = next((name for name in keys if is_session(name)), "")
+                self._known[slot] = _Known(*self._matches(keys), session)
 
     def _matches(self, keys: Sequence[str]) -> tuple[float, float]:
         """How far speaker and day of a message are those that the question names."""

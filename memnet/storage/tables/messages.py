@@ -51,12 +51,15 @@ class Messages:
         )
         return {name: count for name, count in checked_rows(rows, "a symbol", str, int) if count}
 
-    def source_rows(self, slots: Iterable[int]) -> dict[int, int]:
-        """The row of the source of each slot: sources that came after each other follow."""
+    def source_rows(self, slots: Iterable[int]) -> dict[int, tuple[int, str]]:
+        """The row of the source of each slot, in the order in which they came, and its namespace."""
         rows = self._connection().rows(
-            f"SELECT id, source FROM slot WHERE id {IN_LIST}", json_list(slots)
+            "SELECT slot.id, source.id, namespace FROM slot JOIN source ON source.id = slot.source "
+            f"WHERE slot.id {IN_LIST}",
+            json_list(slots),
         )
-        return dict(checked_rows(rows, "the source of a slot", int, int))
+        found = checked_rows(rows, "the source of a slot", int, int, str)
+        return {slot: (row, namespace) for slot, row, namespace in found}
 
     def before(self, session: str, name: str, namespace: str) -> tuple[str, str] | None:
         """Title and text of the slot before a source, stored or not, among those about a symbol.
