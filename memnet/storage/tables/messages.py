@@ -52,7 +52,7 @@ class Messages:
         return {name: count for name, count in checked_rows(rows, "a symbol", str, int) if count}
 
     def source_rows(self, slots: Iterable[int]) -> dict[int, tuple[int, str]]:
-        """The row of the source of each slot, in the order in which they came, and its namespace."""
+        """The row of the source of each slot, in the order of coming, and its namespace."""
         rows = self._connection().rows(
             "SELECT slot.id, source.id, namespace FROM slot JOIN source ON source.id = slot.source "
             f"WHERE slot.id {IN_LIST}",
