@@ -3,7 +3,7 @@
 import os
 import reprlib
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date, datetime
 from typing import Any
@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from memnet.config import Config, LimitConfig
 from memnet.errors import InputError, ModelError
 from memnet.storage import MemoryStore, Scope
+from memnet.types import Message
 
 _CENTURY = 100 * 365.25 * 86_400
 
@@ -89,6 +90,36 @@ def check_namespace(namespace: str | None, limits: LimitConfig) -> None:
     """
     if namespace is not None:
         check_text(namespace, "the namespace", limits.name)
+
+
+def check_messages(messages: Iterable[Message | Mapping[str, Any]]) -> list[Message]:
+    """The messages of ``Engine.remember`` as values.
+
+    Raises:
+        InputError: one lacks a field, or is of another type.
+    """
+    if isinstance(messages, Message | Mapping | str | bytes) or not isinstance(messages, Iterable):
+        raise InputError(
+            f"the messages are of type {type(messages).__name__}; expected a list of them"
+        )
+    return [_message(number, message) for number, message in enumerate(messages, 1)]
+
+
+def _message(number: int, message: object) -> Message:
+    if isinstance(message, Message):
+        return message
+    if not isinstance(message, Mapping):
+        raise InputError(
+            f"message {number} is of type {type(message).__name__}; expected a Message or a mapping"
+        )
+    try:
+        return Message.model_validate(dict(message))
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise InputError(
+            f"message {number} has no usable {'.'.join(map(str, first['loc']))!r} "
+            f"({first['msg']}); expected id, session, speaker, time and text"
+        ) from error
 
 
 def check_question(

@@ -144,6 +144,14 @@ class HopConfig(Settings):
     """Of the softmax over scores: low enough that about ten slots share the attention."""
     attended: int = Field(default=10, ge=1)
     """Slots whose mentions the next hop follows."""
+    speaker_weight: float = 0.25
+    """Of a message's speaker, when the question asks about him or calls him by a name that others
+    use. This weight and the next two were chosen on questions about five chats of people and five
+    with an assistant (docs/decisions/024-conversations.md)."""
+    day_weight: float = 0.2
+    """Of a message of the day that the question names; half of it on the days beside."""
+    exchange_weight: float = 0.1
+    """Of the better of the two messages beside one, by cosine and BM25, if it is a candidate."""
     relation_weight: float = 0.8
     """Of the cosine of a fact's relation words and the question without its names."""
     relation_words_weight: float = 0.2

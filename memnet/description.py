@@ -1,8 +1,9 @@
-"""What a store is made of, and what it holds, as public values."""
+"""What a store is made of, and whether its parts agree, as public values."""
 
 from memnet.arguments import find_sources
 from memnet.config import Config, LimitConfig
 from memnet.device import find_device
+from memnet.errors import StoreError
 from memnet.experts.owned import OwnedModels
 from memnet.storage import MemoryStore
 from memnet.types import Document, StoreInfo, StoreModel, VerifyReport
@@ -34,8 +35,17 @@ def describe(store: MemoryStore, config: Config) -> StoreInfo:
     )
 
 
+def summary(store: MemoryStore) -> str:
+    """Path and size of a store, " 'memory': 2 sources, 3 slots", or why it can't be read."""
+    try:
+        counts = store.counts()
+    except StoreError as error:
+        return f": {error}"
+    return f" {str(store.path)!r}: {counts.sources:,} sources, {counts.slots:,} slots"
+
+
 def check_store(store: MemoryStore, repair: bool) -> VerifyReport:
-    """As ``Engine.verify``."""
+    """Check that all parts of a store agree; make those anew that can be, if asked."""
     problems = store.verify()
     if problems and repair:
         store.rebuild()

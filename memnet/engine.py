@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, Final, Self
 
 from memnet.arguments import (
+    check_messages,
     check_namespace,
     check_question,
     check_text,
@@ -17,7 +18,7 @@ from memnet.arguments import (
     find_sources,
 )
 from memnet.config import Config
-from memnet.description import check_store, describe, stored_document
+from memnet.description import check_store, describe, stored_document, summary
 from memnet.device import device_copier, find_device
 from memnet.documents.answers import TextAnswers
 from memnet.encoders import Encoder
@@ -50,6 +51,7 @@ from memnet.types import (
     Document,
     Evidence,
     IngestReport,
+    Message,
     Source,
     Statement,
     StoreInfo,
@@ -188,7 +190,8 @@ class Engine:
         a file or folder no longer holds is removed.
 
         Args:
-            inputs: paths, open binary files, ``Document`` and ``Fact`` values, or lists of them.
+            inputs: paths, open binary files, ``Document``, ``Message`` and ``Fact``
+                values, or lists of them.
             namespace: to put them into.
             facts: make facts of all files, of each line or of each cell of a table.
             key: with ``facts`` the column of the subjects; None for the first of each table.
@@ -211,6 +214,19 @@ class Engine:
             on_progress=on_progress,
             on_problem=on_problem,
         ).run(flatten_inputs(inputs))
+
+    def remember(
+        self, messages: Iterable[Message | Mapping[str, Any]], *, namespace: str = ""
+    ) -> IngestReport:
+        """Remember messages of conversations, all at once or turn by turn.
+
+        Those of one session follow each other as they are given. One whose id is stored already is
+        left alone, or replaced where it differs; blank ones are skipped.
+
+        Raises:
+            InputError: a field is missing or of another type; nothing is stored then.
+        """
+        return self.ingest(check_messages(messages), namespace=namespace)
 
     def tell(self, text: str, *, at: str | date | None = None, namespace: str = "") -> TellReport:
         """Remember sentences, comparing each with earlier statements about its subject.
@@ -394,12 +410,7 @@ class Engine:
         return True
 
     def __repr__(self) -> str:
-        try:
-            counts = self.store.counts()
-        except StoreError as error:
-            return f"<memnet.Engine: {error}>"
-        size = f"{counts.sources:,} sources, {counts.slots:,} slots"
-        return f"<memnet.Engine {str(self.store.path)!r}: {size}>"
+        return f"<memnet.Engine{summary(self.store)}>"
 
     def info(self) -> StoreInfo:
         """What the store holds."""

@@ -21,6 +21,22 @@ class Document(Value):
     metadata: dict[str, Any] = {}
 
 
+class Message(Value):
+    """A message of a conversation to remember; numbers are taken as their digits."""
+
+    model_config = ConfigDict(coerce_numbers_to_str=True)
+
+    id: str = Field(min_length=1)
+    """Source id, as of a document: no other message of the namespace has it."""
+    session: str = ""
+    """Messages of one session follow each other."""
+    speaker: str = Field(min_length=1)
+    """"user" is who asks: "I" in a question means him."""
+    time: str = ""
+    """Kept as it is written; its day is known if it is written out: "2024-03-01T10:00:00+02:00"."""
+    text: str
+
+
 class Fact(Value):
     """A triple to remember."""
 

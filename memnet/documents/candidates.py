@@ -127,6 +127,25 @@ class Candidates:
     is_fact: NDArray[np.bool_]
     """[K] bool: True for facts, whose ``DENSE`` compares the question with the relation only."""
     links: Links
+    messages: "MessageFeatures | None" = None
+    """None where no message is among them."""
+
+
+class MessageFeatures(NamedTuple):
+    """What is known of those of K candidates that are messages of a conversation."""
+
+    is_message: NDArray[np.bool_]
+    """[K] bool; the others are 0 where it is False."""
+    dense: NDArray[np.float32]
+    """[K] float32: cosine of the key and the question without the names of speakers."""
+    lexical: NDArray[np.float32]
+    """[K] float32: BM25 for that question, over its best one."""
+    speaker: NDArray[np.float32]
+    """[K] float32: 1 where somebody speaks whom the question asks about, if not about all."""
+    day: NDArray[np.float32]
+    """[K] float32: 1 on a day that the question names, a half on the days beside it."""
+    beside: NDArray[np.int64]
+    """[2, P] int64: pairs of messages, by their indices, that follow each other in a session."""
 
 
 class Scores(NamedTuple):

@@ -15,6 +15,7 @@ from memnet.documents.candidates import (
     LinkFeature,
     LinkKind,
     Links,
+    MessageFeatures,
     QueryState,
     Scores,
     SlotFeature,
@@ -66,7 +67,9 @@ class TextController:
         """Score the candidates of a hop; hops are counted from 0."""
         scorer = self._later if hop else self._first
         scores = scorer.score(candidates.features, candidates.links)
-        return self._with_facts(scores, candidates) if candidates.is_fact.any() else scores
+        if candidates.is_fact.any() or candidates.messages is not None:
+            scores = self._comparable(scores, candidates)
+        return scores
 
     def logits(self, scores: Scores) -> FloatArray:
         """[K] float32: scores as logits of the attention."""
@@ -83,11 +86,11 @@ class TextController:
         attended = tuple(ids[: self.config.attended])
         return QueryState(attended, dict(zip(ids, relative, strict=True)))
 
-    def _with_facts(self, passages: Scores, candidates: Candidates) -> Scores:
-        """Scores where facts are among the candidates; ``passages`` holds those of passages.
+    def _comparable(self, passages: Scores, candidates: Candidates) -> Scores:
+        """Scores where facts or messages are candidates; ``passages`` holds those of passages.
 
-        Facts have no trained score. All passage scores are shifted by one constant, so that the
-        best passage gets its untrained score: that makes both comparable.
+        Facts and messages have no trained score. The scores of all other passages are shifted by
+        one constant, so that the best gets its untrained score: that makes all comparable.
         """
         config, facts, links = self.config, candidates.is_fact, candidates.links
         dense, lexical, named = (
@@ -102,15 +105,42 @@ class TextController:
             + config.question_symbol_weight * named
             + config.read_symbol_weight * linked
         )
-        shift = _highest(untrained, ~facts) - _highest(passages.total(), ~facts)
+        others = ~facts
+        if candidates.messages is not None:
+            others &= ~candidates.messages.is_message
+        shift = _highest(untrained, others) - _highest(passages.total(), others)
         symbolic = np.maximum(config.question_fact_weight * named, config.read_fact_weight * linked)
         zero = np.float32(0)
-        return Scores(
+        scores = Scores(
             np.where(facts, np.float32(config.relation_weight) * dense, passages.dense),
             np.where(facts, zero, passages.lexical),
             np.where(facts, symbolic.astype(np.float32), passages.symbolic),
             np.where(facts, zero, passages.learned + np.float32(shift)),
             passages.link,
+        )
+        found = candidates.messages
+        return scores if found is None else self._with_messages(scores, found)
+
+    def _with_messages(self, scores: Scores, messages: MessageFeatures) -> Scores:
+        """Scores where those of messages are sums of their own; nothing links to a message.
+
+        A question and its reply are one exchange: what is found gives a share to those beside it.
+        """
+        config, own = self.config, messages.is_message
+        symbolic = config.speaker_weight * messages.speaker + config.day_weight * messages.day
+        dense = np.float32(config.dense_weight) * messages.dense
+        lexical = np.float32(config.lexical_weight) * messages.lexical
+        found, one, other = dense + lexical, *messages.beside
+        exchange = np.zeros_like(found)
+        np.maximum.at(exchange, one, found[other])
+        np.maximum.at(exchange, other, found[one])
+        learned = np.float32(config.exchange_weight) * exchange
+        return Scores(
+            np.where(own, dense, scores.dense),
+            np.where(own, lexical, scores.lexical),
+            np.where(own, symbolic.astype(np.float32), scores.symbolic),
+            np.where(own, learned, scores.learned),
+            np.where(own, -1, scores.link),
         )
 
 

@@ -18,6 +18,7 @@ from memnet.documents.candidates import (
     links_with_features,
 )
 from memnet.documents.controller import TextController
+from memnet.documents.messages import MessageAddressing, has_messages
 from memnet.documents.question import FetchedSlots, Question, relation_stems
 from memnet.reader.decompose import Decomposer, Resolved
 from memnet.reader.passages import RankedSlot, indices_about, read_best
@@ -45,8 +46,10 @@ class Addressing:
         self._config = config
         # By words first: the vector may still be computed on another thread.
         self._lexical = _lexical(question, config.candidates)
-        hits = question.store.search_dense(question.vector, config.candidates, question.scope)
-        self._dense: list[int] = hits.ids[hits.mask].tolist()
+        self._dense = _dense(question, config.candidates)
+        self._messages = MessageAddressing(question) if has_messages(question) else None
+        self._of_messages = self._find_messages(config.candidates)
+        """Messages that are candidates, with their relative BM25 for the question about them."""
         by_name = question.slots_by_name
         self._name_of = {slot: name for name in reversed(question.named) for slot in by_name[name]}
         """For each slot that the question names, the longest name by which it does."""
@@ -64,7 +67,7 @@ class Addressing:
         named = [slot for name in question.named for slot in question.slots_by_name[name]]
         ids = tuple(
             dict.fromkeys(
-                [*self._dense, *self._lexical, *named, *state.attended]
+                [*self._dense, *self._lexical, *self._of_messages, *named, *state.attended]
                 + [link.slot for link in links]
             )
         )
@@ -78,7 +81,20 @@ class Addressing:
             named=tuple(map(self._name_of.get, ids)),
             is_fact=keys.is_fact,
             links=links_with_features(links, state, question, ids, keys.vectors, dense, occurs),
+            messages=None
+            if self._messages is None
+            else self._messages.features(keys, self._of_messages),
         )
+
+    def _find_messages(self, limit: int) -> dict[int, float]:
+        """Further candidates where the memory holds messages, with their relative BM25."""
+        if self._messages is None:
+            return {}
+        asked = self._messages.question
+        others = dict.fromkeys(self._messages.of_days(), 0.0)
+        if asked is self._question:
+            return others | self._lexical
+        return others | dict.fromkeys(_dense(asked, limit), 0.0) | _lexical(asked, limit)
 
     def _similarity(self, keys: Keys) -> NDArray[np.float32]:
         """Cosine [K] of each key with the question.
@@ -124,6 +140,13 @@ class Addressing:
             logits = np.array([state.logits.get(slot, -np.inf) for slot in ids])
             features[:, SlotFeature.PREVIOUS] = np.maximum(_MIN_PREVIOUS, logits / 10)
         return features
+
+
+def _dense(question: Question, limit: int) -> list[int]:
+    """The slots whose keys are nearest to the question, best first."""
+    hits = question.store.search_dense(question.vector, limit, question.scope)
+    found: list[int] = hits.ids[hits.mask].tolist()
+    return found
 
 
 def _lexical(question: Question, limit: int) -> dict[int, float]:
@@ -196,6 +219,8 @@ def read_in_hops(
 ) -> list[HopRead]:
     """Read the memory up to ``max_hops`` times, at least once; fewer if a hop brings nothing new.
 
+    Messages are read once: what chats name, greet and mention leads everywhere.
+
     Source: Sukhbaatar et al. 2015, section 2.2 (hops); Miller et al. 2016, section 3.1 (key
     hashing and addressing).
     """
@@ -209,6 +234,8 @@ def read_in_hops(
             logits = controller.logits(scores)
             order = np.argsort(-logits, kind="stable")
             reads.append(HopRead(candidates, scores, softmax(logits), order, question.text))
+            if candidates.messages is not None and candidates.messages.is_message.all():
+                break  # no link leads to a message
             previous, state = state, controller.update(reads[-1].ids, logits[order])
             if set(previous.attended) == set(state.attended):
                 break

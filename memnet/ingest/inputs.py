@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, NamedTuple, TypeAlias, cast
 
 from memnet.arguments import check_text
 from memnet.config import LimitConfig
-from memnet.errors import InputError, Problem
+from memnet.errors import EMPTY, InputError, Problem
 from memnet.files import read_lines, read_text
 from memnet.ingest.babi import looks_like_stories
 from memnet.ingest.folders import Exclusions, FolderChanges, bad_link, files_below
@@ -26,6 +26,7 @@ from memnet.ingest.formats import (
     parse_json_lines,
     parse_stories,
 )
+from memnet.ingest.messages import message_document
 from memnet.ingest.selection import CONVERSATION, FACT_TABLE, JSON_LINES, ReadOptions, choose_format
 from memnet.ingest.table_facts import table_facts
 from memnet.loaders.document import ParsedDocument
@@ -33,7 +34,7 @@ from memnet.loaders.formats import Format, SourceFile, format_by_name
 from memnet.loaders.process import LoaderProcess
 from memnet.loaders.reading import FileToLoad, check_size, open_file
 from memnet.loaders.signatures import HEAD
-from memnet.types import Document, Fact
+from memnet.types import Document, Fact, Message
 
 _STDIN = "standard input"
 _DIGEST_BYTES = 2**20
@@ -43,8 +44,8 @@ _HEAD_BYTES = 2**16
 _MAX_DEPTH = 50
 """Of nested lists and objects in metadata."""
 
-Input: TypeAlias = str | os.PathLike[str] | Document | Fact | FolderChanges | BinaryIO
-_SINGLE = (str, os.PathLike, Document, Fact, FolderChanges)
+Input: TypeAlias = str | os.PathLike[str] | Document | Message | Fact | FolderChanges | BinaryIO
+_SINGLE = (str, os.PathLike, Document, Message, Fact, FolderChanges)
 
 
 class ReadToEnd(NamedTuple):
@@ -101,13 +102,16 @@ class InputReader:
         self.bytes = 0
         """Of the files of known formats that were read so far."""
         self.follows = False
-        """Whether changes of a folder were read: it is no error if none of them can be used."""
+        """Whether changes of a folder or messages were read, as they come turn by turn: it is no
+        error if none of them can be used."""
 
     def read(self, inputs: Iterable[Input]) -> Iterator[Item]:
         """Everything that the inputs hold, in their order."""
         for given in inputs:
             if isinstance(given, Document):
                 yield from self._document(given)
+            elif isinstance(given, Message):
+                yield from self._message(given)
             elif isinstance(given, Fact):
                 yield from self._checked([fact_source(given)], "fact")
             elif isinstance(given, FolderChanges):
@@ -133,6 +137,14 @@ class InputReader:
             yield from self._checked([parse_document(document)], where)
         except InputError as error:
             yield Problem(where, str(error))
+
+    def _message(self, message: Message) -> Iterator[Item]:
+        self.follows = True
+        where = f"message {message.id!r}"
+        if message.text.strip():
+            yield from self._checked([message_document(message)], where)
+        else:
+            yield Problem(where, "has a blank 'text'; leave it out or fill it", EMPTY)
 
     def _path(self, path: Path) -> Iterator[Item]:
         try:
@@ -302,7 +314,7 @@ def _check_input(given: object, *other_types: type) -> None:
     if not single and not isinstance(given, other_types):
         raise InputError(
             f"an input is of type {type(given).__name__}; expected paths, open binary files, "
-            "Document and Fact values, or lists of them"
+            "Document, Message and Fact values, or lists of them"
         )
 
 

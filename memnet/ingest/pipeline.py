@@ -4,7 +4,7 @@ import hashlib
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
@@ -13,6 +13,7 @@ from memnet.config import Config
 from memnet.errors import InputError, Problem
 from memnet.ingest.formats import Parsed
 from memnet.ingest.inputs import Input, InputReader, ReadToEnd
+from memnet.ingest.messages import Conversations, with_turns
 from memnet.ingest.selection import ReadOptions
 from memnet.ingest.slots import Extractor, document_source, facts_source
 from memnet.loaders.document import ParsedDocument
@@ -21,7 +22,7 @@ from memnet.loaders.reading import LoadLimits
 from memnet.storage import Encode, MemoryStore, NewSource
 from memnet.types import IngestReport
 
-_PIPELINE_VERSION = "5"
+_PIPELINE_VERSION = "6"
 """Part of every digest: raise it when slots are made in another way, so that all are made again."""
 
 
@@ -84,7 +85,9 @@ class Ingest:
         self._added = self._updated = self._unchanged = self._removed = 0
         self._progress = Progress(0, 0)
         self._used = False
-        self._batch: list[NewSource] = []
+        self._conversations = Conversations(store, namespace)
+        self._batch: list[tuple[Parsed, bytes]] = []
+        """With the digests of what they were parsed to."""
         self._batch_characters = 0
         self._files: dict[str, bytes] = {}
         """Digests of files of which all is stored with this batch, by path."""
@@ -151,7 +154,7 @@ class Ingest:
                     )
                 )
             return
-        self._batch.append(self._source(parsed, digest))
+        self._batch.append((parsed, digest))
         self._batch_characters += parsed.size()
         limits = self._config.ingest
         if (
@@ -160,15 +163,34 @@ class Ingest:
         ):
             self._store_batch()
 
-    def _source(self, parsed: Parsed, digest: bytes) -> NewSource:
-        if isinstance(parsed, ParsedDocument):
+    def _sources(self, batch: Sequence[tuple[Parsed, bytes]]) -> list[NewSource]:
+        """Sources of a batch, its messages with what was said before them."""
+        documents = iter(
+            with_turns([parsed for parsed, _ in batch if isinstance(parsed, ParsedDocument)])
+        )
+        names = [parsed.name for parsed, _ in batch]
+        stored = self._store.sources.states(names, self._namespace)
+        sources: list[NewSource] = []
+        for parsed, digest in batch:
+            if not isinstance(parsed, ParsedDocument):
+                sources.append(facts_source(parsed, digest, self._namespace))
+                continue
+            document = next(documents)
+            if document.turn is not None and parsed.turn is None:
+                digest = hashlib.blake2b(self._salt + document.digest(), digest_size=16).digest()
+            known = stored.get(document.name)
+            replaced = known is not None and known.digest != digest
+            document = self._conversations.placed(document, replaced)
             window = self._config.window
-            return document_source(parsed, digest, self._namespace, window, self._extractor)
-        return facts_source(parsed, digest, self._namespace)
+            sources.append(
+                document_source(document, digest, self._namespace, window, self._extractor)
+            )
+        return sources
 
     def _store_batch(self) -> None:
         """Write what changed of the batch, in one transaction."""
-        counts = self._store.put(self._batch, self._encode, self._files, self._namespace)
+        sources = self._sources(self._batch)
+        counts = self._store.put(sources, self._encode, self._files, self._namespace)
         self._added += counts.added
         self._updated += counts.updated
         self._unchanged += counts.unchanged

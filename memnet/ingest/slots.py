@@ -8,6 +8,7 @@ from typing import Protocol, overload
 
 from memnet.config import WindowConfig
 from memnet.ingest.formats import ParsedFacts
+from memnet.ingest.messages import message_slots
 from memnet.ingest.windows import Window, document_windows, titles
 from memnet.loaders.document import ParsedDocument
 from memnet.storage import NewSlot, NewSource
@@ -91,6 +92,12 @@ class _LazySlots(Sequence[NewSlot]):
 def _document_slots(
     document: ParsedDocument, config: WindowConfig, extractor: Extractor | None
 ) -> list[NewSlot]:
+    def extract(text: str) -> Iterable[str]:
+        return mentions(text) if extractor is None else map(symbol, extractor.extract(text))
+
+    said = message_slots(document, config.characters, extract)
+    if said is not None:
+        return said
     is_file = document.origin and document.name.startswith(document.origin)
     stem = PurePath(document.name).stem if is_file else ""
     own_names = [title_symbols(name) for name in (document.title, *document.names)]
@@ -102,9 +109,8 @@ def _document_slots(
         aliases = _aliases(text, symbols) if window.opens else ()
         targets = (link_symbol(name) for name in (stem, *window.names) if name)
         key_symbols = tuple(dict.fromkeys((*symbols, *aliases, *targets)))
-        names = mentions(text) if extractor is None else map(symbol, extractor.extract(text))
         links = (make(name) for name in window.links for make in (normalise, link_symbol))
-        mentioned = dict.fromkeys(chain(names, links))
+        mentioned = dict.fromkeys(chain(extract(text), links))
         title = _title(document.title, window)
         slots.append(
             NewSlot(

@@ -47,6 +47,19 @@ class Block(NamedTuple):
     """Of a row."""
 
 
+class Turn(NamedTuple):
+    """What is known of a document that is a message of a conversation."""
+
+    speaker: str
+    time: str
+    """As it was written; empty if unknown."""
+    session: str = ""
+    before: str = ""
+    """The message before it in its session, with its speaker: "Ann: See you at 5"."""
+    addressed: str = ""
+    """Who else spoke last before it."""
+
+
 @dataclass(frozen=True)
 class ParsedDocument:
     """A document with its blocks. What is in no block is not stored."""
@@ -64,6 +77,8 @@ class ParsedDocument:
     """Further names of it, in any spelling: aliases, and what links to it are written with."""
     kind: Literal["document", "story"] = "document"
     """A story is read sentence by sentence in its order."""
+    turn: Turn | None = None
+    """Of a message; None for any other document."""
 
     def digest(self) -> bytes:
         """16 bytes, equal for equal content."""
@@ -73,6 +88,8 @@ class ParsedDocument:
         )  # fmt: skip
         if self.kind != "document":
             content = (*content, self.kind)
+        if self.turn is not None:  # what was said before it does not make it another message
+            content = (*content, *self.turn[:3])
         return hashlib.blake2b(
             repr(content).encode("utf-8", "surrogatepass"), digest_size=16
         ).digest()

@@ -22,6 +22,7 @@ from memnet.storage.tables.contents import Contents
 from memnet.storage.tables.database import Connection, Database, keep_inherited
 from memnet.storage.tables.facts import Facts
 from memnet.storage.tables.journal import Journal
+from memnet.storage.tables.messages import Messages
 from memnet.storage.tables.schema import SCHEMA_VERSION
 from memnet.storage.tables.sources import Sources
 from memnet.storage.tables.statements import Statements
@@ -100,6 +101,7 @@ class MemoryStore:
         self._own = self._start_process()
         self.sources = Sources(lambda: self._connection)
         self.contents = Contents(lambda: self._connection)
+        self.messages = Messages(lambda: self._connection)
         self.facts = Facts(lambda: self._connection, dimension)
         self.statements = Statements(lambda: self._connection, self.changing, dimension)
         self.journal = Journal(lambda: self._connection, self.changing, self.statements)

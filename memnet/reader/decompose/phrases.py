@@ -62,6 +62,7 @@ _BEFORE = re.compile(
     r"(?:film|movie|song|album|book|novel|series|band|company|city|work|game)?s?\s*+[\"“']?$",
     re.IGNORECASE,
 )
+_WORDS = re.compile(r"\w+")
 _MAX_BEFORE = 100
 """Characters before a name in which its role is looked for: "the place of birth of the company"
 has 33. Without a limit the time would grow with the square of the question's length."""
@@ -131,7 +132,12 @@ def phrase_of(
 
 def _role(question: str, names: Iterable[tuple[str, int]]) -> Phrase | None:
     """The role of a named thing; of several, of the one with the longest name."""
-    for name, index in sorted(names, key=lambda pair: (-len(pair[0]), pair[1])):
+    asked = question.lower()
+    # Compiling a pattern for each title takes longer than all else that is done with a question.
+    held = [
+        pair for pair in names if all(word in asked for word in _WORDS.findall(pair[0].lower()))
+    ]
+    for name, index in sorted(held, key=lambda pair: (-len(pair[0]), pair[1])):
         for match in re.finditer(
             rf"\b{name_pattern(name)}\b(?:\s*+\([^()]*\))?", question, re.IGNORECASE
         ):

@@ -1,0 +1,198 @@
+"""Messages as candidates: a question says who spoke, on which day, and what about."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memnet.documents.candidates import MessageFeatures
+from memnet.documents.question import Question
+from memnet.storage import Keys
+from memnet.text.days import WrittenDay, days_in
+from memnet.text.english import query_terms
+from memnet.text.names import is_name, normalise
+from memnet.text.speakers import (
+    MESSAGE,
+    called_prefix,
+    day_symbols,
+    is_session,
+    speaker_symbol,
+)
+
+_MIN_CALLED = 3
+"""Messages that call a speaker by a name, for it to be his."""
+_MIN_CALLED_SHARE = 0.75
+"""Of all messages that call somebody by it."""
+_WORD = re.compile(r"(\w+)(?:['’]s\b)?")
+_USER, _ASSISTANT = "user", "assistant"
+_FIRST_PERSON = frozenset("i me my mine myself".split())
+_SECOND_PERSON = frozenset("you your yours".split())
+_AUXILIARIES = frozenset("will may can".split())
+"""Speakers have such names, and questions begin with them."""
+_MAX_WORDS = 100
+_MAX_OF_A_DAY = 200
+"""Messages of a day that the question names."""
+
+
+def has_messages(question: Question) -> bool:
+    """Whether messages are in the scope of a question."""
+    return bool(question.store.messages.known([MESSAGE], question.scope))
+
+
+class _Known(NamedTuple):
+    """What is known of a message for one question."""
+
+    speaker: float
+    day: float
+    """As ``MessageFeatures`` says."""
+    session: str
+    """Its symbol; empty for a message of a conversation that is one document."""
+
+
+class MessageAddressing:
+    """Picks messages for one question, without the names of speakers, who stand in few of them.
+
+    "What are Emi's hobbies?" is asked of what Emi says as "What are hobbies?": in chats a name
+    stands where somebody is greeted, and the speaker says "I".
+    """
+
+    def __init__(self, question: Question) -> None:
+        """Look up who is named, by the names that others call them too."""
+        self._question = question
+        self._named: frozenset[str] = frozenset()
+        """Symbols of the speakers that the question asks about."""
+        self._known: dict[int, _Known | None] = {}
+        """What is known of the slots that were candidates; None of one that is no message."""
+        words = self._speakers()
+        text = question.text
+        for start, end in reversed(words):
+            text = text[:start] + text[end:]
+        self.question = question.sub_question(" ".join(text.split())) if words else question
+        """Without the names of speakers."""
+        exact, beside = set[str](), set[str]()
+        for day in days_in(question.text):
+            exact.add(_symbol_of(day))
+            beside.update(map(_symbol_of, day.next_to()))
+        self._days: Mapping[str, float] = dict.fromkeys(beside, 0.5) | dict.fromkeys(exact, 1.0)
+
+    def of_days(self) -> list[int]:
+        """The messages of the days that the question names, and of those beside them."""
+        found = self._question.store.search_symbolic(
+            self._days, _MAX_OF_A_DAY, self._question.scope
+        )
+        return [slot for slots in found.values() for slot in slots]
+
+    def features(self, keys: Keys, lexical: Mapping[int, float]) -> MessageFeatures | None:
+        """What is known of candidates that are messages; None if none is.
+
+        Args:
+            keys: of K candidates.
+            lexical: relative BM25 of slots for ``question``.
+        """
+        ids: list[int] = keys.ids.tolist()
+        self._look_at([slot for slot in ids if slot not in self._known])
+        rows = [self._known[slot] for slot in ids]
+        is_message = np.array([row is not None for row in rows], np.bool_)
+        if not is_message.any():
+            return None
+        matches = np.array([(0.0, 0.0) if row is None else row[:2] for row in rows], np.float32)
+        relative = np.array([lexical.get(slot, 0.0) for slot in ids], np.float32)
+        dense = keys.vectors @ self.question.vector
+        return MessageFeatures(
+            is_message, dense, relative, matches[:, 0], matches[:, 1], self._beside(ids)
+        )
+
+    def _beside(self, ids: Sequence[int]) -> NDArray[np.int64]:
+        """Pairs of messages that follow each other in a session, by their indices: [2, P] int64.
+
+        Messages are sources one after the other, or slots of one conversation.
+        """
+        places: dict[tuple[str, str, int], list[int]] = {}
+        sources = self._question.store.messages.source_rows(ids)
+        for index, slot in enumerate(ids):
+            known = self._known[slot]
+            if known is not None:
+                row, namespace = sources[slot]
+                place = (known.session, row) if known.session else (f"{row}", slot)
+                places.setdefault((namespace, *place), []).append(index)
+        pairs = [
+            (one, other)
+            for (namespace, session, place), indices in places.items()
+            for other in places.get((namespace, session, place + 1), ())
+            for one in indices
+        ]
+        return np.array(pairs, np.int64).reshape(-1, 2).T
+
+    def _look_at(self, ids: Sequence[int]) -> None:
+        """Find out which slots are messages, and how speaker and day of each match."""
+        symbols = self._question.fetched.symbols(ids)
+        self._known.update(dict.fromkeys(ids))
+        for slot, (keys, _) in symbols.items():
+            if MESSAGE in keys:
+                session = next((name for name in keys if is_session(name)), "")
+                self._known[slot] = _Known(*self._matches(keys), session)
+
+    def _matches(self, keys: Sequence[str]) -> tuple[float, float]:
+        """How far speaker and day of a message are those that the question names."""
+        day = max((self._days.get(name, 0.0) for name in keys), default=0.0)
+        return float(not self._named.isdisjoint(keys)), day
+
+    def _speakers(self) -> list[tuple[int, int]]:
+        """Find out who is asked about; returns where the question names them, in its order."""
+        question = self._question
+        words = list(_possible_speakers(question.text))
+        roles = [speaker_symbol(role) for role in _roles(question.text)]
+        symbols = [speaker_symbol(word) for _, word in words]
+        known = question.store.messages.known([*roles, *symbols], question.scope)
+        named = {symbol for symbol in roles if symbol in known}
+        spans: list[tuple[int, int]] = []
+        for (span, word), own in zip(words, symbols, strict=True):
+            symbol = own if own in known else self._called(word)
+            if symbol is not None:
+                named.add(symbol)
+                spans.append(span)
+        self._named = frozenset(named)
+        return spans
+
+    def _called(self, name: str) -> str | None:
+        """The symbol of the speaker whom others call by a name, if they call one by it."""
+        prefix = called_prefix(name)
+        counts = self._question.store.messages.mentioned(prefix, self._question.scope)
+        if not counts:
+            return None
+        best = max(counts, key=counts.__getitem__)
+        if counts[best] < max(_MIN_CALLED, _MIN_CALLED_SHARE * sum(counts.values())):
+            return None
+        return speaker_symbol(best.removeprefix(prefix))
+
+
+def _possible_speakers(text: str) -> Iterator[tuple[tuple[int, int], str]]:
+    """The words of a question that may name a speaker, with their places.
+
+    They are those with a capital; where no word but the first has one, any.
+    """
+    found = [(one.span(), one[1]) for one in _WORD.finditer(text)][:_MAX_WORDS]
+    if found and found[0][1].lower() in _AUXILIARIES:
+        found = found[1:]
+    capital = [(span, word) for span, word in found if word[0].isupper()]
+    if all(span[0] == 0 for span, _ in capital):
+        capital = found
+    for span, word in capital:
+        name = normalise(word)
+        if is_name(name) and query_terms(name) == [name] and name not in _AUXILIARIES:
+            yield span, name
+
+
+def _roles(text: str) -> Iterator[str]:
+    """Who is meant by "I" and "you" in chats with an assistant."""
+    words = set(normalise(text).split())
+    if not words.isdisjoint(_FIRST_PERSON):
+        yield _USER
+    if not words.isdisjoint(_SECOND_PERSON):
+        yield _ASSISTANT
+
+
+def _symbol_of(day: WrittenDay) -> str:
+    return day_symbols(day.names())[0]
