@@ -18,6 +18,7 @@ from memnet.cli import tell
 from memnet.files import read_text
 from memnet.loaders.reading import open_file
 from memnet.storage.vectors import file as index_file
+from memnet.text import places
 from tests import killed
 from tests.toy import passage, source
 
@@ -181,5 +182,5 @@ class _NarrowClock(datetime):
 
 def test_a_time_without_a_local_time_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     assert tell._moment(1e11).startswith("5138-11-16")
-    monkeypatch.setattr(tell, "datetime", _NarrowClock)
+    monkeypatch.setattr(places, "datetime", _NarrowClock)
     assert tell._moment(1e11) == "5138-11-16 09:46:40"

@@ -31,15 +31,21 @@ _MIN_EACH = 2
 """Messages of a speaker, on average: people who talk come back, titles of a catalogue do not."""
 _MIN_IN_SEQUENCE = 0.5
 """Of all pairs of ids that follow each other; the others begin a session."""
-_TITLE = re.compile(r"(?P<speaker>[^,\n]{1,100}),(?: (?P<time>.{1,80}))?\s*")
-_NUMBERED = re.compile(r"(?P<session>.*?)(?P<number>\d{1,15})", re.DOTALL)
+_MAX_SPEAKER, _MAX_TIME = 100, 80
+"""Characters of a speaker's name and of a time in a title."""
+_DIGITS = "0123456789"
+_MAX_DIGITS = 15
+"""Of the number at the end of an id."""
 _NUMERIC_DAY = re.compile(r"\b\d{1,2}[./-]\d{1,2}[./-](?:\d{4}|\d\d)\b")
 _WORDS = re.compile(r"[^\W\d_]+")
-_OF_TIMES = re.compile(
-    r"jan|january|feb|february|mar|march|apr|april|may|june?|july?|aug|august|sept?|september|oct|"
-    r"october|nov|november|dec|december|(?:mon|tue|tues|wed|wednes|thu|thur|thurs|fri|sat|satur|"
-    r"sun)(?:day)?|[ap]m?|m|on|at|the|of|utc|gmt|t|z|st|nd|rd|th",
-    re.IGNORECASE,
+_OF_TIMES = frozenset(
+    """
+    jan january feb february mar march apr april may jun june jul july aug august sep sept september
+    oct october nov november dec december
+    mon monday tue tues tuesday wed wednesday thu thur thurs thursday fri friday sat saturday sun
+    sunday
+    a am p pm m on at the of utc gmt t z st nd rd th
+    """.split()
 )
 """Words that times are written with."""
 
@@ -96,29 +102,38 @@ def _decided(run: Sequence[ParsedDocument]) -> list[ParsedDocument]:
 
 def _rises(before: ParsedDocument, after: ParsedDocument) -> bool | None:
     """Whether the number of an id is higher than that of the one before; None between sessions."""
-    one, other = (_NUMBERED.fullmatch(document.name) for document in (before, after))
+    one, other = (_session_and_number(document.name) for document in (before, after))
     if one is None or other is None:
         return False
-    if one["session"] != other["session"]:
+    if one[0] != other[0]:
         return None
-    return int(one["number"]) < int(other["number"])
+    return one[1] < other[1]
+
+
+def _session_and_number(name: str) -> tuple[str, int] | None:
+    """An id that ends with a number, taken apart; None for another."""
+    digits = name[len(name.rstrip(_DIGITS)) :][-_MAX_DIGITS:]
+    return (name[: -len(digits)], int(digits)) if digits else None
 
 
 def _turn_of_title(document: ParsedDocument) -> Turn | None:
     """Speaker and time of a title "Ann, 2024-03-01 10:05" of a document with a numbered id."""
-    found, numbered = _TITLE.fullmatch(document.title), _NUMBERED.fullmatch(document.name)
-    if found is None or numbered is None or document.kind != "document":
+    speaker, comma, after = document.title.rstrip().partition(",")
+    numbered = _session_and_number(document.name)
+    if numbered is None or document.kind != "document" or not comma or "\n" in document.title:
         return None
-    time = (found["time"] or "").strip()
+    time = after.strip()
+    if not 0 < len(speaker) <= _MAX_SPEAKER or len(time) > _MAX_TIME or after[:1].strip():
+        return None
     if time and not _is_time(time):
         return None
-    return Turn(found["speaker"].strip(), time, numbered["session"])
+    return Turn(speaker.strip(), time, numbered[0])
 
 
 def _is_time(time: str) -> bool:
     """Whether a text is a day, perhaps with a time of the day, and nothing else."""
     dated = days_in(time) or _NUMERIC_DAY.search(time)
-    return bool(dated) and all(map(_OF_TIMES.fullmatch, _WORDS.findall(time)))
+    return bool(dated) and _OF_TIMES.issuperset(_WORDS.findall(time.casefold()))
 
 
 class Conversations:
