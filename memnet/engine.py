@@ -44,6 +44,7 @@ from memnet.registry import (
     load_encoder,
     load_experts,
 )
+from memnet.statements.loading import LazyStatementReader
 from memnet.statements.memory import StatementMemory
 from memnet.storage import MemoryStore, import_bundle, stored_fingerprint
 from memnet.types import (
@@ -89,6 +90,12 @@ class Engine:
             check_members(parser, "parser", ("parse",))
         if judge is not None:
             check_members(judge, "judge", ("judge",))
+        # Whoever chooses another reader does without networks, or brings them.
+        statements = None
+        if reader == SPANS:
+            statements = LazyStatementReader(
+                device=find_device(config.device), eight_bits=config.eight_bits
+            )
         self._told = StatementMemory(store, encoder.encode, config, parser, judge)
         self._extractor = extractor
         self.config: Final = config
@@ -97,7 +104,9 @@ class Engine:
         self.reader: Final = find_reader(reader, config)
         parts = (store, encoder, config, self._told.usage.add, self.reader)
         self.answerer: Final[Answerer] = (
-            load_experts(*parts) if answerer is None else load_answerer(answerer, *parts)
+            load_experts(*parts, statements)
+            if answerer is None
+            else load_answerer(answerer, *parts)
         )
 
     @classmethod

@@ -22,6 +22,8 @@ from memnet.experts.owned import OwnedModels
 from memnet.experts.vectors import RecentVectors
 from memnet.protocols import Answerer, Name, Reader
 from memnet.reader.loading import LazyReader
+from memnet.statements.answers import StatementAnswers
+from memnet.statements.loading import LazyStatementReader
 from memnet.storage import MemoryStore
 
 if TYPE_CHECKING:
@@ -163,8 +165,11 @@ def load_experts(
     config: Config,
     on_read: Callable[[Mapping[int, float]], None],
     reader: LazyReader,
+    statements: LazyStatementReader | None,
 ) -> ExpertAnswers:
     """The mixture of all experts that a store can have; arguments as for ``load_answerer``.
+
+    Without a reader of statements, these are read as passages are.
 
     A model that belongs to the store takes the place of the shipped one, if it fits; models of
     facts and stories, which are torch's, are loaded at the first question for them.
@@ -186,9 +191,13 @@ def load_experts(
     def load_stories() -> Answerer:
         return load_answerer(STORIES, store, encoder, config, on_read, reader)
 
+    told: Answerer = documents
+    if statements is not None:
+        told = StatementAnswers(store, vectors, statements, documents, on_read)
     return ExpertAnswers(
-        store, vectors, shipped_gate, documents, owned, load_facts, LazyStories(load_stories)
-    )
+        store, vectors, shipped_gate, documents, told, owned, load_facts,
+        LazyStories(load_stories),
+    )  # fmt: skip
 
 
 def _documents_model(

@@ -67,6 +67,7 @@ class ExpertAnswers:
         vectors: RecentVectors,
         gate: Callable[[], Gate],
         documents: TextAnswers,
+        statements: Answerer,
         owned: OwnedModels,
         load_facts: Callable[[], Answerer],
         stories: Stories,
@@ -77,7 +78,8 @@ class ExpertAnswers:
             store: the memory.
             vectors: its encoder, which ``documents`` has as well.
             gate: loads the gate.
-            documents: the expert for documents, and for statements in a scope of their own.
+            documents: the expert for documents.
+            statements: the expert for what was told.
             owned: the models that belong to the store.
             load_facts: loads the expert for facts; ModelError if it can't be.
             stories: the expert for stories.
@@ -86,6 +88,7 @@ class ExpertAnswers:
         self._vectors = vectors
         self._gate = gate
         self._documents = documents
+        self._statements = statements
         self._owned = owned
         self._load_facts = load_facts
         self._facts: Answerer | None = None
@@ -189,7 +192,7 @@ class ExpertAnswers:
             return self._documents, _of_kinds(scope, _NOT_STORIES) if "stories" in held else scope
         own = scope if len(held) == 1 else _of_kinds(scope, frozenset((_KIND_OF[name],)))
         if name == "statements":
-            return self._documents, own
+            return self._statements, own
         if name == "stories":
             return self._stories.load(), own
         facts = self._fact_answerer()

@@ -46,7 +46,10 @@ def load_reader(
     if precision is not None:
         tensors, sha256 = load_quantised(folder)
         model = cached_model(
-            READER, sha256, precision, lambda: span_model(dequantised(tensors, folder), precision)
+            READER.name,
+            sha256,
+            precision,
+            lambda: span_model(dequantised(tensors, folder), precision),
         )
         return ExtractiveReader(OnnxSpanNetwork(model, threads), packer, threads)
     from memnet.reader.network import load_span_network, score_packs
@@ -98,7 +101,7 @@ class LazyReader:
             self._loaded = LoadedReader(name, None)
             return
         folder = SHIPPED / SPANS if str(name) == SPANS else Path(name)
-        if (folder / f"{READER}.json").is_file():
+        if (folder / f"{READER.name}.json").is_file():
             self.folder = folder
         if self.folder is None and str(name) not in (SPANS, SENTENCES):
             from memnet.reader.transformers import NamedReader

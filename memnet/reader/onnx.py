@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from memnet.encoders.onnx_model import Precision, calibrated, onnx_session
 from memnet.encoders.weights import checked_folder, internal_name, load_tokenizer
-from memnet.reader.spans import HEADS, MASKED_LOGIT, Packer, Passage, SpanScores
+from memnet.reader.spans import MASKED_LOGIT, Packer, Passage, SpanScores
 
 _POSITIONS = 512
 _OBSERVED = Path(__file__).with_name("observed.jsonl")
@@ -19,8 +19,8 @@ On random words, which do for the encoder, scores are a third further from those
 _PACK_TOKENS = 384
 
 
-class OnnxSpanNetwork:
-    """``SpanNetwork`` for inference. Thread-safe."""
+class HeadsOnnx:
+    """A network of the encoder's Transformer with two linear layers. Thread-safe."""
 
     def __init__(self, model: bytes, threads: int = 1) -> None:
         """Load a model that ``span_model`` built, to run each call on some threads.
@@ -31,15 +31,35 @@ class OnnxSpanNetwork:
         self._session = onnx_session(model, threads)
 
     def __call__(
+        self, token_ids: NDArray[np.int64], segments: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Logits of each token [B, T, P] and of the first ones [B, K] float32.
+
+        Args:
+            token_ids: [B, T] int64, without padding.
+            segments: [B, T] int64.
+        """
+        tokens, first = self._session.run(
+            ["pointers", "kinds"], {"ids": token_ids, "segments": segments}
+        )
+        return tokens, first
+
+
+class OnnxSpanNetwork:
+    """``SpanNetwork`` for inference. Thread-safe."""
+
+    def __init__(self, model: bytes, threads: int = 1) -> None:
+        """Load a model, as ``HeadsOnnx``."""
+        self._heads = HeadsOnnx(model, threads)
+
+    def __call__(
         self,
         token_ids: NDArray[np.int64],
         segments: NDArray[np.int64],
         answer_mask: NDArray[np.bool_],
     ) -> SpanScores:
         """Score tokens, as ``SpanNetwork.forward`` does without padding; arguments are [B, T]."""
-        pointers, kinds = self._session.run(
-            ["pointers", "kinds"], {"ids": token_ids, "segments": segments}
-        )
+        pointers, kinds = self._heads(token_ids, segments)
         masked = np.where(answer_mask[:, :, None], pointers[:, :, :2], np.float32(MASKED_LOGIT))
         scores = _log_softmax(masked, 1)
         relevance = pointers[:, :, 2]
@@ -55,11 +75,11 @@ def _log_softmax(logits: NDArray[np.float32], axis: int) -> NDArray[np.float32]:
 def span_model(weights: Mapping[str, NDArray[Any]], precision: Precision) -> bytes:
     """Build the ONNX model of a reader's network.
 
-    It takes ids and segments [B, T] int64, no padding, and gives pointers [B, T, 3] and kinds
+    It takes ids and segments [B, T] int64, no padding, and gives pointers [B, T, P] and kinds
     [B, K] float32, all logits.
 
     Args:
-        weights: of a trained ``SpanNetwork`` by name, float32; those that are missing are the
+        weights: of a trained network of this shape by name, float32; those that are missing are the
             encoder's.
         precision: of the products.
 
@@ -86,7 +106,10 @@ def span_model(weights: Mapping[str, NDArray[Any]], precision: Precision) -> byt
             graph.add("Add", graph.add("MatMul", states, weight), bias, result=name)
         return graph.serialised(
             {"ids": ["B", "T"], "segments": ["B", "T"]},
-            {"pointers": ["B", "T", HEADS["pointers"]], "kinds": ["B", HEADS["kinds"]]},
+            {
+                "pointers": ["B", "T", len(weights["pointers.bias"])],
+                "kinds": ["B", len(weights["kinds.bias"])],
+            },
         )
 
     return calibrated(build, precision, _observed_packs())

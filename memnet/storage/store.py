@@ -221,9 +221,9 @@ class MemoryStore:
             return self._process.index.search(vector, limit, within, self._validity.hidden(scope))
 
     def nearest_statements(
-        self, vector: NDArray[np.float32], limit: int, namespace: str
+        self, vector: NDArray[np.float32], limit: int, namespace: str | None
     ) -> list[int]:
-        """Ids of the statements of a namespace, whenever they held, by ``search_dense``."""
+        """Ids of the statements of a namespace, or all, whenever they held, by ``search_dense``."""
         nothing = np.zeros(0, np.int64)
         with self.reading():
             # Where most of what is near was told, a search of everything is several times as fast.

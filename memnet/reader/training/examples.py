@@ -4,7 +4,7 @@ import os
 import random
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -71,6 +71,18 @@ class ReaderExample(BaseModel):
     passages: tuple[ReaderPassage, ...] = Field(min_length=1)
     others: tuple[ReaderPassage, ...] = ()
     """Distractors: passages without the answer, some of which are read as well."""
+
+
+class Packed(Protocol):
+    """An example as tokens."""
+
+    @property
+    def pack(self) -> Pack:
+        """The tokens."""
+        ...
+
+
+P = TypeVar("P", bound=Packed)
 
 
 class PackedExample(NamedTuple):
@@ -337,9 +349,7 @@ def _token_spans(
     return spans
 
 
-def batches_by_length(
-    examples: Sequence[PackedExample], max_tokens: int, rng: random.Random
-) -> list[list[PackedExample]]:
+def batches_by_length(examples: Sequence[P], max_tokens: int, rng: random.Random) -> list[list[P]]:
     """Batches of examples of about the same length, in a random order.
 
     Args:
@@ -348,8 +358,8 @@ def batches_by_length(
         rng: of the order.
     """
     ordered = sorted(examples, key=lambda one: len(one.pack.token_ids) + 8 * rng.random())
-    batches: list[list[PackedExample]] = []
-    batch: list[PackedExample] = []
+    batches: list[list[P]] = []
+    batch: list[P] = []
     for example in ordered:
         if batch and len(example.pack.token_ids) * (len(batch) + 1) > max_tokens:
             batches.append(batch)

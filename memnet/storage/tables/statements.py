@@ -55,7 +55,7 @@ class Statements:
         self._connection = connection
         self._change = change
         self._dimension = dimension
-        self._ids: dict[str, NDArray[np.int64]] = {}
+        self._ids: dict[str | None, NDArray[np.int64]] = {}
 
     def told(self, ids: Sequence[int]) -> list[Told]:
         """Those of the slots that are statements, by rising id: in the order of ``tell``."""
@@ -100,21 +100,23 @@ class Statements:
         """
         return self.told(self.ids_about([symbol], namespace))
 
-    def last(self, namespace: str, count: int) -> list[int]:
-        """Ids of the last statements that were told in a namespace, rising."""
+    def last(self, namespace: str | None, count: int) -> list[int]:
+        """Ids of the last statements that were told in a namespace, or in all, rising."""
+        within = "" if namespace is None else "WHERE namespace = ?"
         rows = self._connection().rows(
-            "SELECT slot FROM statement WHERE namespace = ? ORDER BY slot DESC LIMIT ?",
-            namespace,
+            f"SELECT slot FROM statement {within} ORDER BY slot DESC LIMIT ?",
+            *([] if namespace is None else [namespace]),
             count,
         )
         return sorted(row[0] for row in rows)
 
-    def those_in(self, ids: Sequence[int], namespace: str) -> set[int]:
-        """Those of the slots that are statements of a namespace."""
+    def those_in(self, ids: Sequence[int], namespace: str | None) -> set[int]:
+        """Those of the slots that are statements of a namespace, or of any."""
+        within = "" if namespace is None else "AND +namespace = ?"
         rows = self._connection().rows(
-            f"SELECT slot FROM statement WHERE slot {IN_LIST} AND +namespace = ?",
+            f"SELECT slot FROM statement WHERE slot {IN_LIST} {within}",
             json_list(ids),
-            namespace,
+            *([] if namespace is None else [namespace]),
         )
         return {row[0] for row in rows}
 
@@ -127,13 +129,14 @@ class Statements:
         )
         return np.fromiter((row[0] for row in rows), np.int64)
 
-    def ids_ever(self, namespace: str) -> NDArray[np.int64]:
+    def ids_ever(self, namespace: str | None) -> NDArray[np.int64]:
         """As ``ids``, and some that are gone; in one process only new ones are read each time."""
         connection = self._connection()
         known = self._ids.get(namespace, np.zeros(0, np.int64))
+        within = "" if namespace is None else "namespace = ? AND"
         rows = connection.rows(
-            "SELECT slot FROM statement WHERE namespace = ? AND slot > ? ORDER BY slot",
-            namespace,
+            f"SELECT slot FROM statement WHERE {within} slot > ? ORDER BY slot",
+            *([] if namespace is None else [namespace]),
             int(known[-1]) if len(known) else 0,
         )
         ids = np.append(known, np.fromiter((row[0] for row in rows), np.int64))

@@ -1,0 +1,92 @@
+"""The shipped statement network, loaded when it is needed."""
+
+import threading
+from pathlib import Path
+
+from memnet.checkpoints import SHIPPED
+from memnet.encoders.onnx_model import Precision, cached_model, onnx_precision
+from memnet.encoders.weights import checked_folder, load_tokenizer
+from memnet.reader.checkpoint import dequantised, load_quantised
+from memnet.reader.onnx import HeadsOnnx, span_model
+from memnet.reader.spans import Pack, Packer
+from memnet.statements.heads import STATEMENTS, StatementScores, split_scores
+from memnet.statements.reading import StatementReader
+
+MAX_TOKENS = 384
+"""Of a question with statements."""
+
+
+class LazyStatementReader:
+    """A statement reader, loaded when it is first needed. Thread-safe."""
+
+    def __init__(
+        self, folder: Path | None = None, device: str = "cpu", eight_bits: bool | None = None
+    ) -> None:
+        """Find the network.
+
+        Args:
+            folder: of it; None for the shipped one, which an installation may leave out.
+            device: of torch, that is there.
+            eight_bits: whether ONNX Runtime reads in int8, on the processor; None for where it is
+                installed and the device is the processor.
+        """
+        self._folder = folder or SHIPPED / STATEMENTS.name
+        self._device = device
+        self._precision: Precision | None = onnx_precision(eight_bits, device)
+        self._lock = threading.Lock()
+        self._loaded: StatementReader | None = None
+
+    @property
+    def is_there(self) -> bool:
+        """Whether there is such a network."""
+        return (self._folder / f"{STATEMENTS.name}.json").is_file()
+
+    def load(self) -> StatementReader | None:
+        """The reader; None where there is none.
+
+        Raises:
+            ModelError: its weights are damaged, or go with another encoder.
+            EncoderError: the encoder's package is missing or damaged.
+        """
+        with self._lock:
+            if self._loaded is None and self.is_there:
+                self._loaded = load_statement_reader(self._folder, self._device, self._precision)
+            return self._loaded
+
+
+def load_statement_reader(
+    folder: Path, device: str = "cpu", precision: Precision | None = None
+) -> StatementReader:
+    """A saved statement reader.
+
+    Args:
+        folder: of its network.
+        device: of torch, that is there.
+        precision: of ONNX Runtime, on the processor; None for torch.
+
+    Raises:
+        ModelError: the folder holds no whole network, or one of another encoder.
+        EncoderError: the encoder's package is missing or damaged.
+        DependencyError: ONNX Runtime is wanted and not installed.
+    """
+    packer = Packer(load_tokenizer(checked_folder()), MAX_TOKENS)
+    if precision is None:
+        from memnet.statements.network import load_statement_network, score_statements
+
+        network = load_statement_network(folder).eval().requires_grad_(False).to(device)
+        return StatementReader(lambda pack: score_statements(network, pack), packer)
+    tensors, sha256 = load_quantised(folder, STATEMENTS)
+    model = cached_model(
+        STATEMENTS.name,
+        sha256,
+        precision,
+        lambda: span_model(dequantised(tensors, folder, STATEMENTS), precision),
+    )
+    session = HeadsOnnx(model)
+
+    def score(pack: Pack) -> StatementScores:
+        token_ids, segments, _ = pack.inputs()
+        tokens, text = session(token_ids, segments)
+        return split_scores(tokens, text)
+
+    return StatementReader(score, packer)

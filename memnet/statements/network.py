@@ -1,0 +1,167 @@
+"""The statement network in torch, and what it learns from."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from memnet.checkpoints.torch_modules import arrays_of, tensors_of
+from memnet.encoders.bert import BertNetwork, WithoutInitialisation, bert_tensors
+from memnet.encoders.weights import checked_folder
+from memnet.reader.checkpoint import EMBEDDINGS, load_weights, save_weights
+from memnet.reader.network import SpanNetwork
+from memnet.reader.spans import KINDS, Pack
+from memnet.statements.heads import (
+    FORMS,
+    HEADS,
+    STATEMENTS,
+    TEXT_SPLITS,
+    TOKEN_SPLITS,
+    StatementScores,
+)
+
+_WIDTH = 384
+_MASKED = -1e4
+"""Of a token outside the statements: finite, so that a pack without any gives no NaN."""
+_ITEM_WEIGHTS = (1.0, 3.0, 3.0)
+"""Most tokens are outside of all items."""
+
+
+class StatementTensors(NamedTuple):
+    """``StatementScores`` as tensors, with gradients in training."""
+
+    ends: Tensor
+    relevance: Tensor
+    items: Tensor
+    form: Tensor
+    number: Tensor
+
+
+class StatementNetwork(nn.Module):
+    """A question and statements attend to each other.
+
+    Source: Devlin et al. 2019, section 4.2 (outputs of each token, and of the first one).
+    """
+
+    def __init__(self, dropout: float = 0.0) -> None:
+        """Make the network with untrained weights; ``dropout`` is the rate in training."""
+        super().__init__()
+        self.encoder = BertNetwork(dropout)
+        self.pointers = nn.Linear(_WIDTH, HEADS["pointers"])
+        self.kinds = nn.Linear(_WIDTH, HEADS["kinds"])
+
+    def forward(
+        self, token_ids: Tensor, segments: Tensor, mask: Tensor | None = None
+    ) -> StatementTensors:
+        """Score all tokens.
+
+        Args:
+            token_ids: [B, T] int64: [CLS], question, [SEP], statements each with a [SEP].
+            segments: [B, T] int64: 0 up to the first [SEP], 1 after it.
+            mask: [B, T] bool, False for padding; None where there is none.
+        """
+        states = self.encoder.tokens(token_ids, segments, mask)
+        ends, relevance, items = self.pointers(states).float().split(TOKEN_SPLITS, dim=2)
+        form, number = self.kinds(states[:, 0]).float().split(TEXT_SPLITS, dim=1)
+        return StatementTensors(ends, relevance.squeeze(2), items, form, number)
+
+
+def from_reader(reader: SpanNetwork, dropout: float) -> StatementNetwork:
+    """An untrained network that starts from a trained reader of passages."""
+    network = StatementNetwork(dropout)
+    network.encoder.load_state_dict(reader.encoder.state_dict())
+    with torch.no_grad():
+        network.pointers.weight[:3] = reader.pointers.weight
+        network.pointers.bias[:3] = reader.pointers.bias
+        for row, form in enumerate(FORMS):
+            if form in KINDS:
+                network.kinds.weight[row] = reader.kinds.weight[KINDS.index(form)]
+                network.kinds.bias[row] = reader.kinds.bias[KINDS.index(form)]
+    return network
+
+
+class RightAnswer(NamedTuple):
+    """What is right about a question."""
+
+    form: int
+    """Index of ``FORMS``."""
+    number: int
+    """Of an answer by counting, else -1."""
+    spans: list[tuple[int, int]]
+    """First and last token of each piece that answers: any of them, or all of a list."""
+    statements: list[tuple[int, int, bool]]
+    """First and last token of each statement, and whether it is needed."""
+
+
+def answer_loss(scores: StatementTensors, row: int, mask: Tensor, right: RightAnswer) -> Tensor:
+    """Negative log-likelihood of an answer: its form, its span or items or number, its statements.
+
+    Args:
+        scores: of B packs.
+        row: of the pack.
+        mask: [T] bool, tokens of statements.
+        right: what is right.
+    """
+    loss = nn.functional.cross_entropy(scores.form[row], torch.tensor(right.form))
+    if right.number >= 0:
+        loss = loss + nn.functional.cross_entropy(scores.number[row], torch.tensor(right.number))
+    form = FORMS[right.form]
+    if right.spans and form == "value":
+        first, last = torch.tensor(right.spans).unbind(1)
+        masked = scores.ends[row].masked_fill(~mask.unsqueeze(1), _MASKED)
+        start, end = torch.log_softmax(masked, 0).unbind(1)
+        loss = loss - torch.logsumexp(start[first] + end[last], 0)
+    if right.spans and form in ("value", "list"):
+        items = torch.zeros(len(mask), dtype=torch.long)
+        for first_token, last_token in right.spans:
+            items[first_token] = 1
+            items[first_token + 1 : last_token + 1] = 2
+        weights = torch.tensor(_ITEM_WEIGHTS)
+        summed = nn.functional.cross_entropy(
+            scores.items[row][mask], items[mask], weights, reduction="sum"
+        )
+        loss = loss + summed / (10 if form == "list" else 40)
+    if right.statements:
+        spans = [one[:2] for one in right.statements]
+        logits = _means(scores.relevance[row], spans)
+        needed = torch.tensor([float(one[2]) for one in right.statements])
+        loss = loss + nn.functional.binary_cross_entropy_with_logits(logits, needed)
+    return loss
+
+
+def _means(values: Tensor, spans: Sequence[tuple[int, int]]) -> Tensor:
+    """Means over spans of tokens, [K, ...], of values [T, ...]."""
+    return torch.stack([values[first : last + 1].mean(0) for first, last in spans])
+
+
+def save_statement_network(
+    folder: Path, network: StatementNetwork, notes: Mapping[str, Any]
+) -> None:
+    """Save a trained network; arguments and errors as for ``save_weights``."""
+    save_weights(folder, arrays_of(network.state_dict()), notes, STATEMENTS)
+
+
+def load_statement_network(folder: Path, dropout: float = 0.0) -> StatementNetwork:
+    """A saved network.
+
+    Raises:
+        ModelError: the folder holds no whole network, or one of another encoder.
+        EncoderError: the encoder's package is missing or damaged.
+    """
+    published = bert_tensors(checked_folder() / "model.safetensors")
+    embeddings = {name: published[name.removeprefix("encoder.")] for name in EMBEDDINGS}
+    with WithoutInitialisation():
+        network = StatementNetwork(dropout)
+    weights = tensors_of(load_weights(folder, STATEMENTS))
+    network.load_state_dict({**weights, **embeddings}, assign=True)
+    return network
+
+
+def score_statements(network: StatementNetwork, pack: Pack) -> StatementScores:
+    """Scores of one pack by a network in evaluation mode."""
+    token_ids, segments, _ = pack.inputs()
+    with torch.inference_mode():
+        scores = network(torch.from_numpy(token_ids), torch.from_numpy(segments))
+    return StatementScores(*(one.numpy() for one in scores))

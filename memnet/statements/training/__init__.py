@@ -1,0 +1,1 @@
+"""Training of the statement network from scenarios."""

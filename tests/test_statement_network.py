@@ -1,0 +1,249 @@
+"""The statement network: its examples, and what is read from its scores on two runtimes."""
+
+import random
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from benchmarks.statements import scenarios
+from memnet.checkpoints import SHIPPED
+from memnet.encoders.onnx_model import onnx_precision
+from memnet.encoders.weights import checked_folder, load_tokenizer
+from memnet.reader.spans import Pack, Packer, Passage
+from memnet.statements.heads import FORMS, HEADS, StatementScores, split_scores
+from memnet.statements.loading import LazyStatementReader, load_statement_reader
+from memnet.statements.reading import StatementReader
+from memnet.statements.times import period
+from memnet.statements.training.examples import (
+    answer_examples,
+    packed_answer,
+    told_until,
+    with_distractors,
+    without_ends,
+)
+from memnet.statements.training.scenarios import Scenario
+
+
+def _scenario(**changes: Any) -> Scenario:
+    return Scenario.model_validate(
+        {
+            "id": "one",
+            "tells": [
+                {
+                    "text": "My sister Clara works at Siemens, Bo at the mill",
+                    "at": "2025-08-11",
+                    "statements": [
+                        {
+                            "text": "My sister Clara works at Siemens",
+                            "subject": "My sister Clara",
+                            "relation": "works at",
+                            "values": ["Siemens"],
+                        },
+                        {
+                            "text": "Bo at the mill",
+                            "subject": "Bo",
+                            "relation": "works at",
+                            "values": ["the mill"],
+                        },
+                    ],
+                },
+                {
+                    "text": "Clara left Siemens",
+                    "at": "2026-01-20",
+                    "statements": [
+                        {
+                            "text": "Clara left Siemens",
+                            "subject": "Clara",
+                            "relation": "works at",
+                            "values": ["Siemens"],
+                            "polarity": "no",
+                            "changes": [{"tell": 0, "statement": 0, "action": "end"}],
+                        }
+                    ],
+                },
+            ],
+            "questions": [
+                {
+                    "question": "Where does Bo work?",
+                    "type": "current",
+                    "answers": ["the mill"],
+                    "evidence": [0],
+                    "spans": [[0, "the mill"]],
+                },
+                {"question": "Where does Clara work?", "type": "negated", "evidence": [1]},
+                {
+                    "question": "Where did Clara work?",
+                    "type": "as_of",
+                    "as_of": "2025-12-01",
+                    "answers": ["Siemens"],
+                    "evidence": [0],
+                    "spans": [[0, "Siemens"]],
+                },
+            ],
+            **changes,
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def packer() -> Packer:
+    return Packer(load_tokenizer(checked_folder()), 384)
+
+
+def test_what_ended_is_told_with_the_time_of_its_end() -> None:
+    first, second = told_until(_scenario(), 2)
+    assert first.title == "11 August 2025 partly until 20 January 2026"
+    assert second.title == "20 January 2026"
+    assert [one.title for one in told_until(_scenario(), 1)] == ["11 August 2025"]
+    start, end = datetime(2026, 3, 4, tzinfo=UTC), datetime(2026, 5, 1, tzinfo=UTC)
+    assert period(start, end) == "4 March 2026 until 1 May 2026"
+
+
+def test_questions_become_examples_of_their_form() -> None:
+    value, none, as_of = answer_examples(_scenario())
+    assert (value.form, none.form, as_of.form) == ("value", "none", "value")
+    assert [len(one.tells) for one in (value, none, as_of)] == [2, 2, 1]
+    assert as_of.tells[0].title == "11 August 2025"
+    assert none.spans == ()
+    assert none.evidence == frozenset()
+    [(tell, start, end)] = value.spans
+    assert value.tells[tell].text[start:end] == "the mill"
+
+
+def test_distractors_keep_what_is_right(packer: Packer) -> None:
+    learned, held_out = scenarios()
+    rng = random.Random(0)
+    mixed_in = 0
+    for scenario in held_out[:20]:
+        for example in answer_examples(scenario):
+            mixed = with_distractors(example, learned, rng)
+            mixed_in += len(mixed.tells) > len(example.tells)
+            kept = [one for one in mixed.tells if one in example.tells]
+            assert [one.text for one in example.tells] == [
+                one.text for one in kept if one.text in {own.text for own in example.tells}
+            ]
+            for (tell, start, end), (own, first, last) in zip(
+                mixed.spans, example.spans, strict=True
+            ):
+                assert mixed.tells[tell].text[start:end] == example.tells[own].text[first:last]
+            assert {mixed.tells[one].text for one in mixed.evidence} == {
+                example.tells[one].text for one in example.evidence
+            }
+    assert mixed_in > 30
+
+
+def test_packed_examples_mark_the_tokens_of_what_is_right(packer: Packer) -> None:
+    tokenizer = load_tokenizer(checked_folder())
+    for example in answer_examples(_scenario()):
+        packed = packed_answer(example, packer)
+        assert packed is not None
+        assert FORMS[packed.right.form] == example.form
+        decoded = [
+            tokenizer.decode(packed.pack.token_ids[first : last + 1])
+            for first, last in packed.right.spans
+        ]
+        assert decoded == [
+            example.tells[tell].text[start:end].lower() for tell, start, end in example.spans
+        ]
+
+
+def test_scores_are_split_by_their_meaning() -> None:
+    tokens = np.arange(HEADS["pointers"], dtype=np.float32)[None, None].repeat(3, 1)
+    text = np.arange(HEADS["kinds"], dtype=np.float32)[None]
+    scores = split_scores(tokens, text)
+    assert scores.ends[0, 2].tolist() == [0, 1]
+    assert scores.relevance[0].tolist() == [2, 2, 2]
+    assert scores.items[0, 1].tolist() == [3, 4, 5]
+    assert scores.form[0].tolist() == [0, 1, 2, 3, 4, 5]
+    assert scores.number[0].tolist() == list(range(6, 19))
+
+
+def test_what_ended_is_told_without_its_end_in_some_examples() -> None:
+    [value, *_] = answer_examples(_scenario())
+    rng = random.Random(0)
+    titles = {without_ends(value, rng).tells[0].title for _ in range(50)}
+    assert titles == {"11 August 2025", "11 August 2025 partly until 20 January 2026"}
+
+
+@pytest.mark.skipif(onnx_precision(None, "cpu") is None, reason="ONNX Runtime is not installed")
+def test_both_runtimes_read_alike() -> None:
+    folder = SHIPPED / "statements"
+    readers = [
+        load_statement_reader(folder, precision=precision)
+        for precision in (None, onnx_precision(None, "cpu"))
+    ]
+    same = total = 0
+    for scenario in scenarios()[1][:6]:
+        for example in answer_examples(scenario):
+            exact, eight_bits = (one.answer(example.question, example.tells) for one in readers)
+            assert exact is not None
+            assert eight_bits is not None
+            assert sum(exact.forms.values()) == pytest.approx(1, abs=1e-3)
+            total += 1
+            same += exact.form == eight_bits.form and (
+                [one[:3] for one in exact.pieces[:1]] == [one[:3] for one in eight_bits.pieces[:1]]
+            )
+    assert same / total > 0.85
+
+
+def test_a_question_without_statements_is_not_read(packer: Packer) -> None:
+    reader = LazyStatementReader().load()
+    assert reader is not None
+    assert reader.answer("Where does Ann live?", []) is None
+    passages = [Passage("4 March 2026", "one " * 500), Passage("5 March 2026", "two")]
+    assert reader.fitting("Where?", passages) == 1
+    assert reader.fitting("Where?", passages[1:] * 3) == 3
+
+
+def _pack(packer: Packer) -> Pack:
+    (pack,) = packer.packs("Who?", [Passage("", "Ann and Bo"), Passage("", "Cy came")])
+    return pack
+
+
+def _scores(pack: Pack, **given: NDArray[np.float32]) -> StatementScores:
+    length = len(pack.token_ids)
+    zeros = split_scores(
+        np.zeros((1, length, HEADS["pointers"]), np.float32),
+        np.zeros((1, HEADS["kinds"]), np.float32),
+    )
+    return zeros._replace(**given)
+
+
+def test_spans_and_items_are_read_from_their_tokens(packer: Packer) -> None:
+    pack = _pack(packer)
+    place = {one: token for token, one in enumerate(pack.offsets) if one is not None}
+    ann, bo, cy = (place[one] for one in ((0, 0, 3), (0, 8, 10), (1, 0, 2)))
+    ends, items = np.zeros((1, len(pack.token_ids), 2)), np.zeros((1, len(pack.token_ids), 3))
+    ends[0, bo] = 9
+    ends[0, 0] = 99  # no token of a statement
+    items[0, :, 0] = 1
+    items[0, [ann, bo, cy], 1] = 5
+    scores = _scores(pack, ends=ends.astype(np.float32), items=items.astype(np.float32))
+    reading = StatementReader(lambda _: scores, packer).answer(
+        "Who?", [Passage("", "Ann and Bo"), Passage("", "Cy came")]
+    )
+    assert reading is not None
+    assert reading.pieces[0][:3] == (0, 8, 10)
+    assert [one[:3] for one in reading.items] == [(0, 0, 3), (0, 8, 10), (1, 0, 2)]
+    assert reading.relevance == (0.5, 0.5)
+
+
+def test_relevance_is_the_mean_over_a_statement(packer: Packer) -> None:
+    pack = _pack(packer)
+    relevance = np.array(
+        [[0 if one is None else (4 if one[0] else -4) for one in pack.offsets]], np.float32
+    )
+    form = np.array([[0, 0, 0, 9, 0, 0]], np.float32)
+    number = np.zeros((1, 13), np.float32)
+    number[0, 7] = 1
+    scores = _scores(pack, relevance=relevance, form=form, number=number)
+    reading = StatementReader(lambda _: scores, packer).answer(
+        "Who?", [Passage("", "Ann and Bo"), Passage("", "Cy came")]
+    )
+    assert reading is not None
+    low, high = 1 / (1 + np.exp(4)), 1 / (1 + np.exp(-4))
+    assert reading.relevance == pytest.approx((low, high))
+    assert (reading.form, reading.number) == ("count", 7)
