@@ -209,11 +209,12 @@ def _answer(
     abstained = reading is None or forms["none"] > _NONE
     shown, short, quotes = (None, None, ()) if reading is None else _shown(found, slots, reading)
     abstained = abstained or shown is None
-    relevance = () if reading is None else reading.relevance
+    relevance: Sequence[float] = () if reading is None else reading.relevance
     quoted = {quote.evidence for quote in quotes}
+    by_relevance: list[int] = np.argsort(-np.array(relevance), kind="stable").tolist()
     order = [
         index
-        for index in np.argsort(-np.array(relevance), kind="stable").tolist()
+        for index in by_relevance
         # What holds no longer is evidence where it is needed.
         if relevance[index] > 1 / 2
         or found.told[index].valid_until is None
