@@ -285,7 +285,7 @@ def test_damaged_and_foreign_readers_are_refused(network: SpanNetwork, tmp_path:
     save_span_network(tmp_path, network, {})
     described = json.loads((tmp_path / "reader.json").read_text())
     (tmp_path / "reader.json").write_text(json.dumps({**described, "encoder": "0" * 64}))
-    with pytest.raises(ModelError, match="a reader of the encoder 0000"):
+    with pytest.raises(ModelError, match="a reader network of the encoder 0000"):
         load_reader(tmp_path, 384)
     (tmp_path / "reader.json").write_text(json.dumps(described))
     weights = tmp_path / described["tensors"]
@@ -308,7 +308,7 @@ def test_a_reader_may_be_loaded_early(network: SpanNetwork, tmp_path: Path) -> N
     (tmp_path / "reader.json").write_text(json.dumps({**described, "encoder": "0" * 64}))
     foreign = LazyReader(tmp_path)
     foreign.load_early(384)
-    with pytest.raises(ModelError, match="a reader of the encoder 0000"):
+    with pytest.raises(ModelError, match="a reader network of the encoder 0000"):
         foreign.load(384)
 
 

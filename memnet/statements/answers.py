@@ -1,5 +1,6 @@
 """Answers from statements: those that a question concerns are read in the order of their time."""
 
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol
@@ -38,6 +39,13 @@ _LEXICAL = 0.3
 _PRIOR = 0.5
 """Exponent of the attention of the first hop, as the prior of what is read in a statement. Where
 all that was told is read, it is worth nothing: -1.7 points on 688 questions held out."""
+_PAST = re.compile(
+    r"\b(?:did|was|were|ever|before|previous\w*|former\w*|earlier|original\w*|first|past|ago|"
+    r"until|since|used to|how (?:often|many times)|still|any ?more|any longer|change[ds]?|"
+    r"moved?)\b",
+    re.IGNORECASE,
+)
+"""Words of questions for which what has ended is read as well."""
 _MAX_SHOWN = 3
 _KINDS: Mapping[AnswerForm, AnswerKind] = {
     "none": "none", "value": "value", "list": "list", "count": "value", "yes": "yes", "no": "no",
@@ -129,7 +137,9 @@ class StatementAnswers:
             changing = [one.changed_by for one in statements.told(ranked) if one.changed_by]
             # What changed a statement that was found is read before what names lead to.
             ranked = list(dict.fromkeys([*ranked[:_FOUND], *changing, *second, *ranked]))[:_READ]
-        told = [one for one in statements.told(ranked) if _is_known(one, scope)]
+        # What is known to have ended answers only questions about the past.
+        held = None if _PAST.search(question) else scope.moment()
+        told = [one for one in statements.told(ranked) if _is_read(one, scope, held)]
         weights = self._attention(question, vector, told)
         by_rank = {slot: rank for rank, slot in enumerate(ranked)}
         best = sorted(
@@ -191,9 +201,11 @@ def _shares_of_words(question: str, told: Sequence[Told]) -> NDArray[np.float32]
     return np.array(shares, np.float32)
 
 
-def _is_known(one: Told, scope: Scope) -> bool:
-    """Whether a statement had been told, or held, at the time that is asked for."""
-    return scope.as_of is None or min(one.told, one.valid_from) <= scope.as_of
+def _is_read(one: Told, scope: Scope, held: float | None) -> bool:
+    """Whether a statement was known at the time that is asked for, and held then if it must."""
+    known = scope.as_of is None or min(one.told, one.valid_from) <= scope.as_of
+    ended = one.valid_until is not None and held is not None and one.valid_until <= held
+    return known and not ended
 
 
 def _answer(
