@@ -101,27 +101,28 @@ def is_right(asked: dict[str, Any], answer: str | None) -> bool:
     if kind == "unanswerable" or answer is None:
         return kind == "unanswerable" and answer is None
     if kind == "yesno":
-        return f"{_plain(answer)} ".startswith((f"{right[0]} ", f"{right[0]}:", f"{right[0]},"))
+        return f"{plain(answer)} ".startswith((f"{right[0]} ", f"{right[0]}:", f"{right[0]},"))
     if kind == "list":
-        held = sum(any(_holds(answer, form) for form in item) for item in right)
+        held = sum(any(holds(answer, form) for form in item) for item in right)
         return len(answer) <= _MAX_LIST and held >= _ENOUGH * len(right)
-    return len(answer) <= _MAX_CHARACTERS and any(_holds(answer, phrase) for phrase in right)
+    return len(answer) <= _MAX_CHARACTERS and any(holds(answer, phrase) for phrase in right)
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """In lower case, with plain quotation marks and hyphens, without marks of Markdown."""
     text = unicodedata.normalize("NFKC", text).translate(_PLAIN)
     return " ".join(_MARKS.sub(" ", text).split()).strip(" .,:;!?\"'()").lower()
 
 
-def _holds(text: str, phrase: str) -> bool:
-    wanted = re.escape(_plain(phrase))
-    return re.search(rf"(?<!\w){wanted}(?!\w)", _plain(text)) is not None
+def holds(text: str, phrase: str) -> bool:
+    """Whether a text holds a phrase as whole words."""
+    wanted = re.escape(plain(phrase))
+    return re.search(rf"(?<!\w){wanted}(?!\w)", plain(text)) is not None
 
 
 def _shows(text: str, quote: str) -> bool:
     """Whether a passage holds most of a quotation, in runs of some words."""
-    wanted, words = _plain(quote).split(), _plain(text).split()
+    wanted, words = plain(quote).split(), plain(text).split()
     blocks = SequenceMatcher(None, wanted, words, autojunk=False).get_matching_blocks()
     run = min(_RUN, len(wanted))
     return sum(one.size for one in blocks if one.size >= run) >= _ENOUGH * len(wanted)

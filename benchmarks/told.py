@@ -14,14 +14,13 @@ the same way: "supersede" and "correct" are one.
 import argparse
 import gzip
 import json
-import re
 import tempfile
-import unicodedata
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks.documents import holds, plain
 from benchmarks.statements import FILE, scenarios
 from memnet import Answer, Engine, TellReport
 
@@ -34,18 +33,6 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
     """The objects of a file of JSON lines, which may be compressed."""
     with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as file:
         return [json.loads(line) for line in file if line.strip()]
-
-
-def plain(text: str) -> str:
-    """A text without marks at its ends, in lower case, white space collapsed."""
-    text = re.sub(r"[`*_~|>#\[\]]+", " ", unicodedata.normalize("NFKC", text)).replace("’", "'")
-    return re.sub(r"\s+", " ", text).strip(" .,:;!?\"'()").lower()
-
-
-def holds(text: str, phrase: str) -> bool:
-    """Whether a text holds a phrase as whole words."""
-    wanted = re.escape(plain(phrase))
-    return bool(wanted) and re.search(rf"(?<!\w){wanted}(?!\w)", plain(text)) is not None
 
 
 def is_right(question: dict[str, Any], answer: Answer) -> bool:

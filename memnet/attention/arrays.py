@@ -42,6 +42,12 @@ def softmax(
     return weights
 
 
+def sigmoid(values: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The logistic function of each number, of the shape and dtype of ``values``."""
+    result: NDArray[np.float32] = np.reciprocal(1 + np.exp(-values))
+    return result
+
+
 def top_k_softmax(
     scores: NDArray[np.float32], mask: NDArray[np.bool_], kept: int
 ) -> NDArray[np.float32]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from memnet.attention.arrays import sigmoid
 from memnet.checkpoints import MODEL, check_shapes, check_weights, save_checkpoint
 from memnet.config import HopConfig
 from memnet.documents.candidates import (
@@ -189,7 +190,7 @@ class _LinkScorer:
         attention = np.maximum(
             links.features[:, LinkFeature.STRENGTH], np.float32(MIN_ATTENTION)
         ) ** np.float32(self._sharpness)
-        strength = 2 * _sigmoid(self._gate(links.features)) * attention
+        strength = 2 * sigmoid(self._gate(links.features)) * attention
         kinds = [
             _strongest(strength, links.candidate, links.kind == kind, candidates)
             for kind in LinkKind
@@ -217,11 +218,6 @@ class _Corrector:
         hidden = _gelu(inputs @ arrays["hidden.weight"].T + arrays["hidden.bias"])
         output: FloatArray = (hidden @ arrays["output.weight"].T + arrays["output.bias"])[:, 0]
         return output
-
-
-def _sigmoid(values: FloatArray) -> FloatArray:
-    result: FloatArray = np.reciprocal(1 + np.exp(-values))
-    return result
 
 
 def _gelu(values: FloatArray) -> FloatArray:

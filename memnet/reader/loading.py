@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memnet.checkpoints import SHIPPED
-from memnet.encoders.onnx_model import Precision, cached_model, onnx_precision
+from memnet.encoders.onnx_model import Precision, onnx_precision
 from memnet.encoders.weights import checked_folder, load_tokenizer
 from memnet.errors import MemnetError
-from memnet.reader.checkpoint import READER, dequantised, load_calibration, load_quantised
+from memnet.reader.checkpoint import READER, load_calibration
 from memnet.reader.confidence import Calibration
-from memnet.reader.onnx import OnnxSpanNetwork, span_model
+from memnet.reader.onnx import OnnxSpanNetwork, trained_model
 from memnet.reader.spans import ExtractiveReader, Packer, Reader
 
 SPANS = "spans"
@@ -44,13 +44,7 @@ def load_reader(
     """
     packer = Packer(load_tokenizer(checked_folder()), max_tokens)
     if precision is not None:
-        tensors, sha256 = load_quantised(folder)
-        model = cached_model(
-            READER.name,
-            sha256,
-            precision,
-            lambda: span_model(dequantised(tensors, folder), precision),
-        )
+        model = trained_model(folder, READER, precision)
         return ExtractiveReader(OnnxSpanNetwork(model, threads), packer, threads)
     from memnet.reader.network import load_span_network, score_packs
 

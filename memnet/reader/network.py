@@ -1,8 +1,8 @@
 """The span reader's network in torch: where in some passages the answer starts and ends."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import torch
@@ -12,10 +12,12 @@ from torch import Tensor, nn
 from memnet.checkpoints.torch_modules import arrays_of, tensors_of
 from memnet.encoders.bert import BertNetwork, WithoutInitialisation, bert_tensors
 from memnet.encoders.weights import checked_folder
-from memnet.reader.checkpoint import EMBEDDINGS, load_weights, save_weights
+from memnet.reader.checkpoint import EMBEDDINGS, READER, NetworkKind, load_weights, save_weights
 from memnet.reader.spans import HEADS, MASKED_LOGIT, ScorePacks, SpanScores
 
 _WIDTH = 384
+
+Network = TypeVar("Network", bound=nn.Module)
 
 
 class SpanTensors(NamedTuple):
@@ -149,11 +151,22 @@ def load_span_network(folder: Path, dropout: float = 0.0) -> SpanNetwork:
         ModelError: the folder holds no whole reader, or one of another encoder.
         EncoderError: the encoder's package is missing or damaged.
     """
+    return load_network(folder, READER, lambda: SpanNetwork(dropout))
+
+
+def load_network(folder: Path, kind: NetworkKind, make: Callable[[], Network]) -> Network:
+    """A saved network of a kind, which ``make`` makes with any weights.
+
+    Raises:
+        ModelError: the folder holds no whole one, or one of another encoder.
+        EncoderError: the encoder's package is missing or damaged.
+    """
     tensors = _encoder_tensors()
     embeddings = {name: tensors[name.removeprefix("encoder.")] for name in EMBEDDINGS}
     with WithoutInitialisation():
-        network = SpanNetwork(dropout)
-    network.load_state_dict({**tensors_of(load_weights(folder)), **embeddings}, assign=True)
+        network = make()
+    weights = tensors_of(load_weights(folder, kind))
+    network.load_state_dict({**weights, **embeddings}, assign=True)
     return network
 
 

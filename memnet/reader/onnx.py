@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from memnet.encoders.onnx_model import Precision, calibrated, onnx_session
+from memnet.encoders.onnx_model import Precision, cached_model, calibrated, onnx_session
 from memnet.encoders.weights import checked_folder, internal_name, load_tokenizer
+from memnet.reader.checkpoint import NetworkKind, dequantised, load_quantised
 from memnet.reader.spans import MASKED_LOGIT, Packer, Passage, SpanScores
 
 _POSITIONS = 512
@@ -113,6 +114,19 @@ def span_model(weights: Mapping[str, NDArray[Any]], precision: Precision) -> byt
         )
 
     return calibrated(build, precision, _observed_packs())
+
+
+def trained_model(folder: Path, kind: NetworkKind, precision: Precision) -> bytes:
+    """The ONNX model of a saved network, built once for its weights; errors as ``load_quantised``.
+
+    Raises:
+        DependencyError: ONNX Runtime or onnx is not installed.
+    """
+    tensors, sha256 = load_quantised(folder, kind)
+    return cached_model(
+        kind.name, sha256, precision,
+        lambda: span_model(dequantised(tensors, folder, kind), precision),
+    )  # fmt: skip
 
 
 def _observed_packs() -> Iterator[dict[str, NDArray[np.int64]]]:

@@ -14,7 +14,7 @@ from memnet.reader.passages import evidence_of
 from memnet.statements.heads import AnswerForm
 from memnet.statements.loading import LazyStatementReader
 from memnet.statements.reading import Piece, StatementReader, StatementReading
-from memnet.statements.times import told_period
+from memnet.statements.times import dated_passage
 from memnet.storage import MemoryStore, Scope, Slot, Told
 from memnet.text.english import query_terms
 from memnet.text.names import maximal_names, possible_names
@@ -111,7 +111,7 @@ class StatementAnswers:
         started = time.perf_counter()
         with self._store.reading():
             found = self._find(question, hops, scope, network)
-            passages = [told_period(one, scope.as_of) for one in found.told]
+            passages = [dated_passage(one, scope.as_of) for one in found.told]
             prior = found.weights**_PRIOR if found.chosen else None
             reading = network.answer(question, passages, prior)
             slots = {one.id: one for one in self._store.fetch([one.id for one in found.told])}
@@ -146,7 +146,9 @@ class StatementAnswers:
             range(len(told)),
             key=lambda index: by_rank[told[index].id] if chosen else -weights[index],
         )
-        room = network.fitting(question, [told_period(told[index], scope.as_of) for index in best])
+        room = network.fitting(
+            question, [dated_passage(told[index], scope.as_of) for index in best]
+        )
         kept = sorted(best[:room], key=lambda index: (told[index].valid_from, told[index].id))
         return _Found([told[index] for index in kept], weights[kept], second, chosen)
 

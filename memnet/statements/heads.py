@@ -64,6 +64,6 @@ def passage_tokens(pack: Pack, count: int) -> list[tuple[int, int] | None]:
     return found
 
 
-def mean_of(values: NDArray[np.float32], span: tuple[int, int]) -> float:
-    """The mean of a span of tokens, of values [T] float32."""
-    return float(values[span[0] : span[1] + 1].mean())
+def mean_of(values: NDArray[np.float32], span: tuple[int, int]) -> NDArray[np.float32]:
+    """The mean [] float32 over a span of tokens, of values [T] float32."""
+    return np.array(values[span[0] : span[1] + 1].mean(), np.float32)

@@ -4,10 +4,9 @@ import threading
 from pathlib import Path
 
 from memnet.checkpoints import SHIPPED
-from memnet.encoders.onnx_model import Precision, cached_model, onnx_precision
+from memnet.encoders.onnx_model import Precision, onnx_precision
 from memnet.encoders.weights import checked_folder, load_tokenizer
-from memnet.reader.checkpoint import dequantised, load_quantised
-from memnet.reader.onnx import HeadsOnnx, span_model
+from memnet.reader.onnx import HeadsOnnx, trained_model
 from memnet.reader.spans import Pack, Packer
 from memnet.statements.heads import STATEMENTS, StatementScores, split_scores
 from memnet.statements.reading import StatementReader
@@ -75,14 +74,7 @@ def load_statement_reader(
 
         network = load_statement_network(folder).eval().requires_grad_(False).to(device)
         return StatementReader(lambda pack: score_statements(network, pack), packer)
-    tensors, sha256 = load_quantised(folder, STATEMENTS)
-    model = cached_model(
-        STATEMENTS.name,
-        sha256,
-        precision,
-        lambda: span_model(dequantised(tensors, folder, STATEMENTS), precision),
-    )
-    session = HeadsOnnx(model)
+    session = HeadsOnnx(trained_model(folder, STATEMENTS, precision))
 
     def score(pack: Pack) -> StatementScores:
         token_ids, segments, _ = pack.inputs()

@@ -7,12 +7,11 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from memnet.checkpoints.torch_modules import arrays_of, tensors_of
-from memnet.encoders.bert import BertNetwork, WithoutInitialisation, bert_tensors
-from memnet.encoders.weights import checked_folder
-from memnet.reader.checkpoint import EMBEDDINGS, load_weights, save_weights
-from memnet.reader.network import SpanNetwork
-from memnet.reader.spans import KINDS, Pack
+from memnet.checkpoints.torch_modules import arrays_of
+from memnet.encoders.bert import BertNetwork
+from memnet.reader.checkpoint import save_weights
+from memnet.reader.network import SpanNetwork, load_network
+from memnet.reader.spans import KINDS, MASKED_LOGIT, Pack
 from memnet.statements.heads import (
     FORMS,
     HEADS,
@@ -23,8 +22,6 @@ from memnet.statements.heads import (
 )
 
 _WIDTH = 384
-_MASKED = -1e4
-"""Of a token outside the statements: finite, so that a pack without any gives no NaN."""
 _ITEM_WEIGHTS = (1.0, 3.0, 3.0)
 """Most tokens are outside of all items."""
 
@@ -110,7 +107,7 @@ def answer_loss(scores: StatementTensors, row: int, mask: Tensor, right: RightAn
     form = FORMS[right.form]
     if right.spans and form == "value":
         first, last = torch.tensor(right.spans).unbind(1)
-        masked = scores.ends[row].masked_fill(~mask.unsqueeze(1), _MASKED)
+        masked = scores.ends[row].masked_fill(~mask.unsqueeze(1), MASKED_LOGIT)
         start, end = torch.log_softmax(masked, 0).unbind(1)
         loss = loss - torch.logsumexp(start[first] + end[last], 0)
     if right.spans and form in ("value", "list"):
@@ -150,18 +147,13 @@ def load_statement_network(folder: Path, dropout: float = 0.0) -> StatementNetwo
         ModelError: the folder holds no whole network, or one of another encoder.
         EncoderError: the encoder's package is missing or damaged.
     """
-    published = bert_tensors(checked_folder() / "model.safetensors")
-    embeddings = {name: published[name.removeprefix("encoder.")] for name in EMBEDDINGS}
-    with WithoutInitialisation():
-        network = StatementNetwork(dropout)
-    weights = tensors_of(load_weights(folder, STATEMENTS))
-    network.load_state_dict({**weights, **embeddings}, assign=True)
-    return network
+    return load_network(folder, STATEMENTS, lambda: StatementNetwork(dropout))
 
 
 def score_statements(network: StatementNetwork, pack: Pack) -> StatementScores:
     """Scores of one pack by a network in evaluation mode."""
+    device = network.encoder.words.weight.device
     token_ids, segments, _ = pack.inputs()
+    inputs = (torch.from_numpy(one).to(device) for one in (token_ids, segments))
     with torch.inference_mode():
-        scores = network(torch.from_numpy(token_ids), torch.from_numpy(segments))
-    return StatementScores(*(one.numpy() for one in scores))
+        return StatementScores(*(scores.cpu().numpy() for scores in network(*inputs)))

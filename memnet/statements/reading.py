@@ -1,16 +1,17 @@
 """Reading of statements by a trained network."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from memnet.attention.arrays import sigmoid, softmax
 from memnet.reader.spans import MASKED_LOGIT, Pack, Packer, Passage, best_spans
 from memnet.statements.heads import (
     FORMS,
     AnswerForm,
-    StatementScores,
+    ScoreStatements,
     mean_of,
     passage_tokens,
 )
@@ -54,7 +55,7 @@ class StatementReading(NamedTuple):
 class StatementReader:
     """Reads with a trained network. May be called from several threads at once."""
 
-    def __init__(self, network: Callable[[Pack], StatementScores], packer: Packer) -> None:
+    def __init__(self, network: ScoreStatements, packer: Packer) -> None:
         """Join a trained network and what makes its input."""
         self._network = network
         self._packer = packer
@@ -88,10 +89,11 @@ class StatementReader:
             return None
         pack = packs[0]
         scores = self._network(pack)
-        forms = _softmax(scores.form[0])
+        forms = softmax(scores.form[0])
         spans = passage_tokens(pack, len(statements))
         relevance = [
-            0.0 if one is None else _sigmoid(mean_of(scores.relevance[0], one)) for one in spans
+            0.0 if one is None else float(sigmoid(mean_of(scores.relevance[0], one)))
+            for one in spans
         ]
         return StatementReading(
             dict(zip(FORMS, forms.tolist(), strict=True)),
@@ -100,16 +102,6 @@ class StatementReader:
             int(scores.number[0].argmax()),
             tuple(relevance),
         )
-
-
-def _softmax(logits: NDArray[np.float32]) -> NDArray[np.float32]:
-    powers: NDArray[np.float32] = np.exp(logits - logits.max())
-    shares: NDArray[np.float32] = powers / powers.sum()
-    return shares
-
-
-def _sigmoid(logit: float) -> float:
-    return float(1 / (1 + np.exp(-np.clip(logit, -30, 30))))
 
 
 def _pieces(
@@ -138,7 +130,7 @@ def _items(pack: Pack, tags: NDArray[np.float32]) -> list[Piece]:
         if place is None or not tag or (tag == 2 and not open_item):
             open_item = False
             continue
-        probability = float(_softmax(tags[token])[tag])
+        probability = float(softmax(tags[token])[tag])
         if tag == 2 and found[-1].statement == place[0]:
             found[-1] = found[-1]._replace(end=place[2])
         else:

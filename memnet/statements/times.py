@@ -32,7 +32,7 @@ def period(start: datetime, end: datetime | None, whole: bool = True) -> str:
     return f"{day_of(start)}{'' if whole else ' partly'} until {day_of(end)}"
 
 
-def told_period(told: Told, as_of: float | None = None) -> Passage:
+def dated_passage(told: Told, as_of: float | None = None) -> Passage:
     """A statement as the network reads it, with the time for which it held.
 
     Args:

@@ -6,7 +6,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple, Protocol, TypeVar
 
+import numpy as np
+import torch
 from pydantic import BaseModel, ConfigDict, Field
+from torch import Tensor
 
 from memnet.evaluation import Askable
 from memnet.files import read_json_lines
@@ -368,3 +371,18 @@ def batches_by_length(examples: Sequence[P], max_tokens: int, rng: random.Random
     batches.append(batch)
     rng.shuffle(batches)
     return [batch for batch in batches if batch]
+
+
+def padded(batch: Sequence[Packed]) -> tuple[Tensor, ...]:
+    """A batch, each [B, T]: token ids and segments int64, and bool masks.
+
+    The first mask is of the tokens where an answer may be, the second False for padding.
+    """
+    shape = len(batch), max(len(example.pack.token_ids) for example in batch)
+    token_ids, segments = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+    answer_mask, mask = np.zeros(shape, np.bool_), np.zeros(shape, np.bool_)
+    for row, example in enumerate(batch):
+        inside = row, slice(len(example.pack.token_ids))
+        token_ids[inside], segments[inside], answer_mask[inside] = example.pack.inputs()
+        mask[inside] = True
+    return tuple(map(torch.from_numpy, (token_ids, segments, answer_mask, mask)))

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -38,6 +37,7 @@ from memnet.reader.training.examples import (
     batches_by_length,
     find_quote,
     packed_example,
+    padded,
 )
 
 _MAX_TOKENS = 384
@@ -209,7 +209,7 @@ class _ReaderTask:
 
     def loss(self, batch: list[PackedExample], _progress: float) -> Tensor:
         """Mean negative log-likelihood of the right answers."""
-        inputs = [part.to(self._device) for part in _padded(batch)]
+        inputs = [part.to(self._device) for part in padded(batch)]
         with torch.autocast(inputs[0].device.type, dtype=torch.bfloat16, enabled=self._bfloat16):
             scores = self._network(*inputs)
         return reading_loss(scores, [example.right for example in batch])
@@ -285,18 +285,6 @@ def _quotes_right(reading: Reading, example: ReaderExample) -> bool:
 
 def _mean(scores: Sequence[float]) -> float | None:
     return sum(scores) / len(scores) if scores else None
-
-
-def _padded(batch: Sequence[PackedExample]) -> tuple[Tensor, ...]:
-    """Token ids and segments int64, answer mask and padding mask bool of a batch, each [B, T]."""
-    shape = len(batch), max(len(example.pack.token_ids) for example in batch)
-    token_ids, segments = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
-    answer_mask, mask = np.zeros(shape, np.bool_), np.zeros(shape, np.bool_)
-    for row, example in enumerate(batch):
-        inside = row, slice(len(example.pack.token_ids))
-        token_ids[inside], segments[inside], answer_mask[inside] = example.pack.inputs()
-        mask[inside] = True
-    return tuple(map(torch.from_numpy, (token_ids, segments, answer_mask, mask)))
 
 
 def _digest(data: _Data) -> str:

@@ -17,7 +17,7 @@ from memnet.learning import OnProgress, counted, no_progress
 from memnet.learning.loop import EpochReport, Training, TrainingConfig, seeded, using_threads
 from memnet.reader.network import load_span_network
 from memnet.reader.spans import Packer
-from memnet.reader.training.examples import batches_by_length
+from memnet.reader.training.examples import batches_by_length, padded
 from memnet.statements.heads import STATEMENTS
 from memnet.statements.network import (
     StatementNetwork,
@@ -149,7 +149,7 @@ class _StatementTask:
 
     def loss(self, batch: list[PackedAnswer], _progress: float) -> Tensor:
         """Mean negative log-likelihood of what is right."""
-        token_ids, segments, answers, mask = _padded(batch)
+        token_ids, segments, answers, mask = padded(batch)
         scores = self._network(token_ids, segments, mask)
         total = torch.zeros(())
         for row, one in enumerate(batch):
@@ -197,18 +197,6 @@ def _is_right(reader: StatementReader, example: AnswerExample) -> bool:
         got = {(one.statement, one.start, one.end) for one in reading.items}
         return len(wanted & got) >= 0.6 * len(wanted)
     return True
-
-
-def _padded(batch: Sequence[PackedAnswer]) -> tuple[Tensor, ...]:
-    """Token ids and segments int64, mask of statements and of padding bool, each [B, T]."""
-    shape = len(batch), max(len(one.pack.token_ids) for one in batch)
-    token_ids, segments = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
-    answers, mask = np.zeros(shape, np.bool_), np.zeros(shape, np.bool_)
-    for row, one in enumerate(batch):
-        inside = row, slice(len(one.pack.token_ids))
-        token_ids[inside], segments[inside], answers[inside] = one.pack.inputs()
-        mask[inside] = True
-    return tuple(map(torch.from_numpy, (token_ids, segments, answers, mask)))
 
 
 def _digest(scenarios: Sequence[Scenario]) -> str:
