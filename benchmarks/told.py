@@ -56,7 +56,7 @@ def told_changes(reports: Sequence[TellReport]) -> list[set[tuple[int, str]]]:
     text_of: dict[int, int] = {}
     changes: list[set[tuple[int, str]]] = []
     for number, report in enumerate(reports):
-        found = set()
+        found = set[tuple[int, str]]()
         for one in report.decisions:
             if one.other is not None and one.action not in ("add", "evict"):
                 found.add((text_of.get(one.other, -1), _SAME.get(one.action, one.action)))

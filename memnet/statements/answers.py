@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from memnet.attention.arrays import softmax
 from memnet.encoders import Encoder
 from memnet.reader.passages import evidence_of
+from memnet.reader.spans import Passage
 from memnet.statements.heads import AnswerForm
 from memnet.statements.loading import LazyStatementReader
 from memnet.statements.reading import Piece, StatementReader, StatementReading
@@ -64,6 +65,8 @@ class _Found(NamedTuple):
     """Statements that are read, in the order of their time."""
 
     told: list[Told]
+    passages: list[Passage]
+    """As the network reads them."""
     weights: NDArray[np.float32]
     """[K] attention of the first hop."""
     second: dict[int, str]
@@ -111,9 +114,8 @@ class StatementAnswers:
         started = time.perf_counter()
         with self._store.reading():
             found = self._find(question, hops, scope, network)
-            passages = [dated_passage(one, scope.as_of) for one in found.told]
             prior = found.weights**_PRIOR if found.chosen else None
-            reading = network.answer(question, passages, prior)
+            reading = network.answer(question, found.passages, prior)
             slots = {one.id: one for one in self._store.fetch([one.id for one in found.told])}
         if reading is not None:
             ids = (one.id for one in found.told)
@@ -146,11 +148,13 @@ class StatementAnswers:
             range(len(told)),
             key=lambda index: by_rank[told[index].id] if chosen else -weights[index],
         )
-        room = network.fitting(
-            question, [dated_passage(told[index], scope.as_of) for index in best]
-        )
+        passages = [dated_passage(one, scope.as_of) for one in told]
+        room = network.fitting(question, [passages[index] for index in best])
         kept = sorted(best[:room], key=lambda index: (told[index].valid_from, told[index].id))
-        return _Found([told[index] for index in kept], weights[kept], second, chosen)
+        return _Found(
+            [told[index] for index in kept], [passages[index] for index in kept], weights[kept],
+            second, chosen,
+        )  # fmt: skip
 
     def _address(self, question: str, vector: NDArray[np.float32], scope: Scope) -> list[int]:
         """Ids by vector, words and names together, best first (reciprocal rank fusion).
