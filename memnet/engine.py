@@ -96,7 +96,7 @@ class Engine:
             statements = LazyStatementReader(
                 device=find_device(config.device), eight_bits=config.eight_bits
             )
-        self._told = StatementMemory(store, encoder.encode, config, parser, judge)
+        self._told = StatementMemory(store, encoder.encode, config, parser, judge, statements)
         self._extractor = extractor
         self.config: Final = config
         self.store: Final = store
@@ -145,7 +145,7 @@ class Engine:
                 capitalised words.
             model: the earlier name of ``answerer``.
             parser: what takes told sentences apart; None for rules of English.
-            judge: what compares them with earlier ones; None for rules.
+            judge: what compares them with earlier ones; None for the statement network.
 
         Raises:
             ModelError, EncoderError: there is none of that name, or it can't be loaded.

@@ -213,6 +213,10 @@ class Packer:
         self._cls = tokenizer.token_to_id(_CLS)
         self._sep = tokenizer.token_to_id(_SEP)
 
+    def offsets(self, text: str) -> list[tuple[int, int]]:
+        """First character of each token of a text, and the one after its last."""
+        return self._tokens(text)[1]
+
     def packs(self, question: str, passages: Sequence[Passage]) -> list[Pack]:
         """All tokens of some passages in as few packs as their order allows.
 

@@ -148,7 +148,8 @@ class StatementAnswers:
             range(len(told)),
             key=lambda index: by_rank[told[index].id] if chosen else -weights[index],
         )
-        passages = [dated_passage(one, scope.as_of) for one in told]
+        changed = _partly_changed(statements.told, told)
+        passages = [dated_passage(one, scope.as_of, changed.get(one.id)) for one in told]
         room = network.fitting(question, [passages[index] for index in best])
         kept = sorted(best[:room], key=lambda index: (told[index].valid_from, told[index].id))
         return _Found(
@@ -205,6 +206,19 @@ def _shares_of_words(question: str, told: Sequence[Told]) -> NDArray[np.float32]
     total = sum(weights.values()) or 1.0
     shares = [sum(weights.get(word, 0.0) for word in one) / total for one in words]
     return np.array(shares, np.float32)
+
+
+def _partly_changed(
+    fetch: Callable[[Sequence[int]], Sequence[Told]], told: Sequence[Told]
+) -> dict[int, float]:
+    """When a part of some statements ceased to hold, by their ids, in seconds since the epoch."""
+    changed_by = {
+        one.id: one.changed_by
+        for one in told
+        if one.valid_until is None and one.changed_by and one.change != "contradict"
+    }
+    times = {one.id: one.valid_from for one in fetch(list(changed_by.values()))}
+    return {slot: times[other] for slot, other in changed_by.items() if other in times}
 
 
 def _is_read(one: Told, scope: Scope, held: float | None) -> bool:

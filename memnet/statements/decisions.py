@@ -4,11 +4,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from memnet.errors import ModelError
 from memnet.statements.judge import reading, same_subjects
-from memnet.statements.protocol import Label
+from memnet.statements.protocol import Judgement, Label
 from memnet.storage import Told
 from memnet.types import Action, Change
 
@@ -19,12 +18,15 @@ CHANGES: dict[Label, tuple[Change, Action]] = {
     Label.CONTRADICT: ("contradict", "contradict"),
 }
 """How an earlier statement is changed, and what the decision about it is called."""
+ENDING = (Label.SUPERSEDE, Label.CORRECT, Label.END)
+"""After these the earlier statement holds no longer, or a part of it."""
 _REASONS = {
     Label.SUPERSEDE: "The same subject and relation have a new value.",
     Label.CORRECT: "It corrects what was told before, which never held.",
     Label.END: "It holds no longer; it stays as history.",
     Label.CONTRADICT: "Both can't hold, and neither is known to be wrong.",
 }
+_PARTLY = "A part of it holds no longer; the rest does."
 _DENIED = "It contradicts what was told before."
 TO_BE_FORGOTTEN = "It was to be forgotten."
 LATE = "It was told of an earlier time, and held until what was told of a later one."
@@ -38,6 +40,8 @@ class Effect(NamedTuple):
     label: Label
     weight: float
     """Its probability, 0..1."""
+    partly: bool = False
+    """Whether only a part of what it says is changed."""
 
 
 class Choice(NamedTuple):
@@ -51,33 +55,38 @@ class Choice(NamedTuple):
     """Whether the new statement is stored."""
 
 
-def choose(
-    new: Told, earlier: Sequence[Told], probabilities: NDArray[np.float32], late: bool
-) -> Choice:
+def choose(new: Told, earlier: Sequence[Told], judgement: Judgement, late: bool) -> Choice:
     """What to do with a statement.
 
     Args:
         new: the statement.
         earlier: K candidates, as ``StatementJudge.judge`` got them.
-        probabilities: [K, 6] float32 of it.
+        judgement: of it.
         late: whether its time was given, so that it may be an entry about an earlier one. Without,
             what is said to begin later has its time from a clock that ran ahead.
 
     Raises:
-        ModelError: they are no probabilities of this shape.
+        ModelError: its arrays are not of this many statements.
     """
-    expected = (len(earlier), len(Label))
-    if np.shape(probabilities) != expected or not np.isfinite(probabilities).all():
+    probabilities, partly = judgement
+    shapes, expected = (
+        (np.shape(probabilities), np.shape(partly)),
+        ((len(earlier), len(Label)), (len(earlier),)),
+    )
+    if shapes != expected or not np.isfinite(probabilities).all():
         raise ModelError(
-            f"the judge of statements gave numbers of shape {np.shape(probabilities)}, expected "
-            f"finite ones of shape {expected}; use another judge"
+            f"the judge of statements gave numbers of shapes {shapes}, expected finite ones of "
+            f"shapes {expected}; use another judge"
         )
     labels = np.argmax(probabilities, axis=1).tolist() if len(earlier) else []
     effects = [
-        Effect(one, Label(label), float(np.clip(probabilities[index, label], 0, 1)))
+        Effect(
+            one, Label(label), float(np.clip(probabilities[index, label], 0, 1)),
+            bool(partly[index]) and label in ENDING,
+        )
         for index, (one, label) in enumerate(zip(earlier, labels, strict=True))
         if label != Label.NONE
-    ]
+    ]  # fmt: skip
     effects.sort(key=lambda effect: -effect.weight)
     merged = [effect for effect in effects if effect.label == Label.MERGE]
     if new.act == "forget":
@@ -95,14 +104,15 @@ def choose(
         effect._replace(label=Label.SUPERSEDE) if effect.label == Label.MERGE else effect
         for effect in now
     ]
-    only_ends = bool(changed) and all(effect.label == Label.END for effect in changed)
-    return Choice(tuple(changed), bound, added=not only_ends)
+    return Choice(tuple(changed), bound, added=True)
 
 
 def reason_for(effect: Effect, new: Told, changed: Sequence[Effect]) -> str:
     """Why an earlier statement was changed or merged with, in one sentence."""
     if new.act == "forget":
         return TO_BE_FORGOTTEN
+    if effect.partly:
+        return _PARTLY
     if effect.label == Label.SUPERSEDE and any(
         reading(one.told).negative != reading(new).negative for one in changed
     ):

@@ -1,7 +1,8 @@
 """What the statement network says of its tokens and of its text.
 
-One Transformer reads a question with statements in the order of their time: which of them are
-needed, where the answer stands, and of which form it is.
+One Transformer reads two things. A question with statements in the order of their time: which of
+them are needed, where the answer stands, and of which form it is. And a new statement with earlier
+ones: what it is about, what it says of that, and what it changes.
 """
 
 from collections.abc import Callable
@@ -12,16 +13,24 @@ from numpy.typing import NDArray
 
 from memnet.reader.checkpoint import NetworkKind
 from memnet.reader.spans import Pack
+from memnet.statements.protocol import Label
+from memnet.types import Certainty
 
-AnswerForm = Literal["none", "value", "list", "count", "yes", "no"]
-FORMS: Final[tuple[AnswerForm, ...]] = ("none", "value", "list", "count", "yes", "no")
-"""Forms of an answer; "none": the statements hold none."""
+AnswerForm = Literal["none", "value", "list", "count", "yes", "no", "conflict"]
+FORMS: Final[tuple[AnswerForm, ...]] = (
+    "none", "value", "list", "count", "yes", "no", "conflict",
+)  # fmt: skip
+"""Forms of an answer; "none": the statements hold none; "conflict": they contradict each other, and
+nothing decides between them."""
 MOST_COUNTED: Final = 12
 """The largest number that an answer by counting may be."""
 ITEM_TAGS: Final = ("O", "B", "I")
 """Tokens outside of items, first ones, and others inside."""
-TOKEN_SPLITS: Final = [2, 1, len(ITEM_TAGS)]
-TEXT_SPLITS: Final = [len(FORMS), MOST_COUNTED + 1]
+TAGS: Final = ("O", "B-subject", "I-subject", "B-value", "I-value")
+"""Tokens of a new statement: outside, what it is about, what it says of that."""
+CERTAINTIES: Final[tuple[Certainty, ...]] = ("is", "was", "planned", "maybe")
+TOKEN_SPLITS: Final = [2, 1, len(ITEM_TAGS), len(TAGS), len(Label), 1]
+TEXT_SPLITS: Final = [len(FORMS), MOST_COUNTED + 1, 1, len(CERTAINTIES)]
 HEADS: Final = {"pointers": sum(TOKEN_SPLITS), "kinds": sum(TEXT_SPLITS)}
 """Outputs of each linear layer above the encoder: of each token, and of the first one."""
 STATEMENTS: Final = NetworkKind("statements", HEADS)
@@ -37,10 +46,20 @@ class StatementScores(NamedTuple):
     """[B, T], whose mean over a statement is the log-odds that the answer needs it."""
     items: NDArray[np.float32]
     """[B, T, 3]: ``ITEM_TAGS``, where the answer is a list."""
+    tags: NDArray[np.float32]
+    """[B, T, 5]: ``TAGS``, of a new statement."""
+    changes: NDArray[np.float32]
+    """[B, T, 6], whose mean over an earlier statement is of the ``Label`` of what happens to it."""
+    partly: NDArray[np.float32]
+    """[B, T], whose mean over an earlier statement is the log-odds that a part is changed only."""
     form: NDArray[np.float32]
-    """[B, 6]: ``FORMS``."""
+    """[B, 7]: ``FORMS``."""
     number: NDArray[np.float32]
     """[B, 13]: the answer by counting."""
+    negative: NDArray[np.float32]
+    """[B]: the log-odds that a new statement denies or ends something."""
+    certainty: NDArray[np.float32]
+    """[B, 4]: ``CERTAINTIES``, of a new statement."""
 
 
 ScoreStatements: TypeAlias = Callable[[Pack], StatementScores]
@@ -48,10 +67,15 @@ ScoreStatements: TypeAlias = Callable[[Pack], StatementScores]
 
 
 def split_scores(tokens: NDArray[np.float32], text: NDArray[np.float32]) -> StatementScores:
-    """Outputs of the two linear layers, [B, T, 6] and [B, 19] float32, by their meaning."""
-    ends, relevance, items = np.split(tokens, np.cumsum(TOKEN_SPLITS)[:-1], axis=2)
-    form, number = np.split(text, np.cumsum(TEXT_SPLITS)[:-1], axis=1)
-    return StatementScores(ends, relevance[:, :, 0], items, form, number)
+    """Outputs of the two linear layers, [B, T, 18] and [B, 25] float32, by their meaning."""
+    ends, relevance, items, tags, changes, partly = np.split(
+        tokens, np.cumsum(TOKEN_SPLITS)[:-1], axis=2
+    )
+    form, number, negative, certainty = np.split(text, np.cumsum(TEXT_SPLITS)[:-1], axis=1)
+    return StatementScores(
+        ends, relevance[:, :, 0], items, tags, changes, partly[:, :, 0],
+        form, number, negative[:, 0], certainty,
+    )  # fmt: skip
 
 
 def passage_tokens(pack: Pack, count: int) -> list[tuple[int, int] | None]:
@@ -65,5 +89,5 @@ def passage_tokens(pack: Pack, count: int) -> list[tuple[int, int] | None]:
 
 
 def mean_of(values: NDArray[np.float32], span: tuple[int, int]) -> NDArray[np.float32]:
-    """The mean [] float32 over a span of tokens, of values [T] float32."""
-    return np.array(values[span[0] : span[1] + 1].mean(), np.float32)
+    """The mean [...] float32 over a span of tokens, of values [T, ...] float32."""
+    return np.asarray(values[span[0] : span[1] + 1].mean(axis=0), np.float32)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from memnet.attention.arrays import cosines, softmax
 from memnet.config import TellConfig
 from memnet.statements.parsing import stems
-from memnet.statements.protocol import Label, predicate_of
+from memnet.statements.protocol import Judgement, Label, predicate_of
 from memnet.statements.relations import Relation, relation_of
 from memnet.storage import Told
 from memnet.text.names import normalise, subject_symbol
@@ -64,7 +64,7 @@ class RuleJudge:
             scores = np.append(scores, self._config.same_relation_floor) / self._config.temperature
             return softmax(scores.astype(np.float32), np.append(permitted, True))
 
-    def judge(self, new: Told, earlier: Sequence[Told]) -> NDArray[np.float32]:
+    def judge(self, new: Told, earlier: Sequence[Told]) -> Judgement:
         """As ``StatementJudge.judge``.
 
         The probability of a label is the attention to the statement beside that to the empty slot;
@@ -107,7 +107,7 @@ class RuleJudge:
         probabilities = np.zeros((len(earlier), len(Label)), np.float32)
         probabilities[affected, label] = certainty[affected]
         probabilities[:, Label.NONE] = 1 - probabilities.sum(axis=1)
-        return probabilities
+        return Judgement(probabilities, np.zeros(len(earlier), np.bool_))
 
 
 def reading(told: Told) -> Reading:

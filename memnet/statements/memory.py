@@ -5,6 +5,8 @@ import time
 from memnet.arguments import check_moment, check_namespace, check_text
 from memnet.config import Config
 from memnet.statements.judge import RuleJudge
+from memnet.statements.learned import LearnedJudge
+from memnet.statements.loading import LazyStatementReader
 from memnet.statements.parsing import RuleParser
 from memnet.statements.protocol import StatementJudge, StatementParser
 from memnet.statements.records import history, parse_old, undo
@@ -24,6 +26,7 @@ class StatementMemory:
         config: Config,
         parser: StatementParser | None,
         judge: StatementJudge | None,
+        reader: LazyStatementReader | None,
     ) -> None:
         """Take statements apart that an older version left as texts.
 
@@ -32,7 +35,8 @@ class StatementMemory:
             encode: encodes keys and relations.
             config: settings.
             parser: takes sentences apart; None for rules of English.
-            judge: compares statements; None for rules.
+            judge: compares statements; None for the statement network.
+            reader: the statement network; None for rules alone.
 
         Raises:
             StoreBusyError, StoreError: an older store can't be written now.
@@ -41,7 +45,9 @@ class StatementMemory:
         self._store = store
         self._encode = encode
         self._config = config
-        self._rules = Rules(parser or RuleParser(), judge or RuleJudge(config.tell))
+        rules = RuleJudge(config.tell)
+        learned = rules if reader is None else LearnedJudge(reader, rules)
+        self._rules = Rules(parser or RuleParser(), judge or learned)
         parse_old(store)
 
     def tell(self, text: str, at: object, namespace: str) -> TellReport:

@@ -23,7 +23,8 @@ from memnet.statements.heads import (
 
 _WIDTH = 384
 _ITEM_WEIGHTS = (1.0, 3.0, 3.0)
-"""Most tokens are outside of all items."""
+_TAG_WEIGHTS = (1.0, 2.0, 2.0, 2.0, 2.0)
+"""Most tokens are outside of all items and tags."""
 
 
 class StatementTensors(NamedTuple):
@@ -32,22 +33,38 @@ class StatementTensors(NamedTuple):
     ends: Tensor
     relevance: Tensor
     items: Tensor
+    tags: Tensor
+    changes: Tensor
+    partly: Tensor
     form: Tensor
     number: Tensor
+    negative: Tensor
+    certainty: Tensor
 
 
 class StatementNetwork(nn.Module):
-    """A question and statements attend to each other.
+    """A question or a new statement and earlier statements attend to each other.
 
     Source: Devlin et al. 2019, section 4.2 (outputs of each token, and of the first one).
     """
 
-    def __init__(self, dropout: float = 0.0) -> None:
-        """Make the network with untrained weights; ``dropout`` is the rate in training."""
+    def __init__(self) -> None:
+        """Make the network with untrained weights."""
         super().__init__()
-        self.encoder = BertNetwork(dropout)
+        self.encoder = BertNetwork()
         self.pointers = nn.Linear(_WIDTH, HEADS["pointers"])
         self.kinds = nn.Linear(_WIDTH, HEADS["kinds"])
+
+    def freeze(self, layers: int) -> None:
+        """Leave the lowest layers, and the embeddings of words and positions, as they are."""
+        encoder = self.encoder
+        encoder.words.requires_grad_(False)
+        encoder.positions.requires_grad_(False)
+        if layers:
+            encoder.segments.requires_grad_(False)
+            encoder.norm.requires_grad_(False)
+        for layer in encoder.encoder.layers[:layers]:
+            layer.requires_grad_(False)
 
     def forward(
         self, token_ids: Tensor, segments: Tensor, mask: Tensor | None = None
@@ -55,19 +72,25 @@ class StatementNetwork(nn.Module):
         """Score all tokens.
 
         Args:
-            token_ids: [B, T] int64: [CLS], question, [SEP], statements each with a [SEP].
+            token_ids: [B, T] int64: [CLS], question or new statement, [SEP], statements each with
+                a [SEP].
             segments: [B, T] int64: 0 up to the first [SEP], 1 after it.
             mask: [B, T] bool, False for padding; None where there is none.
         """
         states = self.encoder.tokens(token_ids, segments, mask)
-        ends, relevance, items = self.pointers(states).float().split(TOKEN_SPLITS, dim=2)
-        form, number = self.kinds(states[:, 0]).float().split(TEXT_SPLITS, dim=1)
-        return StatementTensors(ends, relevance.squeeze(2), items, form, number)
+        tokens = self.pointers(states).float().split(TOKEN_SPLITS, dim=2)
+        text = self.kinds(states[:, 0]).float().split(TEXT_SPLITS, dim=1)
+        ends, relevance, items, tags, changes, partly = tokens
+        form, number, negative, certainty = text
+        return StatementTensors(
+            ends, relevance.squeeze(2), items, tags, changes, partly.squeeze(2),
+            form, number, negative.squeeze(1), certainty,
+        )  # fmt: skip
 
 
-def from_reader(reader: SpanNetwork, dropout: float) -> StatementNetwork:
+def from_reader(reader: SpanNetwork) -> StatementNetwork:
     """An untrained network that starts from a trained reader of passages."""
-    network = StatementNetwork(dropout)
+    network = StatementNetwork()
     network.encoder.load_state_dict(reader.encoder.state_dict())
     with torch.no_grad():
         network.pointers.weight[:3] = reader.pointers.weight
@@ -90,6 +113,19 @@ class RightAnswer(NamedTuple):
     """First and last token of each piece that answers: any of them, or all of a list."""
     statements: list[tuple[int, int, bool]]
     """First and last token of each statement, and whether it is needed."""
+
+
+class RightWrite(NamedTuple):
+    """What is right about a new statement."""
+
+    tags: list[int]
+    """Of the tokens 1, 2, ... of the new statement."""
+    negative: bool
+    certainty: int
+    """Index of ``CERTAINTIES``."""
+    statements: list[tuple[int, int, int, bool]]
+    """First and last token of each earlier statement, its ``Label``, and whether only a part of it
+    is changed."""
 
 
 def answer_loss(scores: StatementTensors, row: int, mask: Tensor, right: RightAnswer) -> Tensor:
@@ -128,6 +164,31 @@ def answer_loss(scores: StatementTensors, row: int, mask: Tensor, right: RightAn
     return loss
 
 
+def write_loss(scores: StatementTensors, row: int, right: RightWrite) -> Tensor:
+    """Negative log-likelihood of what is right about a new statement; arguments as above."""
+    tags = torch.tensor(right.tags)
+    loss = nn.functional.cross_entropy(
+        scores.tags[row, 1 : 1 + len(tags)], tags, torch.tensor(_TAG_WEIGHTS)
+    )
+    loss = loss + 0.5 * nn.functional.binary_cross_entropy_with_logits(
+        scores.negative[row], torch.tensor(float(right.negative))
+    )
+    certainty = torch.tensor(right.certainty)
+    loss = loss + 0.5 * nn.functional.cross_entropy(scores.certainty[row], certainty)
+    if right.statements:
+        spans = [one[:2] for one in right.statements]
+        changes = torch.tensor([one[2] for one in right.statements])
+        partly = torch.tensor([float(one[3]) for one in right.statements])
+        logits = _means(scores.changes[row], spans)
+        loss = loss + nn.functional.cross_entropy(logits, changes, reduction="sum") / 2
+        changed = changes > 0
+        if bool(changed.any()):
+            loss = loss + 0.5 * nn.functional.binary_cross_entropy_with_logits(
+                _means(scores.partly[row], spans)[changed], partly[changed]
+            )
+    return loss
+
+
 def _means(values: Tensor, spans: Sequence[tuple[int, int]]) -> Tensor:
     """Means over spans of tokens, [K, ...], of values [T, ...]."""
     return torch.stack([values[first : last + 1].mean(0) for first, last in spans])
@@ -140,14 +201,14 @@ def save_statement_network(
     save_weights(folder, arrays_of(network.state_dict()), notes, STATEMENTS)
 
 
-def load_statement_network(folder: Path, dropout: float = 0.0) -> StatementNetwork:
+def load_statement_network(folder: Path) -> StatementNetwork:
     """A saved network.
 
     Raises:
         ModelError: the folder holds no whole network, or one of another encoder.
         EncoderError: the encoder's package is missing or damaged.
     """
-    return load_network(folder, STATEMENTS, lambda: StatementNetwork(dropout))
+    return load_network(folder, STATEMENTS, StatementNetwork)
 
 
 def score_statements(network: StatementNetwork, pack: Pack) -> StatementScores:

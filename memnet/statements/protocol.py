@@ -6,7 +6,7 @@ K = earlier statements.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,6 +76,15 @@ class Label(IntEnum):
     """Both can't hold, and neither is known to be wrong."""
 
 
+class Judgement(NamedTuple):
+    """What a new statement does to K earlier ones."""
+
+    labels: NDArray[np.float32]
+    """[K, 6] probabilities of each ``Label``; the likeliest one counts."""
+    partly: NDArray[np.bool_]
+    """[K] where only a part of what an earlier one says is changed, and the rest holds on."""
+
+
 class StatementParser(Protocol):
     """What takes sentences apart. May be called from several threads at once."""
 
@@ -96,11 +105,10 @@ class StatementParser(Protocol):
 class StatementJudge(Protocol):
     """What compares a statement with earlier ones. May be called from several threads at once."""
 
-    def judge(self, new: Told, earlier: Sequence[Told]) -> NDArray[np.float32]:
-        """Probabilities [K, 6] float32 of each ``Label``, for each of the earlier statements.
+    def judge(self, new: Told, earlier: Sequence[Told]) -> Judgement:
+        """What a new statement does to each of the earlier ones.
 
-        The likeliest label of each counts. Of a statement that is to be forgotten, those are erased
-        with which it would be merged.
+        Of a statement that is to be forgotten, those are erased with which it would be merged.
 
         Args:
             new: is not stored yet.

@@ -1,4 +1,4 @@
-"""Reading of statements by a trained network."""
+"""Reading of statements by a trained network: answers, and what a new one says and changes."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -9,15 +9,21 @@ from numpy.typing import NDArray
 from memnet.attention.arrays import sigmoid, softmax
 from memnet.reader.spans import MASKED_LOGIT, Pack, Packer, Passage, best_spans
 from memnet.statements.heads import (
+    CERTAINTIES,
     FORMS,
+    TAGS,
     AnswerForm,
     ScoreStatements,
     mean_of,
     passage_tokens,
 )
+from memnet.statements.protocol import Label
+from memnet.types import Certainty
 
 _MAX_SPAN_TOKENS = 20
 _SPANS = 5
+_NOTHING = Passage("", "-")
+"""Read with a text before which nothing was told."""
 
 
 class Piece(NamedTuple):
@@ -50,6 +56,28 @@ class StatementReading(NamedTuple):
     def form(self) -> AnswerForm:
         """The likeliest form of an answer, if there is one."""
         return max(FORMS[1:], key=lambda form: self.forms[form])
+
+
+class TaggedText(NamedTuple):
+    """What a new text says."""
+
+    subjects: tuple[tuple[int, int], ...]
+    """First character and the one after the last of each thing that it is about."""
+    values: tuple[tuple[int, int], ...]
+    """And of what it says of them."""
+    negative: bool
+    """Whether it denies or ends something."""
+    certainty: Certainty
+
+
+class WriteReading(NamedTuple):
+    """What was made of a new text and K earlier statements."""
+
+    tagged: TaggedText
+    changes: NDArray[np.float32]
+    """[K, 6] probabilities of each ``Label``."""
+    partly: NDArray[np.float32]
+    """[K] probabilities that only a part of each is changed, if it is."""
 
 
 class StatementReader:
@@ -103,6 +131,31 @@ class StatementReader:
             tuple(relevance),
         )
 
+    def write(self, text: str, earlier: Sequence[Passage]) -> WriteReading:
+        """Read a new text with earlier statements, whose days are their titles.
+
+        What does not fit into a pack is left out, and not changed.
+        """
+        pack = self._packer.packs(text, earlier or [_NOTHING])[0]
+        scores = self._network(pack)
+        subjects, values = _tagged(
+            scores.tags[0], self._packer.offsets(text)[: pack.passages_start - 2]
+        )
+        tagged = TaggedText(
+            subjects,
+            values,
+            negative=bool(scores.negative[0] > 0),
+            certainty=CERTAINTIES[int(scores.certainty[0].argmax())],
+        )
+        changes = np.zeros((len(earlier), scores.changes.shape[2]), np.float32)
+        changes[:, Label.NONE] = 1
+        partly = np.zeros(len(earlier), np.float32)
+        for row, span in enumerate(passage_tokens(pack, len(earlier)) if earlier else []):
+            if span is not None:
+                changes[row] = softmax(mean_of(scores.changes[0], span))
+                partly[row] = sigmoid(mean_of(scores.partly[0], span))
+        return WriteReading(tagged, changes, partly)
+
 
 def _pieces(
     pack: Pack, ends: NDArray[np.float32], prior: NDArray[np.float32] | None
@@ -137,3 +190,19 @@ def _items(pack: Pack, tags: NDArray[np.float32]) -> list[Piece]:
             found.append(Piece(place[0], place[1], place[2], probability))
         open_item = True
     return found
+
+
+def _tagged(
+    tags: NDArray[np.float32], offsets: Sequence[tuple[int, int]]
+) -> tuple[tuple[tuple[int, int], ...], tuple[tuple[int, int], ...]]:
+    """Subjects and values by the tags of the tokens of a text, which begin after [CLS]."""
+    found: dict[str, list[tuple[int, int]]] = {"subject": [], "value": []}
+    before = ""
+    for (start, end), row in zip(offsets, tags[1 : 1 + len(offsets)].argmax(axis=1), strict=True):
+        begins, _, name = TAGS[int(row)].partition("-")
+        if name and (begins == "B" or name != before):
+            found[name].append((start, end))
+        elif name:
+            found[name][-1] = (found[name][-1][0], end)
+        before = name
+    return tuple(found["subject"]), tuple(found["value"])

@@ -12,6 +12,7 @@ from memnet.config import TellConfig
 from memnet.errors import InputError, ModelError
 from memnet.statements.decisions import (
     CHANGES,
+    ENDING,
     LATE,
     NEVER,
     Choice,
@@ -153,8 +154,7 @@ class _Telling:
         new = self._as_told(sentence, slot)
         candidates = self._candidates(slot, near)
         earlier = [one for one in candidates if new.act == "forget" or _is_open(one, new)]
-        probabilities = self._judge.judge(new, earlier)
-        choice = choose(new, earlier, probabilities, late=self._at is not None)
+        choice = choose(new, earlier, self._judge.judge(new, earlier), late=self._at is not None)
         slot_id = self._do(new, slot, choice)
         for effect in choice.changed:
             action = "merge" if effect.label == Label.MERGE else CHANGES[effect.label][1]
@@ -216,7 +216,7 @@ class _Telling:
         slot_id = self._add(new, slot, choice) if choice.added else None
         for effect in choice.changed:
             change, _ = CHANGES[effect.label]
-            if effect.label != Label.CONTRADICT:
+            if effect.label in ENDING and not effect.partly:
                 # What never held ends as it begins.
                 until = 0.0 if effect.label == Label.CORRECT else new.valid_from
                 statements.end([effect.told.id], until)

@@ -32,15 +32,17 @@ def period(start: datetime, end: datetime | None, whole: bool = True) -> str:
     return f"{day_of(start)}{'' if whole else ' partly'} until {day_of(end)}"
 
 
-def dated_passage(told: Told, as_of: float | None = None) -> Passage:
+def dated_passage(told: Told, as_of: float | None = None, changed: float | None = None) -> Passage:
     """A statement as the network reads it, with the time for which it held.
 
     Args:
         told: the statement.
         as_of: seconds since the epoch: what happened later is not known yet; None for all.
+        changed: seconds since the epoch at which a part of it ceased to hold; None if none did.
     """
-    until = told.valid_until
+    whole = told.valid_until is not None
+    until = told.valid_until if whole else changed
     if until is not None and as_of is not None and until > as_of:
         until = None
     end = None if until is None else local_time(until)
-    return Passage(period(local_time(told.valid_from), end), told.text)
+    return Passage(period(local_time(told.valid_from), end, whole), told.text)

@@ -1,4 +1,4 @@
-"""Examples of scenarios as tokens: questions with what was told."""
+"""Examples of scenarios as tokens: questions with what was told, new texts with earlier ones."""
 
 import random
 import re
@@ -9,16 +9,26 @@ from typing import NamedTuple
 
 from memnet.reader.spans import Pack, Packer, Passage
 from memnet.statements.heads import (
+    CERTAINTIES,
     FORMS,
     MOST_COUNTED,
+    TAGS,
     passage_tokens,
 )
-from memnet.statements.network import RightAnswer
+from memnet.statements.network import RightAnswer, RightWrite
+from memnet.statements.protocol import Label
 from memnet.statements.times import period
-from memnet.statements.training.scenarios import Scenario, ScenarioQuestion
+from memnet.statements.training.scenarios import Scenario, ScenarioQuestion, ScenarioTell
 
 _NUMBERS = "zero one two three four five six seven eight nine ten eleven twelve".split()
-_ENDING = frozenset(("supersede", "correct", "end"))
+_LABELS = {
+    "supersede": Label.SUPERSEDE,
+    "correct": Label.CORRECT,
+    "end": Label.END,
+    "merge": Label.MERGE,
+    "contradict": Label.CONTRADICT,
+}
+_ENDING = (Label.SUPERSEDE, Label.CORRECT, Label.END)
 """Changes after which a statement holds no longer."""
 _TIMES = {"once": 1, "twice": 2, "never": 0, "none": 0}
 _DISTRACTORS = (0, 0, 1, 2, 3, 4, 6)
@@ -43,11 +53,35 @@ class AnswerExample:
     """Texts that are needed."""
 
 
+@dataclass(frozen=True)
+class WriteExample:
+    """A new text with earlier statements in the order of their time."""
+
+    text: str
+    subjects: tuple[tuple[int, int], ...]
+    """First character and the one after the last of what it is about."""
+    values: tuple[tuple[int, int], ...]
+    negative: bool
+    certainty: int
+    earlier: tuple[Passage, ...]
+    changes: tuple[Label, ...]
+    """Of each earlier text."""
+    partly: tuple[bool, ...]
+    """Of each: whether only a part of it is changed."""
+
+
 class PackedAnswer(NamedTuple):
     """An answer's example as the network takes it."""
 
     pack: Pack
     right: RightAnswer
+
+
+class PackedWrite(NamedTuple):
+    """A new statement's example as the network takes it."""
+
+    pack: Pack
+    right: RightWrite
 
 
 def answer_examples(scenario: Scenario) -> Iterator[AnswerExample]:
@@ -85,6 +119,8 @@ def answer_examples(scenario: Scenario) -> Iterator[AnswerExample]:
 
 
 def _form(question: ScenarioQuestion, has_spans: bool, number: int) -> str | None:
+    if question.type == "conflict":
+        return "conflict"
     if not question.answers:
         return "none"
     if question.type == "yesno":
@@ -122,7 +158,7 @@ def told_until(scenario: Scenario, count: int) -> tuple[Passage, ...]:
     ended: dict[tuple[int, int], datetime] = {}
     for tell in scenario.tells[:count]:
         for one in (one for statement in tell.statements for one in statement.changes):
-            if one.action in _ENDING:
+            if _LABELS[one.action] in _ENDING:
                 ended.setdefault((one.tell, one.statement), tell.at)
     passages: list[Passage] = []
     for index, tell in enumerate(scenario.tells[:count]):
@@ -134,41 +170,97 @@ def told_until(scenario: Scenario, count: int) -> tuple[Passage, ...]:
     return tuple(passages)
 
 
+def write_examples(scenario: Scenario) -> Iterator[WriteExample]:
+    """The texts of a scenario, each with those that were told before and have not ended."""
+    for index, tell in enumerate(scenario.tells):
+        if not tell.statements:
+            continue
+        changes: dict[int, dict[int, Label]] = {}
+        for one in (one for statement in tell.statements for one in statement.changes):
+            changes.setdefault(one.tell, {})[one.statement] = _LABELS[one.action]
+        earlier = told_until(scenario, index)
+        kept = [number for number, one in enumerate(earlier) if not _has_ended(one)]
+        yield WriteExample(
+            text=tell.text,
+            subjects=_pieces(tell, [one.subject for one in tell.statements]),
+            values=_pieces(tell, [value for one in tell.statements for value in one.values]),
+            negative=any(one.polarity == "no" for one in tell.statements),
+            certainty=CERTAINTIES.index(tell.statements[0].certainty),
+            earlier=tuple(earlier[number] for number in kept),
+            changes=tuple(
+                min(changes.get(number, {}).values(), default=Label.NONE) for number in kept
+            ),
+            partly=tuple(
+                0 < len(changes.get(number, {})) < len(scenario.tells[number].statements)
+                for number in kept
+            ),
+        )
+
+
+def _has_ended(one: Passage) -> bool:
+    return _UNTIL in one.title and _PARTLY not in one.title
+
+
+def _pieces(tell: ScenarioTell, pieces: Sequence[str]) -> tuple[tuple[int, int], ...]:
+    return tuple(
+        dict.fromkeys(span for piece in pieces if piece for span in _found(tell.text, piece)[:1])
+    )
+
+
 def with_distractors(
     example: AnswerExample, others: Sequence[Scenario], rng: random.Random
 ) -> AnswerExample:
-    """An example with texts of other scenarios between its own, dated as these."""
+    """A question with texts of other scenarios between its own, dated as these."""
+    tells, moved = _mixed(example.tells, others, rng)
+    return replace(
+        example,
+        tells=tells,
+        spans=tuple((moved[index], start, end) for index, start, end in example.spans),
+        evidence=frozenset(moved[index] for index in example.evidence),
+    )
+
+
+def with_earlier_distractors(
+    example: WriteExample, others: Sequence[Scenario], rng: random.Random
+) -> WriteExample:
+    """A new text with texts of other scenarios between the earlier ones."""
+    earlier, moved = _mixed(example.earlier, others, rng)
+    changes, partly = [Label.NONE] * len(earlier), [False] * len(earlier)
+    for index, place in enumerate(moved):
+        changes[place], partly[place] = example.changes[index], example.partly[index]
+    return replace(example, earlier=earlier, changes=tuple(changes), partly=tuple(partly))
+
+
+def _mixed(
+    tells: Sequence[Passage], others: Sequence[Scenario], rng: random.Random
+) -> tuple[tuple[Passage, ...], list[int]]:
+    """Texts with some of other scenarios between them, and where each of the first is now."""
     wanted = rng.choice(_DISTRACTORS)
     texts: list[str] = []
     while len(texts) < wanted:
         told = rng.choice(others).tells
         start = rng.randrange(len(told))
         texts += [tell.text for tell in told[start : start + rng.randint(1, _RUN)]]
-    if not wanted or not example.tells:
-        return example
-    places = sorted(rng.randint(0, len(example.tells)) for _ in range(wanted))
-    tells: list[Passage] = []
-    moved: dict[int, int] = {}
-    for index in range(len(example.tells) + 1):
-        date = _start(example.tells[min(index, len(example.tells) - 1)].title)
-        tells += [
+    if not wanted or not tells:
+        return tuple(tells), list(range(len(tells)))
+    places = sorted(rng.randint(0, len(tells)) for _ in range(wanted))
+    mixed: list[Passage] = []
+    moved: list[int] = []
+    for index in range(len(tells) + 1):
+        date = _start(tells[min(index, len(tells) - 1)].title)
+        mixed += [
             Passage(date, text)
             for text, place in zip(texts, places, strict=False)
             if place == index
         ]
-        if index < len(example.tells):
-            moved[index] = len(tells)
-            tells.append(example.tells[index])
-    return replace(
-        example,
-        tells=tuple(tells),
-        spans=tuple((moved[index], start, end) for index, start, end in example.spans),
-        evidence=frozenset(moved[index] for index in example.evidence),
-    )
+        if index < len(tells):
+            moved.append(len(mixed))
+            mixed.append(tells[index])
+    return tuple(mixed), moved
 
 
 def without_ends(example: AnswerExample, rng: random.Random) -> AnswerExample:
-    """An example of which, by chance, nothing says what has ended.
+    """A question for which, by chance, nothing says what has ended.
 
     A memory does not always know it: its write controller leans to keeping statements.
     """
@@ -209,3 +301,29 @@ def _tokens(pack: Pack, passage: int, start: int, end: int) -> tuple[int, int] |
         if place is not None and place[0] == passage and place[1] < end and place[2] > start
     ]
     return (found[0], found[-1]) if found else None
+
+
+def packed_write(example: WriteExample, packer: Packer) -> PackedWrite:
+    """An example as tokens, with as many of the last earlier statements as fit."""
+    first = 0
+    packs = packer.packs(example.text, example.earlier)
+    while len(packs) > 1:
+        first += 1
+        packs = packer.packs(example.text, example.earlier[first:])
+    pack = packs[0] if packs else packer.packs(example.text, [Passage("", "-")])[0]
+    kept = example.earlier[first:]
+    statements = [
+        (*span, int(example.changes[first + index]), example.partly[first + index])
+        for index, span in enumerate(passage_tokens(pack, len(kept)) if kept else [])
+        if span is not None
+    ]
+    tags = [0] * (pack.passages_start - 2)
+    for spans, name in ((example.subjects, "subject"), (example.values, "value")):
+        begin = TAGS.index(f"B-{name}")
+        for start, end in spans:
+            inside = False
+            for token, place in enumerate(packer.offsets(example.text)[: len(tags)]):
+                if place[0] < end and place[1] > start:
+                    tags[token] = begin + inside
+                    inside = True
+    return PackedWrite(pack, RightWrite(tags, example.negative, example.certainty, statements))

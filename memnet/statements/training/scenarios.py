@@ -10,8 +10,9 @@ from memnet.files import read_json_lines
 from memnet.types import Certainty
 
 QuestionType = Literal[
-    "current", "past", "as_of", "yesno", "who", "negated", "two_hop", "list", "unknown", "count"
-]
+    "current", "past", "as_of", "yesno", "who", "negated", "two_hop", "list", "unknown", "count",
+    "conflict",
+]  # fmt: skip
 
 
 class _Part(BaseModel):
