@@ -144,7 +144,7 @@ class Engine:
             extractor: what finds the names in documents that are ingested; None for runs of
                 capitalised words.
             model: the earlier name of ``answerer``.
-            parser: what takes told sentences apart; None for rules of English.
+            parser: what takes told sentences apart; None for the statement network.
             judge: what compares them with earlier ones; None for the statement network.
 
         Raises:

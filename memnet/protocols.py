@@ -10,6 +10,7 @@ from memnet.encoders import Encoder, TokenEncoder, TokenStates
 from memnet.ingest.slots import Extractor
 from memnet.reader.spans import Passage, Reader, Reading, Span
 from memnet.statements.protocol import (
+    Judgement,
     Label,
     ParsedStatement,
     StatementJudge,
@@ -22,6 +23,7 @@ __all__ = [
     "Answerer",
     "Encoder",
     "Extractor",
+    "Judgement",
     "Label",
     "ParsedStatement",
     "Passage",

@@ -11,13 +11,19 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from memnet import Config, Document, Engine, MemoryStore
 from memnet.arguments import check_moment
 from memnet.config import TellConfig
 from memnet.errors import InputError, ModelError
-from memnet.protocols import Label, ParsedStatement, StatementJudge, StatementParser, Told
+from memnet.protocols import (
+    Judgement,
+    Label,
+    ParsedStatement,
+    StatementJudge,
+    StatementParser,
+    Told,
+)
 from memnet.statements.judge import RuleJudge
 from memnet.statements.parsing import RuleParser
 from memnet.storage import Scope
@@ -46,12 +52,14 @@ def engine_at(
 class Says:
     """A judge that gives one label to the statement told last, and none to the others."""
 
-    def __init__(self, label: Label) -> None:
-        self.label = label
+    def __init__(self, label: Label, partly: bool = False) -> None:
+        self.label, self.partly = label, partly
 
-    def judge(self, new: Told, earlier: Sequence[Told]) -> NDArray[np.float32]:
+    def judge(self, new: Told, earlier: Sequence[Told]) -> Judgement:
         labels = [Label.NONE] * (len(earlier) - 1) + [self.label] * bool(earlier)
-        return np.eye(len(Label), dtype=np.float32)[labels]
+        return Judgement(
+            np.eye(len(Label), dtype=np.float32)[labels], np.full(len(earlier), self.partly)
+        )
 
 
 def _at(day: str) -> float:
@@ -184,6 +192,20 @@ def test_a_correction_never_held_and_the_new_value_always_did(tmp_path: Path) ->
         assert engine.verify().problems == ()
 
 
+@pytest.mark.parametrize("label", [Label.SUPERSEDE, Label.CORRECT, Label.END])
+def test_what_changes_in_part_holds_on_and_says_so(tmp_path: Path, label: Label) -> None:
+    with engine_at(tmp_path / "store", judge=Says(label, partly=True)) as engine:
+        _tell(
+            engine, ("2026-01-01", "Milo wears 29, Frieda 33."), ("2026-02-01", "Frieda wears 34.")
+        )
+        both, new = engine.history()
+        assert (both.valid_until, both.changed_by) == (None, new.id)
+        assert both.reason == "A part of it holds no longer; the rest does."
+        engine.undo()
+        (both,) = engine.history()
+        assert (both.change, both.changed_by, both.reason) == (None, None, None)
+
+
 def test_contradictions_leave_all_valid_even_in_circles(tmp_path: Path) -> None:
     with engine_at(tmp_path / "store", judge=Says(Label.CONTRADICT)) as engine:
         texts = ["Ann is in Paris.", "Ann is in Rome.", "Ann is in Paris."]
@@ -199,8 +221,9 @@ def test_contradictions_leave_all_valid_even_in_circles(tmp_path: Path) -> None:
 
 def test_a_judge_that_gives_no_probabilities_is_named(tmp_path: Path) -> None:
     class Broken:
-        def judge(self, new: Told, earlier: Sequence[Told]) -> NDArray[np.float32]:
-            return np.full((len(earlier), 3), np.nan, np.float32)
+        def judge(self, new: Told, earlier: Sequence[Told]) -> Judgement:
+            shape = (len(earlier), 3)
+            return Judgement(np.full(shape, np.nan, np.float32), np.zeros(shape[0], np.bool_))
 
     with engine_at(tmp_path / "store", judge=Broken()) as engine:
         with pytest.raises(ModelError, match=r"the judge of statements .* expected finite ones"):
@@ -494,7 +517,7 @@ def test_candidates_are_those_told_just_before_and_near_ones(tmp_path: Path) -> 
     seen: list[list[str]] = []
 
     class Watching(Says):
-        def judge(self, new: Told, earlier: Sequence[Told]) -> NDArray[np.float32]:
+        def judge(self, new: Told, earlier: Sequence[Told]) -> Judgement:
             seen.append([one.text for one in earlier])
             return super().judge(new, earlier)
 

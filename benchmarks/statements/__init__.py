@@ -41,7 +41,7 @@ def problems(scenario: Scenario) -> Iterator[str]:
                 if not earlier or change.statement >= len(tells[change.tell].statements):
                     yield f"{one.text!r} changes what is not told before"
     for question in scenario.questions:
-        if bool(question.answers) == (question.type in ("negated", "unknown")):
+        if bool(question.answers) == (question.type in ("negated", "unknown", "conflict")):
             yield f"{question.question!r} has {len(question.answers)} answers"
         for index, piece in question.spans:
             if piece not in tells[index].text:

@@ -1,6 +1,8 @@
-"""The learned judge: what a new statement does to earlier ones, by the statement network."""
+"""The learned parser and judge: what a new statement says and changes, by the statement network."""
 
+import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,14 +10,16 @@ from numpy.typing import NDArray
 from memnet.attention.arrays import cosines
 from memnet.statements.judge import RuleJudge, reading, same_subjects
 from memnet.statements.loading import LazyStatementReader
-from memnet.statements.protocol import Judgement, Label
+from memnet.statements.parsing import RuleParser, aliases_of, is_pronoun, predicate_without_negation
+from memnet.statements.protocol import Judgement, Label, ParsedStatement
+from memnet.statements.reading import StatementReader, TaggedText
 from memnet.statements.times import dated_passage
 from memnet.storage import Told
-from memnet.text.names import normalise
+from memnet.text.names import normalise, subject_symbol
 
-_READ = 12
+_READ = 8
 """Earlier statements that are read at most."""
-_RECENT = 3
+_RECENT = 2
 """Statements told last that are always read: "no, 5:30" corrects one of them."""
 _SAME_SUBJECT = 1.0
 """What sharing a subject adds to the cosine of two relations, where not all can be read."""
@@ -24,6 +28,84 @@ _FLOOR = 0.5
 _SURE = 0.8
 """Probability from which another wording is taken for the same statement: a wrong merge loses what
 is new in it, a missed one costs a slot."""
+_JOINS = re.compile(r"(?:,|,? (?:and|&|or|und)|/|\+)? ?", re.IGNORECASE)
+"""What may stand between two subjects of one sentence."""
+
+
+class LearnedParser:
+    """Tags subject and values with the network; a ``StatementParser``.
+
+    Rules cut the text into sentences, find what is asked for ("forget that ...") and whom "she"
+    stands for; where the network is not installed, they do everything.
+    """
+
+    def __init__(self, reader: LazyStatementReader, rules: RuleParser) -> None:
+        """Join the network and the rules."""
+        self._reader = reader
+        self._rules = rules
+
+    def parse(self, text: str, at: float, earlier: Sequence[Told]) -> list[ParsedStatement]:
+        """As ``StatementParser.parse``.
+
+        Raises:
+            InputError: it asks to forget everything.
+        """
+        parsed = self._rules.parse(text, at, earlier)
+        network = self._reader.load()
+        if network is None:
+            return parsed
+        return [_tagged(one, network) for one in parsed]
+
+
+def _tagged(parsed: ParsedStatement, network: StatementReader) -> ParsedStatement:
+    """A sentence that rules have parsed, with what the network has found instead."""
+    text = parsed.text
+    if parsed.act == "forget" or text.rstrip().endswith("?"):
+        return parsed
+    tagged = network.write(text, ()).tagged
+    span = _subject(text, tagged)
+    written = text[span[0] : span[1]] if span else ""
+    subject = parsed.subject if not span or is_pronoun(written) else written
+    values = tuple(dict.fromkeys(text[start:end] for start, end in tagged.values))
+    if subject_symbol(subject) != subject_symbol(parsed.subject):
+        rest = f"{text[: span[0]]} {text[span[1] :]}" if span else text
+        predicate, negative = predicate_without_negation(rest)
+    else:
+        predicate = " ".join((parsed.relation, *parsed.values)).strip()
+        negative = not parsed.polarity
+    relation, values = _without_values(predicate, values)
+    return replace(
+        parsed,
+        subject=subject,
+        relation=relation,
+        values=values,
+        aliases=aliases_of(subject),
+        polarity=not (negative or tagged.negative),
+        certainty=tagged.certainty,
+    )
+
+
+def _subject(text: str, tagged: TaggedText) -> tuple[int, int] | None:
+    """Where the first subject stands, with those that it is joined with: "Bo and Ann"."""
+    if not tagged.subjects:
+        return None
+    start, end = tagged.subjects[0]
+    for other_start, other_end in tagged.subjects[1:]:
+        if _JOINS.fullmatch(text[end:other_start]):
+            end = other_end
+    return start, end
+
+
+def _without_values(predicate: str, values: Sequence[str]) -> tuple[str, tuple[str, ...]]:
+    """The words of a predicate that are no value, and the values that stand there."""
+    found: list[str] = []
+    rest = predicate
+    for value in values:
+        start = rest.find(value)
+        if start >= 0:
+            found.append(value)
+            rest = f"{rest[:start]}\0{rest[start + len(value) :]}"
+    return " ".join(rest.replace("\0", " ").split()).strip(" ,.;:!-"), tuple(found)
 
 
 class LearnedJudge:

@@ -5,7 +5,7 @@ import time
 from memnet.arguments import check_moment, check_namespace, check_text
 from memnet.config import Config
 from memnet.statements.judge import RuleJudge
-from memnet.statements.learned import LearnedJudge
+from memnet.statements.learned import LearnedJudge, LearnedParser
 from memnet.statements.loading import LazyStatementReader
 from memnet.statements.parsing import RuleParser
 from memnet.statements.protocol import StatementJudge, StatementParser
@@ -34,7 +34,7 @@ class StatementMemory:
             store: the memory.
             encode: encodes keys and relations.
             config: settings.
-            parser: takes sentences apart; None for rules of English.
+            parser: takes sentences apart; None for the statement network.
             judge: compares statements; None for the statement network.
             reader: the statement network; None for rules alone.
 
@@ -45,9 +45,14 @@ class StatementMemory:
         self._store = store
         self._encode = encode
         self._config = config
-        rules = RuleJudge(config.tell)
-        learned = rules if reader is None else LearnedJudge(reader, rules)
-        self._rules = Rules(parser or RuleParser(), judge or learned)
+        parse_by_rules, judge_by_rules = RuleParser(), RuleJudge(config.tell)
+        if reader is None:
+            rules = Rules(parse_by_rules, judge_by_rules)
+        else:
+            rules = Rules(
+                LearnedParser(reader, parse_by_rules), LearnedJudge(reader, judge_by_rules)
+            )
+        self._rules = Rules(parser or rules.parser, judge or rules.judge)
         parse_old(store)
 
     def tell(self, text: str, at: object, namespace: str) -> TellReport:

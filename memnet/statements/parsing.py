@@ -49,7 +49,7 @@ _NEGATIONS = (
     (re.compile(r"(?:(is|are|am) )?no longer\s+(.+)", re.IGNORECASE), True),
     (re.compile(r"()(?:has |have )?(?:stopped|ceased)\s+(\w+ing\b.*)", re.IGNORECASE), True),
     (re.compile(r"(?:(is|are|am)|does|do|did|has|have) not\s+(.+)", re.IGNORECASE), False),
-    (re.compile(r"()never\s+(.+)", re.IGNORECASE), False),
+    (re.compile(r"(?:have |has |had )?()never\s+(.+)", re.IGNORECASE), False),
 )
 """How a predicate is negated, and whether that says that it was true before."""
 _CERTAINTIES: tuple[tuple[Certainty, re.Pattern[str]], ...] = (
@@ -132,7 +132,7 @@ def parse_sentence(
         subject=subject,
         relation=verb,
         values=values if any(values) else (),
-        aliases=_aliases(subject),
+        aliases=aliases_of(subject),
         polarity=not negative,
         certainty=_certainty(predicate),
         act="forget" if forget else "end" if over or relation.ends else "tell",
@@ -149,7 +149,7 @@ def structure_of(told: Told) -> tuple[Structure, tuple[str, ...]]:
     return said, (parsed.about, *map(subject_symbol, parsed.aliases))
 
 
-def _aliases(subject: str) -> tuple[str, ...]:
+def aliases_of(subject: str) -> tuple[str, ...]:
     """The two names in "my sister Clara"; none in any other subject."""
     words = subject.split(" ")
     capitals = [number for number, word in enumerate(words) if number and word[:1].isupper()]
@@ -196,6 +196,18 @@ def _may_be_subject(text: str) -> bool:
     if any(word.casefold() in _NO_SUBJECT for word in words):
         return False
     return len(words) <= 2 or is_plain_name(text) or bool(_DESCRIPTION.match(text))
+
+
+def is_pronoun(subject: str) -> bool:
+    """Whether a subject stands for one that was named before: "she", but not "I"."""
+    return bool(_PRONOUN.match(subject) or _POSSESSIVE.match(subject))
+
+
+def predicate_without_negation(text: str) -> tuple[str, bool]:
+    """The words of a sentence without its subject, fillers and negation, and whether it had one."""
+    body = _FILLERS.sub("", _without_contractions(text.strip(_SENTENCE_ENDS)))
+    predicate, negative, _ = _without_negation(body)
+    return predicate, negative
 
 
 def _resolved(subject: str, topic: str) -> str:

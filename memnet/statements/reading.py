@@ -1,6 +1,6 @@
 """Reading of statements by a trained network: answers, and what a new one says and changes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -138,9 +138,8 @@ class StatementReader:
         """
         pack = self._packer.packs(text, earlier or [_NOTHING])[0]
         scores = self._network(pack)
-        subjects, values = _tagged(
-            scores.tags[0], self._packer.offsets(text)[: pack.passages_start - 2]
-        )
+        offsets = self._packer.offsets(text)[: pack.passages_start - 2]
+        subjects, values = _tagged(text, scores.tags[0], offsets)
         tagged = TaggedText(
             subjects,
             values,
@@ -193,7 +192,7 @@ def _items(pack: Pack, tags: NDArray[np.float32]) -> list[Piece]:
 
 
 def _tagged(
-    tags: NDArray[np.float32], offsets: Sequence[tuple[int, int]]
+    text: str, tags: NDArray[np.float32], offsets: Sequence[tuple[int, int]]
 ) -> tuple[tuple[tuple[int, int], ...], tuple[tuple[int, int], ...]]:
     """Subjects and values by the tags of the tokens of a text, which begin after [CLS]."""
     found: dict[str, list[tuple[int, int]]] = {"subject": [], "value": []}
@@ -205,4 +204,18 @@ def _tagged(
         elif name:
             found[name][-1] = (found[name][-1][0], end)
         before = name
-    return tuple(found["subject"]), tuple(found["value"])
+    return _whole_words(text, found["subject"]), _whole_words(text, found["value"])
+
+
+def _whole_words(text: str, spans: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    """Spans that begin and end with words; those that share one are joined."""
+    found: list[tuple[int, int]] = []
+    for start, end in spans:
+        while start and text[start - 1 : start + 1].isalnum():
+            start -= 1
+        while end < len(text) and text[end - 1 : end + 1].isalnum():
+            end += 1
+        if found and start < found[-1][1]:
+            start = found.pop()[0]
+        found.append((start, end))
+    return tuple(found)
