@@ -7,8 +7,8 @@ FILE has scenarios as ``benchmarks/statements`` has them; their statements, and 
 ({id: [[{"tell", "action"}] of each text]}), say which earlier texts each text changes. An answer
 is right as a person would see it: a value or the short answer of at most 160 characters that holds
 one of the right forms, three fifths of the items of a list, "yes" or "no" as the first word,
-silence where nothing is known. A text is judged rightly where it changes the same earlier texts in
-the same way: "supersede" and "correct" are one.
+silence where nothing is known, both sides where statements contradict each other. A text is judged
+rightly where it changes the same earlier texts in the same way: "supersede" and "correct" are one.
 """
 
 import argparse
@@ -38,6 +38,8 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
 def is_right(question: dict[str, Any], answer: Answer) -> bool:
     """Whether an answer is right."""
     gold, text = question["answers"], answer.answer or ""
+    if question["type"] == "conflict":
+        return answer.contradiction
     if not gold:
         return answer.abstained
     if answer.abstained:

@@ -198,6 +198,9 @@ class Answer(Value):
     """A calibrated probability that the best candidate is right; None where nothing calibrated it,
     as for facts, cells of tables and stories."""
     abstained: bool
+    contradiction: bool = False
+    """Whether the quotes contradict each other and nothing decides between them: the answer asks
+    which of them is right."""
     candidates: tuple[Candidate, ...]
     """Best first. Of the kind "facts" the whole set of values."""
     evidence: tuple[Evidence, ...]

@@ -10,9 +10,13 @@ import argparse
 from pathlib import Path
 
 from benchmarks.statements import scenarios
+from benchmarks.statements.pairs import pair_scenarios
 from memnet.checkpoints import SHIPPED
 from memnet.cli.train.shared import ProgressLines
 from memnet.statements.training.train import train_statements
+
+_PAIRS = 1_200
+"""Scenarios from templates, which are learned from besides."""
 
 
 def main() -> None:
@@ -31,7 +35,7 @@ def main() -> None:
     given = parser.parse_args()
     learned, held_out = scenarios()
     score = train_statements(
-        learned,
+        [*learned, *pair_scenarios(_PAIRS)],
         held_out,
         given.out,
         start=given.start,

@@ -48,8 +48,12 @@ _PAST = re.compile(
 )
 """Words of questions for which what has ended is read as well."""
 _MAX_SHOWN = 3
+_OTHER_SIDE = 0.1
+"""Relevance from which a second statement is taken for the other side of a conflict."""
+_ASKED_BACK = "These contradict each other; which of them is right?"
 _KINDS: Mapping[AnswerForm, AnswerKind] = {
     "none": "none", "value": "value", "list": "list", "count": "value", "yes": "yes", "no": "no",
+    "conflict": "statement",
 }  # fmt: skip
 
 
@@ -260,6 +264,7 @@ def _answer(
         quotes=() if abstained else quotes,
         confidence=None if reading is None else 1 - forms["none"],
         abstained=abstained,
+        contradiction=not abstained and reading is not None and reading.form == "conflict",
         candidates=() if reading is None else _candidates(found, slots, reading),
         evidence=tuple(
             _evidence(slots[found.told[index].id], relevance[index], found)
@@ -297,15 +302,28 @@ def _shown(
         own = found.told[best.statement].text
         quote = _quote(found, slots, Piece(best.statement, 0, len(own), best.probability), reading)
         return own, _text(found, best), (quote,)
-    needed = [index for index, share in enumerate(reading.relevance) if share > 1 / 2]
-    needed = needed or [int(np.argmax(reading.relevance))]
+    needed = _needed(reading)
     quotes = tuple(
         _quote(found, slots, Piece(index, 0, len(found.told[index].text), 1.0), reading)
         for index in needed[-_MAX_SHOWN:]
     )
-    short = str(reading.number) if form == "count" else form
     texts = "\n".join(quote.text for quote in quotes)
+    if form == "conflict":
+        return f"{_ASKED_BACK}\n{texts}", None, quotes
+    short = str(reading.number) if form == "count" else form
     return f"{short.capitalize()}. {texts}", short, quotes
+
+
+def _needed(reading: StatementReading) -> list[int]:
+    """Indices of the statements that an answer needs, in their order; of a conflict both sides.
+
+    One statement may hold both: "Tom says at 8, Ida says at 9".
+    """
+    relevance = reading.relevance
+    first, *others = np.argsort(-np.array(relevance), kind="stable").tolist()
+    second = others[:1] if reading.form == "conflict" else []
+    needed = {index for index, share in enumerate(relevance) if share > 1 / 2}
+    return sorted({first, *needed, *(one for one in second if relevance[one] > _OTHER_SIDE)})
 
 
 def _text(found: _Found, piece: Piece) -> str:
@@ -330,6 +348,17 @@ def _candidates(
     found: _Found, slots: Mapping[int, Slot], reading: StatementReading
 ) -> tuple[Candidate, ...]:
     """Possible answers, best first."""
+    if reading.form == "conflict":
+        return tuple(
+            Candidate(
+                text=_text(found, Piece(index, 0, len(found.told[index].text), 1.0)),
+                score=reading.relevance[index],
+                evidence=found.told[index].id,
+                start=slots[found.told[index].id].start,
+                end=slots[found.told[index].id].end,
+            )
+            for index in _needed(reading)
+        )
     if reading.form in ("yes", "no", "count"):
         text = str(reading.number) if reading.form == "count" else reading.form
         return (Candidate(text=text, score=reading.forms[reading.form]),)
