@@ -1,6 +1,7 @@
 """The statement network: its examples, and what is read from its scores on two runtimes."""
 
 import random
+from collections import Counter
 from datetime import UTC, datetime
 from typing import Any
 
@@ -8,21 +9,26 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from benchmarks.statements import scenarios
+from benchmarks.statements import problems, scenarios
+from benchmarks.statements.pairs import pair_scenarios
 from memnet.checkpoints import SHIPPED
 from memnet.encoders.onnx_model import onnx_precision
 from memnet.encoders.weights import checked_folder, load_tokenizer
 from memnet.reader.spans import Pack, Packer, Passage
-from memnet.statements.heads import FORMS, HEADS, StatementScores, split_scores
+from memnet.statements.heads import FORMS, HEADS, TAGS, StatementScores, split_scores
 from memnet.statements.loading import LazyStatementReader, load_statement_reader
+from memnet.statements.protocol import Label
 from memnet.statements.reading import StatementReader
 from memnet.statements.times import period
 from memnet.statements.training.examples import (
     answer_examples,
     packed_answer,
+    packed_write,
     told_until,
     with_distractors,
+    with_earlier_distractors,
     without_ends,
+    write_examples,
 )
 from memnet.statements.training.scenarios import Scenario
 
@@ -135,6 +141,73 @@ def test_distractors_keep_what_is_right(packer: Packer) -> None:
     assert mixed_in > 30
 
 
+def test_new_texts_become_examples_of_what_they_change() -> None:
+    first, second = write_examples(_scenario())
+    assert (first.earlier, first.changes) == ((), ())
+    assert [first.text[start:end] for start, end in first.subjects] == ["My sister Clara", "Bo"]
+    assert [first.text[start:end] for start, end in first.values] == ["Siemens", "the mill"]
+    assert (second.changes, second.partly) == ((Label.END,), (True,))
+    assert second.negative
+    assert not first.negative
+
+
+def test_what_has_ended_is_not_judged_again() -> None:
+    scenario = _scenario()
+    tells = [one.model_dump() for one in scenario.tells]
+    tells[0]["statements"] = tells[0]["statements"][:1]
+    third = {**tells[1], "text": "Clara left Siemens for good"}
+    third["statements"] = [{**tells[1]["statements"][0], "changes": []}]
+    (*_, last) = write_examples(_scenario(tells=[*tells, third]))
+    assert [one.text for one in last.earlier] == ["Clara left Siemens"]
+
+
+def test_distractors_among_earlier_texts_change_nothing() -> None:
+    learned, held_out = scenarios()
+    rng = random.Random(0)
+    for scenario in held_out[:20]:
+        for example in write_examples(scenario):
+            mixed = with_earlier_distractors(example, learned, rng)
+            assert len(mixed.changes) == len(mixed.partly) == len(mixed.earlier)
+            changed = {
+                (one.text, label) for one, label in zip(mixed.earlier, mixed.changes, strict=True)
+                if label
+            }  # fmt: skip
+            assert changed == {
+                (one.text, label)
+                for one, label in zip(example.earlier, example.changes, strict=True)
+                if label
+            }
+
+
+def test_packed_texts_mark_subjects_and_values(packer: Packer) -> None:
+    tokenizer = load_tokenizer(checked_folder())
+    first, second = (packed_write(one, packer) for one in write_examples(_scenario()))
+    for name, wanted in (("subject", "my sister clara bo"), ("value", "siemens the mill")):
+        ids = [
+            token
+            for token, tag in zip(first.pack.token_ids[1:], first.right.tags, strict=False)
+            if TAGS[tag].endswith(name)
+        ]
+        assert tokenizer.decode(ids) == wanted
+    [(start, end, label, partly)] = second.right.statements
+    assert (label, partly) == (Label.END, True)
+    earlier = tokenizer.decode(second.pack.token_ids[start : end + 1])
+    assert earlier.endswith("my sister clara works at siemens, bo at the mill")
+
+
+def test_pairs_from_templates_say_what_they_change() -> None:
+    pairs = pair_scenarios(300)
+    assert pair_scenarios(300) == pairs
+    assert [problem for one in pairs for problem in problems(one)] == []
+    changes = Counter(
+        change.action
+        for one in pairs
+        for tell in one.tells
+        for change in tell.statements[0].changes
+    )
+    assert all(changes[action] > 5 for action in ("supersede", "correct", "end", "merge"))
+
+
 def test_packed_examples_mark_the_tokens_of_what_is_right(packer: Packer) -> None:
     tokenizer = load_tokenizer(checked_folder())
     for example in answer_examples(_scenario()):
@@ -157,8 +230,13 @@ def test_scores_are_split_by_their_meaning() -> None:
     assert scores.ends[0, 2].tolist() == [0, 1]
     assert scores.relevance[0].tolist() == [2, 2, 2]
     assert scores.items[0, 1].tolist() == [3, 4, 5]
-    assert scores.form[0].tolist() == [0, 1, 2, 3, 4, 5]
-    assert scores.number[0].tolist() == list(range(6, 19))
+    assert scores.tags[0, 0].tolist() == list(range(6, 11))
+    assert scores.changes[0, 0].tolist() == list(range(11, 17))
+    assert scores.partly[0].tolist() == [17, 17, 17]
+    assert scores.form[0].tolist() == list(range(7))
+    assert scores.number[0].tolist() == list(range(7, 20))
+    assert scores.negative.tolist() == [20]
+    assert scores.certainty[0].tolist() == list(range(21, 25))
 
 
 def test_what_ended_is_told_without_its_end_in_some_examples() -> None:
@@ -236,7 +314,7 @@ def test_relevance_is_the_mean_over_a_statement(packer: Packer) -> None:
     relevance = np.array(
         [[0 if one is None else (4 if one[0] else -4) for one in pack.offsets]], np.float32
     )
-    form = np.array([[0, 0, 0, 9, 0, 0]], np.float32)
+    form = np.array([[0, 0, 0, 9, 0, 0, 0]], np.float32)
     number = np.zeros((1, 13), np.float32)
     number[0, 7] = 1
     scores = _scores(pack, relevance=relevance, form=form, number=number)
@@ -247,3 +325,45 @@ def test_relevance_is_the_mean_over_a_statement(packer: Packer) -> None:
     low, high = 1 / (1 + np.exp(4)), 1 / (1 + np.exp(-4))
     assert reading.relevance == pytest.approx((low, high))
     assert (reading.form, reading.number) == ("count", 7)
+
+
+def test_a_new_text_is_read_from_its_tokens(packer: Packer) -> None:
+    text = "My sister Clara no longer works at Siemens"
+    earlier = [Passage("1 May 2025", "Clara works at Siemens"), Passage("", "Bo sings")]
+    (pack,) = packer.packs(text, earlier)
+    length = len(pack.token_ids)
+    tags, changes = np.zeros((1, length, len(TAGS))), np.zeros((1, length, len(Label)))
+    tags[0, :, 0] = 1
+    words = [text[start:end] for start, end in packer.offsets(text)]
+    for word, tag in (("My", 1), ("sister", 2), ("Clara", 2), ("Siemens", 3)):
+        tags[0, 1 + words.index(word), tag] = 5
+    first = [token for token, place in enumerate(pack.offsets) if place and place[0] == 0]
+    changes[0, first, Label.END] = 20
+    changes[0, [token for token in range(length) if token not in first], Label.NONE] = 20
+    scores = _scores(
+        pack,
+        tags=tags.astype(np.float32),
+        changes=changes.astype(np.float32),
+        partly=np.full((1, length), -20, np.float32),
+        negative=np.array([3], np.float32),
+        certainty=np.array([[0, 0, 9, 0]], np.float32),
+    )
+    reading = StatementReader(lambda _: scores, packer).write(text, earlier)
+    tagged = reading.tagged
+    assert [text[start:end] for start, end in tagged.subjects] == ["My sister Clara"]
+    assert [text[start:end] for start, end in tagged.values] == ["Siemens"]
+    assert (tagged.negative, tagged.certainty) == (True, "planned")
+    np.testing.assert_allclose(reading.changes, np.eye(6)[[Label.END, Label.NONE]], atol=1e-6)
+    np.testing.assert_allclose(reading.partly, 0, atol=1e-6)
+
+
+def test_a_tag_inside_of_a_word_is_of_the_whole_word(packer: Packer) -> None:
+    text = "a tester, 5:30"
+    (pack,) = packer.packs(text, [Passage("", "-")])
+    tags = np.zeros((1, len(pack.token_ids), len(TAGS)), np.float32)
+    offsets = packer.offsets(text)
+    last = max(index for index, (_, end) in enumerate(offsets) if end <= len("a tester"))
+    tags[0, 1 + last, TAGS.index("B-value")] = 5
+    scores = _scores(pack, tags=tags)
+    tagged = StatementReader(lambda _: scores, packer).write(text, ()).tagged
+    assert [text[start:end] for start, end in tagged.values] == ["tester"]

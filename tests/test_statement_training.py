@@ -43,5 +43,5 @@ def test_the_network_fits_a_few_scenarios(tmp_path: Path, start: str) -> None:
 def test_there_must_be_questions(tmp_path: Path) -> None:
     learned, _ = scenarios()
     silent = [learned[0].model_copy(update={"questions": ()})]
-    with pytest.raises(InputError, match="expected scenarios with questions"):
+    with pytest.raises(InputError, match="expected scenarios with statements and questions"):
         train_statements(silent, silent, tmp_path, start=SHIPPED / "spans")
