@@ -1,22 +1,16 @@
 """Times of statements as people write them."""
 
 from datetime import datetime
-from typing import Final
 
 from memnet.reader.spans import Passage
 from memnet.storage import Told
+from memnet.text.days import day_name
 from memnet.text.places import local_time
-
-# Not of the locale, as those of ``strftime`` are: the network has learned these.
-_MONTHS: Final = (
-    "January", "February", "March", "April", "May", "June", "July", "August", "September",
-    "October", "November", "December",
-)  # fmt: skip
 
 
 def day_of(time: datetime) -> str:
     """The day of a time, as the statement network reads it: "4 March 2026"."""
-    return f"{time.day} {_MONTHS[time.month - 1]} {time.year}"
+    return day_name(time)
 
 
 def period(start: datetime, end: datetime | None, whole: bool = True) -> str:
@@ -33,7 +27,9 @@ def period(start: datetime, end: datetime | None, whole: bool = True) -> str:
 
 
 def dated_passage(told: Told, as_of: float | None = None) -> Passage:
-    """A statement as the network reads it, with the time for which it held.
+    """A statement as the network reads it, with the day of its telling and that of its end.
+
+    "Tomorrow" and "since 2019" are said of the day of the telling, wherever its validity begins.
 
     Args:
         told: the statement.
@@ -43,4 +39,4 @@ def dated_passage(told: Told, as_of: float | None = None) -> Passage:
     if until is not None and as_of is not None and until > as_of:
         until = None
     end = None if until is None else local_time(until)
-    return Passage(period(local_time(told.valid_from), end), told.text)
+    return Passage(period(local_time(told.told), end), told.text)
