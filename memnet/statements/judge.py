@@ -15,6 +15,9 @@ from memnet.statements.protocol import Label, predicate_of
 from memnet.statements.relations import Relation, relation_of
 from memnet.storage import Told
 from memnet.text.names import normalise, subject_symbol
+from memnet.text.periods import Days
+from memnet.text.places import local_time
+from memnet.text.relative import times_in
 
 
 class Reading(NamedTuple):
@@ -28,6 +31,8 @@ class Reading(NamedTuple):
     words: tuple[str, ...]
     """Stems of what it says of its subject: equal if the same word for word."""
     negative: bool
+    days: tuple[Days, ...] = ()
+    """Of its relative times: "tomorrow" is another day each day."""
 
 
 class RuleJudge:
@@ -82,6 +87,7 @@ class RuleJudge:
         same_words = same_subject & mask(lambda one: own.words == one.words)
         same_aspects = mask(lambda one: own.relation.aspects == one.relation.aspects)
         opposite = mask(lambda one: own.negative != one.negative)
+        other_days = mask(lambda one: bool(own.days and one.days) and own.days != one.days)
         relations = np.array([one.relation_vector for one in earlier], np.float32)
         relations = relations.reshape(len(earlier), len(new.relation_vector))
         weights = self.attention(new.relation_vector, relations, same_verb, same_subject)
@@ -89,7 +95,9 @@ class RuleJudge:
         excluded = exclusive & (weights[:-1] > weights[-1])
         same = same_words | (excluded & same_value)
         repeated, contradicted = same & ~opposite, same & opposite
-        replaced = excluded & ~same_value & ~opposite & (not own.negative)
+        if new.act != "forget":
+            repeated &= ~other_days
+        replaced = excluded & (~same_value | other_days) & ~opposite & (not own.negative)
         label, affected = Label.NONE, np.zeros(len(earlier), np.bool_)
         if new.act == "forget":
             label, affected = Label.MERGE, repeated
@@ -112,8 +120,10 @@ class RuleJudge:
 
 def reading(told: Told) -> Reading:
     """What the rules see in the columns of a statement."""
-    return _reading(
-        told.subject, told.aliases, predicate_of(told.relation, told.values), told.polarity
+    predicate = predicate_of(told.relation, told.values)
+    times = times_in(told.text, local_time(told.told).date())
+    return _reading(told.subject, told.aliases, predicate, told.polarity)._replace(
+        days=tuple(place.days for place in times if place.relative)
     )
 
 

@@ -1,9 +1,10 @@
 """From when and until when a statement holds, by the times that it names."""
 
 import re
-from datetime import date, datetime, time, timedelta
+from datetime import date, datetime, timedelta
 from typing import NamedTuple
 
+from memnet.statements.times import start_of
 from memnet.text.periods import Days
 from memnet.text.places import local_time
 from memnet.text.relative import Role, TimePlace, times_in
@@ -55,11 +56,13 @@ def limits_of(sentence: str, told: float) -> Limits:
     by_role = {place.role: place.days for place in times_in(sentence, day)}
     if "for" in by_role and _DENIED.search(sentence):
         return Limits()
+    begin: float | None = None
+    end: float | None = None
     try:
         if "for" in by_role and perfect:
-            begin, end = _start(_since(by_role["for"], day)), None
+            begin = start_of(_since(by_role["for"], day))
         else:
-            begin = _start(by_role["from"].first) if "from" in by_role else None
+            begin = start_of(by_role["from"].first) if "from" in by_role else None
             end = _end(by_role, moment)
     except (OverflowError, ValueError, OSError):  # at the ends of the calendar
         return Limits()
@@ -83,20 +86,15 @@ def _end(by_role: dict[Role, Days], told: datetime) -> float | None:
     """When a statement with some times ends."""
     if "until" in by_role:
         days = by_role["until"]
-        return _start(days.first if days.count > 1 else days.last + timedelta(days=1))
+        return start_of(days.first if days.count > 1 else days.last + timedelta(days=1))
     if "for" not in by_role:
         return None
     # "From Monday for two weeks", "on Monday for two weeks", or from now.
     begin = by_role.get("from") or by_role.get("at")
     lasting = timedelta(days=by_role["for"].count)
-    return _start(begin.first + lasting) if begin else (told + lasting).timestamp()
+    return start_of(begin.first + lasting) if begin else (told + lasting).timestamp()
 
 
 def _since(lasting: Days, day: date) -> date:
     """From when something has lasted until a day."""
     return lasting.first if lasting.first < day else day - timedelta(days=lasting.count)
-
-
-def _start(day: date) -> float:
-    """The start of a day, in seconds since the epoch, of this machine's zone."""
-    return datetime.combine(day, time()).timestamp()

@@ -1,11 +1,30 @@
-"""Times of statements as people write them."""
+"""Times of statements as people write them, and how they match the time of a question."""
 
-from datetime import datetime
+import re
+from collections.abc import Sequence
+from datetime import date, datetime
+from datetime import time as clock
+
+import numpy as np
+from numpy.typing import NDArray
 
 from memnet.reader.spans import Passage
 from memnet.storage import Told
 from memnet.text.days import day_name
+from memnet.text.periods import Days, one_day
 from memnet.text.places import local_time
+from memnet.text.relative import times_in
+
+_HELD, _OTHER = 0.03, 0.001
+"""What a statement counts that held on the days of a question, and one that did not, beside one
+that is about them."""
+_NOT_BEGUN = 0.1
+"""What one that begins later counts in a question about now."""
+_TO_COME = re.compile(
+    r"\b(?:when|will|shall|start\w*|begin\w*|going to|gonna|plan\w*|new|next|from|soon|later|"
+    r"change[ds]?|future)\b|['’]ll\b",
+    re.IGNORECASE,
+)
 
 
 def day_of(time: datetime) -> str:
@@ -40,3 +59,52 @@ def dated_passage(told: Told, as_of: float | None = None) -> Passage:
         until = None
     end = None if until is None else local_time(until)
     return Passage(period(local_time(told.told), end), told.text)
+
+
+def first_day(question: str, moment: float) -> float | None:
+    """The start of the days that a question is about; None where it names none.
+
+    Args:
+        question: as asked.
+        moment: when, in seconds since the epoch; so is what is returned.
+    """
+    times = times_in(question, local_time(moment).date())
+    firsts = [place.days.meant.first for place in times if place.role == "at"]
+    return start_of(min(firsts)) if firsts else None
+
+
+def start_of(day: date) -> float:
+    """The start of a day of this machine's zone, in seconds since the epoch."""
+    return datetime.combine(day, clock()).timestamp()
+
+
+def weights_in_time(question: str, told: Sequence[Told], moment: float) -> NDArray[np.float32]:
+    """How far the times of statements are that of a question: [K] float32, 1 where it has none.
+
+    Args:
+        question: as asked.
+        told: K statements.
+        moment: when it is asked, in seconds since the epoch.
+    """
+    times = times_in(question, local_time(moment).date())
+    asked = [place.days.meant for place in times if place.role == "at"]
+    if asked:
+        return np.array([max(_match(one, days) for days in asked) for one in told], np.float32)
+    about_now = not times and _TO_COME.search(question) is None
+    begun = [one.valid_from <= moment or not about_now for one in told]
+    return np.where(np.array(begun, np.bool_), 1.0, _NOT_BEGUN).astype(np.float32)
+
+
+def _match(told: Told, days: Days) -> float:
+    """How far a statement is about some days: by what it names, else by when it was told."""
+    day = local_time(told.told).date()
+    own = [place.days for place in times_in(told.text, day) if place.role == "at"]
+    if any(_overlap(one, days) for one in own or [one_day(day)]):
+        return 1.0
+    begun = local_time(told.valid_from).date() <= days.last
+    ended = told.valid_until is not None and local_time(told.valid_until).date() <= days.first
+    return _HELD if begun and not ended else _OTHER
+
+
+def _overlap(one: Days, other: Days) -> bool:
+    return one.first <= other.last and other.first <= one.last

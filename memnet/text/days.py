@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 from datetime import date, timedelta
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 # Not of the locale, as those of ``strftime`` are: the statement network has learned these.
 _NAMES = (
@@ -36,6 +36,15 @@ class WrittenDay(NamedTuple):
     year: int | None
     month: int
     day: int
+
+    @classmethod
+    def of(cls, day: date) -> Self:
+        """A day of the calendar."""
+        return cls(day.year, day.month, day.day)
+
+    def full(self) -> date | None:
+        """The day of the calendar; None where its year is not known."""
+        return None if self.year is None else date(self.year, self.month, self.day)
 
     def names(self) -> tuple[str, ...]:
         """By which days are compared: "2024-01-05" where the year is known, and "01-05"."""

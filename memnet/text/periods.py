@@ -2,7 +2,7 @@
 
 from calendar import monthrange
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 
 from dateutil.relativedelta import relativedelta
@@ -17,6 +17,13 @@ class Days:
     first: date
     last: date
     """Belongs to them."""
+    near: date | None = field(default=None, compare=False)
+    """The day among them that was counted to: of "two years ago" that of the month and year."""
+
+    @property
+    def meant(self) -> "Days":
+        """The day that was counted to, if one was, else all of them."""
+        return self if self.near is None else Days(self.near, self.near)
 
     @property
     def count(self) -> int:
@@ -63,12 +70,15 @@ def unit_of(day: date, unit: str) -> Days:
 
 def about(day: date, unit: str) -> Days:
     """What "two years ago" and the like mean: of months and years all, else the day."""
-    return unit_of(day, unit) if unit in ("month", "year") else one_day(day)
+    return replace(unit_of(day, unit), near=day) if unit in ("month", "year") else one_day(day)
 
 
 def shifted(day: date, number: int, unit: str) -> date:
     """A day some days, weeks, months or years later; the last of the month where it has no such."""
-    return day + relativedelta(**{f"{unit.lower()}s": number})
+    unit = unit.lower()
+    if unit in ("day", "week"):
+        return day + timedelta(days=number * (7 if unit == "week" else 1))
+    return day + relativedelta(months=number * (12 if unit == "year" else 1))
 
 
 def cut(days: Days, edge: str | None) -> Days:

@@ -5,6 +5,7 @@ from datetime import date
 
 from memnet.text.relative import WEEKDAYS, times_in
 
+_HOW_LONG = re.compile(r"\bhow (?:long|many|much|old|often)\b", re.IGNORECASE)
 _ALONE = re.compile(
     r"(?:(?:on|in|at|since|from|until|till|by|the|about|early|late|around)\s|[\s,.;:!?()])*+"
     r"(?P<hour>(?:at )?\d{1,2}(?:[:.]\d\d)?(?: ?[ap]\.?m\b)?)?[\s,.;:!?()]*+",
@@ -17,16 +18,17 @@ def with_days(text: str, reference: date) -> str:
     """A text with the days of what is relative, in parentheses: "yesterday (3 March 2026)"."""
     for place in reversed(times_in(text, reference)):
         if place.relative and place.role != "for":
-            text = f"{text[: place.end]} ({place.days}){text[place.end :]}"
+            text = f"{text[: place.end]} ({place.days.meant}){text[place.end :]}"
     return text
 
 
-def day_said(text: str, start: int, end: int, reference: date) -> str | None:
+def day_said(question: str, text: str, start: int, end: int, reference: date) -> str | None:
     """What a piece of a text says where it is a relative time and nothing else: "3 March 2026".
 
     An hour stays beside it, and the name of a day that may come back: "Friday, 6 March 2026".
 
     Args:
+        question: that it answers; one for a length of time wants what was said.
         text: as written.
         start: the first character of the piece.
         end: the character after its last.
@@ -35,6 +37,8 @@ def day_said(text: str, start: int, end: int, reference: date) -> str | None:
     Returns:
         None where it says something else, or how long something takes.
     """
+    if _HOW_LONG.search(question):
+        return None
     inside = [
         place for place in times_in(text, reference) if place.start < end and start < place.end
     ]
