@@ -15,7 +15,7 @@ from memnet.reader.spans import Passage
 from memnet.statements.heads import AnswerForm
 from memnet.statements.loading import LazyStatementReader
 from memnet.statements.reading import Piece, StatementReader, StatementReading
-from memnet.statements.times import dated_passage, first_day, weights_in_time
+from memnet.statements.times import dated_passage, first_day, weights_in_time, without_plans
 from memnet.storage import MemoryStore, Scope, Slot, Told
 from memnet.text.english import query_terms
 from memnet.text.names import maximal_names, possible_names
@@ -148,6 +148,7 @@ class StatementAnswers:
         # What is known to have ended answers only questions about the past.
         held = _held(question, scope.moment())
         told = [one for one in statements.told(ranked) if _is_read(one, scope, held)]
+        told = without_plans(question, told, scope.moment())
         weights = self._attention(question, vector, told)
         by_rank = {slot: rank for rank, slot in enumerate(ranked)}
         best = sorted(

@@ -18,8 +18,6 @@ from memnet.text.relative import times_in
 _HELD, _OTHER = 0.03, 0.001
 """What a statement counts that held on the days of a question, and one that did not, beside one
 that is about them."""
-_NOT_BEGUN = 0.1
-"""What one that begins later counts in a question about now."""
 _TO_COME = re.compile(
     r"\b(?:when|will|shall|start\w*|begin\w*|going to|gonna|plan\w*|new|next|from|soon|later|"
     r"change[ds]?|future)\b|['’]ll\b",
@@ -90,9 +88,26 @@ def weights_in_time(question: str, told: Sequence[Told], moment: float) -> NDArr
     asked = [place.days.meant for place in times if place.role == "at"]
     if asked:
         return np.array([max(_match(one, days) for days in asked) for one in told], np.float32)
-    about_now = not times and _TO_COME.search(question) is None
-    begun = [one.valid_from <= moment or not about_now for one in told]
-    return np.where(np.array(begun, np.bool_), 1.0, _NOT_BEGUN).astype(np.float32)
+    return np.ones(len(told), np.float32)
+
+
+def without_plans(question: str, told: Sequence[Told], moment: float) -> list[Told]:
+    """The statements without those that a question about now is not about.
+
+    "5 mg from tomorrow" is left out of what is read for "What is the dose?" as long as what it is
+    to replace still holds. All others that begin later are read.
+
+    Args:
+        question: as asked.
+        told: in any order.
+        moment: when it is asked, in seconds since the epoch.
+    """
+    if _TO_COME.search(question) or times_in(question, local_time(moment).date()):
+        return list(told)
+    to_replace = {
+        one.changed_by for one in told if one.valid_until is not None and one.valid_until > moment
+    }
+    return [one for one in told if one.valid_from <= moment or one.id not in to_replace]
 
 
 def _match(told: Told, days: Days) -> float:

@@ -165,10 +165,8 @@ def _none(match: re.Match[str], to: date, way: Way) -> None:  # noqa: ARG001
     return None
 
 
-_IN_MONTH = (
-    r"(?P<before>last|next|this|since|from|until|till|in|during|starting)"
-    r"(?: (?:early|mid|late))?"
-)
+_SHORT_DAY = "(?P<weekday>(?-i:Mon|Tues?|Wed|Thu(?:rs?)?|Fri|Sat|Sun))"
+_MONTH = rf"{_EDGE}{MONTH}\b(?: (?P<year>\d{{4}}))?"
 _FORMS: tuple[tuple[re.Pattern[str], _Resolve], ...] = tuple(
     (re.compile(form, re.IGNORECASE), resolve)
     for form, resolve in (
@@ -190,11 +188,8 @@ _FORMS: tuple[tuple[re.Pattern[str], _Resolve], ...] = tuple(
             _weekday_of_week,
         ),
         (rf"\b(?:(?P<which>last|past|next|this|coming) )?{_WEEKDAY}{_PART}\b", _weekday),
-        (
-            r"\b(?:(?P<which>last|next|this)|on|since|from|until|till) "
-            r"(?P<what>(?P<weekday>(?-i:Mon|Tues?|Wed|Thu(?:rs?)?|Fri|Sat|Sun)))\b",
-            _weekday,
-        ),
+        (rf"\b(?P<which>last|next|this) {_SHORT_DAY}\b", _weekday),
+        (rf"\b(?:on|since|from|until|till) (?P<what>{_SHORT_DAY})\b", _weekday),
         (
             rf"\b{_EDGE}(?P<which>last|next|this) (?:coming |past )?"
             rf"(?P<unit>week|weekend|month|year){_NOT_OF}",
@@ -226,10 +221,15 @@ _FORMS: tuple[tuple[re.Pattern[str], _Resolve], ...] = tuple(
             _counted,
         ),
         (rf"\bfor (?:about |another )?{_COUNT}\b(?! (?:of|ago|from)\b)", _lasting),
-        (rf"\b{_IN_MONTH} (?P<what>{_EDGE}{MONTH}\b(?: (?P<year>\d{{4}}))?)(?!\.? ?\d)", _month),
+        (rf"\b(?P<before>last|next|this) {_MONTH}(?!\.? ?\d)", _month),
         (
-            rf"\b(?P<what>(?:the )?(?P<before>)(?P<edge>end|start|beginning) of {MONTH}\b"
-            r"(?: (?P<year>\d{4}))?)(?!\.? ?\d)",
+            r"\b(?P<before>since|from|until|till|in|during|starting)(?: (?:early|mid|late))? "
+            rf"(?P<what>{_MONTH})(?!\.? ?\d)",
+            _month,
+        ),
+        (
+            r"\b(?:the )?(?P<before>)(?P<edge>end|start|beginning) of "
+            rf"{_MONTH.removeprefix(_EDGE)}(?!\.? ?\d)",
             _month,
         ),
         (

@@ -21,7 +21,7 @@ _GONE = re.compile(
     r"felt|thought|brought|began|broke|built|caught|chose|drove|fell|flew|forgot|grew|heard|held|"
     r"kept|knew|led|lent|paid|ran|sang|(?-i:sat)|slept|spent|spoke|stood|stole|taught|threw|woke|"
     r"won|wore|wrote|became|swam|rode|fought|drew|used|died|lied|tried|"
-    r"(?!hundred|excited|supposed|scheduled|planned|booked|reserved)[a-z]{2,20}[^\We\d_]ed)\b",
+    r"(?!hundred|excited|supposed|scheduled|planned|booked|reserved|closed)[a-z]{2,20}[^\We\d_]ed)\b",
     re.IGNORECASE,
 )
 
