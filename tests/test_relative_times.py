@@ -264,4 +264,5 @@ def test_a_piece_that_only_says_when_is_a_day(piece: str, expected: str | None) 
     text = f"Bo has it, {piece}"
     start = text.index(piece)
     assert day_said("When?", text, start, len(text), _WEDNESDAY) == expected
-    assert day_said("For how long?", text, start, len(text), _WEDNESDAY) is None
+    for question in ("For how long?", "On which day of the month?"):
+        assert day_said(question, text, start, len(text), _WEDNESDAY) is None

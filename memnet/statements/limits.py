@@ -53,7 +53,7 @@ def limits_of(sentence: str, told: float) -> Limits:
     perfect = _PERFECT.search(sentence) is not None
     if Clauses(sentence).way(0) < 0 and not perfect:
         return Limits()
-    by_role = {place.role: place.days for place in times_in(sentence, day)}
+    by_role: dict[Role, Days] = {place.role: place.days for place in times_in(sentence, day)}
     if "for" in by_role and _DENIED.search(sentence):
         return Limits()
     begin: float | None = None

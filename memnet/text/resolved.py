@@ -5,7 +5,12 @@ from datetime import date
 
 from memnet.text.relative import WEEKDAYS, times_in
 
-_HOW_LONG = re.compile(r"\bhow (?:long|many|much|old|often)\b", re.IGNORECASE)
+_AS_SAID = re.compile(
+    r"\bhow (?:long|many|much|old|often)\b|\b(?:days?|months?) of the (?:week|month|year)\b|"
+    r"\bweekdays?\b",
+    re.IGNORECASE,
+)
+"""In questions for a length of time, or for what comes back."""
 _ALONE = re.compile(
     r"(?:(?:on|in|at|since|from|until|till|by|the|about|early|late|around)\s|[\s,.;:!?()])*+"
     r"(?P<hour>(?:at )?\d{1,2}(?:[:.]\d\d)?(?: ?[ap]\.?m\b)?)?[\s,.;:!?()]*+",
@@ -28,7 +33,7 @@ def day_said(question: str, text: str, start: int, end: int, reference: date) ->
     An hour stays beside it, and the name of a day that may come back: "Friday, 6 March 2026".
 
     Args:
-        question: that it answers; one for a length of time wants what was said.
+        question: that it answers; for a length of time, or what comes back, it stays as said.
         text: as written.
         start: the first character of the piece.
         end: the character after its last.
@@ -37,7 +42,7 @@ def day_said(question: str, text: str, start: int, end: int, reference: date) ->
     Returns:
         None where it says something else, or how long something takes.
     """
-    if _HOW_LONG.search(question):
+    if _AS_SAID.search(question):
         return None
     inside = [
         place for place in times_in(text, reference) if place.start < end and start < place.end
