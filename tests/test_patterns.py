@@ -6,6 +6,7 @@ import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from datetime import date
 from itertools import pairwise, product
 from random import Random
 from typing import Any, cast
@@ -33,6 +34,8 @@ from memnet.text.names import (
     possible_names,
     title_symbols,
 )
+from memnet.text.relative import times_in
+from memnet.text.resolved import with_days
 from memnet.types import Document
 from tests.reading import Answering, ranked
 
@@ -193,6 +196,9 @@ def test_patterns_take_linear_time(name: str) -> None:
     assert _too_slow(_used(pattern), words=_words(pattern.pattern)) is None
 
 
+_DAY = date(2026, 3, 4)
+
+
 def _loaded(name: str, text: str) -> list[object]:
     file = SourceFile("a", f"{text} end".encode())
     with suppress(InputError):
@@ -218,12 +224,15 @@ _OF_DOCUMENTS: dict[str, Callable[[str], object]] = {
     "aliases": lambda text: parse_sentence("x", subject=f"my {text}"),
     "normalised_answer": normalised_answer,
     "clauses": clauses,
+    "times_in": lambda text: times_in(text, _DAY),
+    "with_days": lambda text: with_days(text, _DAY),
 }
 
 
 @pytest.mark.parametrize("name", _OF_DOCUMENTS)
 def test_what_reads_documents_takes_linear_time(name: str) -> None:
     words = ("moved from", "is also known as", "then", "Orre", "Mr.", "no longer", "The cat's")
+    words += ("until Friday", "in two weeks", "went on the")
     lengths = (5_000, 30_000)
     assert _too_slow(_OF_DOCUMENTS[name], 10 * _SLOWEST, words, lengths) is None
 
