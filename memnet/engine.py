@@ -241,9 +241,10 @@ class Engine:
         """Remember sentences, comparing each with earlier statements about its subject.
 
         A sentence is added, merged with one that says the same, or put in the place of one that it
-        makes out of date, which stays as history. "Ann no longer lives in Paris" and "Ann left
-        Paris" close what they end; "Forget that Ann lives in Paris" deletes it. Everything that a
-        text changes is one transaction.
+        makes out of date, which stays as history. It holds from its telling on, or as it says:
+        "from tomorrow", "since 2019", "until Friday", "for two weeks". "Ann no longer lives in
+        Paris" and "Ann left Paris" close what they end; "Forget that Ann lives in Paris" deletes
+        it. Everything that a text changes is one transaction.
 
         Args:
             text: in plain language.
@@ -301,7 +302,7 @@ class Engine:
         """Answer a question from the memory.
 
         Args:
-            question: in plain language.
+            question: in plain language; "yesterday" and the like are of the time ``as_of``.
             hops: most reads of the memory; None for the configured number.
             top_k: pieces of evidence to return; None for the configured number.
             namespace: to look in.

@@ -188,7 +188,8 @@ class Answer(Value):
     """What a person reads: at most 300 characters, lists 600, made of the texts of ``quotes``; None
     when the memory does not hold the answer."""
     short: str | None = None
-    """The shortest span that answers, "yes" or "no"; None where only a quotation does."""
+    """The shortest span that answers, "yes" or "no"; None where only a quotation does. Of what was
+    told or said in a conversation, "yesterday" and the like are the day: "7 May 2023"."""
     quotes: tuple[Quote, ...] = ()
     """The pieces that ``answer`` is made of, one a line."""
     units: tuple[Quote, ...] = ()

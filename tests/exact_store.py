@@ -112,9 +112,7 @@ class ExactStore:
         return sorted(self.fetch(found), key=lambda slot: slot.id)
 
     def latest_time(self) -> float:
-        told = [slot.valid_from or 0.0 for _, slot, _ in self._slots.values()]
-        ends = [until for slot_id, until in self._until.items() if slot_id in self._slots]
-        return max([0.0, *told, *ends])
+        return max([0.0, *(slot.valid_from or 0.0 for _, slot, _ in self._slots.values())])
 
     def add_usage(self, weights: Mapping[int, float], at: float, half_life: float) -> None:
         for slot_id, weight in weights.items():

@@ -6,6 +6,7 @@ import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from datetime import date
 from itertools import pairwise, product
 from random import Random
 from typing import Any, cast
@@ -33,12 +34,15 @@ from memnet.text.names import (
     possible_names,
     title_symbols,
 )
+from memnet.text.relative import times_in
+from memnet.text.resolved import with_days
 from memnet.types import Document
 from tests.reading import Answering, ranked
 
-_SLOWEST = 1e-6
-"""Seconds a character of a pattern: 100 kB in 100 ms."""
-_FAST = 5e-8
+_SLOWEST = 1e-5
+"""Seconds a character of a pattern: 100 kB in a second. What a pattern should take is a tenth of
+it; processors differ, and growth is what tells a slow pattern from a slow processor."""
+_FAST = 1e-7
 """Seconds a character below which growth is not looked at."""
 _GROWTH = 3.0
 """Most that a character may cost more in a text eight times as long; eight times if quadratic."""
@@ -112,10 +116,14 @@ def _text(recipe: tuple[str, str, str], length: int) -> str:
 
 
 def _rate(use: Callable[[str], object], text: str) -> float:
-    """Seconds a character: processor time of this thread, which other processes hardly change."""
+    """Seconds a character: the least of three runs of processor time of this thread."""
+    return min(_run(use, text) for _ in range(3)) / len(text)
+
+
+def _run(use: Callable[[str], object], text: str) -> float:
     started = time.thread_time()
     use(text)
-    return (time.thread_time() - started) / len(text)
+    return time.thread_time() - started
 
 
 def _too_slow(
@@ -137,11 +145,14 @@ def _too_slow(
 
 
 def _fault(use: Callable[[str], object], texts: Sequence[str], slowest: float) -> str | None:
+    fast = _FAST * slowest / _SLOWEST
     before = float("inf")
     for number, text in enumerate(texts):
-        rate = _rate(use, text)
-        fast = _FAST * slowest / _SLOWEST
-        if rate > slowest or rate > max(fast, _GROWTH * before):
+        highest = min(slowest, max(fast, _GROWTH * before))
+        rate = _run(use, text) / len(text)
+        if rate > highest:
+            rate = min(rate, _rate(use, text))
+        if rate > highest:
             return f"{before * 1e6:.2f}, then {rate * 1e6:.2f} µs a character of {len(text)}"
         if number and rate < fast:
             return None
@@ -185,6 +196,9 @@ def test_patterns_take_linear_time(name: str) -> None:
     assert _too_slow(_used(pattern), words=_words(pattern.pattern)) is None
 
 
+_DAY = date(2026, 3, 4)
+
+
 def _loaded(name: str, text: str) -> list[object]:
     file = SourceFile("a", f"{text} end".encode())
     with suppress(InputError):
@@ -210,14 +224,26 @@ _OF_DOCUMENTS: dict[str, Callable[[str], object]] = {
     "aliases": lambda text: parse_sentence("x", subject=f"my {text}"),
     "normalised_answer": normalised_answer,
     "clauses": clauses,
+    "times_in": lambda text: times_in(text, _DAY),
+    "with_days": lambda text: with_days(text, _DAY),
 }
 
 
 @pytest.mark.parametrize("name", _OF_DOCUMENTS)
 def test_what_reads_documents_takes_linear_time(name: str) -> None:
-    words = ("moved from", "is also known as", "then", "Orre", "Mr.", "no longer", "The cat's")
+    words = (
+        "moved from",
+        "is also known as",
+        "then",
+        "Orre",
+        "Mr.",
+        "no longer",
+        "The cat's",
+        "until Friday",
+        "in two weeks",
+    )
     lengths = (5_000, 30_000)
-    assert _too_slow(_OF_DOCUMENTS[name], 50 * _SLOWEST, words, lengths) is None
+    assert _too_slow(_OF_DOCUMENTS[name], 10 * _SLOWEST, words, lengths) is None
 
 
 _PASSAGES = ranked(
@@ -252,9 +278,9 @@ def test_the_longest_question_takes_no_time(name: str) -> None:
     words = ("Which", "the director of", "Orre", "or", "born first", "the land where", "its")
     for recipe in _recipes(words):
         text = _text(recipe, 2_000)
-        assert _rate(_OF_QUESTIONS[name], text) * len(text) < 0.2, recipe
+        assert _rate(_OF_QUESTIONS[name], text) * len(text) < 1, recipe
 
 
 def test_a_question_of_one_name_again_and_again_is_looked_through_at_once() -> None:
     question = "Orre " * 4_000
-    assert _rate(lambda text: phrase_of(text, _PASSAGES, []), question) * len(question) < 0.5
+    assert _rate(lambda text: phrase_of(text, _PASSAGES, []), question) * len(question) < 2

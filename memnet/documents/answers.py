@@ -8,6 +8,7 @@ from memnet.config import AnswerConfig, Config
 from memnet.device import in_background
 from memnet.documents.controller import TextController
 from memnet.documents.hops import Retrieval, answer_parts
+from memnet.documents.messages import day_sent
 from memnet.documents.question import Question
 from memnet.encoders import Encoder
 from memnet.reader.answers import Prediction, judged, predict_spans, rank_sentences
@@ -20,6 +21,7 @@ from memnet.reader.spans import Passage, Reader
 from memnet.reader.tables import read_cells
 from memnet.storage import EVERYWHERE, MemoryStore, Scope
 from memnet.text.names import normalise
+from memnet.text.resolved import day_said
 from memnet.types import Answer, Candidate, Evidence, Quote, Word
 
 _ENGLISH = EnglishDecomposer()
@@ -78,11 +80,13 @@ class TextAnswers:
         with self._store.reading():
             retrieval, ranked, prediction = self._answer(question, hops, top_k, scope)
             records = retrieval.records(top_k)
+            day = self._day_said(question, prediction)
         statements = [item.slot.id for item in ranked if item.slot.valid_from is not None]
         if statements:
             self._on_read(retrieval.attention_to(statements))
         abstained = prediction.abstained or not prediction.candidates
         answer = None if abstained else prediction.candidates[0]
+        shown = prediction.shown if day is None else f"{day}. {prediction.shown}"
         evidence = rank_evidence(ranked, prediction.resolved, prediction.support)
         if top_k == 1 and answer is not None:  # whose passage is evidence in any case
             evidence = [*prediction.support[:1], *evidence]
@@ -90,8 +94,8 @@ class TextAnswers:
         return Answer(
             question=question,
             kind="none" if abstained else prediction.kind,
-            answer=None if answer is None else prediction.shown,
-            short=None if answer is None else prediction.short,
+            answer=None if answer is None else shown,
+            short=None if answer is None else day or prediction.short,
             quotes=() if answer is None else tuple(map(_public, prediction.quotes)),
             units=tuple(map(_public, prediction.attended)),
             confidence=prediction.confidence,
@@ -104,6 +108,20 @@ class TextAnswers:
             model=self._name,
             elapsed_ms=(time.perf_counter() - started) * 1000,
         )
+
+    def _day_said(self, question: str, prediction: Prediction) -> str | None:
+        """The day that the short answer of a message or statement names; None where it is none."""
+        short = prediction.short
+        for quotation in prediction.quotes:
+            place = -1 if short is None else quotation.text.find(short)
+            if short is None or place < 0:
+                continue
+            slot = quotation.item.slot
+            sent = day_sent(self._store, slot)
+            if sent is not None:
+                start = quotation.start + place
+                return day_said(question, slot.text, start, start + len(short), sent)
+        return None
 
     def search(
         self, query: str, hops: int | None, top_k: int, scope: Scope

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
 from typing import NamedTuple
 
 import numpy as np
@@ -9,10 +10,12 @@ from numpy.typing import NDArray
 
 from memnet.documents.candidates import MessageFeatures
 from memnet.documents.question import Question
-from memnet.storage import Keys
+from memnet.storage import Keys, MemoryStore, Slot
 from memnet.text.days import WrittenDay, days_in
 from memnet.text.english import query_terms
 from memnet.text.names import is_name, normalise
+from memnet.text.places import local_time
+from memnet.text.relative import times_in
 from memnet.text.speakers import (
     MESSAGE,
     called_prefix,
@@ -34,6 +37,27 @@ _AUXILIARIES = frozenset("will may can".split())
 _MAX_WORDS = 100
 _MAX_OF_A_DAY = 200
 """Messages of a day that the question names."""
+_MAX_OF_DAYS = 1000
+"""Of all its days together."""
+_MAX_DAYS = 31
+"""Of a time in a question whose messages are looked for: "last month", not "last year"."""
+
+
+def day_sent(store: MemoryStore, slot: Slot) -> date | None:
+    """The day on which a message was sent or a statement told; None of other slots.
+
+    Args:
+        store: the memory, within ``reading``.
+        slot: of any kind.
+    """
+    if slot.valid_from is not None:
+        return local_time(slot.told or slot.valid_from).date()
+    symbols = store.symbols([slot.id]).get(slot.id)
+    if symbols is None or MESSAGE not in symbols.keys:
+        return None
+    places = [place for _, place in slot.places[:1]]
+    found = [day for text in (slot.title, *places) for day in days_in(text) if day.year]
+    return found[0].full() if found else None
 
 
 def has_messages(question: Question) -> bool:
@@ -72,16 +96,15 @@ class MessageAddressing:
         self.question = question.sub_question(" ".join(text.split())) if words else question
         """Without the names of speakers."""
         exact, beside = set[str](), set[str]()
-        for day in days_in(question.text):
+        for day in _days_of(question):
             exact.add(_symbol_of(day))
             beside.update(map(_symbol_of, day.next_to()))
         self._days: Mapping[str, float] = dict.fromkeys(beside, 0.5) | dict.fromkeys(exact, 1.0)
 
     def of_days(self) -> list[int]:
         """The messages of the days that the question names, and of those beside them."""
-        found = self._question.store.search_symbolic(
-            self._days, _MAX_OF_A_DAY, self._question.scope
-        )
+        most = min(_MAX_OF_A_DAY, _MAX_OF_DAYS // max(1, len(self._days)))
+        found = self._question.store.search_symbolic(self._days, most, self._question.scope)
         return [slot for slots in found.values() for slot in slots]
 
     def features(self, keys: Keys, lexical: Mapping[int, float]) -> MessageFeatures | None:
@@ -192,6 +215,15 @@ def _roles(text: str) -> Iterator[str]:
         yield _USER
     if not words.isdisjoint(_SECOND_PERSON):
         yield _ASSISTANT
+
+
+def _days_of(question: Question) -> Iterator[WrittenDay]:
+    """The days that a question writes out, or names by the day on which it is asked."""
+    yield from days_in(question.text)
+    today = local_time(question.scope.moment()).date()
+    for place in times_in(question.text, today):
+        if place.relative and place.role == "at" and place.days.count <= _MAX_DAYS:
+            yield from map(WrittenDay.of, place.days.each())
 
 
 def _symbol_of(day: WrittenDay) -> str:

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 from memnet.ingest.windows import document_windows
 from memnet.loaders.document import Block, ParsedDocument, Turn, paragraphs
 from memnet.storage import MemoryStore, NewSlot
-from memnet.text.days import days_in
+from memnet.text.days import WrittenDay, days_in
+from memnet.text.relative import times_in
 from memnet.text.speakers import (
     MESSAGE,
     called_symbols,
@@ -36,6 +37,8 @@ _MAX_SPEAKER, _MAX_TIME = 100, 80
 _DIGITS = "0123456789"
 _MAX_DIGITS = 15
 """Of the number at the end of an id."""
+_MAX_DAYS = 7
+"""Of a time in a message that says of which days it is: "last week", not "last month"."""
 _NUMERIC_DAY = re.compile(r"\b\d{1,2}[./-]\d{1,2}[./-](?:\d{4}|\d\d)\b")
 _WORDS = re.compile(r"[^\W\d_]+")
 _OF_TIMES = frozenset(
@@ -238,7 +241,7 @@ def _slots(
     keys = (
         MESSAGE,
         *(speaker_symbols(turn.speaker) if turn.speaker else ()),
-        *day_symbols(name for day in days_in(turn.time)[:1] for name in day.names()),
+        *day_symbols(name for day in _days_of(turn, whole) for name in day.names()),
         *((session_symbol(turn.session),) if document.turn else ()),
     )
     called = called_symbols(whole, turn.addressed)
@@ -256,3 +259,13 @@ def _slots(
             value_symbols=tuple(dict.fromkeys((*filter(None, extract(text)), *called))),
             places=((0, document.title),) if document.turn else window.places,
         )
+
+
+def _days_of(turn: Turn, text: str) -> Iterator[WrittenDay]:
+    """The day on which a message was sent, and those of which it says "yesterday" and the like."""
+    for sent in days_in(turn.time)[:1]:
+        yield sent
+        day = sent.full()
+        for place in times_in(text, day) if day else ():
+            if place.relative and place.role == "at" and place.days.count <= _MAX_DAYS:
+                yield from (WrittenDay.of(one) for one in place.days.each() if one != day)

@@ -22,7 +22,7 @@ from memnet.loaders.reading import LoadLimits
 from memnet.storage import Encode, MemoryStore, NewSource
 from memnet.types import IngestReport
 
-_PIPELINE_VERSION = "6"
+_PIPELINE_VERSION = "7"
 """Part of every digest: raise it when slots are made in another way, so that all are made again."""
 
 

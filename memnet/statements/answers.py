@@ -15,10 +15,12 @@ from memnet.reader.spans import Passage
 from memnet.statements.heads import AnswerForm
 from memnet.statements.loading import LazyStatementReader
 from memnet.statements.reading import Piece, StatementReader, StatementReading
-from memnet.statements.times import dated_passage
+from memnet.statements.times import dated_passage, first_day, weights_in_time, without_plans
 from memnet.storage import MemoryStore, Scope, Slot, Told
 from memnet.text.english import query_terms
 from memnet.text.names import maximal_names, possible_names
+from memnet.text.places import local_time
+from memnet.text.resolved import day_said, with_days
 from memnet.types import Answer, AnswerKind, Candidate, Evidence, Hop, Quote, SlotWeight
 
 _READ = 24
@@ -40,13 +42,14 @@ _LEXICAL = 0.3
 _PRIOR = 0.5
 """Exponent of the attention of the first hop, as the prior of what is read in a statement. Where
 all that was told is read, it is worth nothing: -1.7 points on 688 questions held out."""
-_PAST = re.compile(
-    r"\b(?:did|was|were|ever|before|previous\w*|former\w*|earlier|original\w*|first|past|ago|"
-    r"until|since|used to|how (?:often|many times)|still|any ?more|any longer|change[ds]?|"
-    r"moved?)\b",
+_PAST = re.compile(r"\b(?:did|was|were|past|ago|moved?|still)\b", re.IGNORECASE)
+_EVER = re.compile(
+    r"\b(?:ever|before|previous\w*|former\w*|earlier|original\w*|first|until|since|used to|"
+    r"how (?:often|many times)|any ?more|any longer|change[ds]?)\b",
     re.IGNORECASE,
 )
-"""Words of questions for which what has ended is read as well."""
+"""Words of questions for which what has ended is read as well; of the first list, only what held on
+the day that the question names, if it does."""
 _MAX_SHOWN = 3
 _OTHER_SIDE = 0.1
 """Relevance from which a second statement is taken for the other side of a conflict."""
@@ -116,10 +119,13 @@ class StatementAnswers:
         if network is None or scope.where:
             return self._otherwise.ask(question, hops, top_k, scope)
         started = time.perf_counter()
+        dated = with_days(question, local_time(scope.moment()).date())
         with self._store.reading():
-            found = self._find(question, hops, scope, network)
-            prior = found.weights**_PRIOR if found.chosen else None
-            reading = network.answer(question, found.passages, prior)
+            found = self._find(question, dated, hops, scope, network)
+            prior = weights_in_time(question, found.told, scope.moment())
+            if found.chosen:
+                prior *= found.weights**_PRIOR
+            reading = network.answer(dated, found.passages, prior)
             slots = {one.id: one for one in self._store.fetch([one.id for one in found.told])}
         if reading is not None:
             ids = (one.id for one in found.told)
@@ -127,9 +133,9 @@ class StatementAnswers:
         return _answer(question, found, slots, reading, top_k, started)
 
     def _find(
-        self, question: str, hops: int | None, scope: Scope, network: StatementReader
+        self, question: str, dated: str, hops: int | None, scope: Scope, network: StatementReader
     ) -> _Found:
-        """The statements to read."""
+        """The statements to read; ``dated`` is the question as it is read."""
         statements = self._store.statements
         vector = self._encoder.encode([question])[0]
         last = statements.last(scope.namespace, _READ + 1)
@@ -144,8 +150,9 @@ class StatementAnswers:
             # What changed a statement that was found is read before what names lead to.
             ranked = list(dict.fromkeys([*ranked[:_FOUND], *changing, *second, *ranked]))[:_READ]
         # What is known to have ended answers only questions about the past.
-        held = None if _PAST.search(question) else scope.moment()
+        held = _held(question, scope.moment())
         told = [one for one in statements.told(ranked) if _is_read(one, scope, held)]
+        told = without_plans(question, told, scope.moment())
         weights = self._attention(question, vector, told)
         by_rank = {slot: rank for rank, slot in enumerate(ranked)}
         best = sorted(
@@ -153,9 +160,9 @@ class StatementAnswers:
             key=lambda index: by_rank[told[index].id] if chosen else -weights[index],
         )
         changed = _partly_changed(statements.told, told)
-        passages = [dated_passage(one, scope.as_of, changed.get(one.id)) for one in told]
-        room = network.fitting(question, [passages[index] for index in best])
-        kept = sorted(best[:room], key=lambda index: (told[index].valid_from, told[index].id))
+        passages = [dated_passage(one, scope.moment(), changed.get(one.id)) for one in told]
+        room = network.fitting(dated, [passages[index] for index in best])
+        kept = sorted(best[:room], key=lambda index: (told[index].told, told[index].id))
         return _Found(
             [told[index] for index in kept], [passages[index] for index in kept], weights[kept],
             second, chosen,
@@ -196,6 +203,16 @@ class StatementAnswers:
         keys = self._store.existing_keys([one.id for one in told]).vectors
         scores = keys @ vector + _LEXICAL * _shares_of_words(question, told)
         return softmax((scores / _TEMPERATURE).astype(np.float32))
+
+
+def _held(question: str, moment: float) -> float | None:
+    """A time before which what is read has not ended; None where all is read."""
+    if _EVER.search(question):
+        return None
+    begin = first_day(question, moment)
+    if begin is not None:
+        return min(begin, moment)
+    return None if _PAST.search(question) else moment
 
 
 def _shares_of_words(question: str, told: Sequence[Told]) -> NDArray[np.float32]:
@@ -243,7 +260,9 @@ def _answer(
     """The public answer."""
     forms = {} if reading is None else reading.forms
     abstained = reading is None or forms["none"] > _NONE
-    shown, short, quotes = (None, None, ()) if reading is None else _shown(found, slots, reading)
+    shown, short, quotes = (
+        (None, None, ()) if reading is None else _shown(question, found, slots, reading)
+    )
     abstained = abstained or shown is None
     relevance: Sequence[float] = () if reading is None else reading.relevance
     quoted = {quote.evidence for quote in quotes}
@@ -287,7 +306,7 @@ def _evidence(slot: Slot, relevance: float, found: _Found) -> Evidence:
 
 
 def _shown(
-    found: _Found, slots: Mapping[int, Slot], reading: StatementReading
+    question: str, found: _Found, slots: Mapping[int, Slot], reading: StatementReading
 ) -> tuple[str | None, str | None, tuple[Quote, ...]]:
     """What a person reads, the short answer, and the pieces that they are made of."""
     form = reading.form
@@ -301,6 +320,10 @@ def _shown(
         best = reading.pieces[0]
         own = found.told[best.statement].text
         quote = _quote(found, slots, Piece(best.statement, 0, len(own), best.probability), reading)
+        said_on = local_time(found.told[best.statement].told).date()
+        day = day_said(question, own, best.start, best.end, said_on)
+        if day is not None:
+            return f"{day}. {own}", day, (quote,)
         return own, _text(found, best), (quote,)
     needed = _needed(reading)
     quotes = tuple(

@@ -87,6 +87,7 @@ def choose(new: Told, earlier: Sequence[Told], judgement: Judgement, late: bool)
         for index, (one, label) in enumerate(zip(earlier, labels, strict=True))
         if label != Label.NONE
     ]  # fmt: skip
+    effects = [effect for effect in effects if not _leaves_plan(effect, new)]
     effects.sort(key=lambda effect: -effect.weight)
     merged = [effect for effect in effects if effect.label == Label.MERGE]
     if new.act == "forget":
@@ -134,3 +135,9 @@ def reason_to_add(new: Told, earlier: Sequence[Told]) -> str:
 def _is_later(one: Told, new: Told) -> bool:
     """Whether a statement was told later than a new one, which is a late entry, and of later."""
     return one.told > new.told and one.valid_from > new.valid_from
+
+
+def _leaves_plan(effect: Effect, new: Told) -> bool:
+    """Whether an earlier statement is a plan that a new one about the time before it can't end."""
+    plan = effect.told.told <= new.told < effect.told.valid_from
+    return plan and effect.label == Label.SUPERSEDE and new.valid_from < effect.told.valid_from

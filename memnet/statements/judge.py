@@ -15,6 +15,9 @@ from memnet.statements.protocol import Judgement, Label, predicate_of
 from memnet.statements.relations import Relation, relation_of
 from memnet.storage import Told
 from memnet.text.names import normalise, subject_symbol
+from memnet.text.periods import Days
+from memnet.text.places import local_time
+from memnet.text.relative import times_in
 
 
 class Reading(NamedTuple):
@@ -88,8 +91,11 @@ class RuleJudge:
 
         excluded = exclusive & (weights[:-1] > weights[-1])
         same = same_words | (excluded & same_value)
+        other_days = _on_other_days(new, earlier, same)
         repeated, contradicted = same & ~opposite, same & opposite
-        replaced = excluded & ~same_value & ~opposite & (not own.negative)
+        if new.act != "forget":
+            repeated &= ~other_days
+        replaced = excluded & (~same_value | other_days) & ~opposite & (not own.negative)
         label, affected = Label.NONE, np.zeros(len(earlier), np.bool_)
         if new.act == "forget":
             label, affected = Label.MERGE, repeated
@@ -115,6 +121,23 @@ def reading(told: Told) -> Reading:
     return _reading(
         told.subject, told.aliases, predicate_of(told.relation, told.values), told.polarity
     )
+
+
+def _on_other_days(
+    new: Told, earlier: Sequence[Told], same: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """[K] bool: which of those that say the same mean other days: "tomorrow" is one each day."""
+    found = np.zeros(len(earlier), np.bool_)
+    own = _relative_days(new) if same.any() else ()
+    for index in np.flatnonzero(same).tolist() if own else ():
+        days = _relative_days(earlier[index])
+        found[index] = bool(days) and days != own
+    return found
+
+
+def _relative_days(told: Told) -> tuple[Days, ...]:
+    times = times_in(told.text, local_time(told.told).date())
+    return tuple(place.days for place in times if place.relative)
 
 
 @lru_cache(maxsize=10_000)

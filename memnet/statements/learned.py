@@ -126,7 +126,8 @@ class LearnedJudge:
         if network is None:
             return by_rules
         chosen = sorted(_by_relevance(new, earlier)[:_READ])
-        read = network.write(new.text, [dated_passage(earlier[index]) for index in chosen])
+        passages = [dated_passage(earlier[index], new.valid_from) for index in chosen]
+        read = network.write(new.text, passages)
         labels, partly = by_rules.labels.copy(), by_rules.partly.copy()
         for row, index in enumerate(chosen):
             if labels[index].argmax() != Label.NONE:

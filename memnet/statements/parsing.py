@@ -6,9 +6,11 @@ repetition is compared with it.
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import islice
 
 from memnet.errors import InputError
+from memnet.statements.limits import limits_of
 from memnet.statements.protocol import ParsedStatement
 from memnet.statements.relations import (
     Relation,
@@ -96,7 +98,9 @@ class RuleParser:
                     f"{text[start:end]!r} would erase more than one statement, so nothing was "
                     "done; say 'Forget that ...' of each, or name sources to 'memnet forget'"
                 )
-            parsed.append(parse_sentence(text[start:end], start, topic))
+            begin, until = limits_of(text[start:end], at)
+            sentence = parse_sentence(text[start:end], start, topic)
+            parsed.append(replace(sentence, valid_from=begin, valid_until=until))
             if parsed[-1].subject and not parsed[-1].subject.startswith(f"{topic}'s "):
                 topic = parsed[-1].subject
         return parsed

@@ -258,7 +258,8 @@ class _Telling:
         keep = () if slot_id is None else (slot_id,)
         surplus = self._store.statements.evictable(capacity, self._now, half_life, keep)
         for slot in self._store.fetch_existing(surplus):
-            why = "was used least" if slot.valid_until is None else "was valid no longer"
+            ended = slot.valid_until is not None and slot.valid_until <= self._now
+            why = "was valid no longer" if ended else "was used least"
             self._store.journal.note_erasure(self._entry)
             self._store.statements.erase([slot.id])
             reason = f"Room is for {capacity} told statements, and this one {why}."

@@ -1,22 +1,33 @@
-"""Times of statements as people write them."""
+"""Times of statements as people write them, and how they match the time of a question."""
 
-from datetime import datetime
-from typing import Final
+import re
+from collections.abc import Sequence
+from datetime import date, datetime
+from datetime import time as clock
+
+import numpy as np
+from numpy.typing import NDArray
 
 from memnet.reader.spans import Passage
 from memnet.storage import Told
+from memnet.text.days import day_name
+from memnet.text.periods import Days, one_day
 from memnet.text.places import local_time
+from memnet.text.relative import times_in
 
-# Not of the locale, as those of ``strftime`` are: the network has learned these.
-_MONTHS: Final = (
-    "January", "February", "March", "April", "May", "June", "July", "August", "September",
-    "October", "November", "December",
-)  # fmt: skip
+_HELD, _OTHER = 0.03, 0.001
+"""What a statement counts that held on the days of a question, and one that did not, beside one
+that is about them."""
+_TO_COME = re.compile(
+    r"\b(?:when|will|shall|start\w*|begin\w*|going to|gonna|plan\w*|new|next|from|soon|later|"
+    r"change[ds]?|future)\b|['’]ll\b",
+    re.IGNORECASE,
+)
 
 
 def day_of(time: datetime) -> str:
     """The day of a time, as the statement network reads it: "4 March 2026"."""
-    return f"{time.day} {_MONTHS[time.month - 1]} {time.year}"
+    return day_name(time)
 
 
 def period(start: datetime, end: datetime | None, whole: bool = True) -> str:
@@ -32,17 +43,85 @@ def period(start: datetime, end: datetime | None, whole: bool = True) -> str:
     return f"{day_of(start)}{'' if whole else ' partly'} until {day_of(end)}"
 
 
-def dated_passage(told: Told, as_of: float | None = None, changed: float | None = None) -> Passage:
-    """A statement as the network reads it, with the time for which it held.
+def dated_passage(told: Told, moment: float, changed: float | None = None) -> Passage:
+    """A statement as the network reads it, with the day of its telling and that of its end.
+
+    "Tomorrow" and "since 2019" are said of the day of the telling, wherever its validity begins.
 
     Args:
         told: the statement.
-        as_of: seconds since the epoch: what happened later is not known yet; None for all.
+        moment: seconds since the epoch for which is asked: what ends later has not ended.
         changed: seconds since the epoch at which a part of it ceased to hold; None if none did.
     """
     whole = told.valid_until is not None
     until = told.valid_until if whole else changed
-    if until is not None and as_of is not None and until > as_of:
+    if until is not None and until > moment:
         until = None
     end = None if until is None else local_time(until)
-    return Passage(period(local_time(told.valid_from), end, whole), told.text)
+    return Passage(period(local_time(told.told), end, whole), told.text)
+
+
+def first_day(question: str, moment: float) -> float | None:
+    """The start of the days that a question is about; None where it names none.
+
+    Args:
+        question: as asked.
+        moment: when, in seconds since the epoch; so is what is returned.
+    """
+    times = times_in(question, local_time(moment).date())
+    firsts = [place.days.meant.first for place in times if place.role == "at"]
+    return start_of(min(firsts)) if firsts else None
+
+
+def start_of(day: date) -> float:
+    """The start of a day of this machine's zone, in seconds since the epoch."""
+    return datetime.combine(day, clock()).timestamp()
+
+
+def weights_in_time(question: str, told: Sequence[Told], moment: float) -> NDArray[np.float32]:
+    """How far the times of statements are that of a question: [K] float32, 1 where it has none.
+
+    Args:
+        question: as asked.
+        told: K statements.
+        moment: when it is asked, in seconds since the epoch.
+    """
+    times = times_in(question, local_time(moment).date())
+    asked = [place.days.meant for place in times if place.role == "at"]
+    if asked:
+        return np.array([max(_match(one, days) for days in asked) for one in told], np.float32)
+    return np.ones(len(told), np.float32)
+
+
+def without_plans(question: str, told: Sequence[Told], moment: float) -> list[Told]:
+    """The statements without those that a question about now is not about.
+
+    "5 mg from tomorrow" is left out of what is read for "What is the dose?" as long as what it is
+    to replace still holds. All others that begin later are read.
+
+    Args:
+        question: as asked.
+        told: in any order.
+        moment: when it is asked, in seconds since the epoch.
+    """
+    if _TO_COME.search(question) or times_in(question, local_time(moment).date()):
+        return list(told)
+    to_replace = {
+        one.changed_by for one in told if one.valid_until is not None and one.valid_until > moment
+    }
+    return [one for one in told if one.valid_from <= moment or one.id not in to_replace]
+
+
+def _match(told: Told, days: Days) -> float:
+    """How far a statement is about some days: by what it names, else by when it was told."""
+    day = local_time(told.told).date()
+    own = [place.days for place in times_in(told.text, day) if place.role == "at"]
+    if any(_overlap(one, days) for one in own or [one_day(day)]):
+        return 1.0
+    begun = local_time(told.valid_from).date() <= days.last
+    ended = told.valid_until is not None and local_time(told.valid_until).date() <= days.first
+    return _HELD if begun and not ended else _OTHER
+
+
+def _overlap(one: Days, other: Days) -> bool:
+    return one.first <= other.last and other.first <= one.last

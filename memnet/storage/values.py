@@ -196,7 +196,8 @@ class Usage(NamedTuple):
     """Attention that writes and reads gave it, as of the time ``used``; it has decayed since."""
     used: float
     """Seconds since the epoch."""
-    valid: bool
+    until: float
+    """When it ceases to hold, in seconds since the epoch; infinite where that is not known."""
 
     def decayed(self, at: float, half_life: float) -> float:
         """The usage at a later time, if it halves every ``half_life`` seconds."""

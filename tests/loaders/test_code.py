@@ -200,7 +200,7 @@ def test_hostile_code_takes_little_time(source: str, name: str) -> None:
         read(name, source)
     except InputError as error:
         assert "holds no" in str(error) or "is binary" in str(error)  # noqa: PT017
-    assert time.process_time() - started < 8
+    assert time.process_time() - started < 20
 
 
 @settings(max_examples=120, deadline=None)

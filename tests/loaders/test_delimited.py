@@ -101,7 +101,7 @@ def test_hostile_quotes_cost_linear_time(data: bytes) -> None:
     start = time.process_time()
     with suppress(InputError):
         list(delimited.load(SourceFile("a.csv", data)))
-    assert time.process_time() - start < 8
+    assert time.process_time() - start < 20
 
 
 VALUES = st.text(st.characters(exclude_categories=["Cs", "Cc", "Zl", "Zp"]), max_size=8)

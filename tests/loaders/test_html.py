@@ -1,6 +1,6 @@
 import re
 from html.parser import HTMLParser
-from time import perf_counter
+from time import process_time
 
 import pytest
 from hypothesis import given
@@ -466,7 +466,7 @@ def test_all_words_are_kept_in_order(markup: str) -> None:
     ],
 )
 def test_time_is_in_proportion_to_size(markup: str) -> None:
-    start = perf_counter()
+    start = process_time()
     builder = DocumentBuilder()
     html.add(builder, markup)
-    assert perf_counter() - start < 5
+    assert process_time() - start < 20

@@ -285,7 +285,7 @@ def test_hostile_mail_takes_little_time(data: str) -> None:
             assert isinstance(item, (ParsedDocument, Problem))
     except InputError:
         pass
-    assert time.process_time() - started < 8
+    assert time.process_time() - started < 20
 
 
 _SAMPLE = (

@@ -357,7 +357,7 @@ def test_any_text_is_read(text: str) -> None:
      "<td>", "<!--\n", "!!! a\n", ":::a\n", "a\n: b\n", "> [!a]\n", "&", "[a](", "[[a|", ":a: "],
 )  # fmt: skip
 def test_reading_takes_linear_time(piece: str) -> None:
-    assert seconds(load, piece * (20_000 // len(piece)), "a.md") < 8
+    assert seconds(load, piece * (20_000 // len(piece)), "a.md") < 20
 
 
 def test_a_note_of_a_single_block_has_its_span() -> None:

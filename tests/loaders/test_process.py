@@ -188,12 +188,12 @@ def test_small_texts_may_be_read_between(
 def test_a_file_is_read_while_the_caller_does_something_else(
     loaders: LoaderProcess, made: Callable[[str], FileToLoad], tmp_path: Path
 ) -> None:
-    slow = made("sleep 0.3\nsay a")
+    slow = made("sleep 3\nsay a")
     loaders.prepare(slow)
-    time.sleep(0.6)
+    time.sleep(5)
     started = time.perf_counter()
     assert _texts(list(loaders.load(slow))) == ["a"]
-    assert time.perf_counter() - started < 0.2
+    assert time.perf_counter() - started < 2.5
 
 
 def test_another_file_than_the_prepared_one_is_a_mistake_of_the_caller(
@@ -264,7 +264,7 @@ import time; time.sleep(60)
     with parent:
         child = int(parent.stdout.readline())
         parent.send_signal(signal.SIGKILL)
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 60
     while _is_running(child):
         assert time.monotonic() < deadline, "the child goes on"
         time.sleep(0.02)

@@ -216,4 +216,4 @@ def test_any_text_is_read(text: str) -> None:
      "a_ ", "_", "-a, ", ":a: ", "\\", "+--+\n|a |\n"],
 )  # fmt: skip
 def test_reading_takes_linear_time(piece: str) -> None:
-    assert seconds(load, piece * (20_000 // len(piece)), "a.rst") < 8
+    assert seconds(load, piece * (20_000 // len(piece)), "a.rst") < 20

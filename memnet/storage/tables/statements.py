@@ -146,19 +146,18 @@ class Statements:
         return ids
 
     def latest_time(self) -> float:
-        """The latest time at which a statement was told, began or ended; 0 without any."""
-        row = self._connection().only(
-            "SELECT (SELECT max(told) FROM statement), "
-            "(SELECT max(valid_from) FROM slot WHERE valid_from IS NOT NULL), "
-            "(SELECT max(valid_until) FROM slot WHERE valid_until IS NOT NULL)"
-        )
-        return max((checked_time(value) for value in row if value is not None), default=0.0)
+        """The latest time at which a statement was told; 0 without any.
+
+        When one begins or ends may lie ahead, as it says, and is no reading of a clock.
+        """
+        row = self._connection().only("SELECT max(told) FROM statement")
+        return 0.0 if row[0] is None else checked_time(row[0])
 
     def usage(self, ids: Iterable[int] | None = None) -> list[Usage]:
         """Usage of statements by rising id; None for all of them."""
         chosen = "" if ids is None else f"AND id {IN_LIST}"
         rows = self._connection().rows(
-            "SELECT id, usage, used, valid_until IS NULL FROM slot "
+            "SELECT id, usage, used, valid_until FROM slot "
             f"WHERE valid_from IS NOT NULL {chosen} ORDER BY id",
             *([] if ids is None else [json_list(ids)]),
         )
@@ -166,8 +165,10 @@ class Statements:
             if not isinstance(amount, float) or not 0 <= amount < math.inf:
                 raise damaged(f"the usage of slot {slot}")
         return [
-            Usage(slot, amount, checked_time(used), bool(valid))
-            for slot, amount, used, valid in rows
+            Usage(
+                slot, amount, checked_time(used), math.inf if until is None else checked_time(until)
+            )
+            for slot, amount, used, until in rows
         ]
 
     def evictable(
@@ -183,7 +184,7 @@ class Statements:
         """
         usage = self.usage()
         free = [one for one in usage if one.id not in keep]
-        free.sort(key=lambda one: (one.valid, one.decayed(at, half_life), one.id))
+        free.sort(key=lambda one: (one.until > at, one.decayed(at, half_life), one.id))
         return [one.id for one in free[: max(0, len(usage) - capacity)]]
 
     def new_source(self) -> str:

@@ -1,0 +1,359 @@
+"""Times as people write them relative to a day: "yesterday", "last Tuesday", "until the 27th".
+
+A grammar of English for what has one meaning: "soon" and "recently" are left alone, and so are days
+that come back ("every Friday", "Monday to Friday"). Weeks begin on Monday, and
+
+- "last Tuesday" is the Tuesday before the day, "next Tuesday" the one after it, never the day
+  itself;
+- a day without "last" or "next" ("on Tuesday", "in May") is one before in a sentence about the
+  past, else one to come; after "since" it is always one before;
+- "last week" and "next month" are those of the calendar, "the last week" the days up to now;
+- "two weeks ago" is one day, "two months ago" a month, "two years ago" a year.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from datetime import date, timedelta
+from typing import Literal, NamedTuple
+
+from memnet.text.days import MONTH, DayPlace, day_places, month_of
+from memnet.text.periods import Days, about, cut, one_day, shifted, unit_of, week_of
+from memnet.text.tense import Clauses, Way
+
+Role = Literal["at", "from", "until", "for"]
+"""What a time is in its sentence: when something is, since or from when, until when, how long."""
+
+
+class TimePlace(NamedTuple):
+    """A time in a text."""
+
+    start: int
+    """Its first character, without "on", "since" and the like."""
+    end: int
+    """The character after its last."""
+    days: Days
+    role: Role
+    relative: bool
+    """Whether it needs a day of reference for more than its year."""
+    weekday: bool
+    """Whether it is a day of the week with nothing that says which: it may come back each week."""
+
+
+_Resolve = Callable[[re.Match[str], date, Way], Days | None]
+
+_NUMBERS = {
+    name: number
+    for number, name in enumerate(
+        "one two three four five six seven eight nine ten eleven twelve".split(), start=1
+    )
+} | {"a": 1, "an": 1, "fifteen": 15, "twenty": 20, "thirty": 30}
+_COUNT = rf"(?<![\w.,/–-])(?P<count>\d{{1,3}}|{'|'.join(_NUMBERS)}) (?P<unit>day|week|month|year)s?"
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_SHORT = tuple(name[:3] for name in WEEKDAYS)
+_WEEKDAY = "(?P<weekday>(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day)"
+_OFFSETS = {
+    "the day before yesterday": -2, "day before yesterday": -2, "yesterday": -1, "last night": -1,
+    "today": 0, "tonight": 0, "this morning": 0, "this afternoon": 0, "this evening": 0,
+    "tomorrow": 1, "the day after tomorrow": 2, "day after tomorrow": 2,
+}  # fmt: skip
+_PART = "(?: (?:morning|afternoon|evening|night))?"
+_EDGE = r"(?:(?:the )?(?P<edge>end|start|beginning) of )?"
+_WHICH = {"last": -1, "past": -1, "this": 0, "the": 0, "coming": 1, "next": 1}
+_NOT_OF = r"\b(?! of\b)"
+_FOLLOWS = r"(?= ?(?:[.,;:!?)]|\Z)| (?:at|and|to|until|till|from|for|in|on|we|I|he|she|they|it)\b)"
+
+
+def _day(match: re.Match[str], to: date, way: Way) -> Days:  # noqa: ARG001
+    return one_day(to + timedelta(days=_OFFSETS[match["day"].lower()]))
+
+
+def _weekday(match: re.Match[str], to: date, way: Way) -> Days:
+    name = match["weekday"][:3].capitalize()
+    which = (match.groupdict().get("which") or "").lower()
+    after = (_SHORT.index(name) - to.weekday()) % 7  # 0..6 days
+    if which == "this":
+        return one_day(to + timedelta(days=after - 7 if way < 0 and after else after))
+    if _WHICH.get(which, way) < 0:
+        return one_day(to + timedelta(days=after - 7))
+    return one_day(to + timedelta(days=after or 7))
+
+
+def _weekday_of_week(match: re.Match[str], to: date, way: Way) -> Days:  # noqa: ARG001
+    monday = week_of(to, _WHICH[match["which"].lower()]).first
+    return one_day(monday + timedelta(days=_SHORT.index(match["weekday"][:3].capitalize())))
+
+
+def _calendar(match: re.Match[str], to: date, way: Way) -> Days:
+    which, unit = _WHICH[match["which"].lower()], match["unit"].lower()
+    if unit == "weekend":
+        if which == 0 and match["which"].lower() == "the":
+            # The one that begins or goes on, or the last one that began.
+            which = -1 if way < 0 and to.weekday() < _SHORT.index("Sat") else 0
+        sunday = week_of(to, which).last
+        return Days(sunday - timedelta(days=1), sunday)
+    days = week_of(to, which) if unit == "week" else unit_of(shifted(to, which, unit), unit)
+    return cut(days, match["edge"])
+
+
+def _rolling(match: re.Match[str], to: date, way: Way) -> Days:  # noqa: ARG001
+    number = _number(match["count"] or "one")
+    if _WHICH[match["which"].lower()] < 0:
+        return Days(shifted(to, -number, match["unit"]) + timedelta(days=1), to)
+    return Days(to, shifted(to, number, match["unit"]) - timedelta(days=1))
+
+
+def _counted(match: re.Match[str], to: date, way: Way) -> Days | None:
+    unit, number = match["unit"].lower(), _number(match["count"])
+    if match.groupdict().get("in"):
+        # "Built in two years" is how long it took.
+        return None if way < 0 else about(shifted(to, number, unit), unit)
+    if not match.groupdict().get("from"):
+        return about(shifted(to, -number, unit), unit)
+    if match["weekday"]:
+        begin = _weekday(match, to, way).first
+    else:
+        begin = to + timedelta(days=_OFFSETS.get(match["from"].lower(), 0))  # "now"
+    return about(shifted(begin, number, unit), unit)
+
+
+def _lasting(match: re.Match[str], to: date, way: Way) -> Days:
+    number, unit = _number(match["count"]), match["unit"].lower()
+    if way < 0:
+        return Days(shifted(to, -number, unit), to)
+    return Days(to, shifted(to, number, unit) - timedelta(days=1))
+
+
+def _month(match: re.Match[str], to: date, way: Way) -> Days:
+    month = month_of(match["month"])
+    if match["year"]:
+        return cut(unit_of(date(int(match["year"]), month, 1), "month"), match["edge"])
+    word = match["before"].lower()
+    this = to.replace(day=1)
+    year = to.year
+    if word in ("from", "starting"):
+        # A price "from January" is told a little before or after it begins.
+        near = [date(year + years, month, 1) for years in (-1, 0, 1)]
+        year = min(near, key=lambda first: abs(first - this)).year
+    elif word == "last" or (way < 0 and word not in ("next", "this")):
+        year -= date(year, month, 1) > this or (word == "last" and month == to.month)
+    elif word != "this":
+        year += date(year, month, 1) < this or (
+            word in ("next", "until", "till") and month == to.month
+        )
+    return cut(unit_of(date(year, month, 1), "month"), match["edge"])
+
+
+def _year(match: re.Match[str], to: date, way: Way) -> Days:  # noqa: ARG001
+    return cut(unit_of(date(int(match["year"]), 1, 1), "year"), match["edge"])
+
+
+def _day_of_month(match: re.Match[str], to: date, way: Way) -> Days | None:
+    day = int(match["day"])
+    for months in range(3):  # no two months in a row have less than 31 days
+        first = shifted(to.replace(day=1), -months if way < 0 else months, "month")
+        try:
+            found = first.replace(day=day)
+        except ValueError:
+            continue
+        if (found <= to) if way < 0 else (found >= to):
+            return one_day(found)
+    return None
+
+
+def _none(match: re.Match[str], to: date, way: Way) -> None:  # noqa: ARG001
+    return None
+
+
+_SHORT_DAY = "(?P<weekday>(?-i:Mon|Tues?|Wed|Thu(?:rs?)?|Fri|Sat|Sun))"
+_MONTH = rf"{_EDGE}{MONTH}\b(?: (?P<year>\d{{4}}))?"
+_FORMS: tuple[tuple[re.Pattern[str], _Resolve], ...] = tuple(
+    (re.compile(form, re.IGNORECASE), resolve)
+    for form, resolve in (
+        # What comes back, or is only named after a day, is no time; it hides what begins in it.
+        (
+            rf"\b(?:every|each|any|most|all|an?|black|good|ash|easter|palm|usual|other) "
+            rf"{_WEEKDAY}\b",
+            _none,
+        ),
+        (
+            rf"\b{_WEEKDAY}s? ?(?:to|through|thru|and|or|-|–|/|&|,) ?"
+            rf"{_WEEKDAY.replace('weekday', 'other')}s?\b",
+            _none,
+        ),
+        (rf"\b{_WEEKDAY}(?:['’]s?\b| (?:school|club|market|paper)\b)", _none),
+        (rf"\b(?P<day>{'|'.join(sorted(_OFFSETS, key=len, reverse=True))}){_PART}\b", _day),
+        (
+            rf"\b{_WEEKDAY} (?:of )?(?P<which>last|next|this) week{_NOT_OF}",
+            _weekday_of_week,
+        ),
+        (rf"\b(?:(?P<which>last|past|next|this|coming) )?{_WEEKDAY}{_PART}\b", _weekday),
+        (rf"\b(?P<which>last|next|this) {_SHORT_DAY}\b", _weekday),
+        (rf"\b(?:on|since|from|until|till) (?P<what>{_SHORT_DAY})\b", _weekday),
+        (
+            rf"\b{_EDGE}(?P<which>last|next|this) (?:coming |past )?"
+            rf"(?P<unit>week|weekend|month|year){_NOT_OF}",
+            _calendar,
+        ),
+        (
+            r"\b(?:the )?(?P<edge>end|start|beginning) of (?P<which>the) "
+            rf"(?P<unit>week|month|year){_NOT_OF}",
+            _calendar,
+        ),
+        (
+            r"\b(?:at|on|over|during|from|until|till|by|for) "
+            r"(?P<what>(?P<edge>)(?P<which>the) (?P<unit>weekend))\b",
+            _calendar,
+        ),
+        (
+            rf"\b(?:the (?P<which>last|past|next|coming) {_COUNT}){_NOT_OF}",
+            _rolling,
+        ),
+        (rf"\bthe (?P<which>last|past) (?P<count>)(?P<unit>week|month|year){_NOT_OF}", _rolling),
+        (rf"(?<!half ){_COUNT} ago\b", _counted),
+        (
+            rf"{_COUNT} from (?P<from>now|today|tomorrow|(?:next )?{_WEEKDAY})\b",
+            _counted,
+        ),
+        (
+            rf"(?<!once )(?<!twice )(?<!times )\b(?P<in>in) (?:about |another )?{_COUNT}"
+            rf"(?:['’]s?)?(?: time)?{_NOT_OF}",
+            _counted,
+        ),
+        (rf"\bfor (?:about |another )?{_COUNT}\b(?! (?:of|ago|from)\b)", _lasting),
+        (rf"\b(?P<before>last|next|this) {_MONTH}(?!\.? ?\d)", _month),
+        (
+            r"\b(?P<before>since|from|until|till|in|during|starting)(?: (?:early|mid|late))? "
+            rf"(?P<what>{_MONTH})(?!\.? ?\d)",
+            _month,
+        ),
+        (
+            r"\b(?:the )?(?P<before>)(?P<edge>end|start|beginning) of "
+            rf"{_MONTH.removeprefix(_EDGE)}(?!\.? ?\d)",
+            _month,
+        ),
+        (
+            r"\b(?:in|since|from|until|till) (?:the year )?"
+            r"(?P<what>(?P<edge>)(?P<year>(?:19|20)\d\d))"
+            rf"{_FOLLOWS}",
+            _year,
+        ),
+        (
+            r"\b(?:on|since|from|until|till|by) (?P<what>the (?P<day>\d{1,2})(?:st|nd|rd|th))"
+            rf"{_FOLLOWS}",
+            _day_of_month,
+        ),
+    )
+)
+_ANY = re.compile(
+    r"day|night|tomorrow|\bthis |week|month|year|\d|\bnow\b|"
+    r"\b(?:last|next|since|from|until|till|in|during|on|of|starting) "
+    r"(?:the |late |early |mid |end )*+(?:jan|feb|mar|apr|may|ju[nl]|aug|sep|oct|nov|dec|"
+    r"mon|tue|wed|thu|fri|sat|sun)",
+    re.IGNORECASE,
+)
+"""What each text with a time has; most texts have none."""
+_ROLE = re.compile(
+    r"\b(?:(?P<since>since)|(?P<from>from|starting|as of|as from|beginning)|"
+    r"(?P<until>until|till|up to|through)|(?P<for>for))(?: on| in| the)?\s\Z",
+    re.IGNORECASE,
+)
+_BEFORE = 20
+"""Characters that the longest words of a role take."""
+
+
+def times_in(text: str, reference: date) -> list[TimePlace]:
+    """The times that a text writes, in its order, without overlap.
+
+    Args:
+        text: in English, of any length.
+        reference: the day on which it was written or said.
+    """
+    if _ANY.search(text) is None:
+        return []
+    clauses = Clauses(text)
+    found = [
+        (match.start(), number, match.end(), _place(match, resolve, reference, text, clauses))
+        for number, (form, resolve) in enumerate(_FORMS)
+        for match in form.finditer(text)
+    ]
+    found += [
+        (place.start, -1, place.end, _dated(place, reference, text)) for place in day_places(text)
+    ]
+    chosen: list[TimePlace] = []
+    reached = 0
+    for start, _, end, place in sorted(found, key=lambda one: one[:2]):
+        if start >= reached:
+            reached = end
+            if place is not None:
+                chosen.append(place)
+    return chosen
+
+
+def _place(
+    match: re.Match[str], resolve: _Resolve, reference: date, text: str, clauses: Clauses
+) -> TimePlace | None:
+    """The time that a form matches; None for what is none."""
+    names = match.groupdict()
+    start, end = match.span("what" if "what" in names else 0)
+    role, since = _role(text, start)
+    way = -1 if since else clauses.way(start)
+    try:
+        days = resolve(match, reference, way)
+    except (OverflowError, ValueError):  # at the ends of the calendar
+        return None
+    if days is None:
+        return None
+    if resolve is not _rolling and role == "for":
+        role = "at"
+    return TimePlace(
+        start,
+        end,
+        days,
+        "for" if resolve is _lasting else role,
+        relative=not names.get("year"),
+        weekday=resolve is _weekday and not names.get("which"),
+    )
+
+
+def _dated(place: DayPlace, reference: date, text: str) -> TimePlace | None:
+    """A written day; without a year the nearest one that its role permits."""
+    role, since = _role(text, place.start)
+    years: Iterable[int] = range(max(1, reference.year - 4), min(9_999, reference.year + 4) + 1)
+    if place.day.year is not None:
+        years = (place.day.year,)
+    days: list[date] = []
+    for year in years:
+        with suppress(ValueError):  # 29 February
+            days.append(date(year, place.day.month, place.day.day))
+    if place.day.year is None:
+        days = [
+            day
+            for day in days
+            if not (since and day > reference) and not (role == "until" and day < reference)
+        ]
+    day = min(days, key=lambda day: abs(day - reference), default=None)
+    if day is None:
+        return None
+    return TimePlace(
+        place.start,
+        place.end,
+        one_day(day),
+        "at" if role == "for" else role,
+        relative=False,
+        weekday=False,
+    )
+
+
+def _role(text: str, start: int) -> tuple[Role, bool]:
+    """What a time that starts somewhere is in its sentence, and whether it is since then."""
+    before = _ROLE.search(text, max(0, start - _BEFORE), start)
+    if before is None:
+        return "at", False
+    if before["since"] or before["from"]:
+        return "from", before["since"] is not None
+    return ("until" if before["until"] else "for"), False
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isdigit() else _NUMBERS[text.lower()]

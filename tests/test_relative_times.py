@@ -1,0 +1,268 @@
+"""Times relative to a day: what is found in a text, and which days it is."""
+
+from calendar import monthrange
+from datetime import date, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memnet.text.periods import Days, shifted
+from memnet.text.relative import WEEKDAYS, times_in
+from memnet.text.resolved import day_said, with_days
+
+_WEDNESDAY = date(2026, 3, 4)
+_DAYS = st.dates(date(1900, 1, 1), date(2200, 12, 31))
+
+
+def _found(text: str, reference: date = _WEDNESDAY) -> list[tuple[str, str, str]]:
+    return [
+        (text[place.start : place.end], str(place.days), place.role)
+        for place in times_in(text, reference)
+    ]
+
+
+def _only(text: str, reference: date) -> Days:
+    [place] = times_in(text, reference)
+    return place.days
+
+
+@pytest.mark.parametrize(
+    ("reference", "text", "expected"),
+    [
+        # Days.
+        ("2026-03-04", "yesterday", "3 March 2026"),
+        ("2024-03-01", "yesterday", "29 February 2024"),
+        ("2023-03-01", "yesterday", "28 February 2023"),
+        ("2026-01-01", "Yesterday evening", "31 December 2025"),
+        ("2026-01-01", "the day before yesterday", "30 December 2025"),
+        ("2025-12-31", "tomorrow", "1 January 2026"),
+        ("2024-02-27", "the day after tomorrow", "29 February 2024"),
+        ("2026-03-04", "tonight", "4 March 2026"),
+        ("2026-03-01", "last night", "28 February 2026"),
+        # Days of the week; 4 March 2026 is a Wednesday.
+        ("2026-03-04", "last Tuesday", "3 March 2026"),
+        ("2026-03-03", "last Tuesday", "24 February 2026"),
+        ("2026-03-04", "last Thursday", "26 February 2026"),
+        ("2026-03-04", "next Friday", "6 March 2026"),
+        ("2026-03-04", "next Wednesday", "11 March 2026"),
+        ("2026-03-04", "this Wednesday", "4 March 2026"),
+        ("2026-03-04", "this Tuesday", "10 March 2026"),
+        ("2026-03-04", "We met this Tuesday", "3 March 2026"),
+        ("2026-03-04", "We met on Tuesday", "3 March 2026"),
+        ("2026-03-04", "We will meet on Tuesday", "10 March 2026"),
+        ("2026-03-04", "Dentist on Friday", "6 March 2026"),
+        ("2026-03-04", "The shop is closed on Tuesday", "10 March 2026"),
+        ("2026-03-04", "It was great! See you on friday", "6 March 2026"),
+        ("2026-03-04", "Ann has been ill since Friday", "27 February 2026"),
+        ("2026-03-04", "On Monday, we went home", "2 March 2026"),
+        ("2026-03-04", "on Friday last week", "27 February 2026"),
+        ("2026-03-04", "on Tuesday next week", "10 March 2026"),
+        ("2026-03-04", "See you on Sat", "7 March 2026"),
+        # Of the calendar.
+        ("2026-03-04", "last week", "23 February to 1 March 2026"),
+        ("2026-03-02", "last week", "23 February to 1 March 2026"),
+        ("2026-03-08", "last week", "23 February to 1 March 2026"),
+        ("2026-01-01", "next week", "5 to 11 January 2026"),
+        ("2026-01-01", "this week", "29 December 2025 to 4 January 2026"),
+        ("2026-03-31", "last month", "February 2026"),
+        ("2024-01-31", "next month", "February 2024"),
+        ("2026-01-15", "last month", "December 2025"),
+        ("2024-02-29", "last year", "2023"),
+        ("2026-03-04", "next year", "2027"),
+        ("2026-03-04", "this weekend", "7 to 8 March 2026"),
+        ("2026-03-08", "this weekend", "7 to 8 March 2026"),
+        ("2026-03-04", "last weekend", "28 February to 1 March 2026"),
+        ("2026-03-04", "We painted at the weekend", "28 February to 1 March 2026"),
+        ("2026-03-08", "We painted at the weekend", "7 to 8 March 2026"),
+        ("2026-03-04", "Paint with us at the weekend", "7 to 8 March 2026"),
+        ("2026-03-04", "the end of next month", "30 April 2026"),
+        ("2026-03-04", "the end of the year", "31 December 2026"),
+        ("2026-03-04", "closed until the end of February", "28 February 2027"),
+        ("2026-03-04", "the start of next week", "9 March 2026"),
+        # Counted.
+        ("2026-03-04", "two weeks ago", "18 February 2026"),
+        ("2026-03-04", "a day ago", "3 March 2026"),
+        ("2026-03-31", "one month ago", "February 2026"),
+        ("2026-01-31", "2 months ago", "November 2025"),
+        ("2024-02-29", "a year ago", "2023"),
+        ("2026-03-04", "in three days", "7 March 2026"),
+        ("2026-03-04", "in a month", "April 2026"),
+        ("2026-03-04", "I will be done in two weeks' time", "18 March 2026"),
+        ("2026-03-04", "a week from tomorrow", "12 March 2026"),
+        ("2026-03-04", "two weeks from Monday", "23 March 2026"),
+        ("2026-03-04", "3 days from now", "7 March 2026"),
+        ("2026-03-04", "the last two weeks", "19 February to 4 March 2026"),
+        ("2026-03-04", "the next 10 days", "4 to 13 March 2026"),
+        # Months and days of a month.
+        ("2026-03-04", "since March", "March 2026"),
+        ("2026-03-04", "since April", "April 2025"),
+        ("2026-03-04", "in January we will move", "January 2027"),
+        ("2026-03-04", "we moved in January", "January 2026"),
+        ("2026-03-04", "last March", "March 2025"),
+        ("2026-03-04", "since last Mon", "2 March 2026"),
+        ("2026-03-04", "next March", "March 2027"),
+        ("2026-03-04", "this March", "March 2026"),
+        ("2026-03-04", "last February", "February 2026"),
+        ("2026-03-04", "until March", "March 2027"),
+        ("2026-03-04", "The rent is 980 from January", "January 2026"),
+        ("2026-11-20", "The rent is 980 from January", "January 2027"),
+        ("2026-03-04", "until the 27th", "27 March 2026"),
+        ("2026-03-04", "until the 3rd", "3 April 2026"),
+        ("2026-01-31", "until the 30th", "30 March 2026"),
+        ("2026-03-04", "we met on the 30th", "30 January 2026"),
+        ("2026-03-04", "until 27 March", "27 March 2026"),
+        ("2026-03-04", "since 5 May", "5 May 2025"),
+        ("2025-03-04", "on 29 February", "29 February 2024"),
+    ],
+)
+def test_a_time_is_some_days(reference: str, text: str, expected: str) -> None:
+    assert [days for _, days, _ in _found(text, date.fromisoformat(reference))] == [expected]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The second run was faster.", "the second", "He was third, on the 3rd floor.",
+        "May I come in?", "You may go.", "March on, he said.", "Sat down by the door.",
+        "The sun sets.", "We wed in a church.", "She asked June and April.", "An august body.",
+        "soon", "recently", "the other day", "a few days ago", "a couple of weeks ago",
+        "half a year ago", "1.5 years ago", "every Friday", "on a Friday", "on Fridays",
+        "Monday to Friday", "Mon-Fri", "on Tuesdays and Thursdays", "Good Friday", "Black Friday",
+        "Sunday school", "Monday's child", "the last week of May", "the next day",
+        "It was built in two years.", "twice in three weeks", "in 2000 steps", "from 2000 euros",
+        "a two day trip", "five days", "next to the door", "at last", "day by day", "",
+        "31 February", "in a minute", "this is it", "The week was long", "last but one",
+    ],
+)  # fmt: skip
+def test_what_is_no_time_is_left_alone(text: str) -> None:
+    assert _found(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "Away from Monday until the 27th, back in four weeks.",
+            [
+                ("Monday", "9 March 2026", "from"),
+                ("the 27th", "27 March 2026", "until"),
+                ("in four weeks", "1 April 2026", "at"),
+            ],
+        ),
+        ("for two weeks", [("for two weeks", "4 to 17 March 2026", "for")]),
+        ("for the next two weeks", [("the next two weeks", "4 to 17 March 2026", "for")]),
+        ("ill since yesterday", [("yesterday", "3 March 2026", "from")]),
+        ("starting tomorrow 9:30", [("tomorrow", "5 March 2026", "from")]),
+        ("from March 2023 to 5 May 2024", [
+            ("March 2023", "March 2023", "from"), ("5 May 2024", "5 May 2024", "at"),
+        ]),
+        ("since 2019", [("2019", "2019", "from")]),
+        ("yesterday\nand tomorrow", [
+            ("yesterday", "3 March 2026", "at"), ("tomorrow", "5 March 2026", "at"),
+        ]),
+    ],
+)  # fmt: skip
+def test_times_have_their_place_and_role(text: str, expected: list[tuple[str, str, str]]) -> None:
+    assert _found(text) == expected
+
+
+@given(_DAYS, st.sampled_from(WEEKDAYS))
+def test_last_and_next_are_the_nearest_days_of_that_name(day: date, name: str) -> None:
+    for text, days in (("last", range(-1, -8, -1)), ("next", range(1, 8))):
+        beside = (day + timedelta(days=number) for number in days)
+        expected = next(one for one in beside if WEEKDAYS[one.weekday()] == name)
+        assert _only(f"{text} {name}", day) == Days(expected, expected)
+
+
+_WITHIN_WEEKS = st.sampled_from(
+    ["yesterday", "last Monday", "on Sunday", "this Friday", "next week", "last weekend",
+     "at the weekend", "two weeks ago", "in 10 days", "the last 3 weeks", "Friday last week"]
+)  # fmt: skip
+
+
+@given(_DAYS, _WITHIN_WEEKS, st.integers(-100, 100))
+def test_a_reference_some_weeks_later_gives_days_as_much_later(
+    day: date, text: str, weeks: int
+) -> None:
+    later = timedelta(days=7 * weeks)
+    before, after = _only(text, day), _only(text, day + later)
+    assert (after.first, after.last) == (before.first + later, before.last + later)
+
+
+@given(_DAYS, st.sampled_from(["week", "month", "year"]))
+def test_units_of_the_calendar_follow_each_other_without_gaps(day: date, unit: str) -> None:
+    last, this, following = (_only(f"{one} {unit}", day) for one in ("last", "this", "next"))
+    assert this.first <= day <= this.last
+    assert last.last + timedelta(days=1) == this.first
+    assert this.last + timedelta(days=1) == following.first
+    assert unit != "week" or {last.count, this.count, following.count} == {7}
+    assert unit != "month" or this.count == monthrange(day.year, day.month)[1]
+
+
+@given(_DAYS, st.integers(1, 999), st.sampled_from(["day", "week", "month", "year"]))
+def test_what_is_counted_holds_the_day_that_is_counted_to(day: date, n: int, unit: str) -> None:
+    for text, sign in (("{} {}s ago", -1), ("in {} {}s", 1)):
+        days = _only(text.format(n, unit), day)
+        to = shifted(day, sign * n, unit)
+        assert days.first <= to <= days.last
+        assert days.meant == Days(to, to)
+        assert days.count == {"day": 1, "week": 1}.get(unit, days.count)
+
+
+@given(_DAYS, st.one_of(st.integers(0, 40), st.integers(355, 400)))
+def test_days_are_written_so_that_they_can_be_read(first_day: date, more: int) -> None:
+    days = Days(first_day, first_day + timedelta(days=more))
+    assert list(days.each())[-1] == days.last
+    first, _, last = str(days).partition(" to ")
+    ends = [place.days for text in (first, last) for place in times_in(f"in {text}", days.last)]
+    assert ends[-1].last == days.last
+
+
+@given(st.text(), st.dates())
+def test_any_text_on_any_day_is_read(text: str, day: date) -> None:
+    reached = 0
+    for place in times_in(f"{text} next month, in 999 years, 300 weeks ago, next Friday", day):
+        assert reached <= place.start < place.end
+        reached = place.end
+        assert place.days.first <= place.days.last
+
+
+def test_the_ends_of_the_calendar_give_no_time() -> None:
+    assert _found("yesterday", date.min) == []
+    assert _found("last week, two years ago", date.min) == []
+    assert _found("tomorrow, next month, next year, in 5 years", date.max) == []
+
+
+def test_a_text_is_written_out_for_reading() -> None:
+    assert with_days("What did I eat yesterday?", _WEDNESDAY) == (
+        "What did I eat yesterday (3 March 2026)?"
+    )
+    assert with_days("Where did Ann live two years ago, not last month?", _WEDNESDAY) == (
+        "Where did Ann live two years ago (4 March 2024), not last month (February 2026)?"
+    )
+    for same in ("Who was ill for two weeks?", "Who came on 4 March 2024?", "Who?"):
+        assert with_days(same, _WEDNESDAY) == same
+
+
+@pytest.mark.parametrize(
+    ("piece", "expected"),
+    [
+        ("yesterday", "3 March 2026"),
+        ("on Friday", "Friday, 6 March 2026"),
+        ("tomorrow at 9:30", "5 March 2026, 9:30"),
+        ("last week", "23 February to 1 March 2026"),
+        ("since last March", "March 2025"),
+        ("until the 27th.", "27 March 2026"),
+        ("for two weeks", None),
+        ("5 May 2024", None),
+        ("yesterday in Rome", None),
+        ("a boat", None),
+    ],
+)
+def test_a_piece_that_only_says_when_is_a_day(piece: str, expected: str | None) -> None:
+    text = f"Bo has it, {piece}"
+    start = text.index(piece)
+    assert day_said("When?", text, start, len(text), _WEDNESDAY) == expected
+    for question in ("For how long?", "On which day of the month?"):
+        assert day_said(question, text, start, len(text), _WEDNESDAY) is None

@@ -1,0 +1,269 @@
+"""Times in what is told, remembered and asked: what they limit, find and answer."""
+
+import time
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from memnet import Engine
+from memnet.statements.limits import limits_of
+from memnet.statements.times import weights_in_time
+
+_TOLD = "2026-03-04T12:00"  # a Wednesday
+
+
+def _at(moment: str) -> float:
+    return datetime.fromisoformat(moment).timestamp()
+
+
+def _day(seconds: float | None) -> str | None:
+    return (
+        None if seconds is None else str(datetime.fromtimestamp(seconds)).removesuffix(" 00:00:00")
+    )
+
+
+@pytest.mark.parametrize(
+    ("sentence", "begin", "end"),
+    [
+        ("The dose is 5 mg from tomorrow.", "2026-03-05", None),
+        ("From Monday, the rent is 980", "2026-03-09", None),
+        ("Ann has worked at Globex since last Tuesday", "2026-03-03", None),
+        ("Bo lives in Rome since 2019.", "2019-01-01", None),
+        ("Lift out of order since 1 March", "2026-03-01", None),
+        ("Bob covers for Ann until the 27th", None, "2026-03-28"),
+        ("The library is closed until Friday.", None, "2026-03-07"),
+        ("Ferran is in Girona till August", None, "2026-08-01"),
+        ("She is away until the end of April", None, "2026-05-01"),
+        ("Ann is on holiday for two weeks", None, "2026-03-18 12:00:00"),
+        ("Ann is away from Monday until the 27th.", "2026-03-09", "2026-03-28"),
+        ("Ann is in Rome from Monday for ten days", "2026-03-09", "2026-03-19"),
+        ("Ann goes to rehab next Wednesday for three weeks", None, "2026-04-01"),
+        ("Ann has been ill for two weeks", "2026-02-18", None),
+        ("Living in Rome for two weeks now", "2026-02-18", None),
+        # No limits: events, the past, several clauses, questions, what has ended by then.
+        ("Dentist on Friday", None, None),
+        ("The meeting is tomorrow at 9:30", None, None),
+        ("Ann lived in Rome for two years", None, None),
+        ("Ann was ill until yesterday", None, None),
+        ("We stayed in Rome until Friday", None, None),
+        ("Ann is away until Friday, the key is with Bo", None, None),
+        ("Bo has the key and the car is in Rome until Friday", None, None),
+        ("Is Ann away until Friday?", None, None),
+        ("The pass is good until 3 March 2026", None, None),
+        ("no attack for six weeks!", None, None),
+        ("Ann comes from Rome", None, None),
+        ("from 1 April, 1180", None, None),
+    ],
+)
+def test_a_sentence_says_when_it_holds(sentence: str, begin: str | None, end: str | None) -> None:
+    limits = limits_of(sentence, _at(_TOLD))
+    assert (_day(limits.valid_from), _day(limits.valid_until)) == (begin, end)
+
+
+def test_what_is_told_holds_when_it_says(toy_engine: Engine) -> None:
+    toy_engine.tell("The dose is 3 mg.", at="2026-03-01")
+    toy_engine.tell("The dose is 5 mg from tomorrow.", at=_TOLD)
+    toy_engine.tell("Bob covers for Ann until the 27th.", at=_TOLD)
+    old, cover, new = toy_engine.history()
+    assert (_day(old.valid_from), _day(old.valid_until)) == ("2026-03-01", "2026-03-05")
+    assert (old.change, old.changed_by_text) == ("supersede", new.text)
+    assert (_day(new.valid_from), new.valid_until) == ("2026-03-05", None)
+    assert new.told == cover.told == cover.valid_from == _at(_TOLD)
+    assert _day(cover.valid_until) == "2026-03-28"
+    assert toy_engine.verify().problems == ()
+
+
+def test_a_plan_and_what_is_told_of_now_leave_each_other(toy_engine: Engine) -> None:
+    toy_engine.tell("Ann is in Rome from Monday.", at="2026-03-04")
+    toy_engine.tell("Ann is in Oslo.", at="2026-03-05")
+    assert [one.valid_until for one in toy_engine.history("Ann")] == [None, None]
+    report = toy_engine.tell("Ann is in Paris.", at="2026-03-20")
+    assert sorted(one.other_text or "" for one in report.decisions) == [
+        "Ann is in Oslo.", "Ann is in Rome from Monday.",
+    ]  # fmt: skip
+
+
+def test_the_same_words_of_another_day_say_something_else(toy_engine: Engine) -> None:
+    said = "The dentist comes tomorrow."
+    actions = [
+        decision.action
+        for day in ("2026-03-04", "2026-03-04", "2026-03-18")
+        for decision in toy_engine.tell(said, at=day).decisions
+    ]
+    assert actions == ["add", "merge", "add"]
+    toy_engine.tell(f"Forget that {said}")
+    assert toy_engine.history() == ()
+
+
+def test_a_time_ahead_is_not_that_of_what_is_told_next(
+    toy_engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    midnight = _at("2026-03-05")
+    monkeypatch.setattr(time, "time", lambda: midnight - 60)
+    toy_engine.tell("The dose is 5 mg from tomorrow.")
+    toy_engine.tell("Bob is ill.")
+    assert {one.told for one in toy_engine.history()} == {midnight - 60}
+
+
+def test_what_ends_later_is_not_evicted_first(tmp_path: Path) -> None:
+    from memnet.config import Config, TellConfig
+
+    config = Config(tell=TellConfig(capacity=2))
+    with Engine.open(tmp_path / "store", create=True, config=config) as engine:
+        engine.tell("Ann likes tea.")
+        engine.tell("Bob covers for Cy for three weeks.")
+        engine.tell("Bob covers for Cy for three weeks.")
+        engine.tell("Dan likes salt.")
+        left = {one.text for one in engine.history()}
+        assert left == {"Bob covers for Cy for three weeks.", "Dan likes salt."}
+
+
+@pytest.fixture(scope="module")
+def diary(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    """What was told over time; for reading only."""
+    with Engine.open(tmp_path_factory.mktemp("diary") / "store", create=True) as engine:
+        for day, text in (
+            ("2023-05-01", "Ann lives in Oslo."),
+            ("2024-02-01", "Ann moved to Paris."),
+            ("2025-06-01", "Ann moved to Rome."),
+            ("2026-03-01", "The dose is 3 mg."),
+            ("2026-03-02", "I ate rice."),
+            ("2026-03-03", "I ate fish."),
+            ("2026-03-03", "Clara came by."),
+            ("2026-03-04", "I ate eggs."),
+            ("2026-03-04", "The dose is 5 mg from tomorrow."),
+            ("2026-03-04", "Una visited the dentist yesterday."),
+            ("2026-03-04", "My piano exam is on Friday."),
+            ("2026-03-04", "Bob covers for Cy until the 27th."),
+        ):
+            engine.tell(text, at=f"{day}T08:00")
+        yield engine
+
+
+@pytest.mark.parametrize(
+    ("question", "asked", "short"),
+    [
+        ("Where did Ann live two years ago?", "2026-03-04", "Paris"),
+        ("Where did Ann live two years ago?", "2025-06-04", "Oslo"),
+        ("What did I eat yesterday?", "2026-03-04T20:00", "fish"),
+        ("What did I eat yesterday?", "2026-03-03T20:00", "rice"),
+        ("Who came last Tuesday?", "2026-03-06", "Clara"),
+        ("What is the dose?", "2026-03-04T20:00", "3 mg"),
+        ("What is the dose?", "2026-03-06", "5 mg"),
+        ("When does the 5 mg dose start?", "2026-03-04T20:00", "5 March 2026"),
+        ("When did Una visit the dentist?", "2026-03-20", "3 March 2026"),
+        ("When is my piano exam?", "2026-03-04T20:00", "Friday, 6 March 2026"),
+        ("Who covers for Cy?", "2026-03-27T20:00", "Bob"),
+        ("Who covers for Cy?", "2026-03-28T20:00", None),
+        ("Until when does Bob cover for Cy?", "2026-03-20", "27 March 2026"),
+    ],
+)
+def test_questions_and_answers_are_of_their_day(
+    diary: Engine, question: str, asked: str, short: str | None
+) -> None:
+    answer = diary.ask(question, as_of=asked)
+    assert answer.short == short
+    assert answer.question == question
+
+
+def test_an_answer_begins_with_the_day_and_quotes_the_sentence(diary: Engine) -> None:
+    answer = diary.ask("When did Una visit the dentist?")
+    assert answer.answer == "3 March 2026. Una visited the dentist yesterday."
+    assert [quote.text for quote in answer.quotes] == ["Una visited the dentist yesterday."]
+    assert answer.candidates[0].text == "yesterday"
+
+
+def test_the_clock_is_the_reference_of_a_question_without_a_time(
+    diary: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(time, "time", lambda: _at("2026-03-04T20:00"))
+    assert diary.ask("What did I eat yesterday?").short == "fish"
+
+
+def test_statements_weigh_by_the_days_of_a_question(diary: Engine) -> None:
+    told = list(diary.store.statements.told(diary.store.statements.ids().tolist()))
+
+    def best(question: str) -> set[str]:
+        weights = weights_in_time(question, told, _at("2026-03-04T20:00"))
+        return {one.text for one, weight in zip(told, weights, strict=True) if weight == 1}
+
+    assert best("What did I eat two days ago?") == {"I ate rice."}
+    assert best("What happens this Friday?") == {"My piano exam is on Friday."}
+    assert best("Who visited me yesterday?") == {
+        "I ate fish.", "Clara came by.", "Una visited the dentist yesterday.",
+    }  # fmt: skip
+    assert len(best("When does it start?")) == len(told)
+
+
+_TALK = (
+    ("Emi", "2024-01-05 10:00", "I went to the harbour to paint boats this morning."),
+    ("Bella", "2024-01-05 10:01", "Nice! Did you sell one of the boats?"),
+    ("Bella", "2024-01-08 09:00", "I baked rye bread with caraway seeds yesterday."),
+    ("Emi", "2024-01-09 09:30", "I was at the dentist last Friday, it hurt a lot."),
+    ("Emi", "2024-01-10 09:31", "We bought a small red car last week."),
+    ("Bella", "2024-01-10 09:40", "My exam is tomorrow 9:30."),
+    ("Bella", "2024-01-10 09:41", "We moved here last year and had no car for two weeks."),
+    ("Emi", "", "I was there yesterday."),
+)
+
+
+@pytest.fixture(scope="module")
+def chat(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    """A conversation; for reading only."""
+    with Engine.open(tmp_path_factory.mktemp("chat") / "store", create=True) as engine:
+        engine.remember(
+            {"id": f"s:{number}", "session": "s", "speaker": speaker, "time": day, "text": text}
+            for number, (speaker, day, text) in enumerate(_TALK, 1)
+        )
+        yield engine
+
+
+def test_messages_are_of_the_days_that_they_name(chat: Engine) -> None:
+    slots = chat.store.fetch(range(1, 9))
+    symbols = chat.store.symbols([slot.id for slot in slots])
+    days = {
+        slot.source: {name for name in symbols[slot.id].keys if name.startswith("/day 2")}
+        for slot in slots
+    }
+    assert days["s:1"] == {"/day 2024-01-05"}
+    assert days["s:3"] == {"/day 2024-01-08", "/day 2024-01-07"}
+    assert days["s:5"] == {f"/day 2024-01-{day:02}" for day in (*range(1, 8), 10)}
+    assert days["s:6"] == {"/day 2024-01-10", "/day 2024-01-11"}
+    assert days["s:7"] == {"/day 2024-01-10"}
+    assert days["s:8"] == set()
+
+
+@pytest.mark.parametrize(
+    ("question", "short"),
+    [
+        ("When did Bella bake rye bread?", "7 January 2024"),
+        ("When was Emi at the dentist?", "5 January 2024"),
+        ("When did Emi buy a red car?", "1 to 7 January 2024"),
+        ("When is Bella's exam?", "11 January 2024, 9:30"),
+    ],
+)
+def test_answers_from_messages_name_the_day(chat: Engine, question: str, short: str) -> None:
+    answer = chat.ask(question)
+    assert answer.short == short
+    assert answer.answer == f"{short}. {answer.quotes[0].text}"
+
+
+def test_relative_days_of_a_question_find_messages(chat: Engine) -> None:
+    from memnet.documents.messages import MessageAddressing
+    from memnet.documents.question import Question
+    from memnet.storage import Scope
+
+    def sources(text: str, asked: str) -> set[str]:
+        scope = Scope(as_of=_at(asked))
+        with chat.store.reading():
+            question = Question(text, chat.store, chat.encoder.encode, scope)
+            found = MessageAddressing(question).of_days()
+            return {slot.source for slot in chat.store.fetch(found)}
+
+    # Those of the day and of the days beside it.
+    assert sources("What did Bella do yesterday?", "2024-01-13") == {"s:6"}
+    assert "s:1" in sources("What did Emi paint last Friday?", "2024-01-12")
+    assert sources("What was on last month?", "2024-02-20") == {f"s:{n}" for n in range(1, 8)}
+    assert sources("What was on last year?", "2025-02-20") == set()
