@@ -60,8 +60,9 @@ def told_changes(reports: Sequence[TellReport]) -> list[set[tuple[int, str]]]:
     for number, report in enumerate(reports):
         found = set[tuple[int, str]]()
         for one in report.decisions:
-            if one.other is not None and one.action not in ("add", "evict"):
-                found.add((text_of.get(one.other, -1), _SAME.get(one.action, one.action)))
+            earlier = -1 if one.other is None else text_of.get(one.other, -1)
+            if one.other is not None and one.action not in ("add", "evict") and earlier != number:
+                found.add((earlier, _SAME.get(one.action, one.action)))
             if one.slot is not None:
                 text_of.setdefault(one.slot, number)
         changes.append(found)

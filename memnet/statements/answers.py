@@ -27,6 +27,8 @@ _READ = 24
 """Statements that are read at most; where no more were told, all of them."""
 _FOUND = 16
 """Statements that each way of addressing proposes."""
+_WITH_ENDED = 64
+"""And of those that may have ended, which are left out afterwards."""
 _LED_ON = 4
 """Best statements whose names lead on to others."""
 _OF_A_NAME = 8
@@ -52,7 +54,7 @@ _EVER = re.compile(
 the day that the question names, if it does."""
 _MAX_SHOWN = 3
 _OTHER_SIDE = 0.1
-"""Relevance from which a second statement is taken for the other side of a conflict."""
+"""Relevance from which a further statement is taken for a side of a conflict."""
 _ASKED_BACK = "These contradict each other; which of them is right?"
 _KINDS: Mapping[AnswerForm, AnswerKind] = {
     "none": "none", "value": "value", "list": "list", "count": "value", "yes": "yes", "no": "no",
@@ -142,16 +144,17 @@ class StatementAnswers:
         second: dict[int, str] = {}
         chosen = len(last) > _READ
         ranked = last
+        # What is known to have ended answers only questions about the past.
+        held = _held(question, scope.moment())
         if chosen:
-            ranked = self._address(question, vector, scope)
+            ranked = self._address(question, vector, scope, held is None)
             if hops != 1:
                 second = self._lead_on(ranked[:_LED_ON], scope)
             changing = [one.changed_by for one in statements.told(ranked) if one.changed_by]
             # What changed a statement that was found is read before what names lead to.
-            ranked = list(dict.fromkeys([*ranked[:_FOUND], *changing, *second, *ranked]))[:_READ]
-        # What is known to have ended answers only questions about the past.
-        held = _held(question, scope.moment())
-        told = [one for one in statements.told(ranked) if _is_read(one, scope, held)]
+            ranked = list(dict.fromkeys([*ranked[:_FOUND], *changing, *second, *ranked]))
+        read = {one.id: one for one in statements.told(ranked) if _is_read(one, scope, held)}
+        told = [read[slot] for slot in ranked if slot in read][:_READ]
         told = without_plans(question, told, scope.moment())
         weights = self._attention(question, vector, told)
         by_rank = {slot: rank for rank, slot in enumerate(ranked)}
@@ -168,16 +171,21 @@ class StatementAnswers:
             second, chosen,
         )  # fmt: skip
 
-    def _address(self, question: str, vector: NDArray[np.float32], scope: Scope) -> list[int]:
+    def _address(
+        self, question: str, vector: NDArray[np.float32], scope: Scope, past: bool
+    ) -> list[int]:
         """Ids by vector, words and names together, best first (reciprocal rank fusion).
+
+        Where the past is not asked for, what has ended takes no place of what holds.
 
         Source: Cormack, Clarke and Büttcher 2009, equation 1.
         """
-        ever = Scope(scope.namespace, None, frozenset(("statement",)), past=True)
-        nearest = self._store.nearest_statements(vector, _FOUND, scope.namespace)
-        hits = self._store.search_lexical(query_terms(question), _FOUND, ever)
-        names = maximal_names(self._store.search_symbolic(possible_names(question), _FOUND, ever))
-        about = self._store.statements.ids_about(names, scope.namespace, _FOUND)
+        own = Scope(scope.namespace, None, frozenset(("statement",)), scope.as_of, past=past)
+        count = _FOUND if past else _WITH_ENDED
+        nearest = self._store.nearest_statements(vector, count, scope.namespace)
+        hits = self._store.search_lexical(query_terms(question), _FOUND, own)
+        names = maximal_names(self._store.search_symbolic(possible_names(question), _FOUND, own))
+        about = self._store.statements.ids_about(names, scope.namespace, count)
         scores: dict[int, float] = {}
         for ranking in (nearest, hits.ids[hits.mask].tolist(), about[::-1]):
             for rank, slot in enumerate(ranking):
@@ -328,7 +336,7 @@ def _shown(
     needed = _needed(reading)
     quotes = tuple(
         _quote(found, slots, Piece(index, 0, len(found.told[index].text), 1.0), reading)
-        for index in needed[-_MAX_SHOWN:]
+        for index in needed
     )
     texts = "\n".join(quote.text for quote in quotes)
     if form == "conflict":
@@ -342,11 +350,10 @@ def _needed(reading: StatementReading) -> list[int]:
 
     One statement may hold both: "Tom says at 8, Ida says at 9".
     """
-    relevance = reading.relevance
-    first, *others = np.argsort(-np.array(relevance), kind="stable").tolist()
-    second = others[:1] if reading.form == "conflict" else []
-    needed = {index for index, share in enumerate(relevance) if share > 1 / 2}
-    return sorted({first, *needed, *(one for one in second if relevance[one] > _OTHER_SIDE)})
+    least = _OTHER_SIDE if reading.form == "conflict" else 1 / 2
+    order: list[int] = np.argsort(-np.array(reading.relevance), kind="stable").tolist()
+    needed = [one for one in order[1:_MAX_SHOWN] if reading.relevance[one] > least]
+    return sorted([order[0], *needed])
 
 
 def _text(found: _Found, piece: Piece) -> str:

@@ -93,14 +93,16 @@ def choose(new: Told, earlier: Sequence[Told], judgement: Judgement, late: bool)
     if new.act == "forget":
         return Choice(tuple(merged), None, added=False)
     later = [effect for effect in effects if late and _is_later(effect.told, new)]
-    bounds = [effect for effect in later if effect.label not in (Label.END, Label.CONTRADICT)]
+    bounds = [
+        effect
+        for effect in later
+        if effect.label not in (Label.END, Label.CONTRADICT) and not effect.partly
+    ]
     bound = min(bounds, key=lambda effect: effect.told.valid_from, default=None)
     now = [effect for effect in effects if effect not in later or effect.label == Label.CONTRADICT]
-    replaced = [effect for effect in now if effect.label in (Label.SUPERSEDE, Label.CORRECT)]
-    same = [effect for effect in now if effect.label == Label.MERGE]
-    if same and not replaced:
-        return Choice((same[0],), None, added=False)
-    # Beside a value that is replaced, one that is the same is told in other words: both give way.
+    if now and all(effect.label == Label.MERGE for effect in now):
+        return Choice((now[0],), None, added=False)
+    # Beside what is changed, one that is the same is told in other words: both give way.
     changed = [
         effect._replace(label=Label.SUPERSEDE) if effect.label == Label.MERGE else effect
         for effect in now

@@ -15,6 +15,7 @@ from memnet.statements.protocol import Judgement, Label, ParsedStatement
 from memnet.statements.reading import StatementReader, TaggedText
 from memnet.statements.times import dated_passage
 from memnet.storage import Told
+from memnet.text.english import query_terms
 from memnet.text.names import normalise, subject_symbol
 
 _READ = 8
@@ -23,12 +24,12 @@ _RECENT = 2
 """Statements told last that are always read: "no, 5:30" corrects one of them."""
 _SAME_SUBJECT = 1.0
 """What sharing a subject adds to the cosine of two relations, where not all can be read."""
-_FLOOR = 0.5
-"""Probability of all changes together from which a statement is changed."""
-_SURE = 0.8
+_CHANGE_THRESHOLD = 0.5
+"""Probability of a change from which it is made."""
+_MERGE_THRESHOLD = 0.8
 """Probability from which another wording is taken for the same statement: a wrong merge loses what
 is new in it, a missed one costs a slot."""
-_JOINS = re.compile(r"(?:,|,? (?:and|&|or|und)|/|\+)? ?", re.IGNORECASE)
+_JOINS = re.compile(r"(?:,|,? (?:and|&|or)|/|\+)? ?", re.IGNORECASE)
 """What may stand between two subjects of one sentence."""
 
 
@@ -54,34 +55,34 @@ class LearnedParser:
         network = self._reader.load()
         if network is None:
             return parsed
-        return [_tagged(one, network) for one in parsed]
+        return [_with_tags(one, network) for one in parsed]
 
 
-def _tagged(parsed: ParsedStatement, network: StatementReader) -> ParsedStatement:
-    """A sentence that rules have parsed, with what the network has found instead."""
+def _with_tags(parsed: ParsedStatement, network: StatementReader) -> ParsedStatement:
+    """A sentence that rules have parsed; where the network finds another subject, by its tags."""
     text = parsed.text
     if parsed.act == "forget" or text.rstrip().endswith("?"):
         return parsed
     tagged = network.write(text, ()).tagged
     span = _subject(text, tagged)
-    written = text[span[0] : span[1]] if span else ""
-    subject = parsed.subject if not span or is_pronoun(written) else written
-    values = tuple(dict.fromkeys(text[start:end] for start, end in tagged.values))
-    if subject_symbol(subject) != subject_symbol(parsed.subject):
-        rest = f"{text[: span[0]]} {text[span[1] :]}" if span else text
-        predicate, negative = predicate_without_negation(rest)
-    else:
-        predicate = " ".join((parsed.relation, *parsed.values)).strip()
-        negative = not parsed.polarity
-    relation, values = _without_values(predicate, values)
+    subject = text[span[0] : span[1]] if span else ""
+    if not subject or is_pronoun(subject) or _same_name(subject, parsed.subject):
+        subject = parsed.subject
+    if parsed.subject and subject == parsed.subject:
+        # Relation and values by rules are all that it says, in its order.
+        return replace(parsed, certainty=tagged.certainty)
+    taken = [span] if span else []
+    values = [one for one in tagged.values if all(one[1] <= a or b <= one[0] for a, b in taken)]
+    relation, denied = predicate_without_negation(_without(text, [*values, *taken]))
     return replace(
         parsed,
         subject=subject,
         relation=relation,
-        values=values,
+        values=tuple(text[start:end] for start, end in values),
         aliases=aliases_of(subject),
-        polarity=not (negative or tagged.negative),
+        polarity=not (tagged.negative or denied),
         certainty=tagged.certainty,
+        template="",
     )
 
 
@@ -96,16 +97,15 @@ def _subject(text: str, tagged: TaggedText) -> tuple[int, int] | None:
     return start, end
 
 
-def _without_values(predicate: str, values: Sequence[str]) -> tuple[str, tuple[str, ...]]:
-    """The words of a predicate that are no value, and the values that stand there."""
-    found: list[str] = []
-    rest = predicate
-    for value in values:
-        start = rest.find(value)
-        if start >= 0:
-            found.append(value)
-            rest = f"{rest[:start]}\0{rest[start + len(value) :]}"
-    return " ".join(rest.replace("\0", " ").split()).strip(" ,.;:!-"), tuple(found)
+def _same_name(one: str, other: str) -> bool:
+    return subject_symbol(one) == subject_symbol(other)
+
+
+def _without(text: str, spans: Sequence[tuple[int, int]]) -> str:
+    """The words of a text outside of some spans."""
+    for start, end in sorted(spans, reverse=True):
+        text = f"{text[:start]} {text[end:]}"
+    return text
 
 
 class LearnedJudge:
@@ -122,26 +122,36 @@ class LearnedJudge:
     def judge(self, new: Told, earlier: Sequence[Told]) -> Judgement:
         """As ``StatementJudge.judge``."""
         by_rules = self._rules.judge(new, earlier)
-        network = self._reader.load() if earlier and new.act != "forget" else None
+        is_read = earlier and new.act != "forget" and not new.text.rstrip().endswith("?")
+        network = self._reader.load() if is_read else None
         if network is None:
             return by_rules
-        chosen = sorted(_by_relevance(new, earlier)[:_READ])
-        passages = [dated_passage(earlier[index], new.valid_from) for index in chosen]
-        read = network.write(new.text, passages)
+        order = _by_relevance(new, earlier)[:_READ]
+        passages = [dated_passage(earlier[index], new.valid_from) for index in order]
+        chosen = sorted(order[: network.fitting(new.text, passages)])
+        read = network.write(
+            new.text, [dated_passage(earlier[index], new.valid_from) for index in chosen]
+        )
         labels, partly = by_rules.labels.copy(), by_rules.partly.copy()
         for row, index in enumerate(chosen):
             if labels[index].argmax() != Label.NONE:
                 continue  # the rules see less, but are right more often
-            own = read.changes[row].copy()
-            if own[Label.MERGE] < _SURE or not _says_nothing_new(new, earlier[index]):
-                own[Label.MERGE] = 0
-            own /= own.sum()
-            if own[Label.NONE] > 1 - _FLOOR:
-                own[:] = np.eye(len(Label))[Label.NONE]
-            else:
-                own[Label.NONE] = 0
-            labels[index], partly[index] = own, read.partly[row] > 1 / 2
+            label = _label(read.changes[row], new, earlier[index])
+            if label != Label.NONE:
+                labels[index] = 0
+                labels[index, label] = read.changes[row][label]
+                labels[index, Label.NONE] = 1 - read.changes[row][label]
+                partly[index] = read.partly[row] > 1 / 2
         return Judgement(labels, partly)
+
+
+def _label(probabilities: NDArray[np.float32], new: Told, earlier: Told) -> Label:
+    """What happens to an earlier statement by the network's probabilities [6] float32."""
+    label = Label(int(probabilities[1:].argmax()) + 1)
+    if label == Label.MERGE:
+        same = probabilities[label] >= _MERGE_THRESHOLD and _says_nothing_new(new, earlier)
+        return label if same else Label.NONE
+    return label if probabilities[label] > _CHANGE_THRESHOLD else Label.NONE
 
 
 def _by_relevance(new: Told, earlier: Sequence[Told]) -> list[int]:
@@ -155,7 +165,7 @@ def _by_relevance(new: Told, earlier: Sequence[Told]) -> list[int]:
 
 
 def _says_nothing_new(new: Told, earlier: Told) -> bool:
-    """Whether all values of a statement, or its words, stand in an earlier one."""
-    text = f" {normalise(earlier.text)} "
-    values = [normalise(value) for value in new.values] or [normalise(new.text)]
-    return all(f" {value} " in text for value in values)
+    """Whether all content words and values of a statement stand in an earlier one."""
+    words = set(normalise(earlier.text).split())
+    own = {word for value in new.values for word in normalise(value).split()}
+    return words.issuperset(own | set(query_terms(new.text)))

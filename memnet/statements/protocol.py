@@ -34,7 +34,7 @@ class ParsedStatement:
     aliases: tuple[str, ...] = ()
     """Other names of the subject, as written: "my sister" and "Clara" of "my sister Clara"."""
     polarity: bool = True
-    """False where it is denied."""
+    """False where it is denied, or said to hold no longer."""
     certainty: Certainty = "is"
     act: Act = "tell"
     template: str = ""
@@ -69,7 +69,7 @@ class Label(IntEnum):
     CORRECT = 2
     """The earlier one never held; the new one did since the earlier was said to."""
     END = 3
-    """The earlier one holds no longer, and the new one says nothing else."""
+    """The earlier one holds no longer, and nothing takes its place."""
     MERGE = 4
     """Both say the same."""
     CONTRADICT = 5

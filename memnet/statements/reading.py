@@ -1,6 +1,7 @@
 """Reading of statements by a trained network: answers, and what a new one says and changes."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +23,7 @@ from memnet.types import Certainty
 
 _MAX_SPAN_TOKENS = 20
 _SPANS = 5
+_APOSTROPHES = "'’"
 _NOTHING = Passage("", "-")
 """Read with a text before which nothing was told."""
 
@@ -125,8 +127,8 @@ class StatementReader:
         ]
         return StatementReading(
             dict(zip(FORMS, forms.tolist(), strict=True)),
-            tuple(_pieces(pack, scores.ends[0], prior)),
-            tuple(_items(pack, scores.items[0])),
+            tuple(_pieces(pack, scores.ends[0], prior, statements)),
+            tuple(_items(pack, scores.items[0], statements)),
             int(scores.number[0].argmax()),
             tuple(relevance),
         )
@@ -136,7 +138,8 @@ class StatementReader:
 
         What does not fit into a pack is left out, and not changed.
         """
-        pack = self._packer.packs(text, earlier or [_NOTHING])[0]
+        packs = self._packer.packs(text, earlier) or self._packer.packs(text, [_NOTHING])
+        pack = packs[0]
         scores = self._network(pack)
         offsets = self._packer.offsets(text)[: pack.passages_start - 2]
         subjects, values = _tagged(text, scores.tags[0], offsets)
@@ -157,7 +160,10 @@ class StatementReader:
 
 
 def _pieces(
-    pack: Pack, ends: NDArray[np.float32], prior: NDArray[np.float32] | None
+    pack: Pack,
+    ends: NDArray[np.float32],
+    prior: NDArray[np.float32] | None,
+    statements: Sequence[Passage],
 ) -> list[Piece]:
     """The likeliest spans that stay within one statement."""
     mask = np.array([place is not None for place in pack.offsets])
@@ -168,27 +174,39 @@ def _pieces(
         begin, stop = pack.offsets[first], pack.offsets[last]
         if begin is not None and stop is not None and begin[0] == stop[0]:
             weight = 1.0 if prior is None else float(prior[begin[0]] / prior.max())
-            found.append(Piece(begin[0], begin[1], stop[2], weight * float(np.exp(score))))
+            [span] = whole_words(statements[begin[0]].text, [(begin[1], stop[2])])
+            found.append(Piece(begin[0], *span, weight * float(np.exp(score))))
     return sorted(found, key=lambda piece: -piece.probability)[:_SPANS]
 
 
-def _items(pack: Pack, tags: NDArray[np.float32]) -> list[Piece]:
-    """Items by their tags, which begin (1) and go on (2)."""
+def _items(pack: Pack, tags: NDArray[np.float32], statements: Sequence[Passage]) -> list[Piece]:
+    """Items by their tags, which begin (1) and go on (2), each of whole words."""
     found: list[Piece] = []
     open_item = False
     best = tags.argmax(axis=1)
     for token, place in enumerate(pack.offsets):
         tag = 0 if place is None else int(best[token])
-        if place is None or not tag or (tag == 2 and not open_item):
+        if place is None or not tag:
             open_item = False
             continue
+        statement, start, end = place
         probability = float(softmax(tags[token])[tag])
-        if tag == 2 and found[-1].statement == place[0]:
-            found[-1] = found[-1]._replace(end=place[2])
+        inside = found[-1:] and found[-1].statement == statement
+        if tag == 2 and open_item and inside:
+            found[-1] = found[-1]._replace(end=end)
         else:
-            found.append(Piece(place[0], place[1], place[2], probability))
+            found.append(Piece(statement, start, end, probability))
         open_item = True
-    return found
+    return [
+        Piece(index, start, end, max(one.probability for one in own if start <= one.start < end))
+        for index, own in _by_statement(found)
+        for start, end in whole_words(statements[index].text, [one[1:3] for one in own])
+    ]
+
+
+def _by_statement(pieces: Sequence[Piece]) -> Iterator[tuple[int, list[Piece]]]:
+    for index, group in groupby(pieces, key=lambda piece: piece.statement):
+        yield index, list(group)
 
 
 def _tagged(
@@ -204,18 +222,33 @@ def _tagged(
         elif name:
             found[name][-1] = (found[name][-1][0], end)
         before = name
-    return _whole_words(text, found["subject"]), _whole_words(text, found["value"])
+    return whole_words(text, found["subject"]), whole_words(text, found["value"])
 
 
-def _whole_words(text: str, spans: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    """Spans that begin and end with words; those that share one are joined."""
+def whole_words(text: str, spans: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    """Spans that begin and end with words; those that share one are joined.
+
+    "Ida's" is one word; a span without a letter or digit is left out.
+    """
     found: list[tuple[int, int]] = []
-    for start, end in spans:
-        while start and text[start - 1 : start + 1].isalnum():
+    for first, last in spans:
+        start, end = first, last
+        while start and _in_a_word(text, start):
             start -= 1
-        while end < len(text) and text[end - 1 : end + 1].isalnum():
+        while end < len(text) and _in_a_word(text, end):
             end += 1
         if found and start < found[-1][1]:
             start = found.pop()[0]
-        found.append((start, end))
+        if any(map(str.isalnum, text[start:end])):
+            found.append((start, end))
     return tuple(found)
+
+
+def _in_a_word(text: str, place: int) -> bool:
+    """Whether a word goes on from the character before a place to the one at it."""
+    before, after = text[place - 1], text[place]
+    if before.isalnum() and after.isalnum():
+        return True
+    if after in _APOSTROPHES:
+        return before.isalpha() and text[place + 1 : place + 2].isalpha()
+    return before in _APOSTROPHES and after.isalpha() and text[place - 2 : place - 1].isalpha()

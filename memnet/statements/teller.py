@@ -221,7 +221,9 @@ class _Telling:
                 until = 0.0 if effect.label == Label.CORRECT else new.valid_from
                 statements.end([effect.told.id], until)
             reason = reason_for(effect, new, choice.changed)
-            statements.mark([effect.told.id], change, slot_id, reason)
+            if effect.label != Label.CONTRADICT or effect.told.change is None:
+                # A contradiction leaves the mark of what has changed in a part.
+                statements.mark([effect.told.id], change, slot_id, reason)
         return slot_id
 
     def _add(self, new: Told, slot: NewSlot, choice: Choice) -> int:

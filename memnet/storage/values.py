@@ -32,7 +32,7 @@ class Structure:
     values: tuple[str, ...] = ()
     """As written. Relation and values in their order are all that it says of its subject."""
     polarity: bool = True
-    """False where it is denied."""
+    """False where it is denied, or said to hold no longer."""
     certainty: Certainty = "is"
     told: float | None = None
     """Seconds since the epoch; None for the time from which it is valid."""
@@ -130,7 +130,7 @@ class Told:
     """Words of the relation, without negation: "moved to"."""
     values: tuple[str, ...]
     polarity: bool
-    """False where it is denied."""
+    """False where it is denied, or said to hold no longer."""
     certainty: Certainty
     told: float
     """Seconds since the epoch at which it was told."""

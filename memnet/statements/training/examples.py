@@ -172,6 +172,8 @@ def told_until(scenario: Scenario, count: int) -> tuple[Passage, ...]:
 
 def write_examples(scenario: Scenario) -> Iterator[WriteExample]:
     """The texts of a scenario, each with those that were told before and have not ended."""
+    ended: dict[int, set[int]] = {}
+    """Of each text the statements that hold no longer."""
     for index, tell in enumerate(scenario.tells):
         if not tell.statements:
             continue
@@ -191,10 +193,16 @@ def write_examples(scenario: Scenario) -> Iterator[WriteExample]:
                 min(changes.get(number, {}).values(), default=Label.NONE) for number in kept
             ),
             partly=tuple(
-                0 < len(changes.get(number, {})) < len(scenario.tells[number].statements)
+                0
+                < len({*changes.get(number, ()), *ended.get(number, ())})
+                < len(scenario.tells[number].statements)
                 for number in kept
             ),
         )
+        for number, parts in changes.items():
+            ended.setdefault(number, set()).update(
+                part for part, label in parts.items() if label in _ENDING
+            )
 
 
 def _has_ended(one: Passage) -> bool:
