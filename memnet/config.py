@@ -214,7 +214,7 @@ class TellConfig(Settings):
     as now. Clocks that are set by network differ by less than a second, one that missed the end of
     summer time by an hour; what is further ahead comes from a wrong clock."""
     capacity: int | None = Field(default=None, ge=1)
-    """Maximum number of statements, superseded ones included; None for no limit."""
+    """Maximum number of statements, superseded and standing ones included; None for no limit."""
     usage_half_life: float = Field(default=30 * 86_400.0, gt=0)
     """Seconds in which the usage of a statement halves: a month."""
 

@@ -237,7 +237,14 @@ class Engine:
         """
         return self.ingest(check_messages(messages), namespace=namespace)
 
-    def tell(self, text: str, *, at: str | date | None = None, namespace: str = "") -> TellReport:
+    def tell(
+        self,
+        text: str,
+        *,
+        at: str | date | None = None,
+        namespace: str = "",
+        standing: bool = False,
+    ) -> TellReport:
         """Remember sentences, comparing each with earlier statements about its subject.
 
         A sentence is added, merged with one that says the same, or put in the place of one that it
@@ -251,15 +258,18 @@ class Engine:
                 time of day the start of the day, without a zone the local time; None for now. An
                 entry about an earlier time holds until what was told of a later one.
             namespace: to tell it in.
+            standing: whether it is never evicted, whatever the capacity (``Config.tell``); so is
+                what takes its place.
 
         Returns:
             Each decision with its reason.
 
         Raises:
             InputError: the text holds no words, is too long, or asks to forget a statement that
-                is not stored; or ``at`` is no time, before 1970, or over a century ahead.
+                is not stored; ``at`` is no time, before 1970, or over a century ahead; or standing
+                statements leave no room for it. Nothing is written then.
         """
-        return self._told.tell(text, at, namespace)
+        return self._told.tell(text, at, namespace, standing)
 
     def undo(self, *, namespace: str = "") -> UndoReport:
         """Take back the last ``tell`` in a namespace; once more, the one before it.

@@ -312,6 +312,8 @@ class Statement(Value):
     """How it was changed."""
     reason: str | None = None
     """Why, in one sentence."""
+    standing: bool = False
+    """Whether it is never evicted."""
 
 
 class UndoReport(Value):

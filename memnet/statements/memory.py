@@ -44,7 +44,7 @@ class StatementMemory:
         self._rules = Rules(parser or RuleParser(), judge or RuleJudge(config.tell))
         parse_old(store)
 
-    def tell(self, text: str, at: object, namespace: str) -> TellReport:
+    def tell(self, text: str, at: object, namespace: str, standing: bool) -> TellReport:
         """As ``Engine.tell``."""
         limits = self._config.limit
         check_text(text, "the text", limits.tell)
@@ -53,8 +53,9 @@ class StatementMemory:
         started = time.perf_counter()
         self.usage.save()
         decisions = tell(
-            self._store, self._encode, self._config.tell, self._rules, text, moment, namespace
-        )
+            self._store, self._encode, self._config.tell, self._rules, text, moment, namespace,
+            standing,
+        )  # fmt: skip
         return TellReport(
             decisions=decisions,
             slots=self._store.count_slots(),

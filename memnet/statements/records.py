@@ -103,6 +103,7 @@ def _public(store: MemoryStore, found: Iterable[Told]) -> tuple[Statement, ...]:
             changed_by_text=texts.get(one.changed_by) if one.changed_by else None,
             change=one.change,
             reason=one.reason,
+            standing=one.standing,
         )
         for one in ordered
     )

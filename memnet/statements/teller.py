@@ -32,6 +32,7 @@ _NEAREST = 16
 _ABOUT = 128
 """Statements about each of its names that a new one is compared with, the last ones. Whoever has
 more told of them is mostly found by key."""
+_REPLACED = (Label.SUPERSEDE, Label.CORRECT)
 _MAX_TIME = 1e11
 """Seconds since the epoch that a store takes."""
 
@@ -51,6 +52,7 @@ def tell(
     text: str,
     at: float | None,
     namespace: str,
+    standing: bool = False,
 ) -> tuple[Decision, ...]:
     """Decide about each sentence of a text in turn, and do it, in one transaction.
 
@@ -62,10 +64,11 @@ def tell(
         text: as told.
         at: when it was told, in seconds since the epoch; None for now.
         namespace: to tell it in.
+        standing: whether it is never evicted.
 
     Raises:
-        InputError: the text holds no words, or a statement to forget is not stored; nothing is
-            written then.
+        InputError: the text holds no words, a statement to forget is not stored, or standing
+            statements leave no room; nothing is written then.
         ModelError: the parser or judge gives what can't be right.
         StoreBusyError, StoreError: the store can't be written.
     """
@@ -84,7 +87,7 @@ def tell(
             store.nearest_statements(vectors[slot.key_text], _NEAREST, namespace) for slot in slots
         ]
         with store.changing():
-            telling = _Telling(store, vectors, config, rules.judge, text, at, namespace)
+            telling = _Telling(store, vectors, config, rules.judge, text, at, namespace, standing)
             for sentence, slot, near in zip(parsed, slots, nearest, strict=True):
                 telling.tell(sentence, slot, near)
     return tuple(telling.decisions)
@@ -128,6 +131,7 @@ class _Telling:
         text: str,
         at: float | None,
         namespace: str,
+        standing: bool,
     ) -> None:
         """``vectors`` are those of all key texts and relations of the text's slots."""
         self.decisions: list[Decision] = []
@@ -137,6 +141,7 @@ class _Telling:
         self._judge = judge
         self._digest = hashlib.blake2b(text.encode(), digest_size=16).digest()
         self._namespace = namespace
+        self._standing = standing
         self._source: str | None = None
         self._now = statement_time(store.statements.latest_time(), config.clock_skew)
         self._at = at
@@ -186,6 +191,7 @@ class _Telling:
             valid_until=None if until is None else max(until, valid_from),
             relation_vector=self._vectors[slot.relation],
             namespace=self._namespace,
+            standing=self._standing,
             act=sentence.act,
         )
 
@@ -211,6 +217,8 @@ class _Telling:
         if [effect.label for effect in choice.changed] == [Label.MERGE]:
             journal.note(self._entry, ids, usage=1.0)
             statements.add_usage({ids[0]: 1.0}, self._now, self._config.usage_half_life)
+            if new.standing:
+                statements.make_standing(ids)
             return ids[0]
         journal.note(self._entry, ids)
         slot_id = self._add(new, slot, choice) if choice.added else None
@@ -229,6 +237,9 @@ class _Telling:
         self._source = self._source or self._store.statements.new_source()
         corrected = [one.told.valid_from for one in choice.changed if one.label == Label.CORRECT]
         begin, end, later = new.valid_from, new.valid_until, choice.later
+        # What takes the place of a standing statement is one, too, whichever was told first.
+        replaced = [one for one in choice.changed if one.label in _REPLACED]
+        standing = new.standing or any(one.told.standing for one in replaced)
         if new.valid_from == new.told:
             begin = min([begin, *corrected])
         if later is not None:
@@ -238,7 +249,7 @@ class _Telling:
             slot,
             valid_from=begin,
             valid_until=end,
-            structure=replace(slot.structure, told=new.told),
+            structure=replace(slot.structure, told=new.told, standing=standing),
         )
         source = NewSource(self._source, self._digest, [dated], self._namespace, "told")
         (added,) = self._store.append(source, self._encode)
@@ -248,10 +259,17 @@ class _Telling:
             change: Change = "correct" if corrects else "supersede"
             reason = NEVER if corrects else LATE
             self._store.statements.mark([added], change, later.told.id, reason)
+            if standing:
+                self._store.journal.note(self._entry, [later.told.id])
+                self._store.statements.make_standing([later.told.id])
         return added
 
     def _evict(self, text: str, slot_id: int | None) -> None:
-        """Delete what is beyond the capacity, but not the statement just stored."""
+        """Delete what is beyond the capacity, but no standing statement or that just stored.
+
+        Raises:
+            InputError: these alone are more.
+        """
         capacity, half_life = self._config.capacity, self._config.usage_half_life
         if capacity is None:
             return
@@ -263,6 +281,13 @@ class _Telling:
             self._store.statements.erase([slot.id])
             reason = f"Room is for {capacity} told statements, and this one {why}."
             self._report("evict", text, reason, None, slot)
+        count = self._store.statements.count()
+        if slot_id is not None and count > capacity:
+            raise InputError(
+                f"room is for {capacity} told statements, and with {text!r} there would be "
+                f"{count} that can't be evicted, so nothing was told; set a larger capacity, or "
+                "forget standing statements"
+            )
 
     def _report(
         self,

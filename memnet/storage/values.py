@@ -36,6 +36,8 @@ class Structure:
     certainty: Certainty = "is"
     told: float | None = None
     """Seconds since the epoch; None for the time from which it is valid."""
+    standing: bool = False
+    """Whether it is never evicted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +153,8 @@ class Told:
     """How it was changed."""
     reason: str | None = None
     """Why, in one sentence."""
+    standing: bool = False
+    """Whether it is never evicted."""
     act: Act = "tell"
     """Of a new one what it asks for; what is stored was told."""
 

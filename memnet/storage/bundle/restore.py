@@ -202,7 +202,7 @@ def _add_slots(connection: Connection, slots: list[BundledSlot], namespaces: Seq
 def _unparsed(told: float | None) -> dict[str, Any]:
     """The row of a statement whose bundle has no structure."""
     return {
-        "relation": "", "polarity": 1, "certainty": "is", "told": told,
+        "relation": "", "polarity": 1, "certainty": "is", "told": told, "standing": 0,
         "changed_by": None, "change": None, "reason": None,
     }  # fmt: skip
 

@@ -76,7 +76,7 @@ def checked_told(row: Row, relation_vector: NDArray[np.float32]) -> Told:
         StoreError: a column does not hold what memnet puts there.
     """
     slot, source, namespace, text, subject, aliases, relation, values, polarity = row[:9]
-    certainty, told, valid_from, valid_until, changed_by, change, reason = row[9:16]
+    certainty, told, valid_from, valid_until, changed_by, change, reason, standing = row[9:17]
     if (
         tuple(map(type, row[:10])) != (int, str, str, str, str, str, str, str, int, str)
         or polarity not in (0, 1)
@@ -84,6 +84,7 @@ def checked_told(row: Row, relation_vector: NDArray[np.float32]) -> Told:
         or type(changed_by) not in (int, NoneType)
         or change not in (None, *get_args(Change))
         or type(reason) not in (str, NoneType)
+        or standing not in (0, 1)
     ):
         raise damaged(f"statement {slot!r}")
     return Told(
@@ -104,6 +105,7 @@ def checked_told(row: Row, relation_vector: NDArray[np.float32]) -> Told:
         changed_by=changed_by,
         change=change,
         reason=reason,
+        standing=bool(standing),
     )
 
 

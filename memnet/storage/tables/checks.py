@@ -100,8 +100,8 @@ def _has_wrong_values(connection: Connection) -> bool:
         "OR (length(text) <> end - start AND instr(text, char(0)) = 0) UNION ALL "
         "SELECT 1 FROM source WHERE NOT json_valid(metadata) "
         "AND NOT (metadata LIKE '%NaN%' OR metadata LIKE '%Infinity%') UNION ALL "
-        "SELECT 1 FROM statement WHERE polarity NOT IN (0, 1) OR told < 0 OR told > 1e11 "
-        "OR certainty NOT IN ('is', 'was', 'planned', 'maybe') "
+        "SELECT 1 FROM statement WHERE polarity NOT IN (0, 1) OR standing NOT IN (0, 1) "
+        "OR told < 0 OR told > 1e11 OR certainty NOT IN ('is', 'was', 'planned', 'maybe') "
         "OR change NOT IN ('supersede', 'correct', 'end', 'contradict') "
         f"OR {_not_texts('aliases')} OR {_not_texts('objects')} LIMIT 1"
     )

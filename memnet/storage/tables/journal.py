@@ -71,9 +71,9 @@ class Journal:
         """
         with self._change():
             self._connection().execute(
-                "INSERT INTO journal (tell, slot, added, valid_until, changed_by, change, reason, "
-                "usage) SELECT ?, slot.id, ?, slot.valid_until, statement.changed_by, "
-                "statement.change, statement.reason, ? "
+                "INSERT INTO journal (tell, slot, added, standing, valid_until, changed_by, "
+                "change, reason, usage) SELECT ?, slot.id, ?, statement.standing, "
+                "slot.valid_until, statement.changed_by, statement.change, statement.reason, ? "
                 "FROM slot JOIN statement ON statement.slot = slot.id "
                 f"WHERE slot.id {IN_LIST} "
                 "ON CONFLICT DO UPDATE SET usage = usage + excluded.usage",
@@ -128,7 +128,8 @@ class Journal:
             )
             # What had changed a statement before may be gone by now.
             connection.execute(
-                "UPDATE statement SET change = journal.change, reason = journal.reason, "
+                "UPDATE statement SET standing = journal.standing, change = journal.change, "
+                "reason = journal.reason, "
                 "changed_by = (SELECT id FROM slot WHERE id = journal.changed_by) FROM journal "
                 "WHERE journal.tell = ? AND journal.slot = statement.slot AND NOT journal.added",
                 entry.id,

@@ -160,6 +160,7 @@ MIGRATIONS = {
         polarity INTEGER NOT NULL,
         certainty TEXT NOT NULL,
         told REAL NOT NULL,
+        standing INTEGER NOT NULL DEFAULT 0,
         changed_by INTEGER
             REFERENCES slot (id) ON DELETE SET NULL DEFERRABLE INITIALLY DEFERRED,
         change TEXT,
@@ -186,6 +187,7 @@ MIGRATIONS = {
         tell INTEGER NOT NULL REFERENCES tell (id),
         slot INTEGER NOT NULL,
         added INTEGER NOT NULL,
+        standing INTEGER NOT NULL,
         valid_until REAL,
         changed_by INTEGER,
         change TEXT,

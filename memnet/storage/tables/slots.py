@@ -114,13 +114,16 @@ def add(
     ]  # fmt: skip
     connection.execute_many(
         """INSERT INTO statement
-            (slot, namespace, aliases, relation, objects, polarity, certainty, told)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?)""",
+            (slot, namespace, aliases, relation, objects, polarity, certainty, told, standing)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)""",
         (
-            (slot_id, namespace, *structure_columns(slot.structure), _told(slot))
+            (
+                slot_id, namespace, *structure_columns(slot.structure), _told(slot),
+                int(slot.structure.standing),
+            )
             for slot_id, slot in statements
         ),
-    )
+    )  # fmt: skip
     add_statement_names(connection, [slot_id for slot_id, _ in statements])
     return ids
 

@@ -26,7 +26,7 @@ from memnet.types import Change
 _COLUMNS = """slot.id, source.name, statement.namespace, slot.text, slot.title, statement.aliases,
     statement.relation, statement.objects, statement.polarity, statement.certainty,
     statement.told, slot.valid_from, slot.valid_until, statement.changed_by, statement.change,
-    statement.reason"""
+    statement.reason, statement.standing"""
 _PAGE = 1000
 """Statements that are read together."""
 
@@ -175,6 +175,8 @@ class Statements:
     ) -> list[int]:
         """Statements beyond ``capacity``: first ended ones, then the least used, then the oldest.
 
+        Standing ones count, and stay.
+
         Args:
             capacity: most statements that should stay.
             at: now, in seconds since the epoch.
@@ -182,9 +184,15 @@ class Statements:
             keep: ids of slots that stay in any case.
         """
         usage = self.usage()
-        free = [one for one in usage if one.id not in keep]
+        standing = self._connection().rows("SELECT slot FROM statement WHERE standing")
+        stays = {*keep, *(row[0] for row in standing)}
+        free = [one for one in usage if one.id not in stays]
         free.sort(key=lambda one: (one.valid, one.decayed(at, half_life), one.id))
         return [one.id for one in free[: max(0, len(usage) - capacity)]]
+
+    def count(self) -> int:
+        """How many statements are stored, those that ended as well."""
+        return checked_count(self._connection().only("SELECT count(*) FROM statement")[0])
 
     def new_source(self) -> str:
         """A name for a source of statements that no source has, or had."""
@@ -220,6 +228,13 @@ class Statements:
                 change,
                 reason,
                 json_list(ids),
+            )
+
+    def make_standing(self, ids: Iterable[int]) -> None:
+        """Let statements never be evicted."""
+        with self._change():
+            self._connection().execute(
+                f"UPDATE statement SET standing = 1 WHERE slot {IN_LIST}", json_list(ids)
             )
 
     def erase(self, ids: Sequence[int]) -> None:
