@@ -219,6 +219,15 @@ class TellConfig(Settings):
     """Seconds in which the usage of a statement halves: a month."""
 
 
+class MessageConfig(Settings):
+    """How many messages of conversations are kept."""
+
+    capacity: int | None = Field(default=None, ge=1)
+    """Maximum number of slots of messages; None for no limit. Most messages are one slot. Chats
+    that are a document are not counted: they mirror their file. Beyond it whole messages are
+    evicted, the least used first; their usage decays as that of statements."""
+
+
 class StoryConfig(Settings):
     """How stored passages are read as a story."""
 
@@ -245,6 +254,7 @@ class Config(Settings):
     hop: HopConfig = HopConfig()
     answer: AnswerConfig = AnswerConfig()
     tell: TellConfig = TellConfig()
+    messages: MessageConfig = MessageConfig()
     story: StoryConfig = StoryConfig()
     facts: FactConfig = FactConfig()
     threads: int = Field(default=0, ge=0)

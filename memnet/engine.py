@@ -213,6 +213,7 @@ class Engine:
             InputError: nothing at all could be used, or an input is of another type.
         """
         check_text(namespace, "the namespace", self.config.limit.name)
+        self._told.usage.save()
         return Ingest(
             self.store,
             self.encoder.encode,
@@ -230,7 +231,8 @@ class Engine:
         """Remember messages of conversations, all at once or turn by turn.
 
         Those of one session follow each other as they are given. One whose id is stored already is
-        left alone, or replaced where it differs; blank ones are skipped.
+        left alone, or replaced where it differs; blank ones are skipped. Beyond the capacity
+        (``Config.messages``) the least used messages are evicted, the oldest first.
 
         Raises:
             InputError: a field is missing or of another type; nothing is stored then.

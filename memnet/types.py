@@ -226,6 +226,8 @@ class IngestReport(Value):
     removed: int
     skipped: int
     """Files, lines or documents that could not be used; each was reported with its reason."""
+    evicted: int = 0
+    """Messages for which there was no room any longer (``Config.messages``)."""
     skipped_by_reason: dict[str, int] = {}
     """How many of them are "images", "empty", "of unknown kind" and so on, most first; "errors" are
     those where something is wrong."""

@@ -1,5 +1,6 @@
 """Bounded memory: what is evicted first, what never is, and what can't be stored any more."""
 
+import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,9 +11,9 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memnet import Config, Engine, InputError, MemoryStore
+from memnet import Config, Engine, InputError, MemoryStore, Message
 from memnet.cli import statements as statement_table
-from memnet.config import TellConfig
+from memnet.config import MessageConfig, TellConfig
 from memnet.types import Statement
 from tests.toy import ToyEncoder
 
@@ -190,3 +191,188 @@ def test_history_is_no_place_for_standing() -> None:
     result = CliRunner().invoke(tell, ["--history", "Ann", "--standing"])
     assert result.exit_code == 2
     assert "give either a TEXT" in result.output
+
+
+def _said(number: int, text: str = "", session: str = "s") -> Message:
+    return Message(
+        id=f"{session}:{number}",
+        session=session,
+        speaker=_NAMES[number % 2],
+        time="2024-03-01",
+        text=text or f"The {_NAMES[number % 8]} boat number {number} has a mast.",
+    )
+
+
+def _messages_of(capacity: int | None) -> Config:
+    return Config(messages=MessageConfig(capacity=capacity))
+
+
+def _kept(engine: Engine) -> list[str]:
+    return [one.id for one in engine.sources() if one.kind == "document"]
+
+
+class _Said:
+    """What is left of messages, by id the slots and the usage; the oldest first."""
+
+    def __init__(self, capacity: int) -> None:
+        self._capacity = capacity
+        self.held: dict[str, tuple[int, float]] = {}
+
+    def remember(self, messages: Sequence[tuple[str, int]]) -> int:
+        """How many are evicted."""
+        held = self.held | {name: (slots, 1.0) for name, slots in messages if name not in self.held}
+        last, evicted = messages[-1][0], 0
+        while sum(slots for slots, _ in held.values()) > self._capacity:
+            del held[min((one for one in held if one != last), key=lambda one: held[one][1])]
+            evicted += 1
+        self.held = held
+        return evicted
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    st.integers(3, 9),
+    st.lists(
+        st.one_of(
+            st.lists(st.integers(1, 3), min_size=1, max_size=6),
+            st.tuples(st.integers(0, 30), st.sampled_from([0.25, 1.0, 3.0])),
+        ),
+        max_size=8,
+    ),
+)
+def test_the_least_used_messages_go_whole_and_the_oldest_first(
+    capacity: int, steps: Sequence[list[int] | tuple[int, float]]
+) -> None:
+    oracle, number = _Said(capacity), 0
+    config = Config(
+        messages=MessageConfig(capacity=capacity), tell=TellConfig(usage_half_life=1e15)
+    )
+    with TemporaryDirectory() as folder, _memory(Path(folder) / "store", config) as engine:
+        for step in steps:
+            if isinstance(step, tuple):
+                place, weight = step
+                names = list(oracle.held)[place : place + 1]
+                slots = _slots_of(engine, names)
+                engine.store.statements.add_usage(dict.fromkeys(slots[:1], weight), 1e9, 1e15)
+                for name in names:
+                    count, usage = oracle.held[name]
+                    oracle.held[name] = count, usage + weight
+                continue
+            texts = [f"{'word ' * 190}.\n\n" * count for count in step]
+            batch = [_said(number + place, text) for place, text in enumerate(texts)]
+            number += len(batch)
+            report = engine.remember(batch)
+            evicted = oracle.remember(
+                [(one.id, count) for one, count in zip(batch, step, strict=True)]
+            )
+            assert report.evicted == evicted
+            assert report.slots == sum(count for count, _ in oracle.held.values()) <= capacity
+            assert _kept(engine) == list(oracle.held)
+        assert engine.store.messages.count_slots() == engine.store.count_slots()
+
+
+def _slots_of(engine: Engine, names: Sequence[str]) -> list[int]:
+    stored = engine.store.fetch(range(1, 1000))
+    return [slot.id for slot in stored if slot.source in names]
+
+
+def test_what_answers_attend_to_stays(tmp_path: Path) -> None:
+    with _memory(tmp_path / "store", _messages_of(4)) as engine:
+        engine.remember([
+            _said(1, "I painted the lighthouse red."), *(_said(number) for number in range(2, 5))
+        ])  # fmt: skip
+        answer = engine.ask("What colour is the lighthouse?")
+        assert answer.evidence[0].source == "s:1"
+        report = engine.remember([_said(5), _said(6)])
+        assert (report.added, report.evicted, report.slots) == (2, 2, 4)
+        assert "s:1" in _kept(engine)
+        assert engine.ask("What colour is the lighthouse?").evidence[0].source == "s:1"
+
+
+def test_only_messages_are_counted_and_evicted(tmp_path: Path) -> None:
+    with _memory(tmp_path / "store", _messages_of(1)) as engine:
+        (tmp_path / "mast.txt").write_text("A mast is made of wood.")
+        engine.ingest(tmp_path / "mast.txt")
+        engine.tell("Ann likes tea.")
+        assert engine.remember([_said(1)]).evicted == 0
+        assert engine.remember([_said(2)]).evicted == 1
+        assert _kept(engine) == [str(tmp_path / "mast.txt"), "s:2"]
+        assert _texts(engine) == ["Ann likes tea."]
+
+
+def test_what_was_evicted_stays_away_until_there_is_room(tmp_path: Path) -> None:
+    messages = [_said(number) for number in range(1, 6)]
+    with _memory(tmp_path / "store", _messages_of(3)) as engine:
+        assert engine.remember(messages).evicted == 2
+        again = engine.remember(messages)
+        assert (again.added, again.unchanged, again.evicted) == (0, 5, 0)
+        assert _kept(engine) == ["s:3", "s:4", "s:5"]
+        changed = engine.remember([_said(1, "Another boat altogether.")])
+        assert (changed.added, changed.evicted) == (1, 1)
+        assert _kept(engine) == ["s:4", "s:5", "s:1"]
+        engine.forget("s:4")
+        assert engine.remember(messages[1:2]).added == 1
+    with _memory(tmp_path / "store", _messages_of(None)) as engine:
+        assert engine.remember(messages[2:3]).added == 1
+
+
+def test_a_message_that_is_larger_than_all_room_displaces_nothing(tmp_path: Path) -> None:
+    problems: list[str] = []
+    with _memory(tmp_path / "store", _messages_of(3)) as engine:
+        engine.remember([_said(1)])
+        report = engine.ingest(
+            [_said(2, "word " * 200_000), _said(3)],
+            on_problem=lambda one: problems.append(str(one)),
+        )
+        assert (report.added, report.skipped, report.evicted) == (1, 1, 0)
+        assert _kept(engine) == ["s:1", "s:3"]
+    [problem] = problems
+    assert "takes 1," in problem
+    assert "room is for 3; split it" in problem
+    assert "\n" not in problem
+
+
+def test_a_file_whose_messages_were_evicted_is_not_read_again(tmp_path: Path) -> None:
+    def line(number: int) -> str:
+        said = _said(number)
+        title = f"{said.speaker}, {said.time}"
+        return json.dumps({"id": said.id, "title": title, "text": said.text}) + "\n"
+
+    path = tmp_path / "chat.jsonl"
+    path.write_text("".join(map(line, range(1, 6))))
+    with _memory(tmp_path / "store", _messages_of(2)) as engine:
+        assert engine.ingest(path).evicted == 3
+        again = engine.ingest(path)
+        assert (again.added, again.unchanged, again.evicted) == (0, 2, 0)
+        with path.open("a") as file:
+            file.write(line(6))
+        grown = engine.ingest(path)
+        assert (grown.added, grown.unchanged, grown.evicted) == (1, 5, 1)
+        assert len(_kept(engine)) == 2
+
+
+def test_a_failed_batch_evicts_nothing(tmp_path: Path) -> None:
+    with _memory(tmp_path / "store", _messages_of(2)) as engine:
+        engine.remember([_said(1), _said(2)])
+
+        def failing(*_: object) -> int:
+            raise OSError("no more")
+
+        evict, engine.store.messages.evict = engine.store.messages.evict, failing  # type: ignore[method-assign]
+        with pytest.raises(OSError, match="no more"):
+            engine.remember([_said(3)])
+        engine.store.messages.evict = evict  # type: ignore[method-assign]
+        assert _kept(engine) == ["s:1", "s:2"]
+        engine.remember([_said(3)])
+        assert _kept(engine) == ["s:2", "s:3"]
+
+
+def test_usage_of_messages_survives_a_bundle(tmp_path: Path) -> None:
+    with _memory(tmp_path / "store", _messages_of(None)) as engine:
+        engine.remember([_said(1), _said(2)])
+        engine.store.statements.add_usage({1: 2.0}, 4e9, 1e30)
+        engine.export_bundle(tmp_path / "bundle")
+    Engine.import_bundle(tmp_path / "bundle", tmp_path / "copy", ToyEncoder())
+    with _memory(tmp_path / "copy", _messages_of(2)) as engine:
+        engine.remember([_said(3)])
+        assert _kept(engine) == ["s:1", "s:3"]

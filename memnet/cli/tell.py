@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from memnet.cli.options import json_option, namespace_option, open_engine, store_option
+from memnet.cli.options import (
+    capacity_option,
+    json_option,
+    namespace_option,
+    open_engine,
+    store_option,
+)
 from memnet.cli.text import text_line
 
 if TYPE_CHECKING:
@@ -31,6 +37,7 @@ _LINES = {
     help="When it was told, if not now: 2026-01-12, or with a time 2026-01-12T10:30.",
 )
 @click.option("--standing", is_flag=True, help="Never evict it, however little it is used.")
+@capacity_option("statements", "MEMNET_TELL_CAPACITY")
 @namespace_option("Keep this apart under this name, or look only there.")
 @store_option
 @json_option
@@ -39,6 +46,7 @@ def tell(
     history: str | None,
     at: str | None,
     standing: bool,
+    capacity: int | None,
     namespace: str | None,
     store: Path | None,
     as_json: bool,
@@ -57,7 +65,7 @@ def tell(
       memnet tell --history Ann
     """
     if text is not None and history is None:
-        with open_engine(store, create=True) as engine:
+        with open_engine(store, create=True, told=capacity) as engine:
             report = engine.tell(text, at=at, namespace=namespace or "", standing=standing)
         _show_report(report, as_json)
     elif text is None and history is not None and at is None and not standing:

@@ -5,6 +5,8 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
@@ -85,6 +87,7 @@ class Ingest:
         self._added = self._updated = self._unchanged = self._removed = 0
         self._progress = Progress(0, 0)
         self._used = False
+        self._evicted = 0
         self._conversations = Conversations(store, namespace)
         self._batch: list[tuple[Parsed, bytes]] = []
         """With the digests of what they were parsed to."""
@@ -123,6 +126,7 @@ class Ingest:
             skipped=self._problems.count,
             skipped_by_reason=self._problems.by_reason(),
             kinds=dict(self._reader.kinds),
+            evicted=self._evicted,
             slots=self._store.counts().slots,
             seconds=time.perf_counter() - started,
         )
@@ -170,6 +174,8 @@ class Ingest:
         )
         names = [parsed.name for parsed, _ in batch]
         stored = self._store.sources.states(names, self._namespace)
+        evicted = self._evicted_before(names)
+        now = max(time.time(), 1.0)
         sources: list[NewSource] = []
         for parsed, digest in batch:
             if not isinstance(parsed, ParsedDocument):
@@ -181,16 +187,46 @@ class Ingest:
             known = stored.get(document.name)
             replaced = known is not None and known.digest != digest
             document = self._conversations.placed(document, replaced)
+            if document.turn is not None and evicted.get(document.name) == digest:
+                self._unchanged += 1
+                continue
             window = self._config.window
-            sources.append(
-                document_source(document, digest, self._namespace, window, self._extractor)
-            )
+            source = document_source(document, digest, self._namespace, window, self._extractor)
+            if document.turn is not None:
+                source = replace(source, used=now)
+                if (known is None or replaced) and not self._has_room(source):
+                    continue
+            sources.append(source)
         return sources
 
+    def _evicted_before(self, names: Sequence[str]) -> dict[str, bytes]:
+        """The digests of those of some sources that were evicted; where there is room, of none."""
+        capacity, messages = self._config.messages.capacity, self._store.messages
+        if capacity is None or messages.count_slots() < capacity:
+            return {}
+        return messages.evicted(names, self._namespace)
+
+    def _has_room(self, source: NewSource) -> bool:
+        """Whether a message fits the capacity by itself; a problem where it does not."""
+        capacity = self._config.messages.capacity
+        if capacity is None or len(source.slots) <= capacity:
+            return True
+        self._problems.add(
+            Problem(
+                source.origin or "input",
+                f"the message {source.name!r} takes {len(source.slots):,} slots, and room is for "
+                f"{capacity:,}; split it, or set a larger capacity",
+            )
+        )
+        return False
+
     def _store_batch(self) -> None:
-        """Write what changed of the batch, in one transaction."""
+        """Write what changed of the batch, and evict what it displaces, in one transaction."""
         sources = self._sources(self._batch)
-        counts = self._store.put(sources, self._encode, self._files, self._namespace)
+        said = [source for source in sources if source.used]
+        with self._store.changing(advance=False) if said else nullcontext():
+            counts = self._store.put(sources, self._encode, self._files, self._namespace)
+            self._evicted += self._evict(said)
         self._added += counts.added
         self._updated += counts.updated
         self._unchanged += counts.unchanged
@@ -204,6 +240,15 @@ class Ingest:
         self._batch_characters = 0
         self._files = {}
         self._on_progress(self._progress)
+
+    def _evict(self, said: Sequence[NewSource]) -> int:
+        """Evict messages beyond the capacity, but not the last of a batch; returns how many."""
+        capacity = self._config.messages.capacity
+        if capacity is None or not said:
+            return 0
+        half_life = self._config.tell.usage_half_life
+        last = said[-1]
+        return self._store.messages.evict(capacity, last.used, half_life, last.name, last.namespace)
 
     def _remove_vanished(self, read: ReadToEnd) -> None:
         """Remove what came from this file, or from files of this folder, and does so no longer.

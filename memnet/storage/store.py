@@ -101,7 +101,7 @@ class MemoryStore:
         self._own = self._start_process()
         self.sources = Sources(lambda: self._connection)
         self.contents = Contents(lambda: self._connection)
-        self.messages = Messages(lambda: self._connection)
+        self.messages = Messages(lambda: self._connection, self.changing)
         self.facts = Facts(lambda: self._connection, dimension)
         self.statements = Statements(lambda: self._connection, self.changing, dimension)
         self.journal = Journal(lambda: self._connection, self.changing, self.statements)

@@ -87,6 +87,9 @@ class NewSource:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     headings: Sequence[tuple[int, str]] = ()
     """Parts of the text that are in no slot, each with its offset, in rising order."""
+    used: float = 0.0
+    """For a message when it is written, in seconds since the epoch, which uses its slots as a read
+    does; 0 for documents and facts, whose usage is not kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +116,8 @@ class Slot:
     """Of its source."""
     told: float | None = None
     """Of a statement: seconds since the epoch at which it was told."""
+    has_usage: bool = False
+    """Whether it is counted how much reads attend to it, as of statements and messages."""
 
 
 Act = Literal["tell", "end", "forget"]
@@ -193,7 +198,7 @@ class Symbols(NamedTuple):
 
 
 class Usage(NamedTuple):
-    """How much a statement is used."""
+    """How much a slot of a statement or message is used."""
 
     id: int
     usage: float

@@ -19,7 +19,8 @@ IN_LIST = "IN (SELECT value FROM json_each(?))"
 SLOT_COLUMNS = """slot.id, slot.kind, source.name, source.namespace, slot.title, slot.text,
     slot.start, slot.end, slot.relation, slot.value, slot.valid_from, slot.valid_until,
     slot.places, source.metadata, CASE WHEN slot.valid_from IS NOT NULL
-    THEN (SELECT told FROM statement WHERE statement.slot = slot.id) END"""
+    THEN (SELECT told FROM statement WHERE statement.slot = slot.id) END,
+    slot.valid_from IS NOT NULL OR slot.used > 0"""
 _SLOT_TYPES = (int, str, str, str, str, str, int, int, str, str)
 _MAX_TIME = 1e11
 """Seconds since the epoch: some 3,000 years."""
@@ -57,7 +58,9 @@ def checked_slot(row: Row) -> Slot:
     Raises:
         StoreError: a column does not hold what memnet puts there.
     """
-    slot = Slot(*row[:12], *[checked_places(row[12]), checked_metadata(row[13]), row[14]])
+    slot = Slot(
+        *row[:12], *[checked_places(row[12]), checked_metadata(row[13]), row[14], bool(row[15])]
+    )
     times = (slot.valid_from or 0.0, slot.valid_until or 0.0, slot.told or 0.0)
     if (
         tuple(map(type, row[:10])) != _SLOT_TYPES

@@ -87,7 +87,17 @@ def _not_texts(column: str) -> str:
 
 def _has_wrong_values(connection: Connection) -> bool:
     """Whether a column holds another type than its schema says, or what can't be used."""
-    for table in ("property", "source", "vector", "slot", "symbol", "statement", "tell", "journal"):
+    for table in (
+        "property",
+        "source",
+        "vector",
+        "slot",
+        "symbol",
+        "statement",
+        "tell",
+        "journal",
+        "evicted",
+    ):
         columns = connection.rows(f"SELECT name, type FROM pragma_table_info('{table}')")
         wrong = " OR ".join(
             f"typeof({name}) NOT IN ('{kind.lower()}', 'null')" for name, kind in columns
@@ -98,6 +108,8 @@ def _has_wrong_values(connection: Connection) -> bool:
     row = connection.one(
         "SELECT 1 FROM slot WHERE kind NOT IN ('passage', 'fact', 'reverse') "
         "OR (length(text) <> end - start AND instr(text, char(0)) = 0) UNION ALL "
+        "SELECT 1 FROM slot WHERE valid_from IS NULL AND NOT (usage BETWEEN 0 AND 1e11 "
+        "AND used BETWEEN 0 AND 1e11) UNION ALL "
         "SELECT 1 FROM source WHERE NOT json_valid(metadata) "
         "AND NOT (metadata LIKE '%NaN%' OR metadata LIKE '%Infinity%') UNION ALL "
         "SELECT 1 FROM statement WHERE polarity NOT IN (0, 1) OR standing NOT IN (0, 1) "

@@ -166,6 +166,13 @@ MIGRATIONS = {
         change TEXT,
         reason TEXT
     );
+    CREATE INDEX slot_by_use ON slot (source, usage, used) WHERE valid_from IS NULL AND used > 0;
+    CREATE TABLE evicted (
+        namespace TEXT NOT NULL,
+        name TEXT NOT NULL,
+        digest BLOB NOT NULL,
+        PRIMARY KEY (namespace, name)
+    ) WITHOUT ROWID;
     CREATE INDEX statement_by_namespace ON statement (namespace);
     CREATE INDEX statement_by_time ON statement (told);
     CREATE INDEX statement_by_change ON statement (changed_by) WHERE changed_by IS NOT NULL;

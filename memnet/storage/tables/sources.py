@@ -232,11 +232,15 @@ def put(connection: Connection, source: NewSource) -> tuple[list[int], list[int]
     wanted = slots.by_content(source.slots)
     new = {digest: slot for digest, slot in wanted.items() if digest not in stored}
     outdated = [slot for digest, slot in stored.items() if digest not in wanted]
-    return slots.add(connection, source_id, new, source.namespace), outdated
+    connection.execute(
+        "DELETE FROM evicted WHERE namespace = ? AND name = ?", source.namespace, source.name
+    )
+    return slots.add(connection, source_id, new, source.namespace, source.used), outdated
 
 
 def delete(connection: Connection, names: Iterable[str], namespace: str | None) -> int:
     """As ``MemoryStore.delete``."""
+    names = list(names)
     within = "" if namespace is None else "AND namespace = ?"
     chosen = connection.rows(
         f"SELECT id FROM source WHERE name {IN_LIST} {within}",
@@ -252,6 +256,11 @@ def delete(connection: Connection, names: Iterable[str], namespace: str | None) 
         ids,
     )
     connection.execute(f"DELETE FROM source WHERE id {IN_LIST}", ids)
+    connection.execute(
+        f"DELETE FROM evicted WHERE name {IN_LIST} {within}",
+        json_list(names),
+        *([] if namespace is None else [namespace]),
+    )
     return len(doomed)
 
 

@@ -155,11 +155,12 @@ class Statements:
         return max((checked_time(value) for value in row if value is not None), default=0.0)
 
     def usage(self, ids: Iterable[int] | None = None) -> list[Usage]:
-        """Usage of statements by rising id; None for all of them."""
-        chosen = "" if ids is None else f"AND id {IN_LIST}"
+        """Usage of statements and messages by rising id; None for all statements."""
+        chosen = "valid_from IS NOT NULL"
+        if ids is not None:
+            chosen = f"(valid_from IS NOT NULL OR used > 0) AND id {IN_LIST}"
         rows = self._connection().rows(
-            "SELECT id, usage, used, valid_until IS NULL FROM slot "
-            f"WHERE valid_from IS NOT NULL {chosen} ORDER BY id",
+            f"SELECT id, usage, used, valid_until IS NULL FROM slot WHERE {chosen} ORDER BY id",
             *([] if ids is None else [json_list(ids)]),
         )
         for slot, amount, _, _ in rows:
@@ -252,7 +253,7 @@ class Statements:
             )
 
     def add_usage(self, weights: Mapping[int, float], at: float, half_life: float) -> None:
-        """Raise the usage of statements; ids of other slots are passed over.
+        """Raise the usage of statements and messages; ids of other slots are passed over.
 
         Args:
             weights: attention weight that each slot got, summed over reads.
