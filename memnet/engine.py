@@ -221,6 +221,7 @@ class Engine:
             namespace=namespace,
             options=ReadOptions(facts, key, read_as, exclude),
             extractor=self._extractor,
+            learner=self._told.learner,
             on_progress=on_progress,
             on_problem=on_problem,
         ).run(flatten_inputs(inputs))

@@ -316,6 +316,11 @@ class Statement(Value):
     """Why, in one sentence."""
     standing: bool = False
     """Whether it is never evicted."""
+    speaker: str | None = None
+    """Who said it of himself in a message, which is its source; None for what was told."""
+    start: int = 0
+    end: int = 0
+    """Its place in its source: ``text`` is ``source_text[start:end]``."""
 
 
 class UndoReport(Value):

@@ -82,6 +82,12 @@ def _formats() -> str:
 @encoder_option("For a new store: a sentence-transformers model.  [default: all-MiniLM-L6-v2]")
 @index_option
 @device_option
+@click.option(
+    "--learn/--no-learn",
+    default=True,
+    show_default=True,
+    help='Make statements of what speakers of messages say of themselves ("I live in Porto").',
+)
 @capacity_option("slots of messages", "MEMNET_MESSAGE_CAPACITY")
 @namespace_option("Keep these documents apart under this name.")
 @store_option

@@ -153,10 +153,12 @@ def open_engine(
     index: str | None = None,
     told: int | None = None,
     messages: int | None = None,
+    learn: bool = True,
 ) -> "Engine":
     """Open the memory that ``--store`` or its defaults name.
 
-    ``told`` and ``messages`` are the capacities for statements and for slots of messages.
+    ``told`` and ``messages`` are the capacities for statements and for slots of messages, which
+    statements are made of unless ``learn`` is False.
     """
     kind = _index_kind(index)
     # A waiting OpenMP thread that spins makes a short query 30 times slower on a busy machine.
@@ -171,7 +173,7 @@ def open_engine(
         device=device_name(device),
         store=StoreConfig(index=IndexConfig(kind=kind)),
         tell=TellConfig(capacity=told),
-        messages=MessageConfig(capacity=messages),
+        messages=MessageConfig(capacity=messages, learn=learn),
     )
     return Engine.open(
         store_path(store),

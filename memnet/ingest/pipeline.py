@@ -9,13 +9,13 @@ from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from memnet.config import Config
 from memnet.errors import InputError, Problem
 from memnet.ingest.formats import Parsed
 from memnet.ingest.inputs import Input, InputReader, ReadToEnd
-from memnet.ingest.messages import Conversations, with_turns
+from memnet.ingest.messages import Conversations, SaidMessage, said_messages, with_turns
 from memnet.ingest.selection import ReadOptions
 from memnet.ingest.slots import Extractor, document_source, facts_source
 from memnet.loaders.document import ParsedDocument
@@ -29,6 +29,14 @@ _PIPELINE_VERSION = "6"
 
 
 _log = logging.getLogger("memnet")
+
+
+class Learner(Protocol):
+    """Learns from messages."""
+
+    def prepare(self, messages: Sequence[SaidMessage], namespace: str) -> Callable[[], None] | None:
+        """What is to be written once the messages are stored, in the same transaction."""
+        ...
 
 
 class Progress(NamedTuple):
@@ -59,10 +67,11 @@ class Ingest:
         namespace: str = "",
         options: ReadOptions | None = None,
         extractor: Extractor | None = None,
+        learner: Learner | None = None,
         on_progress: Callable[[Progress], None] | None = None,
         on_problem: Callable[[Problem], None] | None = None,
     ) -> None:
-        """Set up a run; ``extractor`` finds the names that a passage mentions.
+        """Set up a run; ``extractor`` finds names in passages, ``learner`` learns from messages.
 
         Without ``on_problem`` each problem is a line of the log.
         """
@@ -71,6 +80,9 @@ class Ingest:
         self._config = config
         self._namespace = namespace
         self._extractor = extractor
+        self._learner = learner
+        self._said: list[SaidMessage] = []
+        """The new messages of the batch."""
         limits = config.limit
         self._loaders = LoaderProcess(
             LoadLimits(
@@ -192,10 +204,13 @@ class Ingest:
                 continue
             window = self._config.window
             source = document_source(document, digest, self._namespace, window, self._extractor)
+            changed = known is None or known != (digest, document.origin)
             if document.turn is not None:
                 source = replace(source, used=now)
-                if (known is None or replaced) and not self._has_room(source):
+                if changed and not self._has_room(source):
                     continue
+            if changed and self._learner is not None:
+                self._said += said_messages(document)
             sources.append(source)
         return sources
 
@@ -224,8 +239,12 @@ class Ingest:
         """Write what changed of the batch, and evict what it displaces, in one transaction."""
         sources = self._sources(self._batch)
         said = [source for source in sources if source.used]
-        with self._store.changing(advance=False) if said else nullcontext():
+        learn = self._learner.prepare(self._said, self._namespace) if self._learner else None
+        self._said = []
+        with self._store.changing(advance=False) if said or learn else nullcontext():
             counts = self._store.put(sources, self._encode, self._files, self._namespace)
+            if learn is not None:
+                learn()
             self._evicted += self._evict(said)
         self._added += counts.added
         self._updated += counts.updated

@@ -161,7 +161,7 @@ class StatementAnswers:
 
         Source: Cormack, Clarke and Büttcher 2009, equation 1.
         """
-        ever = Scope(scope.namespace, None, frozenset(("statement",)), past=True)
+        ever = Scope(scope.namespace, None, frozenset(("statement",)), learned=True, past=True)
         nearest = self._store.nearest_statements(vector, _FOUND, scope.namespace)
         hits = self._store.search_lexical(query_terms(question), _FOUND, ever)
         names = maximal_names(self._store.search_symbolic(possible_names(question), _FOUND, ever))

@@ -5,6 +5,7 @@ import time
 from memnet.arguments import check_moment, check_namespace, check_text
 from memnet.config import Config
 from memnet.statements.judge import RuleJudge
+from memnet.statements.learning import Learner
 from memnet.statements.parsing import RuleParser
 from memnet.statements.protocol import StatementJudge, StatementParser
 from memnet.statements.records import history, parse_old, undo
@@ -42,6 +43,10 @@ class StatementMemory:
         self._encode = encode
         self._config = config
         self._rules = Rules(parser or RuleParser(), judge or RuleJudge(config.tell))
+        self.learner = (
+            Learner(store, encode, config.tell, self._rules) if config.messages.learn else None
+        )
+        """Learns from messages; None where that is switched off."""
         parse_old(store)
 
     def tell(self, text: str, at: object, namespace: str, standing: bool) -> TellReport:

@@ -104,6 +104,9 @@ def _public(store: MemoryStore, found: Iterable[Told]) -> tuple[Statement, ...]:
             change=one.change,
             reason=one.reason,
             standing=one.standing,
+            speaker=one.speaker,
+            start=one.start,
+            end=one.end,
         )
         for one in ordered
     )

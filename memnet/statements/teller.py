@@ -74,7 +74,7 @@ def tell(
     """
     before = store.statements.told(store.statements.last(namespace, _LAST))
     found = rules.parser.parse(text, now() if at is None else at, before)
-    parsed = [_checked(sentence, text) for sentence in found if sentence.about]
+    parsed = [checked(sentence, text) for sentence in found if sentence.about]
     if not parsed:
         raise InputError("the text holds no words; tell something in plain words")
     slots = [statement_slot(sentence) for sentence in parsed]
@@ -87,7 +87,7 @@ def tell(
             store.nearest_statements(vectors[slot.key_text], _NEAREST, namespace) for slot in slots
         ]
         with store.changing():
-            telling = _Telling(store, vectors, config, rules.judge, text, at, namespace, standing)
+            telling = Telling(store, vectors, config, rules.judge, at, namespace, text, standing)
             for sentence, slot, near in zip(parsed, slots, nearest, strict=True):
                 telling.tell(sentence, slot, near)
     return tuple(telling.decisions)
@@ -119,8 +119,8 @@ def statement_slot(parsed: ParsedStatement) -> NewSlot:
     )
 
 
-class _Telling:
-    """The decisions about one text, within one transaction."""
+class Telling:
+    """The decisions about one text or message, within one transaction."""
 
     def __init__(
         self,
@@ -128,12 +128,25 @@ class _Telling:
         vectors: Mapping[str, NDArray[np.float32]],
         config: TellConfig,
         judge: StatementJudge,
-        text: str,
         at: float | None,
         namespace: str,
-        standing: bool,
+        text: str = "",
+        standing: bool = False,
+        message: str | None = None,
     ) -> None:
-        """``vectors`` are those of all key texts and relations of the text's slots."""
+        """Begin an entry of the journal.
+
+        Args:
+            store: the memory, within a transaction.
+            vectors: of all key texts and relations of the text's slots.
+            config: settings.
+            judge: compares statements.
+            at: when it was told, in seconds since the epoch; None for now.
+            namespace: to tell it in.
+            text: as told; empty for what stands in a message.
+            standing: whether it is never evicted.
+            message: the source of the message that it stands in, and that its slots belong to.
+        """
         self.decisions: list[Decision] = []
         self._store = store
         self._vectors = vectors
@@ -142,10 +155,11 @@ class _Telling:
         self._digest = hashlib.blake2b(text.encode(), digest_size=16).digest()
         self._namespace = namespace
         self._standing = standing
+        self._message = message
         self._source: str | None = None
         self._now = statement_time(store.statements.latest_time(), config.clock_skew)
         self._at = at
-        self._entry = store.journal.begin(namespace, self._now)
+        self._entry = store.journal.begin(namespace, self._now, message)
 
     def tell(self, sentence: ParsedStatement, slot: NewSlot, near: Sequence[int]) -> None:
         """Decide about a sentence and do it.
@@ -161,6 +175,8 @@ class _Telling:
         probabilities = self._judge.judge(new, earlier)
         choice = choose(new, earlier, probabilities, late=self._at is not None)
         slot_id = self._do(new, slot, choice)
+        if self._message is not None:  # whose writer reports no decisions
+            return
         for effect in choice.changed:
             action = "merge" if effect.label == Label.MERGE else CHANGES[effect.label][1]
             action = "erase" if new.act == "forget" else action
@@ -234,7 +250,6 @@ class _Telling:
 
     def _add(self, new: Told, slot: NewSlot, choice: Choice) -> int:
         """Store a statement; returns the id of its slot."""
-        self._source = self._source or self._store.statements.new_source()
         corrected = [one.told.valid_from for one in choice.changed if one.label == Label.CORRECT]
         begin, end, later = new.valid_from, new.valid_until, choice.later
         # What takes the place of a standing statement is one, too, whichever was told first.
@@ -251,8 +266,7 @@ class _Telling:
             valid_until=end,
             structure=replace(slot.structure, told=new.told, standing=standing),
         )
-        source = NewSource(self._source, self._digest, [dated], self._namespace, "told")
-        (added,) = self._store.append(source, self._encode)
+        added = self._store_slot(dated)
         self._store.journal.note(self._entry, [added], added=True)
         if later is not None:
             corrects = later.label == Label.CORRECT
@@ -263,6 +277,15 @@ class _Telling:
                 self._store.journal.note(self._entry, [later.told.id])
                 self._store.statements.make_standing([later.told.id])
         return added
+
+    def _store_slot(self, slot: NewSlot) -> int:
+        """Store the slot of a statement, in its message if it has one; returns its id."""
+        if self._message is not None:
+            new = self._store.add_slots(self._message, self._namespace, [slot], self._encode)
+            return new[0]
+        self._source = self._source or self._store.statements.new_source()
+        source = NewSource(self._source, self._digest, [slot], self._namespace, "told")
+        return self._store.append(source, self._encode)[0]
 
     def _evict(self, text: str, slot_id: int | None) -> None:
         """Delete what is beyond the capacity, but no standing statement or that just stored.
@@ -322,7 +345,7 @@ def _is_open(one: Told, new: Told) -> bool:
     return one.valid_until is None or one.valid_until > max(new.valid_from, one.valid_from)
 
 
-def _checked(sentence: ParsedStatement, text: str) -> ParsedStatement:
+def checked(sentence: ParsedStatement, text: str) -> ParsedStatement:
     """A sentence that stands where it says it does, at times that a store takes.
 
     Raises:

@@ -38,6 +38,8 @@ class Structure:
     """Seconds since the epoch; None for the time from which it is valid."""
     standing: bool = False
     """Whether it is never evicted."""
+    speaker: str | None = None
+    """Who said it of himself, in the message that it is a slot of; None for what was told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +162,11 @@ class Told:
     """Why, in one sentence."""
     standing: bool = False
     """Whether it is never evicted."""
+    speaker: str | None = None
+    """Who said it of himself in a message, which is its source; None for what was told."""
+    start: int = 0
+    end: int = 0
+    """Its place in its source."""
     act: Act = "tell"
     """Of a new one what it asks for; what is stored was told."""
 

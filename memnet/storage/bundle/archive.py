@@ -106,6 +106,7 @@ class BundledStatement(BundleLine):
     certainty: Certainty
     told: _Number
     standing: Annotated[int, Field(ge=0, le=1)]
+    speaker: str | None
     changed_by: Annotated[int, Field(ge=1, lt=_MAX_NUMBER)] | None
     change: Change | None
     reason: str | None

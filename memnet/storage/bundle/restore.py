@@ -203,7 +203,7 @@ def _unparsed(told: float | None) -> dict[str, Any]:
     """The row of a statement whose bundle has no structure."""
     return {
         "relation": "", "polarity": 1, "certainty": "is", "told": told, "standing": 0,
-        "changed_by": None, "change": None, "reason": None,
+        "speaker": None, "changed_by": None, "change": None, "reason": None,
     }  # fmt: skip
 
 

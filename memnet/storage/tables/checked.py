@@ -79,7 +79,8 @@ def checked_told(row: Row, relation_vector: NDArray[np.float32]) -> Told:
         StoreError: a column does not hold what memnet puts there.
     """
     slot, source, namespace, text, subject, aliases, relation, values, polarity = row[:9]
-    certainty, told, valid_from, valid_until, changed_by, change, reason, standing = row[9:17]
+    certainty, told, valid_from, valid_until, changed_by, change, reason = row[9:16]
+    standing, speaker, start, end = row[16:20]
     if (
         tuple(map(type, row[:10])) != (int, str, str, str, str, str, str, str, int, str)
         or polarity not in (0, 1)
@@ -88,6 +89,8 @@ def checked_told(row: Row, relation_vector: NDArray[np.float32]) -> Told:
         or change not in (None, *get_args(Change))
         or type(reason) not in (str, NoneType)
         or standing not in (0, 1)
+        or type(speaker) not in (str, NoneType)
+        or not _is_span(start, end, text)
     ):
         raise damaged(f"statement {slot!r}")
     return Told(
@@ -109,7 +112,15 @@ def checked_told(row: Row, relation_vector: NDArray[np.float32]) -> Told:
         change=change,
         reason=reason,
         standing=bool(standing),
+        speaker=speaker,
+        start=start,
+        end=end,
     )
+
+
+def _is_span(start: object, end: object, text: str) -> bool:
+    """Whether a text is as long as its place in its source."""
+    return isinstance(start, int) and isinstance(end, int) and end - start == len(text)
 
 
 def checked_texts(value: object) -> tuple[str, ...]:

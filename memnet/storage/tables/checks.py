@@ -20,6 +20,11 @@ _WRONG_ROWS = {
     "<> NOT EXISTS (SELECT 1 FROM slot_key WHERE slot_key.slot = statement.slot)": (
         "{} statements can't be found by what they are about"
     ),
+    "SELECT count(*) FROM statement JOIN slot ON slot.id = statement.slot "
+    "JOIN source ON source.id = slot.source "
+    "WHERE (statement.speaker IS NULL) <> (source.kind = 'told')": (
+        "{} statements are of messages without a speaker, or have one and are of none"
+    ),
     "SELECT count(*) FROM slot WHERE kind <> 'passage' AND NOT EXISTS (SELECT 1 FROM link "
     "WHERE link.slot = slot.id AND link.relation = slot.vector)": "{} facts can't be followed",
     "SELECT count(*) FROM "

@@ -3,7 +3,7 @@
 What is known of a message stands in its symbols, so it needs no table of its own.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from memnet.storage.tables.checked import (
     json_list,
 )
 from memnet.storage.tables.database import Connection
+from memnet.storage.tables.journal import Journal
 from memnet.storage.tables.statements import Changing
 
 _MAX_COUNT = 1000
@@ -33,15 +34,19 @@ _USED = "valid_from IS NULL AND used > 0"
 class Messages:
     """Look-ups by symbols of messages, and their eviction; may be shared between threads."""
 
-    def __init__(self, connection: Callable[[], Connection], change: Changing) -> None:
+    def __init__(
+        self, connection: Callable[[], Connection], change: Changing, journal: Journal
+    ) -> None:
         """Read nothing yet.
 
         Args:
             connection: gives the calling thread's own.
             change: a transaction of the store's one writer.
+            journal: of the same store.
         """
         self._connection = connection
         self._change = change
+        self._journal = journal
 
     def known(self, names: Iterable[str], scope: Scope = EVERYWHERE) -> frozenset[str]:
         """Those of some symbols that a slot in scope is about."""
@@ -145,18 +150,23 @@ class Messages:
             return 0
         connection = self._connection()
         rows = connection.rows(
-            f"SELECT source, usage, used FROM slot WHERE {_USED} AND source IS NOT "
-            "(SELECT id FROM source WHERE namespace = ? AND name = ?) ORDER BY source",
+            f"WITH kept AS (SELECT id FROM source WHERE namespace = ? AND name = ?) "
+            f"SELECT source, 1, usage, used FROM slot WHERE {_USED} AND source NOT IN kept "
+            "UNION ALL SELECT source, 0, usage, used FROM statement "
+            "JOIN slot ON slot.id = statement.slot WHERE speaker IS NOT NULL "
+            f"AND source IN (SELECT source FROM slot WHERE {_USED}) AND source NOT IN kept "
+            "ORDER BY source",
             namespace,
             keep,
         )
-        checked_rows(rows, "the usage of a message", int, float, float)
-        columns = np.array(rows, np.float64).reshape(-1, 3)
+        checked_rows(rows, "the usage of a message", int, int, float, float)
+        columns = np.array(rows, np.float64).reshape(-1, 4)
         if not np.isfinite(columns).all() or (columns < 0).any():
             raise damaged("the usage of a message")
-        owners, first, counts = np.unique(columns[:, 0], return_index=True, return_counts=True)
-        decayed = columns[:, 1] * 0.5 ** (np.maximum(0.0, at - columns[:, 2]) / half_life)
-        # A long message is as used as the most used of its slots.
+        owners, first = np.unique(columns[:, 0], return_index=True)
+        counts = np.add.reduceat(columns[:, 1], first) if len(first) else columns[:, 1]
+        decayed = columns[:, 2] * 0.5 ** (np.maximum(0.0, at - columns[:, 3]) / half_life)
+        # A message is as used as the most used of its slots, and of the statements it made.
         used = np.maximum.reduceat(decayed, first) if len(first) else decayed
         order = np.lexsort((owners, used))
         freed = np.cumsum(counts[order])
@@ -165,12 +175,13 @@ class Messages:
         self._delete(sources)
         return len(sources)
 
-    def _delete(self, sources: Iterable[int]) -> None:
+    def _delete(self, sources: Sequence[int]) -> None:
         """Delete sources by their rows, and note that they were evicted."""
         chosen = json_list(sources)
         with self._change():
             connection = self._connection()
             owned = connection.rows(f"SELECT id FROM slot WHERE source {IN_LIST}", chosen)
+            self._journal.forget_messages(sources)
             slots.delete(connection, [row[0] for row in checked_rows(owned, "a slot", int)])
             connection.execute(
                 "INSERT OR REPLACE INTO evicted SELECT namespace, name, digest FROM source "

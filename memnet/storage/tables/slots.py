@@ -120,12 +120,13 @@ def add(
     ]  # fmt: skip
     connection.execute_many(
         """INSERT INTO statement
-            (slot, namespace, aliases, relation, objects, polarity, certainty, told, standing)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)""",
+            (slot, namespace, aliases, relation, objects, polarity, certainty, told, standing,
+            speaker)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
         (
             (
                 slot_id, namespace, *structure_columns(slot.structure), _told(slot),
-                int(slot.structure.standing),
+                int(slot.structure.standing), slot.structure.speaker,
             )
             for slot_id, slot in statements
         ),

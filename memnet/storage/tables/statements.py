@@ -26,7 +26,8 @@ from memnet.types import Change
 _COLUMNS = """slot.id, source.name, statement.namespace, slot.text, slot.title, statement.aliases,
     statement.relation, statement.objects, statement.polarity, statement.certainty,
     statement.told, slot.valid_from, slot.valid_until, statement.changed_by, statement.change,
-    statement.reason, statement.standing"""
+    statement.reason, statement.standing, statement.speaker, slot.start, slot.end"""
+_SLOTS = "SELECT slot FROM statement"
 _PAGE = 1000
 """Statements that are read together."""
 
@@ -176,7 +177,7 @@ class Statements:
     ) -> list[int]:
         """Statements beyond ``capacity``: first ended ones, then the least used, then the oldest.
 
-        Standing ones count, and stay.
+        Standing ones count, and stay. Those that messages made come and go with these.
 
         Args:
             capacity: most statements that should stay.
@@ -184,16 +185,18 @@ class Statements:
             half_life: seconds in which usage halves.
             keep: ids of slots that stay in any case.
         """
-        usage = self.usage()
-        standing = self._connection().rows("SELECT slot FROM statement WHERE standing")
+        said = {row[0] for row in self._connection().rows(f"{_SLOTS} WHERE speaker IS NOT NULL")}
+        usage = [one for one in self.usage() if one.id not in said]
+        standing = self._connection().rows(f"{_SLOTS} WHERE standing")
         stays = {*keep, *(row[0] for row in standing)}
         free = [one for one in usage if one.id not in stays]
         free.sort(key=lambda one: (one.valid, one.decayed(at, half_life), one.id))
         return [one.id for one in free[: max(0, len(usage) - capacity)]]
 
     def count(self) -> int:
-        """How many statements are stored, those that ended as well."""
-        return checked_count(self._connection().only("SELECT count(*) FROM statement")[0])
+        """How many statements were told and are stored, those that ended as well."""
+        row = self._connection().only("SELECT count(*) FROM statement WHERE speaker IS NULL")
+        return checked_count(row[0])
 
     def new_source(self) -> str:
         """A name for a source of statements that no source has, or had."""
