@@ -4,6 +4,7 @@ from datetime import datetime
 from typing import Final
 
 from memnet.reader.spans import Passage
+from memnet.statements.first_person import subject_of
 from memnet.storage import Told
 from memnet.text.places import local_time
 
@@ -43,4 +44,7 @@ def dated_passage(told: Told, as_of: float | None = None) -> Passage:
     if until is not None and as_of is not None and until > as_of:
         until = None
     end = None if until is None else local_time(until)
-    return Passage(period(local_time(told.valid_from), end), told.text)
+    held = period(local_time(told.valid_from), end)
+    # A speaker says "I": who that is stands beside the time, but for the user, who asks as "I" too.
+    named = told.speaker is not None and subject_of(told.speaker) != "I"
+    return Passage(f"{held}, {told.speaker}" if named else held, told.text)
