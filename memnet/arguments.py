@@ -64,12 +64,17 @@ def check_moment(value: object, what: str) -> float | None:
         seconds = moment.timestamp() if isinstance(moment, datetime) else None
     except (ValueError, OverflowError, OSError):
         seconds = None
-    if seconds is None or not 0 <= seconds <= max(0.0, time.time()) + _CENTURY:
+    if seconds is None or not 0 <= seconds <= latest_moment():
         raise InputError(
             f"{what} is {reprlib.repr(value)}; expected a date or time in ISO 8601 such as "
             "2026-01-12 or 2026-01-12T10:30+01:00, from 1970 on and at most a century ahead"
         )
     return seconds
+
+
+def latest_moment() -> float:
+    """The latest time that is taken from outside, in seconds since the epoch: a century ahead."""
+    return max(0.0, time.time()) + _CENTURY
 
 
 def check_type(text: object, what: str) -> None:

@@ -214,9 +214,20 @@ class TellConfig(Settings):
     as now. Clocks that are set by network differ by less than a second, one that missed the end of
     summer time by an hour; what is further ahead comes from a wrong clock."""
     capacity: int | None = Field(default=None, ge=1)
-    """Maximum number of statements, superseded ones included; None for no limit."""
+    """Maximum number of statements, superseded and standing ones included; None for no limit."""
     usage_half_life: float = Field(default=30 * 86_400.0, gt=0)
     """Seconds in which the usage of a statement halves: a month."""
+
+
+class MessageConfig(Settings):
+    """How many messages of conversations are kept, and whether statements are made of them."""
+
+    learn: bool = True
+    """Whether what speakers plainly say of themselves becomes statements: "I live in Porto"."""
+    capacity: int | None = Field(default=None, ge=1)
+    """Maximum number of slots of messages; None for no limit. Most messages are one slot. Chats
+    that are a document are not counted: they mirror their file. Beyond it whole messages are
+    evicted, the least used first; their usage decays as that of statements."""
 
 
 class StoryConfig(Settings):
@@ -245,6 +256,7 @@ class Config(Settings):
     hop: HopConfig = HopConfig()
     answer: AnswerConfig = AnswerConfig()
     tell: TellConfig = TellConfig()
+    messages: MessageConfig = MessageConfig()
     story: StoryConfig = StoryConfig()
     facts: FactConfig = FactConfig()
     threads: int = Field(default=0, ge=0)

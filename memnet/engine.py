@@ -213,6 +213,7 @@ class Engine:
             InputError: nothing at all could be used, or an input is of another type.
         """
         check_text(namespace, "the namespace", self.config.limit.name)
+        self._told.usage.save()
         return Ingest(
             self.store,
             self.encoder.encode,
@@ -220,6 +221,7 @@ class Engine:
             namespace=namespace,
             options=ReadOptions(facts, key, read_as, exclude),
             extractor=self._extractor,
+            learner=self._told.learner,
             on_progress=on_progress,
             on_problem=on_problem,
         ).run(flatten_inputs(inputs))
@@ -230,14 +232,22 @@ class Engine:
         """Remember messages of conversations, all at once or turn by turn.
 
         Those of one session follow each other as they are given. One whose id is stored already is
-        left alone, or replaced where it differs; blank ones are skipped.
+        left alone, or replaced where it differs; blank ones are skipped. Beyond the capacity
+        (``Config.messages``) the least used messages are evicted, the oldest first.
 
         Raises:
             InputError: a field is missing or of another type; nothing is stored then.
         """
         return self.ingest(check_messages(messages), namespace=namespace)
 
-    def tell(self, text: str, *, at: str | date | None = None, namespace: str = "") -> TellReport:
+    def tell(
+        self,
+        text: str,
+        *,
+        at: str | date | None = None,
+        namespace: str = "",
+        standing: bool = False,
+    ) -> TellReport:
         """Remember sentences, comparing each with earlier statements about its subject.
 
         A sentence is added, merged with one that says the same, or put in the place of one that it
@@ -252,15 +262,18 @@ class Engine:
                 time of day the start of the day, without a zone the local time; None for now. An
                 entry about an earlier time holds until what was told of a later one.
             namespace: to tell it in.
+            standing: whether it is never evicted, whatever the capacity (``Config.tell``); so is
+                what takes its place.
 
         Returns:
             Each decision with its reason.
 
         Raises:
             InputError: the text holds no words, is too long, or asks to forget a statement that
-                is not stored; or ``at`` is no time, before 1970, or over a century ahead.
+                is not stored; ``at`` is no time, before 1970, or over a century ahead; or standing
+                statements leave no room for it. Nothing is written then.
         """
-        return self._told.tell(text, at, namespace)
+        return self._told.tell(text, at, namespace, standing)
 
     def undo(self, *, namespace: str = "") -> UndoReport:
         """Take back the last ``tell`` in a namespace; once more, the one before it.

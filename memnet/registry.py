@@ -129,7 +129,7 @@ def load_answerer(
         store: the memory.
         encoder: the one it was made with.
         config: settings.
-        on_read: given the attention weights of statements after each question.
+        on_read: given the attention weights of statements and messages after each question.
         reader: of short answers about documents.
         name: of the model, as answers give it; None for ``model``.
 

@@ -230,6 +230,8 @@ class IngestReport(Value):
     removed: int
     skipped: int
     """Files, lines or documents that could not be used; each was reported with its reason."""
+    evicted: int = 0
+    """Messages for which there was no room any longer (``Config.messages``)."""
     skipped_by_reason: dict[str, int] = {}
     """How many of them are "images", "empty", "of unknown kind" and so on, most first; "errors" are
     those where something is wrong."""
@@ -316,6 +318,13 @@ class Statement(Value):
     """How it was changed."""
     reason: str | None = None
     """Why, in one sentence."""
+    standing: bool = False
+    """Whether it is never evicted."""
+    speaker: str | None = None
+    """Who said it of himself in a message, which is its source; None for what was told."""
+    start: int = 0
+    end: int = 0
+    """Its place in its source: ``text`` is ``source_text[start:end]``."""
 
 
 class UndoReport(Value):

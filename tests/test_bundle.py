@@ -172,7 +172,7 @@ def _lines(**fields: object) -> Any:
 
 _STATEMENT = {
     "aliases": [], "relation": "", "objects": [], "polarity": 1, "certainty": "is", "told": 1.0,
-    "changed_by": None, "change": None, "reason": None,
+    "standing": 0, "speaker": None, "changed_by": None, "change": None, "reason": None,
 }  # fmt: skip
 
 

@@ -16,7 +16,7 @@ from memnet.documents.messages import MessageAddressing
 from memnet.documents.question import Question
 from memnet.ingest.formats import parse_document
 from memnet.ingest.messages import message_document, with_turns
-from memnet.storage import Symbols
+from memnet.storage import Slot, Symbols
 from memnet.text.days import WrittenDay, days_in
 from memnet.text.speakers import MESSAGE, called_symbols, speaker_symbol, speaker_symbols
 from tests.toy import ToyEncoder
@@ -54,8 +54,13 @@ def _found(memory: Engine, query: str) -> list[str]:
     return [one.source for one in memory.search(query)]
 
 
+def _passages(memory: Engine) -> list[Slot]:
+    """Without the statements that messages made."""
+    return [slot for slot in memory.store.fetch(range(1, 100)) if slot.valid_from is None]
+
+
 def _keys(memory: Engine) -> dict[str, Symbols]:
-    stored = memory.store.fetch(range(1, 100))
+    stored = _passages(memory)
     symbols = memory.store.symbols([slot.id for slot in stored])
     return {slot.source: symbols.get(slot.id, Symbols([], [])) for slot in stored}
 
@@ -163,7 +168,7 @@ def test_a_document_between_messages_is_none(toy_engine: Engine) -> None:
 def test_keys_of_short_replies_hold_what_they_reply_to(toy_engine: Engine) -> None:
     toy_engine.remember(_messages())
     encode = toy_engine.encoder.encode
-    slots = {one.source: one.id for one in toy_engine.store.fetch(range(1, 9))}
+    slots = {one.source: one.id for one in _passages(toy_engine)}
     stored = toy_engine.store.existing_keys([slots["s1:3"], slots["s1:4"]]).vectors
     reply = "Bella: Nice, Kate! Did you sell one of the boats?\nEmi: Yes, two."
     long = f"Bella: {_TALK[3][2]}"
@@ -183,8 +188,12 @@ def test_turn_by_turn_is_as_all_at_once(toy_engine: Engine, tmp_path: Path) -> N
         for message in _messages():
             assert by_turns.remember([message]).added == 1
         assert _keys(by_turns) == _keys(toy_engine)
-        ids = [slot.id for slot in by_turns.store.fetch(range(1, 9))]
-        vectors = [one.store.existing_keys(ids).vectors for one in (by_turns, toy_engine)]
+        vectors = [
+            one.store.existing_keys([slot.id for slot in _passages(one)]).vectors
+            for one in (by_turns, toy_engine)
+        ]
+        learned = [[one.text for one in memory.history()] for memory in (by_turns, toy_engine)]
+        assert learned[0] == learned[1] != []
         np.testing.assert_array_equal(vectors[0], vectors[1])
 
 
@@ -200,7 +209,7 @@ def test_messages_are_unchanged_replaced_or_skipped(toy_engine: Engine) -> None:
     assert document is not None
     assert document.text == "Great!"
     # Its key holds the message before it, not the last one of its session.
-    [slot] = [one for one in toy_engine.store.fetch(range(1, 20)) if one.source == "s1:2"]
+    [slot] = [one for one in _passages(toy_engine) if one.source == "s1:2"]
     expected = toy_engine.encoder.encode([f"Emi: {_TALK[0][2]}\nBella: Great!"])
     np.testing.assert_allclose(toy_engine.store.existing_keys([slot.id]).vectors, expected, 1e-5)
     assert toy_engine.remember([blank]).skipped == 1

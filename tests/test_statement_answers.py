@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from memnet import Engine
+from memnet.statements.answers import StatementAnswers
+from memnet.statements.loading import LazyStatementReader
 from memnet.storage import Scope
 
 
@@ -84,3 +86,41 @@ def test_the_attention_is_paid_to_what_is_read(memory: Engine) -> None:
     assert usage[first] > usage[second]
     scope = Scope("", None, frozenset(("statement",)))
     assert memory.answerer.ask("Where does Bo work?", 1, 1, scope).model == "statements"
+
+
+def test_what_speakers_say_of_themselves_is_read_with_its_message(memory: Engine) -> None:
+    said = (
+        ("Emi", "Hello you! I live in Porto."), ("Bella", "Hey Emi. I live in Oslo."),
+        ("user", "Good day. I work at the mill."),
+    )  # fmt: skip
+    memory.remember(
+        {"id": f"m{number}", "speaker": speaker, "time": f"2026-03-0{number}", "text": text}
+        for number, (speaker, text) in enumerate(said, 1)
+    )
+    used: dict[int, float] = {}
+    statements = StatementAnswers(
+        memory.store, memory.encoder, LazyStatementReader(device="cpu", eight_bits=None),
+        memory.answerer, used.update,
+    )  # fmt: skip
+    scope = Scope(kinds=frozenset(("statement",)), learned=True)
+    for question, short, source, start, place in (
+        ("Where does Emi live?", "Porto", "m1", 11, "Emi, 2026-03-01"),
+        ("Where does Bella live?", "Oslo", "m2", 9, "Bella, 2026-03-02"),
+        ("Where do I work?", "the mill", "m3", 10, "user, 2026-03-03"),
+    ):
+        answer = statements.ask(question, None, 5, scope)
+        assert answer.short is not None
+        assert short in answer.short
+        assert (answer.quotes[0].source, answer.quotes[0].start) == (source, start)
+        [evidence] = [one for one in answer.evidence if one.id == answer.quotes[0].evidence]
+        assert (evidence.source, evidence.place) == (source, place)
+        document = memory.get(source)
+        assert document is not None
+        assert document.text[evidence.start : evidence.end] == evidence.text
+    assert used.keys() == {one.id for one in memory.history()}
+    # A memory of messages goes on answering from these.
+    found = memory.ask("Where does Emi live?")
+    assert found.model == "text"
+    assert all(
+        slot.valid_from is None for slot in memory.store.fetch([e.id for e in found.evidence])
+    )

@@ -557,7 +557,7 @@ def test_the_most_attended_duplicate_is_merged_with() -> None:
     (merged,) = choice.changed
     assert (merged.label, merged.told.text, choice.added) == (Label.MERGE, texts[1], False)
     (only,) = choose(
-        new, earlier[:1], Judgement(*(one[:1] for one in judgement)), late=False
+        new, earlier[:1], Judgement(judgement.labels[:1], judgement.partly[:1]), late=False
     ).changed
     assert only.told.text == texts[0]
 

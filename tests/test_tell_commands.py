@@ -61,3 +61,25 @@ def test_a_contradiction_is_asked_back() -> None:
         'contradict "Ann is in Paris." and "Ann is in Rome." (told/2): Both can\'t hold; '
         "which one is right?"
     )
+
+
+def test_commands_have_room_for_so_much(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = tmp_path / "store"
+    _run(store, capsys, "tell", "Ann likes tea.", "--standing")
+    assert "evict" in _run(store, capsys, "tell", "Bob likes tar. Eve likes rope.", "--capacity=2")
+    error = _run(store, capsys, "tell", "Dan likes wind.", "--standing", "--capacity=1", code=1)
+    assert "can't be evicted" in error
+    assert error.count("\n") == 1
+    told = json.loads(_run(store, capsys, "history", "--json"))["history"]
+    assert [(one["text"], one["standing"]) for one in told] == [
+        ("Ann likes tea.", True), ("Eve likes rope.", False),
+    ]  # fmt: skip
+    lines = [
+        {"id": f"D1:{number}", "title": f"{'AB'[number % 2]}l, 2024-01-05", "text": "I own a boat."}
+        for number in range(1, 6)
+    ]
+    path = tmp_path / "chat.jsonl"
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    report = _run(store, capsys, "ingest", str(path), "--capacity=2", "--no-learn")
+    assert "5 added, 0 updated, 0 unchanged, 0 removed, 3 evicted, 0 skipped" in report
+    assert _run(store, capsys, "history", "Al", "--json") == '{"history": []}\n'

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from memnet.cli.options import (
+    capacity_option,
     device_option,
     encoder_option,
     index_option,
@@ -81,6 +82,13 @@ def _formats() -> str:
 @encoder_option("For a new store: a sentence-transformers model.  [default: all-MiniLM-L6-v2]")
 @index_option
 @device_option
+@click.option(
+    "--learn/--no-learn",
+    default=True,
+    show_default=True,
+    help='Make statements of what speakers of messages say of themselves ("I live in Porto").',
+)
+@capacity_option("slots of messages", "MEMNET_MESSAGE_CAPACITY")
 @namespace_option("Keep these documents apart under this name.")
 @store_option
 @json_option
@@ -92,6 +100,7 @@ def ingest(
     exclude: tuple[str, ...],
     conversation: bool,
     follow: bool,
+    capacity: int | None,
     namespace: str | None,
     as_json: bool,
     **opening: Any,
@@ -113,7 +122,7 @@ def ingest(
 
     read_as = "conversation" if conversation else read_as
     reporter = ProblemReporter()
-    with open_engine(create=True, **opening) as engine:
+    with open_engine(create=True, messages=capacity, **opening) as engine:
         options: dict[str, Any] = {
             "namespace": namespace or "",
             "facts": facts,

@@ -114,6 +114,18 @@ index_option = click.option(
 )
 
 
+def capacity_option(what: str, variable: str) -> Callable[[_Command], _Command]:
+    """``--capacity N``, of what there is an environment variable for, too."""
+    return click.option(
+        "--capacity",
+        type=click.IntRange(min=1),
+        envvar=variable,
+        metavar="N",
+        help=f"Keep at most N {what}; beyond it the least used are evicted.  "
+        f"[default: ${variable}, else no limit]",
+    )
+
+
 def encoder_option(help_text: str) -> Callable[[_Command], _Command]:
     """``--encoder NAME``."""
     return click.option("--encoder", metavar="NAME", help=help_text)
@@ -139,18 +151,30 @@ def open_engine(
     encoder: str | None = None,
     device: str | None = None,
     index: str | None = None,
+    told: int | None = None,
+    messages: int | None = None,
+    learn: bool = True,
 ) -> "Engine":
-    """Open the memory that ``--store`` or its defaults name."""
+    """Open the memory that ``--store`` or its defaults name.
+
+    ``told`` and ``messages`` are the capacities for statements and for slots of messages, which
+    statements are made of unless ``learn`` is False.
+    """
     kind = _index_kind(index)
     # A waiting OpenMP thread that spins makes a short query 30 times slower on a busy machine.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     from memnet.encoders.weights import check_early
 
     check_early()
-    from memnet.config import Config, IndexConfig, StoreConfig
+    from memnet.config import Config, IndexConfig, MessageConfig, StoreConfig, TellConfig
     from memnet.engine import Engine
 
-    config = Config(device=device_name(device), store=StoreConfig(index=IndexConfig(kind=kind)))
+    config = Config(
+        device=device_name(device),
+        store=StoreConfig(index=IndexConfig(kind=kind)),
+        tell=TellConfig(capacity=told),
+        messages=MessageConfig(capacity=messages, learn=learn),
+    )
     return Engine.open(
         store_path(store),
         create=create,

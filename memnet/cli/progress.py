@@ -68,10 +68,11 @@ def show_report(report: "IngestReport", reporter: ProblemReporter) -> None:
     """Print what an ingest did: what it read by kind, what changed, what was skipped and why."""
     if report.kinds:
         click.echo(f"Read {_counted(report.kinds)}.")
+    evicted = f"{report.evicted:,} evicted, " if report.evicted else ""
     click.echo(
         f"{report.added:,} added, {report.updated:,} updated, {report.unchanged:,} unchanged, "
-        f"{report.removed:,} removed, {report.skipped:,} skipped in {report.seconds:.1f} s; "
-        f"{report.slots:,} slots in the memory."
+        f"{report.removed:,} removed, {evicted}{report.skipped:,} skipped in "
+        f"{report.seconds:.1f} s; {report.slots:,} slots in the memory."
     )
     if report.skipped_by_reason.keys() - {"errors"}:
         click.echo(f"Skipped {reporter.by_reason(report.skipped_by_reason)}.")

@@ -33,6 +33,8 @@ def show_statements(statements: Sequence[Statement]) -> None:
 def _cells(one: Statement) -> tuple[str, ...]:
     until = "" if one.valid_until is None else _day(one.valid_until)
     held = "never" if one.change == "correct" else f"{_day(one.valid_from)} - {until}"
+    if one.standing:
+        held = f"{held.rstrip()} (standing)"
     relation = " ".join(filter(None, ("" if one.polarity else "not", one.relation)))
     if one.certainty in ("planned", "maybe"):
         relation = f"{relation} ({one.certainty})"

@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from memnet.cli.options import json_option, namespace_option, open_engine, store_option
+from memnet.cli.options import (
+    capacity_option,
+    json_option,
+    namespace_option,
+    open_engine,
+    store_option,
+)
 from memnet.cli.text import text_line
 
 if TYPE_CHECKING:
@@ -30,6 +36,8 @@ _LINES = {
     metavar="DATE",
     help="When it was told, if not now: 2026-01-12, or with a time 2026-01-12T10:30.",
 )
+@click.option("--standing", is_flag=True, help="Never evict it, however little it is used.")
+@capacity_option("statements", "MEMNET_TELL_CAPACITY")
 @namespace_option("Keep this apart under this name, or look only there.")
 @store_option
 @json_option
@@ -37,6 +45,8 @@ def tell(
     text: str | None,
     history: str | None,
     at: str | None,
+    standing: bool,
+    capacity: int | None,
     namespace: str | None,
     store: Path | None,
     as_json: bool,
@@ -55,9 +65,10 @@ def tell(
       memnet tell --history Ann
     """
     if text is not None and history is None:
-        with open_engine(store, create=True) as engine:
-            _show_report(engine.tell(text, at=at, namespace=namespace or ""), as_json)
-    elif text is None and history is not None and at is None:
+        with open_engine(store, create=True, told=capacity) as engine:
+            report = engine.tell(text, at=at, namespace=namespace or "", standing=standing)
+        _show_report(report, as_json)
+    elif text is None and history is not None and at is None and not standing:
         with open_engine(store) as engine:
             _show_history(engine.history(history, namespace=namespace), as_json)
     else:
@@ -142,6 +153,7 @@ def _show_history(statements: "tuple[Statement, ...]", as_json: bool) -> None:
         until = "" if one.valid_until is None else _moment(one.valid_until)
         click.echo(
             f"{_moment(one.valid_from)} - {until:<19}  {text_line(one.text)}  ({one.source})"
+            f"{', standing' if one.standing else ''}"
         )
 
 

@@ -60,7 +60,7 @@ class TextAnswers:
             reader: of short answers; where it has no weights, sentences are the answers.
             name: of the model, as answers give it.
             config: settings.
-            on_read: given the attention weights of statements after each question.
+            on_read: given the attention weights of statements and messages after each question.
             decomposer: splits questions into parts; None, or rules that are switched off in the
                 settings, read all questions as they are.
         """
@@ -81,9 +81,9 @@ class TextAnswers:
             retrieval, ranked, prediction = self._answer(question, hops, top_k, scope)
             records = retrieval.records(top_k)
             day = self._day_said(question, prediction)
-        statements = [item.slot.id for item in ranked if item.slot.valid_from is not None]
-        if statements:
-            self._on_read(retrieval.attention_to(statements))
+        used = [item.slot.id for item in ranked if item.slot.has_usage]
+        if used:
+            self._on_read(retrieval.attention_to(used))
         abstained = prediction.abstained or not prediction.candidates
         answer = None if abstained else prediction.candidates[0]
         shown = prediction.shown if day is None else f"{day}. {prediction.shown}"

@@ -192,7 +192,7 @@ class ExpertAnswers:
             return self._documents, _of_kinds(scope, _NOT_STORIES) if "stories" in held else scope
         own = scope if len(held) == 1 else _of_kinds(scope, frozenset((_KIND_OF[name],)))
         if name == "statements":
-            return self._statements, own
+            return self._statements, replace(own, learned=True)
         if name == "stories":
             return self._stories.load(), own
         facts = self._fact_answerer()

@@ -186,6 +186,35 @@ class _Said(NamedTuple):
     """Who else spoke last before it."""
 
 
+class SaidMessage(NamedTuple):
+    """A message of a source, for what learns from it."""
+
+    source: str
+    speaker: str
+    time: str
+    """As it was written; empty if unknown."""
+    title: str
+    text: str
+    start: int
+    """Of the text in its source."""
+
+
+def said_messages(document: ParsedDocument) -> Iterator[SaidMessage]:
+    """The messages of a document, which is one, a conversation, or neither."""
+    name, turn = document.name, document.turn
+    if turn is not None:
+        yield SaidMessage(name, turn.speaker, turn.time, document.title, document.text, 0)
+        return
+    participants = document.metadata.get("participants")
+    if not isinstance(participants, list) or document.blocks[0].kind != "message":
+        return
+    for speaker, blocks in _spoken(document, [f"{one}:" for one in participants]):
+        start, place = blocks[0].start, blocks[0].place
+        label = f"{speaker}:"
+        start += len(label) if document.text.startswith(label, start) else 0
+        yield SaidMessage(name, speaker, place, place, document.text[start : blocks[-1].end], start)
+
+
 def message_slots(
     document: ParsedDocument, max_characters: int, extract: Extract
 ) -> list[NewSlot] | None:

@@ -5,15 +5,17 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from memnet.config import Config
 from memnet.errors import InputError, Problem
 from memnet.ingest.formats import Parsed
 from memnet.ingest.inputs import Input, InputReader, ReadToEnd
-from memnet.ingest.messages import Conversations, with_turns
+from memnet.ingest.messages import Conversations, SaidMessage, said_messages, with_turns
 from memnet.ingest.selection import ReadOptions
 from memnet.ingest.slots import Extractor, document_source, facts_source
 from memnet.loaders.document import ParsedDocument
@@ -27,6 +29,14 @@ _PIPELINE_VERSION = "7"
 
 
 _log = logging.getLogger("memnet")
+
+
+class Learner(Protocol):
+    """Learns from messages."""
+
+    def prepare(self, messages: Sequence[SaidMessage], namespace: str) -> Callable[[], None] | None:
+        """What is to be written once the messages are stored, in the same transaction."""
+        ...
 
 
 class Progress(NamedTuple):
@@ -57,10 +67,11 @@ class Ingest:
         namespace: str = "",
         options: ReadOptions | None = None,
         extractor: Extractor | None = None,
+        learner: Learner | None = None,
         on_progress: Callable[[Progress], None] | None = None,
         on_problem: Callable[[Problem], None] | None = None,
     ) -> None:
-        """Set up a run; ``extractor`` finds the names that a passage mentions.
+        """Set up a run; ``extractor`` finds names in passages, ``learner`` learns from messages.
 
         Without ``on_problem`` each problem is a line of the log.
         """
@@ -69,6 +80,9 @@ class Ingest:
         self._config = config
         self._namespace = namespace
         self._extractor = extractor
+        self._learner = learner
+        self._said: list[SaidMessage] = []
+        """The new messages of the batch."""
         limits = config.limit
         self._loaders = LoaderProcess(
             LoadLimits(
@@ -85,6 +99,7 @@ class Ingest:
         self._added = self._updated = self._unchanged = self._removed = 0
         self._progress = Progress(0, 0)
         self._used = False
+        self._evicted = 0
         self._conversations = Conversations(store, namespace)
         self._batch: list[tuple[Parsed, bytes]] = []
         """With the digests of what they were parsed to."""
@@ -123,6 +138,7 @@ class Ingest:
             skipped=self._problems.count,
             skipped_by_reason=self._problems.by_reason(),
             kinds=dict(self._reader.kinds),
+            evicted=self._evicted,
             slots=self._store.counts().slots,
             seconds=time.perf_counter() - started,
         )
@@ -170,6 +186,8 @@ class Ingest:
         )
         names = [parsed.name for parsed, _ in batch]
         stored = self._store.sources.states(names, self._namespace)
+        evicted = self._evicted_before(names)
+        now = max(time.time(), 1.0)
         sources: list[NewSource] = []
         for parsed, digest in batch:
             if not isinstance(parsed, ParsedDocument):
@@ -181,16 +199,53 @@ class Ingest:
             known = stored.get(document.name)
             replaced = known is not None and known.digest != digest
             document = self._conversations.placed(document, replaced)
+            if document.turn is not None and evicted.get(document.name) == digest:
+                self._unchanged += 1
+                continue
             window = self._config.window
-            sources.append(
-                document_source(document, digest, self._namespace, window, self._extractor)
-            )
+            source = document_source(document, digest, self._namespace, window, self._extractor)
+            changed = known is None or known != (digest, document.origin)
+            if document.turn is not None:
+                source = replace(source, used=now)
+                if changed and not self._has_room(source):
+                    continue
+            if changed and self._learner is not None:
+                self._said += said_messages(document)
+            sources.append(source)
         return sources
 
+    def _evicted_before(self, names: Sequence[str]) -> dict[str, bytes]:
+        """The digests of those of some sources that were evicted; where there is room, of none."""
+        capacity, messages = self._config.messages.capacity, self._store.messages
+        if capacity is None or messages.count_slots() < capacity:
+            return {}
+        return messages.evicted(names, self._namespace)
+
+    def _has_room(self, source: NewSource) -> bool:
+        """Whether a message fits the capacity by itself; a problem where it does not."""
+        capacity = self._config.messages.capacity
+        if capacity is None or len(source.slots) <= capacity:
+            return True
+        self._problems.add(
+            Problem(
+                source.origin or "input",
+                f"the message {source.name!r} takes {len(source.slots):,} slots, and room is for "
+                f"{capacity:,}; split it, or set a larger capacity",
+            )
+        )
+        return False
+
     def _store_batch(self) -> None:
-        """Write what changed of the batch, in one transaction."""
+        """Write what changed of the batch, and evict what it displaces, in one transaction."""
         sources = self._sources(self._batch)
-        counts = self._store.put(sources, self._encode, self._files, self._namespace)
+        said = [source for source in sources if source.used]
+        learn = self._learner.prepare(self._said, self._namespace) if self._learner else None
+        self._said = []
+        with self._store.changing(advance=False) if said or learn else nullcontext():
+            counts = self._store.put(sources, self._encode, self._files, self._namespace)
+            if learn is not None:
+                learn()
+            self._evicted += self._evict(said)
         self._added += counts.added
         self._updated += counts.updated
         self._unchanged += counts.unchanged
@@ -204,6 +259,15 @@ class Ingest:
         self._batch_characters = 0
         self._files = {}
         self._on_progress(self._progress)
+
+    def _evict(self, said: Sequence[NewSource]) -> int:
+        """Evict messages beyond the capacity, but not the last of a batch; returns how many."""
+        capacity = self._config.messages.capacity
+        if capacity is None or not said:
+            return 0
+        half_life = self._config.tell.usage_half_life
+        last = said[-1]
+        return self._store.messages.evict(capacity, last.used, half_life, last.name, last.namespace)
 
     def _remove_vanished(self, read: ReadToEnd) -> None:
         """Remove what came from this file, or from files of this folder, and does so no longer.

@@ -69,7 +69,7 @@ def evidence_of(slot: Slot, score: float, hop: int, answer: Candidate | None = N
         hop=hop,
         metadata=dict(slot.metadata),
         place=place_of(slot.places, start, end)
-        if slot.told is None
+        if slot.told is None or slot.places  # a statement that a message made has those of it
         else place_in_time(slot.told, slot.valid_until),
     )
 

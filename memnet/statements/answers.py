@@ -3,25 +3,23 @@
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memnet.attention.arrays import softmax
 from memnet.encoders import Encoder
-from memnet.reader.passages import evidence_of
-from memnet.reader.spans import Passage
-from memnet.statements.heads import AnswerForm
 from memnet.statements.loading import LazyStatementReader
-from memnet.statements.reading import Piece, StatementReader, StatementReading
+from memnet.statements.presentation import FoundStatements, answer_of, attended
+from memnet.statements.reading import StatementReader
 from memnet.statements.times import dated_passage, first_day, weights_in_time, without_plans
-from memnet.storage import MemoryStore, Scope, Slot, Told
+from memnet.storage import MemoryStore, Scope, Told
 from memnet.text.english import query_terms
 from memnet.text.names import maximal_names, possible_names
 from memnet.text.places import local_time
-from memnet.text.resolved import day_said, with_days
-from memnet.types import Answer, AnswerKind, Candidate, Evidence, Hop, Quote, SlotWeight
+from memnet.text.resolved import with_days
+from memnet.types import Answer
 
 _READ = 24
 """Statements that are read at most; where no more were told, all of them."""
@@ -35,8 +33,6 @@ _OF_A_NAME = 8
 """Last statements about each of these names."""
 _RANK = 10.0
 """Constant of reciprocal rank fusion."""
-_NONE = 0.5
-"""Probability that the statements hold no answer from which none is given."""
 _TEMPERATURE = 0.1
 """Of the attention over cosines, as ``HopConfig`` has it for passages."""
 _LEXICAL = 0.3
@@ -52,14 +48,6 @@ _EVER = re.compile(
 )
 """Words of questions for which what has ended is read as well; of the first list, only what held on
 the day that the question names, if it does."""
-_MAX_SHOWN = 3
-_OTHER_SIDE = 0.1
-"""Relevance from which a further statement is taken for a side of a conflict."""
-_ASKED_BACK = "These contradict each other; which of them is right?"
-_KINDS: Mapping[AnswerForm, AnswerKind] = {
-    "none": "none", "value": "value", "list": "list", "count": "value", "yes": "yes", "no": "no",
-    "conflict": "statement",
-}  # fmt: skip
 
 
 class _Answerer(Protocol):
@@ -68,20 +56,6 @@ class _Answerer(Protocol):
     def ask(self, question: str, hops: int | None, top_k: int, scope: Scope) -> Answer:
         """Answer a question; arguments as for ``Engine.ask``."""
         ...
-
-
-class _Found(NamedTuple):
-    """Statements that are read, in the order of their time."""
-
-    told: list[Told]
-    passages: list[Passage]
-    """As the network reads them."""
-    weights: NDArray[np.float32]
-    """[K] attention of the first hop."""
-    second: dict[int, str]
-    """Ids that a second hop added, each with the name that led to it."""
-    chosen: bool
-    """Whether there are others, that are not read."""
 
 
 class StatementAnswers:
@@ -131,12 +105,12 @@ class StatementAnswers:
             slots = {one.id: one for one in self._store.fetch([one.id for one in found.told])}
         if reading is not None:
             ids = (one.id for one in found.told)
-            self._on_read(dict(zip(ids, _attended(reading), strict=True)))
-        return _answer(question, found, slots, reading, top_k, started)
+            self._on_read(dict(zip(ids, attended(reading), strict=True)))
+        return answer_of(question, found, slots, reading, top_k, started)
 
     def _find(
         self, question: str, dated: str, hops: int | None, scope: Scope, network: StatementReader
-    ) -> _Found:
+    ) -> FoundStatements:
         """The statements to read; ``dated`` is the question as it is read."""
         statements = self._store.statements
         vector = self._encoder.encode([question])[0]
@@ -166,7 +140,7 @@ class StatementAnswers:
         passages = [dated_passage(one, scope.moment(), changed.get(one.id)) for one in told]
         room = network.fitting(dated, [passages[index] for index in best])
         kept = sorted(best[:room], key=lambda index: (told[index].told, told[index].id))
-        return _Found(
+        return FoundStatements(
             [told[index] for index in kept], [passages[index] for index in kept], weights[kept],
             second, chosen,
         )  # fmt: skip
@@ -180,7 +154,9 @@ class StatementAnswers:
 
         Source: Cormack, Clarke and Büttcher 2009, equation 1.
         """
-        own = Scope(scope.namespace, None, frozenset(("statement",)), scope.as_of, past=past)
+        own = Scope(
+            scope.namespace, None, frozenset(("statement",)), scope.as_of, learned=True, past=past
+        )
         count = _FOUND if past else _WITH_ENDED
         nearest = self._store.nearest_statements(vector, count, scope.namespace)
         hits = self._store.search_lexical(query_terms(question), _FOUND, own)
@@ -255,176 +231,3 @@ def _is_read(one: Told, scope: Scope, held: float | None) -> bool:
     known = scope.as_of is None or min(one.told, one.valid_from) <= scope.as_of
     ended = one.valid_until is not None and held is not None and one.valid_until <= held
     return known and not ended
-
-
-def _answer(
-    question: str,
-    found: _Found,
-    slots: Mapping[int, Slot],
-    reading: StatementReading | None,
-    top_k: int,
-    started: float,
-) -> Answer:
-    """The public answer."""
-    forms = {} if reading is None else reading.forms
-    abstained = reading is None or forms["none"] > _NONE
-    shown, short, quotes = (
-        (None, None, ()) if reading is None else _shown(question, found, slots, reading)
-    )
-    abstained = abstained or shown is None
-    relevance: Sequence[float] = () if reading is None else reading.relevance
-    quoted = {quote.evidence for quote in quotes}
-    by_relevance: list[int] = np.argsort(-np.array(relevance), kind="stable").tolist()
-    order = [
-        index
-        for index in by_relevance
-        # What holds no longer is evidence where it is needed.
-        if relevance[index] > 1 / 2
-        or found.told[index].valid_until is None
-        or found.told[index].id in quoted
-    ]
-    return Answer(
-        question=question,
-        kind="none" if abstained or reading is None else _KINDS[reading.form],
-        answer=None if abstained else shown,
-        short=None if abstained else short,
-        quotes=() if abstained else quotes,
-        confidence=None if reading is None else 1 - forms["none"],
-        abstained=abstained,
-        contradiction=not abstained and reading is not None and reading.form == "conflict",
-        candidates=() if reading is None else _candidates(found, slots, reading),
-        evidence=tuple(
-            _evidence(slots[found.told[index].id], relevance[index], found)
-            for index in order[:top_k]
-        ),
-        hops=_hops(found, slots, [] if reading is None else _attended(reading), top_k),
-        model="statements",
-        elapsed_ms=(time.perf_counter() - started) * 1000,
-    )
-
-
-def _attended(reading: StatementReading) -> list[float]:
-    """How much the answer attends to each statement: weights that sum to one."""
-    total = sum(reading.relevance)
-    return [share / total for share in reading.relevance]
-
-
-def _evidence(slot: Slot, relevance: float, found: _Found) -> Evidence:
-    return evidence_of(slot, relevance, 2 if slot.id in found.second else 1)
-
-
-def _shown(
-    question: str, found: _Found, slots: Mapping[int, Slot], reading: StatementReading
-) -> tuple[str | None, str | None, tuple[Quote, ...]]:
-    """What a person reads, the short answer, and the pieces that they are made of."""
-    form = reading.form
-    if form == "list" and reading.items:
-        items = list({_text(found, piece).casefold(): piece for piece in reading.items}.values())
-        quotes = tuple(_quote(found, slots, piece, reading) for piece in items)
-        return ", ".join(quote.text for quote in quotes), None, quotes
-    if form in ("value", "list"):
-        if not reading.pieces:
-            return None, None, ()
-        best = reading.pieces[0]
-        own = found.told[best.statement].text
-        quote = _quote(found, slots, Piece(best.statement, 0, len(own), best.probability), reading)
-        said_on = local_time(found.told[best.statement].told).date()
-        day = day_said(question, own, best.start, best.end, said_on)
-        if day is not None:
-            return f"{day}. {own}", day, (quote,)
-        return own, _text(found, best), (quote,)
-    needed = _needed(reading)
-    quotes = tuple(
-        _quote(found, slots, Piece(index, 0, len(found.told[index].text), 1.0), reading)
-        for index in needed
-    )
-    texts = "\n".join(quote.text for quote in quotes)
-    if form == "conflict":
-        return f"{_ASKED_BACK}\n{texts}", None, quotes
-    short = str(reading.number) if form == "count" else form
-    return f"{short.capitalize()}. {texts}", short, quotes
-
-
-def _needed(reading: StatementReading) -> list[int]:
-    """Indices of the statements that an answer needs, in their order; of a conflict both sides.
-
-    One statement may hold both: "Tom says at 8, Ida says at 9".
-    """
-    least = _OTHER_SIDE if reading.form == "conflict" else 1 / 2
-    order: list[int] = np.argsort(-np.array(reading.relevance), kind="stable").tolist()
-    needed = [one for one in order[1:_MAX_SHOWN] if reading.relevance[one] > least]
-    return sorted([order[0], *needed])
-
-
-def _text(found: _Found, piece: Piece) -> str:
-    return found.told[piece.statement].text[piece.start : piece.end]
-
-
-def _quote(
-    found: _Found, slots: Mapping[int, Slot], piece: Piece, reading: StatementReading
-) -> Quote:
-    slot = slots[found.told[piece.statement].id]
-    return Quote(
-        evidence=slot.id,
-        source=slot.source,
-        start=slot.start + piece.start,
-        end=slot.start + piece.end,
-        text=_text(found, piece),
-        weight=reading.relevance[piece.statement],
-    )
-
-
-def _candidates(
-    found: _Found, slots: Mapping[int, Slot], reading: StatementReading
-) -> tuple[Candidate, ...]:
-    """Possible answers, best first."""
-    if reading.form == "conflict":
-        return tuple(
-            Candidate(
-                text=_text(found, Piece(index, 0, len(found.told[index].text), 1.0)),
-                score=reading.relevance[index],
-                evidence=found.told[index].id,
-                start=slots[found.told[index].id].start,
-                end=slots[found.told[index].id].end,
-            )
-            for index in _needed(reading)
-        )
-    if reading.form in ("yes", "no", "count"):
-        text = str(reading.number) if reading.form == "count" else reading.form
-        return (Candidate(text=text, score=reading.forms[reading.form]),)
-    pieces = reading.items if reading.form == "list" and reading.items else reading.pieces
-    return tuple(
-        Candidate(
-            text=_text(found, piece),
-            score=piece.probability,
-            evidence=found.told[piece.statement].id,
-            start=slots[found.told[piece.statement].id].start + piece.start,
-            end=slots[found.told[piece.statement].id].start + piece.end,
-        )
-        for piece in pieces
-    )
-
-
-def _hops(
-    found: _Found, slots: Mapping[int, Slot], attended: Sequence[float], top_k: int
-) -> tuple[Hop, ...]:
-    """What the first hop attended to, and what the reader did."""
-    hops: list[Hop] = []
-    for number, weights in enumerate((found.weights.tolist(), attended), start=1):
-        order = np.argsort(-np.array(weights), kind="stable").tolist()[:top_k]
-        hops.append(
-            Hop(
-                hop=number,
-                weights=tuple(
-                    SlotWeight(
-                        id=found.told[index].id,
-                        source=slots[found.told[index].id].source,
-                        weight=weights[index],
-                        title=found.told[index].text,
-                        via=found.second.get(found.told[index].id),
-                    )
-                    for index in order
-                ),
-            )
-        )
-    return tuple(hops)

@@ -6,6 +6,7 @@ from memnet.arguments import check_moment, check_namespace, check_text
 from memnet.config import Config
 from memnet.statements.judge import RuleJudge
 from memnet.statements.learned import LearnedJudge, LearnedParser
+from memnet.statements.learning import Learner
 from memnet.statements.loading import LazyStatementReader
 from memnet.statements.parsing import RuleParser
 from memnet.statements.protocol import StatementJudge, StatementParser
@@ -46,16 +47,19 @@ class StatementMemory:
         self._encode = encode
         self._config = config
         parse_by_rules, judge_by_rules = RuleParser(), RuleJudge(config.tell)
-        if reader is None:
-            rules = Rules(parse_by_rules, judge_by_rules)
-        else:
+        by_rules = rules = Rules(parse_by_rules, judge_by_rules)
+        if reader is not None:
             rules = Rules(
                 LearnedParser(reader, parse_by_rules), LearnedJudge(reader, judge_by_rules)
             )
         self._rules = Rules(parser or rules.parser, judge or rules.judge)
+        # Of thousands of messages at once: the network would take as long as all else together.
+        own = Rules(parser or by_rules.parser, judge or by_rules.judge)
+        self.learner = Learner(store, encode, config.tell, own) if config.messages.learn else None
+        """Learns from messages; None where that is switched off."""
         parse_old(store)
 
-    def tell(self, text: str, at: object, namespace: str) -> TellReport:
+    def tell(self, text: str, at: object, namespace: str, standing: bool) -> TellReport:
         """As ``Engine.tell``."""
         limits = self._config.limit
         check_text(text, "the text", limits.tell)
@@ -64,8 +68,9 @@ class StatementMemory:
         started = time.perf_counter()
         self.usage.save()
         decisions = tell(
-            self._store, self._encode, self._config.tell, self._rules, text, moment, namespace
-        )
+            self._store, self._encode, self._config.tell, self._rules, text, moment, namespace,
+            standing,
+        )  # fmt: skip
         return TellReport(
             decisions=decisions,
             slots=self._store.count_slots(),

@@ -51,7 +51,7 @@ _NEGATIONS = (
     (re.compile(r"(?:(is|are|am) )?no longer\s+(.+)", re.IGNORECASE), True),
     (re.compile(r"()(?:has |have )?(?:stopped|ceased)\s+(\w+ing\b.*)", re.IGNORECASE), True),
     (re.compile(r"(?:(is|are|am)|does|do|did|has|have) not\s+(.+)", re.IGNORECASE), False),
-    (re.compile(r"(?:have |has |had )?()never\s+(.+)", re.IGNORECASE), False),
+    (re.compile(r"(?:(has|have) )?never\s+(.+)", re.IGNORECASE), False),
 )
 """How a predicate is negated, and whether that says that it was true before."""
 _CERTAINTIES: tuple[tuple[Certainty, re.Pattern[str]], ...] = (

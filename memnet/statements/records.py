@@ -103,6 +103,10 @@ def _public(store: MemoryStore, found: Iterable[Told]) -> tuple[Statement, ...]:
             changed_by_text=texts.get(one.changed_by) if one.changed_by else None,
             change=one.change,
             reason=one.reason,
+            standing=one.standing,
+            speaker=one.speaker,
+            start=one.start,
+            end=one.end,
         )
         for one in ordered
     )

@@ -33,6 +33,7 @@ _NEAREST = 16
 _ABOUT = 128
 """Statements about each of its names that a new one is compared with, the last ones. Whoever has
 more told of them is mostly found by key."""
+_REPLACED = (Label.SUPERSEDE, Label.CORRECT)
 _MAX_TIME = 1e11
 """Seconds since the epoch that a store takes."""
 
@@ -52,6 +53,7 @@ def tell(
     text: str,
     at: float | None,
     namespace: str,
+    standing: bool = False,
 ) -> tuple[Decision, ...]:
     """Decide about each sentence of a text in turn, and do it, in one transaction.
 
@@ -63,16 +65,17 @@ def tell(
         text: as told.
         at: when it was told, in seconds since the epoch; None for now.
         namespace: to tell it in.
+        standing: whether it is never evicted.
 
     Raises:
-        InputError: the text holds no words, or a statement to forget is not stored; nothing is
-            written then.
+        InputError: the text holds no words, a statement to forget is not stored, or standing
+            statements leave no room; nothing is written then.
         ModelError: the parser or judge gives what can't be right.
         StoreBusyError, StoreError: the store can't be written.
     """
     before = store.statements.told(store.statements.last(namespace, _LAST))
     found = rules.parser.parse(text, now() if at is None else at, before)
-    parsed = [_checked(sentence, text) for sentence in found if sentence.about]
+    parsed = [checked(sentence, text) for sentence in found if sentence.about]
     if not parsed:
         raise InputError("the text holds no words; tell something in plain words")
     slots = [statement_slot(sentence) for sentence in parsed]
@@ -85,7 +88,7 @@ def tell(
             store.nearest_statements(vectors[slot.key_text], _NEAREST, namespace) for slot in slots
         ]
         with store.changing():
-            telling = _Telling(store, vectors, config, rules.judge, text, at, namespace)
+            telling = Telling(store, vectors, config, rules.judge, at, namespace, text, standing)
             for sentence, slot, near in zip(parsed, slots, nearest, strict=True):
                 telling.tell(sentence, slot, near)
     return tuple(telling.decisions)
@@ -117,8 +120,8 @@ def statement_slot(parsed: ParsedStatement) -> NewSlot:
     )
 
 
-class _Telling:
-    """The decisions about one text, within one transaction."""
+class Telling:
+    """The decisions about one text or message, within one transaction."""
 
     def __init__(
         self,
@@ -126,11 +129,25 @@ class _Telling:
         vectors: Mapping[str, NDArray[np.float32]],
         config: TellConfig,
         judge: StatementJudge,
-        text: str,
         at: float | None,
         namespace: str,
+        text: str = "",
+        standing: bool = False,
+        message: str | None = None,
     ) -> None:
-        """``vectors`` are those of all key texts and relations of the text's slots."""
+        """Begin an entry of the journal.
+
+        Args:
+            store: the memory, within a transaction.
+            vectors: of all key texts and relations of the text's slots.
+            config: settings.
+            judge: compares statements.
+            at: when it was told, in seconds since the epoch; None for now.
+            namespace: to tell it in.
+            text: as told; empty for what stands in a message.
+            standing: whether it is never evicted.
+            message: the source of the message that it stands in, and that its slots belong to.
+        """
         self.decisions: list[Decision] = []
         self._store = store
         self._vectors = vectors
@@ -138,10 +155,12 @@ class _Telling:
         self._judge = judge
         self._digest = hashlib.blake2b(text.encode(), digest_size=16).digest()
         self._namespace = namespace
+        self._standing = standing
+        self._message = message
         self._source: str | None = None
         self._now = statement_time(store.statements.latest_time(), config.clock_skew)
         self._at = at
-        self._entry = store.journal.begin(namespace, self._now)
+        self._entry = store.journal.begin(namespace, self._now, message)
 
     def tell(self, sentence: ParsedStatement, slot: NewSlot, near: Sequence[int]) -> None:
         """Decide about a sentence and do it.
@@ -156,6 +175,8 @@ class _Telling:
         earlier = [one for one in candidates if new.act == "forget" or _is_open(one, new)]
         choice = choose(new, earlier, self._judge.judge(new, earlier), late=self._at is not None)
         slot_id = self._do(new, slot, choice)
+        if self._message is not None:  # whose writer reports no decisions
+            return
         for effect in choice.changed:
             action = "merge" if effect.label == Label.MERGE else CHANGES[effect.label][1]
             action = "erase" if new.act == "forget" else action
@@ -186,6 +207,7 @@ class _Telling:
             valid_until=None if until is None else max(until, valid_from),
             relation_vector=self._vectors[slot.relation],
             namespace=self._namespace,
+            standing=self._standing,
             act=sentence.act,
         )
 
@@ -211,6 +233,8 @@ class _Telling:
         if [effect.label for effect in choice.changed] == [Label.MERGE]:
             journal.note(self._entry, ids, usage=1.0)
             statements.add_usage({ids[0]: 1.0}, self._now, self._config.usage_half_life)
+            if new.standing:
+                statements.make_standing(ids)
             return ids[0]
         journal.note(self._entry, ids)
         slot_id = self._add(new, slot, choice) if choice.added else None
@@ -228,9 +252,11 @@ class _Telling:
 
     def _add(self, new: Told, slot: NewSlot, choice: Choice) -> int:
         """Store a statement; returns the id of its slot."""
-        self._source = self._source or self._store.statements.new_source()
         corrected = [one.told.valid_from for one in choice.changed if one.label == Label.CORRECT]
         begin, end, later = new.valid_from, new.valid_until, choice.later
+        # What takes the place of a standing statement is one, too, whichever was told first.
+        replaced = [one for one in choice.changed if one.label in _REPLACED]
+        standing = new.standing or any(one.told.standing for one in replaced)
         if new.valid_from == new.told:
             begin = min([begin, *corrected])
         if later is not None:
@@ -240,20 +266,35 @@ class _Telling:
             slot,
             valid_from=begin,
             valid_until=end,
-            structure=replace(slot.structure, told=new.told),
+            structure=replace(slot.structure, told=new.told, standing=standing),
         )
-        source = NewSource(self._source, self._digest, [dated], self._namespace, "told")
-        (added,) = self._store.append(source, self._encode)
+        added = self._store_slot(dated)
         self._store.journal.note(self._entry, [added], added=True)
         if later is not None:
             corrects = later.label == Label.CORRECT
             change: Change = "correct" if corrects else "supersede"
             reason = NEVER if corrects else LATE
             self._store.statements.mark([added], change, later.told.id, reason)
+            if standing:
+                self._store.journal.note(self._entry, [later.told.id])
+                self._store.statements.make_standing([later.told.id])
         return added
 
+    def _store_slot(self, slot: NewSlot) -> int:
+        """Store the slot of a statement, in its message if it has one; returns its id."""
+        if self._message is not None:
+            new = self._store.add_slots(self._message, self._namespace, [slot], self._encode)
+            return new[0]
+        self._source = self._source or self._store.statements.new_source()
+        source = NewSource(self._source, self._digest, [slot], self._namespace, "told")
+        return self._store.append(source, self._encode)[0]
+
     def _evict(self, text: str, slot_id: int | None) -> None:
-        """Delete what is beyond the capacity, but not the statement just stored."""
+        """Delete what is beyond the capacity, but no standing statement or that just stored.
+
+        Raises:
+            InputError: these alone are more.
+        """
         capacity, half_life = self._config.capacity, self._config.usage_half_life
         if capacity is None:
             return
@@ -266,6 +307,13 @@ class _Telling:
             self._store.statements.erase([slot.id])
             reason = f"Room is for {capacity} told statements, and this one {why}."
             self._report("evict", text, reason, None, slot)
+        count = self._store.statements.count()
+        if slot_id is not None and count > capacity:
+            raise InputError(
+                f"room is for {capacity} told statements, and with {text!r} there would be "
+                f"{count} that can't be evicted, so nothing was told; set a larger capacity, or "
+                "forget standing statements"
+            )
 
     def _report(
         self,
@@ -300,7 +348,7 @@ def _is_open(one: Told, new: Told) -> bool:
     return one.valid_until is None or one.valid_until > max(new.valid_from, one.valid_from)
 
 
-def _checked(sentence: ParsedStatement, text: str) -> ParsedStatement:
+def checked(sentence: ParsedStatement, text: str) -> ParsedStatement:
     """A sentence that stands where it says it does, at times that a store takes.
 
     Raises:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memnet.reader.spans import Passage
+from memnet.statements.first_person import subject_of
 from memnet.storage import Told
 from memnet.text.days import day_name
 from memnet.text.periods import Days, one_day
@@ -58,7 +59,10 @@ def dated_passage(told: Told, moment: float, changed: float | None = None) -> Pa
     if until is not None and until > moment:
         until = None
     end = None if until is None else local_time(until)
-    return Passage(period(local_time(told.told), end, whole), told.text)
+    held = period(local_time(told.told), end, whole)
+    # A speaker says "I": who that is stands beside the time, but for the user, who asks as "I" too.
+    named = told.speaker is not None and subject_of(told.speaker) != "I"
+    return Passage(f"{held}, {told.speaker}" if named else held, told.text)
 
 
 def first_day(question: str, moment: float) -> float | None:

@@ -14,6 +14,11 @@ from memnet.types import SourceKind
 _MAX_CONDITIONS = 100
 _MAX_DEPTH = 10
 _MAX_VALUES = 10_000
+_LEARNED = (
+    "EXISTS (SELECT 1 FROM statement "
+    "WHERE statement.slot = slot.id AND statement.speaker IS NOT NULL)"
+)
+_TOLD = f" AND (slot.valid_from IS NULL OR NOT {_LEARNED})"
 _COMPARISON = {"from": ">=", "to": "<="}
 
 
@@ -44,6 +49,9 @@ class Scope:
     as_of: float | None = None
     """Statements that held then, in seconds since the epoch; None for those that hold now. One that
     is to begin later holds already: a plan is known from when it was told."""
+    learned: bool = False
+    """Whether statements that messages made are covered too, whatever the kinds. Else the messages
+    themselves are found, which say the same."""
     past: bool = False
     """Whether statements are covered whenever they held, those that were corrected too."""
 
@@ -82,17 +90,18 @@ class Scope:
         return time.time() if self.as_of is None else self.as_of
 
     def validity(self) -> tuple[str, list[Any]]:
-        """The time as a condition on a row of ``slot``, " AND ..." or nothing, and parameters."""
+        """Which statements are covered, as a condition on a row of ``slot``, and parameters."""
+        told = "" if self.learned else _TOLD
         if self.past:
-            return "", []
+            return told, []
         if self.as_of is None:
             return (
-                " AND (slot.valid_until IS NULL OR "
+                f"{told} AND (slot.valid_until IS NULL OR "
                 "(slot.valid_until > ? AND slot.valid_until > slot.valid_from))",
                 [self.moment()],
             )
         return (
-            " AND (slot.valid_from IS NULL OR (slot.valid_from <= ? "
+            f"{told} AND (slot.valid_from IS NULL OR (slot.valid_from <= ? "
             "AND (slot.valid_until IS NULL OR slot.valid_until > ?)))",
             [self.as_of, self.as_of],
         )
@@ -105,7 +114,8 @@ class Scope:
             parameters.append(self.namespace)
         if self.kinds is not None:
             stored = sorted(name for name, kind in SOURCE_KINDS.items() if kind in self.kinds)
-            statement += f" AND source.kind IN ({', '.join('?' * len(stored))})"
+            of_kinds = f"source.kind IN ({', '.join('?' * len(stored))})"
+            statement += f" AND ({of_kinds} OR {_LEARNED})" if self.learned else f" AND {of_kinds}"
             parameters += stored
         for key, wanted in (self.where or {}).items():
             condition, values = _condition(wanted)

@@ -31,6 +31,7 @@ from memnet.storage.values import (
     Encode,
     Hits,
     Keys,
+    NewSlot,
     NewSource,
     PutCounts,
     Slot,
@@ -101,10 +102,10 @@ class MemoryStore:
         self._own = self._start_process()
         self.sources = Sources(lambda: self._connection)
         self.contents = Contents(lambda: self._connection)
-        self.messages = Messages(lambda: self._connection)
         self.facts = Facts(lambda: self._connection, dimension)
         self.statements = Statements(lambda: self._connection, self.changing, dimension)
         self.journal = Journal(lambda: self._connection, self.changing, self.statements)
+        self.messages = Messages(lambda: self._connection, self.changing, self.journal)
         self._validity = Validity(lambda: self._connection)
         try:
             self._prepare()
@@ -185,6 +186,9 @@ class MemoryStore:
             vectors = sources.new_vectors(self._connection, changed, encode) if changed else []
             if changed or files:
                 with self.changing(advance=bool(changed)):
+                    for where in {source.namespace for source in changed}:
+                        names = [source.name for source in changed if source.namespace == where]
+                        self.journal.take_back_messages(names, where)
                     sources.put_all(self._connection, changed, vectors)
                     sources.put_files(self._connection, files or {}, namespace)
         return counts
@@ -196,12 +200,22 @@ class MemoryStore:
             slots.add_vectors(self._connection, vectors)
             return sources.put(self._connection, source)[0]
 
+    def add_slots(
+        self, name: str, namespace: str, new: Sequence[NewSlot], encode: Encode
+    ) -> list[int]:
+        """Add slots to a stored source, which stays as it is otherwise; returns their ids."""
+        with self.changing():
+            return sources.add_slots(self._connection, name, namespace, new, encode)
+
     def delete(self, names: Iterable[str], namespace: str | None = None) -> int:
         """Delete sources and all that was made from them; returns how many slots were deleted.
 
-        Unknown names are passed over; ``namespace`` None means all of them.
+        Unknown names are passed over; ``namespace`` None means all of them. What was learned from
+        messages among them is taken back.
         """
+        names = list(names)
         with self.changing():
+            self.journal.take_back_messages(names, namespace)
             return sources.delete(self._connection, names, namespace)
 
     def rebuild(self) -> None:

@@ -36,6 +36,10 @@ class Structure:
     certainty: Certainty = "is"
     told: float | None = None
     """Seconds since the epoch; None for the time from which it is valid."""
+    standing: bool = False
+    """Whether it is never evicted."""
+    speaker: str | None = None
+    """Who said it of himself, in the message that it is a slot of; None for what was told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +89,9 @@ class NewSource:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     headings: Sequence[tuple[int, str]] = ()
     """Parts of the text that are in no slot, each with its offset, in rising order."""
+    used: float = 0.0
+    """For a message when it is written, in seconds since the epoch, which uses its slots as a read
+    does; 0 for documents and facts, whose usage is not kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +118,8 @@ class Slot:
     """Of its source."""
     told: float | None = None
     """Of a statement: seconds since the epoch at which it was told."""
+    has_usage: bool = False
+    """Whether it is counted how much reads attend to it, as of statements and messages."""
 
 
 Act = Literal["tell", "end", "forget"]
@@ -151,6 +160,13 @@ class Told:
     """How it was changed."""
     reason: str | None = None
     """Why, in one sentence."""
+    standing: bool = False
+    """Whether it is never evicted."""
+    speaker: str | None = None
+    """Who said it of himself in a message, which is its source; None for what was told."""
+    start: int = 0
+    end: int = 0
+    """Its place in its source."""
     act: Act = "tell"
     """Of a new one what it asks for; what is stored was told."""
 
@@ -189,7 +205,7 @@ class Symbols(NamedTuple):
 
 
 class Usage(NamedTuple):
-    """How much a statement is used."""
+    """How much a slot of a statement or message is used."""
 
     id: int
     usage: float

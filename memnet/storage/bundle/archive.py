@@ -105,6 +105,8 @@ class BundledStatement(BundleLine):
     polarity: Annotated[int, Field(ge=0, le=1)]
     certainty: Certainty
     told: _Number
+    standing: Annotated[int, Field(ge=0, le=1)]
+    speaker: str | None
     changed_by: Annotated[int, Field(ge=1, lt=_MAX_NUMBER)] | None
     change: Change | None
     reason: str | None

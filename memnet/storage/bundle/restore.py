@@ -202,8 +202,8 @@ def _add_slots(connection: Connection, slots: list[BundledSlot], namespaces: Seq
 def _unparsed(told: float | None) -> dict[str, Any]:
     """The row of a statement whose bundle has no structure."""
     return {
-        "relation": "", "polarity": 1, "certainty": "is", "told": told,
-        "changed_by": None, "change": None, "reason": None,
+        "relation": "", "polarity": 1, "certainty": "is", "told": told, "standing": 0,
+        "speaker": None, "changed_by": None, "change": None, "reason": None,
     }  # fmt: skip
 
 

@@ -19,7 +19,8 @@ IN_LIST = "IN (SELECT value FROM json_each(?))"
 SLOT_COLUMNS = """slot.id, slot.kind, source.name, source.namespace, slot.title, slot.text,
     slot.start, slot.end, slot.relation, slot.value, slot.valid_from, slot.valid_until,
     slot.places, source.metadata, CASE WHEN slot.valid_from IS NOT NULL
-    THEN (SELECT told FROM statement WHERE statement.slot = slot.id) END"""
+    THEN (SELECT told FROM statement WHERE statement.slot = slot.id) END,
+    slot.valid_from IS NOT NULL OR slot.used > 0"""
 _SLOT_TYPES = (int, str, str, str, str, str, int, int, str, str)
 _MAX_TIME = 1e11
 """Seconds since the epoch: some 3,000 years."""
@@ -57,7 +58,9 @@ def checked_slot(row: Row) -> Slot:
     Raises:
         StoreError: a column does not hold what memnet puts there.
     """
-    slot = Slot(*row[:12], *[checked_places(row[12]), checked_metadata(row[13]), row[14]])
+    slot = Slot(
+        *row[:12], *[checked_places(row[12]), checked_metadata(row[13]), row[14], bool(row[15])]
+    )
     times = (slot.valid_from or 0.0, slot.valid_until or 0.0, slot.told or 0.0)
     if (
         tuple(map(type, row[:10])) != _SLOT_TYPES
@@ -77,6 +80,7 @@ def checked_told(row: Row, relation_vector: NDArray[np.float32]) -> Told:
     """
     slot, source, namespace, text, subject, aliases, relation, values, polarity = row[:9]
     certainty, told, valid_from, valid_until, changed_by, change, reason = row[9:16]
+    standing, speaker, start, end = row[16:20]
     if (
         tuple(map(type, row[:10])) != (int, str, str, str, str, str, str, str, int, str)
         or polarity not in (0, 1)
@@ -84,6 +88,9 @@ def checked_told(row: Row, relation_vector: NDArray[np.float32]) -> Told:
         or type(changed_by) not in (int, NoneType)
         or change not in (None, *get_args(Change))
         or type(reason) not in (str, NoneType)
+        or standing not in (0, 1)
+        or type(speaker) not in (str, NoneType)
+        or not _is_span(start, end, text)
     ):
         raise damaged(f"statement {slot!r}")
     return Told(
@@ -104,7 +111,16 @@ def checked_told(row: Row, relation_vector: NDArray[np.float32]) -> Told:
         changed_by=changed_by,
         change=change,
         reason=reason,
+        standing=bool(standing),
+        speaker=speaker,
+        start=start,
+        end=end,
     )
+
+
+def _is_span(start: object, end: object, text: str) -> bool:
+    """Whether a text is as long as its place in its source."""
+    return isinstance(start, int) and isinstance(end, int) and end - start == len(text)
 
 
 def checked_texts(value: object) -> tuple[str, ...]:

@@ -20,6 +20,11 @@ _WRONG_ROWS = {
     "<> NOT EXISTS (SELECT 1 FROM slot_key WHERE slot_key.slot = statement.slot)": (
         "{} statements can't be found by what they are about"
     ),
+    "SELECT count(*) FROM statement JOIN slot ON slot.id = statement.slot "
+    "JOIN source ON source.id = slot.source "
+    "WHERE (statement.speaker IS NULL) <> (source.kind = 'told')": (
+        "{} statements are of messages without a speaker, or have one and are of none"
+    ),
     "SELECT count(*) FROM slot WHERE kind <> 'passage' AND NOT EXISTS (SELECT 1 FROM link "
     "WHERE link.slot = slot.id AND link.relation = slot.vector)": "{} facts can't be followed",
     "SELECT count(*) FROM "
@@ -87,7 +92,17 @@ def _not_texts(column: str) -> str:
 
 def _has_wrong_values(connection: Connection) -> bool:
     """Whether a column holds another type than its schema says, or what can't be used."""
-    for table in ("property", "source", "vector", "slot", "symbol", "statement", "tell", "journal"):
+    for table in (
+        "property",
+        "source",
+        "vector",
+        "slot",
+        "symbol",
+        "statement",
+        "tell",
+        "journal",
+        "evicted",
+    ):
         columns = connection.rows(f"SELECT name, type FROM pragma_table_info('{table}')")
         wrong = " OR ".join(
             f"typeof({name}) NOT IN ('{kind.lower()}', 'null')" for name, kind in columns
@@ -98,10 +113,12 @@ def _has_wrong_values(connection: Connection) -> bool:
     row = connection.one(
         "SELECT 1 FROM slot WHERE kind NOT IN ('passage', 'fact', 'reverse') "
         "OR (length(text) <> end - start AND instr(text, char(0)) = 0) UNION ALL "
+        "SELECT 1 FROM slot WHERE valid_from IS NULL AND NOT (usage BETWEEN 0 AND 1e11 "
+        "AND used BETWEEN 0 AND 1e11) UNION ALL "
         "SELECT 1 FROM source WHERE NOT json_valid(metadata) "
         "AND NOT (metadata LIKE '%NaN%' OR metadata LIKE '%Infinity%') UNION ALL "
-        "SELECT 1 FROM statement WHERE polarity NOT IN (0, 1) OR told < 0 OR told > 1e11 "
-        "OR certainty NOT IN ('is', 'was', 'planned', 'maybe') "
+        "SELECT 1 FROM statement WHERE polarity NOT IN (0, 1) OR standing NOT IN (0, 1) "
+        "OR told < 0 OR told > 1e11 OR certainty NOT IN ('is', 'was', 'planned', 'maybe') "
         "OR change NOT IN ('supersede', 'correct', 'end', 'contradict') "
         f"OR {_not_texts('aliases')} OR {_not_texts('objects')} LIMIT 1"
     )

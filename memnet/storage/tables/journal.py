@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from memnet.storage.tables.checked import (
     IN_LIST,
+    Row,
     checked_count,
     checked_rows,
     checked_time,
@@ -46,13 +47,16 @@ class Journal:
         self._change = change
         self._statements = statements
 
-    def begin(self, namespace: str, told: float) -> int:
-        """Begin the entry of a ``tell`` at a time; returns its id."""
+    def begin(self, namespace: str, told: float, message: str | None = None) -> int:
+        """Begin the entry of a ``tell`` at a time, or of a source of messages; returns its id."""
         with self._change():
             row = self._connection().only(
-                "INSERT INTO tell (namespace, told, erased) VALUES (?, ?, 0) RETURNING id",
+                "INSERT INTO tell (namespace, told, source, erased) VALUES (?, ?, "
+                "(SELECT id FROM source WHERE namespace = ? AND name = ?), 0) RETURNING id",
                 namespace,
                 told,
+                namespace,
+                message,
             )
         return checked_count(row[0])
 
@@ -71,9 +75,9 @@ class Journal:
         """
         with self._change():
             self._connection().execute(
-                "INSERT INTO journal (tell, slot, added, valid_until, changed_by, change, reason, "
-                "usage) SELECT ?, slot.id, ?, slot.valid_until, statement.changed_by, "
-                "statement.change, statement.reason, ? "
+                "INSERT INTO journal (tell, slot, added, standing, valid_until, changed_by, "
+                "change, reason, usage) SELECT ?, slot.id, ?, statement.standing, "
+                "slot.valid_until, statement.changed_by, statement.change, statement.reason, ? "
                 "FROM slot JOIN statement ON statement.slot = slot.id "
                 f"WHERE slot.id {IN_LIST} "
                 "ON CONFLICT DO UPDATE SET usage = usage + excluded.usage",
@@ -89,15 +93,17 @@ class Journal:
             self._connection().execute("UPDATE tell SET erased = 1 WHERE id = ?", entry)
 
     def last(self, namespace: str) -> JournalEntry | None:
-        """The last entry of a namespace that was not taken back; None without any."""
-        connection = self._connection()
-        row = connection.one(
-            "SELECT id, told, erased FROM tell WHERE namespace = ? ORDER BY id DESC LIMIT 1",
+        """The last entry of a ``tell`` in a namespace that was not taken back; None without any."""
+        row = self._connection().one(
+            "SELECT id, told, erased FROM tell WHERE namespace = ? AND source IS NULL "
+            "ORDER BY id DESC LIMIT 1",
             namespace,
         )
-        if row is None:
-            return None
-        rows = connection.rows(
+        return None if row is None else self._entry(row)
+
+    def _entry(self, row: Row) -> JournalEntry:
+        """An entry from its row: id, time, and whether it erased something."""
+        rows = self._connection().rows(
             "SELECT journal.slot, journal.added, slot.id IS NOT NULL FROM journal "
             "LEFT JOIN slot ON slot.id = journal.slot WHERE tell = ? ORDER BY 1",
             row[0],
@@ -112,30 +118,146 @@ class Journal:
         )
 
     def take_back(self, entry: JournalEntry, half_life: float) -> None:
-        """Take back what the last entry of a namespace did, which must have erased nothing.
+        """Take back what an entry did, which must have erased nothing.
+
+        What was changed by something that it added is as it was before; or, if that has ended
+        since, by a statement that is not taken back, it ended there.
 
         Args:
             entry: as ``last`` gave it in the same transaction.
             half_life: seconds in which usage halves.
         """
         with self._change():
-            connection = self._connection()
             self._take_usage_back(entry, half_life)
-            connection.execute(
-                "UPDATE slot SET valid_until = journal.valid_until FROM journal "
-                "WHERE journal.tell = ? AND journal.slot = slot.id AND NOT journal.added",
-                entry.id,
-            )
-            # What had changed a statement before may be gone by now.
-            connection.execute(
-                "UPDATE statement SET change = journal.change, reason = journal.reason, "
-                "changed_by = (SELECT id FROM slot WHERE id = journal.changed_by) FROM journal "
-                "WHERE journal.tell = ? AND journal.slot = statement.slot AND NOT journal.added",
-                entry.id,
-            )
+            self._restore(entry)
             self._statements.erase(entry.added)
-            connection.execute("DELETE FROM journal WHERE tell = ?", entry.id)
-            connection.execute("DELETE FROM tell WHERE id = ?", entry.id)
+            self._delete([entry.id])
+
+    def take_back_messages(self, names: Iterable[str], namespace: str | None) -> None:
+        """Take back what was learned from the messages of some sources, the last first.
+
+        Args:
+            names: of the sources; others are passed over.
+            namespace: that they are in; None for all.
+        """
+        within = "" if namespace is None else "AND namespace = ?"
+        chosen = (
+            f"(SELECT id FROM source WHERE name {IN_LIST} {within})",
+            json_list(names),
+            *([] if namespace is None else [namespace]),
+        )
+        connection = self._connection()
+        entries = connection.rows(
+            f"SELECT id, told, erased FROM tell WHERE source IN {chosen[0]} ORDER BY id DESC",
+            *chosen[1:],
+        )
+        # A bundle has no journal.
+        learned = connection.rows(
+            "SELECT slot.id FROM slot JOIN statement ON statement.slot = slot.id "
+            f"WHERE slot.source IN {chosen[0]} AND speaker IS NOT NULL",
+            *chosen[1:],
+        )
+        if not entries and not learned:
+            return
+        with self._change():
+            for row in entries:
+                entry = self._entry(row)
+                self._restore(entry)
+                self._statements.erase(entry.added)
+            self._delete([row[0] for row in entries])
+            ids = [row[0] for row in learned]
+            left = [one.id for one in self._statements.told(ids)]
+            self._restore(JournalEntry(0, 0.0, False, left, []))
+            self._statements.erase(left)
+
+    def forget_messages(self, sources: Iterable[int]) -> None:
+        """Forget how to take back what was learned from the messages of sources, by their rows."""
+        rows = self._connection().rows(
+            f"SELECT id FROM tell WHERE source {IN_LIST}", json_list(sources)
+        )
+        self._delete([row[0] for row in rows])
+
+    def _delete(self, entries: Iterable[int]) -> None:
+        chosen = json_list(entries)
+        with self._change():
+            self._connection().execute(f"DELETE FROM journal WHERE tell {IN_LIST}", chosen)
+            self._connection().execute(f"DELETE FROM tell WHERE id {IN_LIST}", chosen)
+
+    def _restore(self, entry: JournalEntry) -> None:
+        """Let what an entry changed be as it was, but for usage; other entries may have come since.
+
+        What it ended held until something that it added, and if this has ended as well, until what
+        ended it.
+        """
+        connection = self._connection()
+        for slot in sorted(entry.added, reverse=True):
+            self._set_before(entry.id, slot)
+        ended = connection.rows(
+            "SELECT journal.slot FROM journal JOIN statement ON statement.slot = journal.slot "
+            "WHERE tell = ? AND NOT added AND statement.change = 'end' "
+            "AND statement.changed_by IS NULL AND journal.change IS NOT 'end'",
+            entry.id,
+        )
+        for (slot,) in ended:
+            self._set(slot, self._noted(entry.id, slot))
+        connection.execute(
+            "UPDATE statement SET standing = journal.standing FROM journal "
+            "WHERE journal.tell = ? AND journal.slot = statement.slot AND NOT journal.added",
+            entry.id,
+        )
+
+    def _set_before(self, entry: int, slot: int) -> None:
+        """Let what a slot changed, which an entry added, be as it was before, here and as noted."""
+        connection = self._connection()
+        own = connection.one(
+            "SELECT slot.valid_until, changed_by, change, reason FROM slot "
+            "JOIN statement ON statement.slot = slot.id WHERE slot.id = ?",
+            slot,
+        )
+        if own is None:
+            return
+        # What was told earlier of a later time ended it from the first, and is noted of the others.
+        ended_since = own[2] not in (None, "contradict") and not 0 < (own[1] or 0) < slot
+
+        def before(other: int, change: str | None) -> Row:
+            ends = ended_since and change != "contradict"
+            return own if ends else self._noted(entry, other)
+
+        changed = "FROM {} WHERE changed_by = ?"
+        rows = connection.rows(f"SELECT slot, change {changed.format('statement')}", slot)
+        for other, change in rows:
+            self._set(other, before(other, change))
+        rows = connection.rows(f"SELECT tell, slot, change {changed.format('journal')}", slot)
+        for tell, other, change in rows:
+            connection.execute(
+                "UPDATE journal SET valid_until = ?, changed_by = ?, change = ?, reason = ? "
+                "WHERE tell = ? AND slot = ?",
+                *before(other, change),
+                tell,
+                other,
+            )
+
+    def _noted(self, entry: int, slot: int) -> Row:
+        """How a statement was before an entry: its end, and what changed it how and why."""
+        # What had changed it before may be gone by now.
+        row = self._connection().one(
+            "SELECT valid_until, (SELECT id FROM slot WHERE id = journal.changed_by), change, "
+            "reason FROM journal WHERE tell = ? AND slot = ? AND NOT added",
+            entry,
+            slot,
+        )
+        return (None, None, None, None) if row is None else row
+
+    def _set(self, slot: int, state: Row) -> None:
+        """Give a statement its end, and what changed it how and why."""
+        until, *changed = state
+        connection = self._connection()
+        connection.execute("UPDATE slot SET valid_until = ? WHERE id = ?", until, slot)
+        connection.execute(
+            "UPDATE statement SET changed_by = ?, change = ?, reason = ? WHERE slot = ?",
+            *changed,
+            slot,
+        )
 
     def _take_usage_back(self, entry: JournalEntry, half_life: float) -> None:
         """Take the usage of merges back, as far as it has not decayed; that of reads stays."""

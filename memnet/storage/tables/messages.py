@@ -1,13 +1,24 @@
-"""Messages of conversations: who speaks, what others call him, and what was said before.
+"""Messages of conversations: who speaks, what others call him, what was said before, and how used.
 
 What is known of a message stands in its symbols, so it needs no table of its own.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
 
 from memnet.storage.scope import EVERYWHERE, Scope
-from memnet.storage.tables.checked import IN_LIST, checked_rows, json_list
+from memnet.storage.tables import slots
+from memnet.storage.tables.checked import (
+    IN_LIST,
+    checked_count,
+    checked_rows,
+    damaged,
+    json_list,
+)
 from memnet.storage.tables.database import Connection
+from memnet.storage.tables.journal import Journal
+from memnet.storage.tables.statements import Changing
 
 _MAX_COUNT = 1000
 """Up to which mentions of a symbol are counted."""
@@ -16,12 +27,26 @@ _LATEST = 64
 slots are newer than its place in the session."""
 
 
-class Messages:
-    """Look-ups by symbols of messages; may be shared between threads."""
+_USED = "valid_from IS NULL AND used > 0"
+"""SQL for the slots of messages that are sources of their own."""
 
-    def __init__(self, connection: Callable[[], Connection]) -> None:
-        """Read nothing yet; ``connection`` gives the calling thread's own."""
+
+class Messages:
+    """Look-ups by symbols of messages, and their eviction; may be shared between threads."""
+
+    def __init__(
+        self, connection: Callable[[], Connection], change: Changing, journal: Journal
+    ) -> None:
+        """Read nothing yet.
+
+        Args:
+            connection: gives the calling thread's own.
+            change: a transaction of the store's one writer.
+            journal: of the same store.
+        """
         self._connection = connection
+        self._change = change
+        self._journal = journal
 
     def known(self, names: Iterable[str], scope: Scope = EVERYWHERE) -> frozenset[str]:
         """Those of some symbols that a slot in scope is about."""
@@ -88,3 +113,79 @@ class Messages:
             return None
         [(title, text)] = checked_rows([row], "a slot", str, str)
         return title, text
+
+    def count_slots(self) -> int:
+        """How many slots the messages have that are sources of their own."""
+        row = self._connection().only(f"SELECT count(*) FROM slot WHERE {_USED}")
+        return checked_count(row[0])
+
+    def evicted(self, names: Iterable[str], namespace: str) -> dict[str, bytes]:
+        """Digests of those of the named sources that were evicted, and did not come again since."""
+        rows = self._connection().rows(
+            f"SELECT name, digest FROM evicted WHERE namespace = ? AND name {IN_LIST}",
+            namespace,
+            json_list(names),
+        )
+        return dict(checked_rows(rows, "an evicted message", str, bytes))
+
+    def evict(self, capacity: int, at: float, half_life: float, keep: str, namespace: str) -> int:
+        """Delete whole messages, the least used first, until their slots are few enough.
+
+        Of messages that are used alike, such as those that no read attended to since they were
+        written together, the oldest go first. Files that they came from count as read to the end,
+        and an ingest that comes upon them again knows that they were here.
+
+        Args:
+            capacity: most slots of messages that should stay.
+            at: now, in seconds since the epoch.
+            half_life: seconds in which usage halves.
+            keep: a source that stays in any case.
+            namespace: of that source.
+
+        Returns:
+            How many messages were deleted.
+        """
+        surplus = self.count_slots() - capacity
+        if surplus <= 0:
+            return 0
+        connection = self._connection()
+        rows = connection.rows(
+            f"WITH kept AS (SELECT id FROM source WHERE namespace = ? AND name = ?) "
+            f"SELECT source, 1, usage, used FROM slot WHERE {_USED} AND source NOT IN kept "
+            "UNION ALL SELECT source, 0, usage, used FROM statement "
+            "JOIN slot ON slot.id = statement.slot WHERE speaker IS NOT NULL "
+            f"AND source IN (SELECT source FROM slot WHERE {_USED}) AND source NOT IN kept "
+            "ORDER BY source",
+            namespace,
+            keep,
+        )
+        checked_rows(rows, "the usage of a message", int, int, float, float)
+        columns = np.array(rows, np.float64).reshape(-1, 4)
+        if not np.isfinite(columns).all() or (columns < 0).any():
+            raise damaged("the usage of a message")
+        owners, first = np.unique(columns[:, 0], return_index=True)
+        counts = np.add.reduceat(columns[:, 1], first) if len(first) else columns[:, 1]
+        decayed = columns[:, 2] * 0.5 ** (np.maximum(0.0, at - columns[:, 3]) / half_life)
+        # A message is as used as the most used of its slots, and of the statements it made.
+        used = np.maximum.reduceat(decayed, first) if len(first) else decayed
+        order = np.lexsort((owners, used))
+        freed = np.cumsum(counts[order])
+        chosen = order[: int(np.searchsorted(freed, surplus)) + 1]
+        sources: list[int] = owners[chosen].astype(np.int64).tolist()
+        self._delete(sources)
+        return len(sources)
+
+    def _delete(self, sources: Sequence[int]) -> None:
+        """Delete sources by their rows, and note that they were evicted."""
+        chosen = json_list(sources)
+        with self._change():
+            connection = self._connection()
+            owned = connection.rows(f"SELECT id FROM slot WHERE source {IN_LIST}", chosen)
+            self._journal.forget_messages(sources)
+            slots.delete(connection, [row[0] for row in checked_rows(owned, "a slot", int)])
+            connection.execute(
+                "INSERT OR REPLACE INTO evicted SELECT namespace, name, digest FROM source "
+                f"WHERE id {IN_LIST}",
+                chosen,
+            )
+            connection.execute(f"DELETE FROM source WHERE id {IN_LIST}", chosen)

@@ -160,14 +160,24 @@ MIGRATIONS = {
         polarity INTEGER NOT NULL,
         certainty TEXT NOT NULL,
         told REAL NOT NULL,
+        standing INTEGER NOT NULL DEFAULT 0,
+        speaker TEXT,
         changed_by INTEGER
             REFERENCES slot (id) ON DELETE SET NULL DEFERRABLE INITIALLY DEFERRED,
         change TEXT,
         reason TEXT
     );
+    CREATE INDEX slot_by_use ON slot (source, usage, used) WHERE valid_from IS NULL AND used > 0;
+    CREATE TABLE evicted (
+        namespace TEXT NOT NULL,
+        name TEXT NOT NULL,
+        digest BLOB NOT NULL,
+        PRIMARY KEY (namespace, name)
+    ) WITHOUT ROWID;
     CREATE INDEX statement_by_namespace ON statement (namespace);
     CREATE INDEX statement_by_time ON statement (told);
     CREATE INDEX statement_by_change ON statement (changed_by) WHERE changed_by IS NOT NULL;
+    CREATE INDEX statement_by_speaker ON statement (slot) WHERE speaker IS NOT NULL;
     CREATE TABLE statement_name (
         symbol INTEGER NOT NULL REFERENCES symbol (id),
         namespace TEXT NOT NULL,
@@ -179,13 +189,16 @@ MIGRATIONS = {
         id INTEGER PRIMARY KEY AUTOINCREMENT,
         namespace TEXT NOT NULL,
         told REAL NOT NULL,
+        source INTEGER REFERENCES source (id),
         erased INTEGER NOT NULL
     );
-    CREATE INDEX tell_by_namespace ON tell (namespace);
+    CREATE INDEX tell_by_namespace ON tell (namespace) WHERE source IS NULL;
+    CREATE INDEX tell_by_source ON tell (source) WHERE source IS NOT NULL;
     CREATE TABLE journal (
         tell INTEGER NOT NULL REFERENCES tell (id),
         slot INTEGER NOT NULL,
         added INTEGER NOT NULL,
+        standing INTEGER NOT NULL,
         valid_until REAL,
         changed_by INTEGER,
         change TEXT,
@@ -193,6 +206,7 @@ MIGRATIONS = {
         usage REAL NOT NULL,
         PRIMARY KEY (tell, slot)
     ) WITHOUT ROWID;
+    CREATE INDEX journal_by_change ON journal (changed_by) WHERE changed_by IS NOT NULL;
 
     INSERT INTO statement (slot, namespace, aliases, relation, objects, polarity, certainty, told)
         SELECT slot.id, source.namespace, '[]', '', '[]', 1, 'is', slot.valid_from

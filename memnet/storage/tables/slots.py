@@ -72,7 +72,11 @@ def add_vectors(
 
 
 def add(
-    connection: Connection, source_id: int, slots: Mapping[bytes, NewSlot], namespace: str
+    connection: Connection,
+    source_id: int,
+    slots: Mapping[bytes, NewSlot],
+    namespace: str,
+    used: float,
 ) -> list[int]:
     """Add slots, by the digests of their content, to a source; their vectors are stored already.
 
@@ -81,6 +85,7 @@ def add(
         source_id: of the source.
         slots: statements are those with a time.
         namespace: of the source.
+        used: as ``NewSource.used``.
 
     Returns:
         Their ids, which no slot ever had.
@@ -98,8 +103,9 @@ def add(
                 slot_id, source_id, slot.kind, slot.title, slot.text, slot.start, slot.end,
                 slot.relation, slot.value, digest_of(slot.key_text),
                 None if slot.valid_from is None else digest_of(slot.relation), digest,
-                slot.valid_from, slot.valid_until, 0.0 if slot.valid_from is None else 1.0,
-                _told(slot) or 0.0,
+                slot.valid_from, slot.valid_until,
+                0.0 if slot.valid_from is None and not used else 1.0,
+                used if slot.valid_from is None else _told(slot),
                 json.dumps(slot.places, ensure_ascii=False),
             )
             for slot_id, (digest, slot) in zip(ids, slots.items(), strict=True)
@@ -114,13 +120,17 @@ def add(
     ]  # fmt: skip
     connection.execute_many(
         """INSERT INTO statement
-            (slot, namespace, aliases, relation, objects, polarity, certainty, told)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?)""",
+            (slot, namespace, aliases, relation, objects, polarity, certainty, told, standing,
+            speaker)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
         (
-            (slot_id, namespace, *structure_columns(slot.structure), _told(slot))
+            (
+                slot_id, namespace, *structure_columns(slot.structure), _told(slot),
+                int(slot.structure.standing), slot.structure.speaker,
+            )
             for slot_id, slot in statements
         ),
-    )
+    )  # fmt: skip
     add_statement_names(connection, [slot_id for slot_id, _ in statements])
     return ids
 

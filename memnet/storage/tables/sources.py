@@ -10,14 +10,23 @@ from numpy.typing import NDArray
 from memnet.storage.tables import slots
 from memnet.storage.tables.checked import (
     IN_LIST,
+    checked_count,
     checked_metadata,
     checked_places,
     checked_rows,
     damaged,
     json_list,
+    missing,
 )
 from memnet.storage.tables.database import Connection
-from memnet.storage.values import SOURCE_KINDS, Encode, NewSource, PutCounts, SourceState
+from memnet.storage.values import (
+    SOURCE_KINDS,
+    Encode,
+    NewSlot,
+    NewSource,
+    PutCounts,
+    SourceState,
+)
 from memnet.types import Source
 
 _PAGE = 1000
@@ -232,11 +241,29 @@ def put(connection: Connection, source: NewSource) -> tuple[list[int], list[int]
     wanted = slots.by_content(source.slots)
     new = {digest: slot for digest, slot in wanted.items() if digest not in stored}
     outdated = [slot for digest, slot in stored.items() if digest not in wanted]
-    return slots.add(connection, source_id, new, source.namespace), outdated
+    connection.execute(
+        "DELETE FROM evicted WHERE namespace = ? AND name = ?", source.namespace, source.name
+    )
+    return slots.add(connection, source_id, new, source.namespace, source.used), outdated
+
+
+def add_slots(
+    connection: Connection, name: str, namespace: str, new: Sequence[NewSlot], encode: Encode
+) -> list[int]:
+    """As ``MemoryStore.add_slots``."""
+    row = connection.one("SELECT id FROM source WHERE namespace = ? AND name = ?", namespace, name)
+    if row is None:
+        raise missing("the source of a slot")
+    texts = slots.vector_texts(new)
+    digests = slots.missing_vectors(connection, texts)
+    vectors = encode([texts[digest] for digest in digests]) if digests else ()
+    slots.add_vectors(connection, zip(digests, vectors, strict=True))
+    return slots.add(connection, checked_count(row[0]), slots.by_content(new), namespace, 0.0)
 
 
 def delete(connection: Connection, names: Iterable[str], namespace: str | None) -> int:
     """As ``MemoryStore.delete``."""
+    names = list(names)
     within = "" if namespace is None else "AND namespace = ?"
     chosen = connection.rows(
         f"SELECT id FROM source WHERE name {IN_LIST} {within}",
@@ -252,6 +279,11 @@ def delete(connection: Connection, names: Iterable[str], namespace: str | None) 
         ids,
     )
     connection.execute(f"DELETE FROM source WHERE id {IN_LIST}", ids)
+    connection.execute(
+        f"DELETE FROM evicted WHERE name {IN_LIST} {within}",
+        json_list(names),
+        *([] if namespace is None else [namespace]),
+    )
     return len(doomed)
 
 

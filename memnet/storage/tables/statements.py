@@ -26,7 +26,8 @@ from memnet.types import Change
 _COLUMNS = """slot.id, source.name, statement.namespace, slot.text, slot.title, statement.aliases,
     statement.relation, statement.objects, statement.polarity, statement.certainty,
     statement.told, slot.valid_from, slot.valid_until, statement.changed_by, statement.change,
-    statement.reason"""
+    statement.reason, statement.standing, statement.speaker, slot.start, slot.end"""
+_SLOTS = "SELECT slot FROM statement"
 _PAGE = 1000
 """Statements that are read together."""
 
@@ -154,11 +155,12 @@ class Statements:
         return 0.0 if row[0] is None else checked_time(row[0])
 
     def usage(self, ids: Iterable[int] | None = None) -> list[Usage]:
-        """Usage of statements by rising id; None for all of them."""
-        chosen = "" if ids is None else f"AND id {IN_LIST}"
+        """Usage of statements and messages by rising id; None for all statements."""
+        chosen = "valid_from IS NOT NULL"
+        if ids is not None:
+            chosen = f"(valid_from IS NOT NULL OR used > 0) AND id {IN_LIST}"
         rows = self._connection().rows(
-            "SELECT id, usage, used, valid_until FROM slot "
-            f"WHERE valid_from IS NOT NULL {chosen} ORDER BY id",
+            f"SELECT id, usage, used, valid_until FROM slot WHERE {chosen} ORDER BY id",
             *([] if ids is None else [json_list(ids)]),
         )
         for slot, amount, _, _ in rows:
@@ -176,16 +178,26 @@ class Statements:
     ) -> list[int]:
         """Statements beyond ``capacity``: first ended ones, then the least used, then the oldest.
 
+        Standing ones count, and stay. Those that messages made come and go with these.
+
         Args:
             capacity: most statements that should stay.
             at: now, in seconds since the epoch.
             half_life: seconds in which usage halves.
             keep: ids of slots that stay in any case.
         """
-        usage = self.usage()
-        free = [one for one in usage if one.id not in keep]
+        said = {row[0] for row in self._connection().rows(f"{_SLOTS} WHERE speaker IS NOT NULL")}
+        usage = [one for one in self.usage() if one.id not in said]
+        standing = self._connection().rows(f"{_SLOTS} WHERE standing")
+        stays = {*keep, *(row[0] for row in standing)}
+        free = [one for one in usage if one.id not in stays]
         free.sort(key=lambda one: (one.until > at, one.decayed(at, half_life), one.id))
         return [one.id for one in free[: max(0, len(usage) - capacity)]]
+
+    def count(self) -> int:
+        """How many statements were told and are stored, those that ended as well."""
+        row = self._connection().only("SELECT count(*) FROM statement WHERE speaker IS NULL")
+        return checked_count(row[0])
 
     def new_source(self) -> str:
         """A name for a source of statements that no source has, or had."""
@@ -223,6 +235,13 @@ class Statements:
                 json_list(ids),
             )
 
+    def make_standing(self, ids: Iterable[int]) -> None:
+        """Let statements never be evicted."""
+        with self._change():
+            self._connection().execute(
+                f"UPDATE statement SET standing = 1 WHERE slot {IN_LIST}", json_list(ids)
+            )
+
     def erase(self, ids: Sequence[int]) -> None:
         """Delete slots for good, and sources of statements that have none left."""
         with self._change():
@@ -238,7 +257,7 @@ class Statements:
             )
 
     def add_usage(self, weights: Mapping[int, float], at: float, half_life: float) -> None:
-        """Raise the usage of statements; ids of other slots are passed over.
+        """Raise the usage of statements and messages; ids of other slots are passed over.
 
         Args:
             weights: attention weight that each slot got, summed over reads.

@@ -35,18 +35,39 @@ class Validity:
         """Read nothing yet; ``connection`` gives the calling thread's own."""
         self._connection = connection
         self._cached: dict[bool, tuple[int, _Times]] = {}
+        self._cached_learned: tuple[int, NDArray[np.int64]] | None = None
 
     def hidden(self, scope: Scope) -> NDArray[np.int64]:
-        """Ids [H] int64, rising, of the statements that do not hold at the time of a scope."""
+        """Ids [H] int64, rising, of the statements that a scope does not cover.
+
+        They do not hold at its time, or messages made them, which are found themselves.
+        """
+        learned = _NONE if scope.learned else self._learned()
         if scope.past:
-            return _NONE
+            return learned
         times = self._times(ended=scope.as_of is None)
         at = scope.moment()
         if scope.as_of is None:
             holds = (times.end > at) & (times.end > times.begin)
         else:
             holds = (times.begin <= at) & (times.end > at)
-        return times.ids[~holds]
+        return np.union1d(times.ids[~holds], learned) if len(learned) else times.ids[~holds]
+
+    def _learned(self) -> NDArray[np.int64]:
+        """Of the statements that messages made: ids [L] int64, rising."""
+        connection = self._connection()
+        with connection.snapshot():
+            generation = checked_count(connection.property("generation") or 0)
+            known = self._cached_learned
+            if known is not None and known[0] == generation and not connection.changing:
+                return known[1]
+            rows = connection.rows(
+                "SELECT slot FROM statement WHERE speaker IS NOT NULL ORDER BY slot"
+            )
+        ids = np.fromiter((row[0] for row in rows), np.int64)
+        if not connection.changing:
+            self._cached_learned = generation, ids
+        return ids
 
     def _times(self, ended: bool) -> _Times:
         """Of the statements that have an end, or of all."""
