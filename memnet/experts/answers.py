@@ -21,6 +21,8 @@ from memnet.types import Answer, Evidence, ExpertWeight, SourceKind
 
 MIN_WEIGHT = 0.1
 """Of the second expert, for it to be run: below, it would win only against an abstention."""
+_SURE = 0.8
+"""Confidence of statements from which they answer what all experts that were chosen do not."""
 _KIND_OF: dict[ExpertName, SourceKind] = {
     "documents": "document", "facts": "facts", "statements": "statement", "stories": "story",
 }  # fmt: skip
@@ -58,7 +60,8 @@ class ExpertAnswers:
 
     An expert is masked where the store holds nothing for it. The second best is run too where it
     has a weight of at least ``MIN_WEIGHT``; the answer with the larger product of weight and
-    confidence wins. With one expert no gate is asked.
+    confidence wins. With one expert no gate is asked. Where none of them has an answer, the expert
+    for statements may have one all the same: of a chat the gate sees messages above all.
     """
 
     def __init__(
@@ -153,8 +156,13 @@ class ExpertAnswers:
                 continue
             answerer, own_scope = self._expert(name, scope, routed.held)
             answer = answerer.ask(question, hops, top_k, own_scope)
-            expert = ExpertWeight(name=name, weight=weight, confidence=confidence_of(answer))
-            answers.append(answer.model_copy(update={"experts": (expert,)}))
+            answers.append(_weighted(answer, name, weight))
+        asked = {answer.experts[0].name for answer in answers}
+        if "statements" in set(routed.held) - asked and all(one.abstained for one in answers):
+            answerer, own_scope = self._expert("statements", scope, routed.held)
+            answer = answerer.ask(question, hops, top_k, own_scope)
+            if confidence_of(answer) >= _SURE:
+                answers.append(_weighted(answer, "statements", MIN_WEIGHT))
         return answers
 
     def _loadable(self, question: str, scope: Scope) -> Routed:
@@ -215,6 +223,12 @@ class ExpertAnswers:
             if not answer.abstained:
                 return answer
         return self._documents.ask(question, hops, top_k, _of_kinds(scope, frozenset(("facts",))))
+
+
+def _weighted(answer: Answer, name: ExpertName, weight: float) -> Answer:
+    """An answer with the expert that gave it."""
+    expert = ExpertWeight(name=name, weight=weight, confidence=confidence_of(answer))
+    return answer.model_copy(update={"experts": (expert,)})
 
 
 def confidence_of(answer: Answer) -> float:

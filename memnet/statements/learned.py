@@ -11,8 +11,9 @@ from memnet.attention.arrays import cosines
 from memnet.statements.judge import RuleJudge, reading, same_subjects
 from memnet.statements.loading import LazyStatementReader
 from memnet.statements.parsing import RuleParser, aliases_of, is_pronoun, predicate_without_negation
-from memnet.statements.protocol import Judgement, Label, ParsedStatement
+from memnet.statements.protocol import Judgement, Label, ParsedStatement, predicate_of
 from memnet.statements.reading import StatementReader, TaggedText
+from memnet.statements.relations import starts_relation
 from memnet.statements.times import dated_passage
 from memnet.storage import Told
 from memnet.text.english import query_terms
@@ -24,8 +25,9 @@ _RECENT = 2
 """Statements told last that are always read: "no, 5:30" corrects one of them."""
 _SAME_SUBJECT = 1.0
 """What sharing a subject adds to the cosine of two relations, where not all can be read."""
-_CHANGE_THRESHOLD = 0.5
-"""Probability of a change from which it is made."""
+_PLAIN_THRESHOLD = 0.7
+"""Probability of any change from which one is made where rules know the verbs of both statements
+and see none; elsewhere a half."""
 _MERGE_THRESHOLD = 0.8
 """Probability from which another wording is taken for the same statement: a wrong merge loses what
 is new in it, a missed one costs a slot."""
@@ -64,13 +66,13 @@ def _with_tags(parsed: ParsedStatement, network: StatementReader) -> ParsedState
     if parsed.act == "forget" or text.rstrip().endswith("?"):
         return parsed
     tagged = network.write(text, ()).tagged
+    if parsed.subject and starts_relation(predicate_of(parsed.relation, parsed.values), 0):
+        # By a verb that they know, rules are right; what they find is all of it, in its order.
+        return replace(parsed, certainty=tagged.certainty)
     span = _subject(text, tagged)
     subject = text[span[0] : span[1]] if span else ""
     if not subject or is_pronoun(subject) or _same_name(subject, parsed.subject):
         subject = parsed.subject
-    if parsed.subject and subject == parsed.subject:
-        # Relation and values by rules are all that it says, in its order.
-        return replace(parsed, certainty=tagged.certainty)
     taken = [span] if span else []
     values = [one for one in tagged.values if all(one[1] <= a or b <= one[0] for a, b in taken)]
     relation, denied = predicate_without_negation(_without(text, [*values, *taken]))
@@ -136,22 +138,33 @@ class LearnedJudge:
         for row, index in enumerate(chosen):
             if labels[index].argmax() != Label.NONE:
                 continue  # the rules see less, but are right more often
-            label = _label(read.changes[row], new, earlier[index])
-            if label != Label.NONE:
-                labels[index] = 0
-                labels[index, label] = read.changes[row][label]
-                labels[index, Label.NONE] = 1 - read.changes[row][label]
-                partly[index] = read.partly[row] > 1 / 2
+            label, probability = _change(read.changes[row], new, earlier[index])
+            labels[index] = 0
+            labels[index, label] = probability
+            labels[index, Label.NONE] = 1 - probability
+            partly[index] = read.partly[row] > 1 / 2
         return Judgement(labels, partly)
 
 
-def _label(probabilities: NDArray[np.float32], new: Told, earlier: Told) -> Label:
-    """What happens to an earlier statement by the network's probabilities [6] float32."""
+def _change(probabilities: NDArray[np.float32], new: Told, earlier: Told) -> tuple[Label, float]:
+    """What happens to an earlier statement, by the network's probabilities [6] float32.
+
+    Returns:
+        The likeliest change and the probability of any; 0 where it is too small to be made.
+    """
     label = Label(int(probabilities[1:].argmax()) + 1)
     if label == Label.MERGE:
-        same = probabilities[label] >= _MERGE_THRESHOLD and _says_nothing_new(new, earlier)
-        return label if same else Label.NONE
-    return label if probabilities[label] > _CHANGE_THRESHOLD else Label.NONE
+        probability = float(probabilities[label])
+        same = probability >= _MERGE_THRESHOLD and _says_nothing_new(new, earlier)
+        return label, probability if same else 0.0
+    plain = _is_plain(new) and _is_plain(earlier)
+    probability = float(1 - probabilities[Label.NONE] - probabilities[Label.MERGE])
+    return label, probability if probability > (_PLAIN_THRESHOLD if plain else 1 / 2) else 0.0
+
+
+def _is_plain(told: Told) -> bool:
+    """Whether rules have found a subject and a verb that they know."""
+    return bool(told.subject) and starts_relation(predicate_of(told.relation, told.values), 0)
 
 
 def _by_relevance(new: Told, earlier: Sequence[Told]) -> list[int]:

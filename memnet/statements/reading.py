@@ -174,8 +174,8 @@ def _pieces(
         begin, stop = pack.offsets[first], pack.offsets[last]
         if begin is not None and stop is not None and begin[0] == stop[0]:
             weight = 1.0 if prior is None else float(prior[begin[0]] / prior.max())
-            [span] = whole_words(statements[begin[0]].text, [(begin[1], stop[2])])
-            found.append(Piece(begin[0], *span, weight * float(np.exp(score))))
+            spans = whole_words(statements[begin[0]].text, [(begin[1], stop[2])])
+            found += [Piece(begin[0], *span, weight * float(np.exp(score))) for span in spans]
     return sorted(found, key=lambda piece: -piece.probability)[:_SPANS]
 
 
