@@ -23,10 +23,12 @@ from memnet.types import Answer
 
 _READ = 24
 """Statements that are read at most; where no more were told, all of them."""
-_FOUND = 16
+_HOLDING = 12
+"""Of these at least so many that hold, if so many were found."""
+_FOUND = 64
 """Statements that each way of addressing proposes."""
-_WITH_ENDED = 64
-"""And of those that may have ended, which are left out afterwards."""
+_BEST = 16
+"""Best ones, which come before what changed them and what their names lead to."""
 _LED_ON = 4
 """Best statements whose names lead on to others."""
 _OF_A_NAME = 8
@@ -40,6 +42,8 @@ _LEXICAL = 0.3
 _PRIOR = 0.5
 """Exponent of the attention of the first hop, as the prior of what is read in a statement. Where
 all that was told is read, it is worth nothing: -1.7 points on 688 questions held out."""
+
+
 _PAST = re.compile(r"\b(?:did|was|were|past|ago|moved?|still)\b", re.IGNORECASE)
 _EVER = re.compile(
     r"\b(?:ever|before|previous\w*|former\w*|earlier|original\w*|first|until|since|used to|"
@@ -118,17 +122,22 @@ class StatementAnswers:
         second: dict[int, str] = {}
         chosen = len(last) > _READ
         ranked = last
-        # What is known to have ended answers only questions about the past.
-        held = _held(question, scope.moment())
         if chosen:
-            ranked = self._address(question, vector, scope, held is None)
+            ranked = self._address(question, vector, scope)
             if hops != 1:
                 second = self._lead_on(ranked[:_LED_ON], scope)
             changing = [one.changed_by for one in statements.told(ranked) if one.changed_by]
             # What changed a statement that was found is read before what names lead to.
-            ranked = list(dict.fromkeys([*ranked[:_FOUND], *changing, *second, *ranked]))
-        read = {one.id: one for one in statements.told(ranked) if _is_read(one, scope, held)}
-        told = [read[slot] for slot in ranked if slot in read][:_READ]
+            ranked = list(dict.fromkeys([*ranked[:_BEST], *changing, *second, *ranked]))
+        # What is known to have ended answers only questions about the past.
+        held = _held(question, scope.moment())
+        known = {one.id: one for one in statements.told(ranked) if _is_read(one, scope, held)}
+        # However often something has changed, what holds is read as well.
+        holding = [slot for slot, one in known.items() if not _has_ended(one, scope)]
+        by_rank = {slot: rank for rank, slot in enumerate(ranked)}
+        holding.sort(key=by_rank.__getitem__)
+        ranked = list(dict.fromkeys([*holding[:_HOLDING], *ranked]))
+        told = [known[slot] for slot in ranked if slot in known][:_READ]
         told = without_plans(question, told, scope.moment())
         weights = self._attention(question, vector, told)
         by_rank = {slot: rank for rank, slot in enumerate(ranked)}
@@ -145,23 +154,16 @@ class StatementAnswers:
             second, chosen,
         )  # fmt: skip
 
-    def _address(
-        self, question: str, vector: NDArray[np.float32], scope: Scope, past: bool
-    ) -> list[int]:
+    def _address(self, question: str, vector: NDArray[np.float32], scope: Scope) -> list[int]:
         """Ids by vector, words and names together, best first (reciprocal rank fusion).
-
-        Where the past is not asked for, what has ended takes no place of what holds.
 
         Source: Cormack, Clarke and Büttcher 2009, equation 1.
         """
-        own = Scope(
-            scope.namespace, None, frozenset(("statement",)), scope.as_of, learned=True, past=past
-        )
-        count = _FOUND if past else _WITH_ENDED
-        nearest = self._store.nearest_statements(vector, count, scope.namespace)
-        hits = self._store.search_lexical(query_terms(question), _FOUND, own)
-        names = maximal_names(self._store.search_symbolic(possible_names(question), _FOUND, own))
-        about = self._store.statements.ids_about(names, scope.namespace, count)
+        ever = Scope(scope.namespace, None, frozenset(("statement",)), learned=True, past=True)
+        nearest = self._store.nearest_statements(vector, _FOUND, scope.namespace)
+        hits = self._store.search_lexical(query_terms(question), _FOUND, ever)
+        names = maximal_names(self._store.search_symbolic(possible_names(question), _FOUND, ever))
+        about = self._store.statements.ids_about(names, scope.namespace, _FOUND)
         scores: dict[int, float] = {}
         for ranking in (nearest, hits.ids[hits.mask].tolist(), about[::-1]):
             for rank, slot in enumerate(ranking):
@@ -231,3 +233,7 @@ def _is_read(one: Told, scope: Scope, held: float | None) -> bool:
     known = scope.as_of is None or min(one.told, one.valid_from) <= scope.as_of
     ended = one.valid_until is not None and held is not None and one.valid_until <= held
     return known and not ended
+
+
+def _has_ended(one: Told, scope: Scope) -> bool:
+    return one.valid_until is not None and one.valid_until <= scope.moment()

@@ -25,9 +25,9 @@ _RECENT = 2
 """Statements told last that are always read: "no, 5:30" corrects one of them."""
 _SAME_SUBJECT = 1.0
 """What sharing a subject adds to the cosine of two relations, where not all can be read."""
-_PLAIN_THRESHOLD = 0.7
+_PLAIN_THRESHOLD = 0.9
 """Probability of any change from which one is made where rules know the verbs of both statements
-and see none; elsewhere a half."""
+and see none; elsewhere a half. What they see to be about another subject is not changed at all."""
 _MERGE_THRESHOLD = 0.8
 """Probability from which another wording is taken for the same statement: a wrong merge loses what
 is new in it, a missed one costs a slot."""
@@ -128,17 +128,20 @@ class LearnedJudge:
         network = self._reader.load() if is_read else None
         if network is None:
             return by_rules
-        order = _by_relevance(new, earlier)[:_READ]
-        passages = [dated_passage(earlier[index], new.valid_from) for index in order]
-        chosen = sorted(order[: network.fitting(new.text, passages)])
-        read = network.write(
-            new.text, [dated_passage(earlier[index], new.valid_from) for index in chosen]
-        )
+        same_subject = same_subjects(reading(new), [reading(one) for one in earlier])
+        order = _by_relevance(new, earlier, same_subject)[:_READ]
+        passages = {index: dated_passage(earlier[index], new.valid_from) for index in order}
+        chosen = sorted(order[: network.fitting(new.text, [passages[index] for index in order])])
+        read = network.write(new.text, [passages[index] for index in chosen])
         labels, partly = by_rules.labels.copy(), by_rules.partly.copy()
         for row, index in enumerate(chosen):
             if labels[index].argmax() != Label.NONE:
                 continue  # the rules see less, but are right more often
-            label, probability = _change(read.changes[row], new, earlier[index])
+            plain = _is_plain(new) and _is_plain(earlier[index])
+            if plain and not same_subject[index]:
+                continue
+            threshold = _PLAIN_THRESHOLD if plain else 1 / 2
+            label, probability = _change(read.changes[row], new, earlier[index], threshold)
             labels[index] = 0
             labels[index, label] = probability
             labels[index, Label.NONE] = 1 - probability
@@ -146,20 +149,21 @@ class LearnedJudge:
         return Judgement(labels, partly)
 
 
-def _change(probabilities: NDArray[np.float32], new: Told, earlier: Told) -> tuple[Label, float]:
+def _change(
+    probabilities: NDArray[np.float32], new: Told, earlier: Told, threshold: float
+) -> tuple[Label, float]:
     """What happens to an earlier statement, by the network's probabilities [6] float32.
 
     Returns:
-        The likeliest change and the probability of any; 0 where it is too small to be made.
+        The likeliest change and the probability of any; 0 where it is below the threshold.
     """
     label = Label(int(probabilities[1:].argmax()) + 1)
     if label == Label.MERGE:
         probability = float(probabilities[label])
         same = probability >= _MERGE_THRESHOLD and _says_nothing_new(new, earlier)
         return label, probability if same else 0.0
-    plain = _is_plain(new) and _is_plain(earlier)
     probability = float(1 - probabilities[Label.NONE] - probabilities[Label.MERGE])
-    return label, probability if probability > (_PLAIN_THRESHOLD if plain else 1 / 2) else 0.0
+    return label, probability if probability > threshold else 0.0
 
 
 def _is_plain(told: Told) -> bool:
@@ -167,11 +171,11 @@ def _is_plain(told: Told) -> bool:
     return bool(told.subject) and starts_relation(predicate_of(told.relation, told.values), 0)
 
 
-def _by_relevance(new: Told, earlier: Sequence[Told]) -> list[int]:
+def _by_relevance(new: Told, earlier: Sequence[Told], same_subject: NDArray[np.bool_]) -> list[int]:
     """Indices of earlier statements, those first that the new one may change."""
     relations = np.array([one.relation_vector for one in earlier], np.float32)
     scores: NDArray[np.float32] = cosines(new.relation_vector, relations)
-    scores = scores + _SAME_SUBJECT * same_subjects(reading(new), [reading(o) for o in earlier])
+    scores = scores + _SAME_SUBJECT * same_subject
     last = sorted(range(len(earlier)), key=lambda index: -earlier[index].id)[:_RECENT]
     rest = [index for index in np.argsort(-scores, kind="stable").tolist() if index not in last]
     return [*last, *rest]

@@ -23,6 +23,9 @@ from memnet.types import Certainty
 
 _MAX_SPAN_TOKENS = 20
 _SPANS = 5
+_CONFLICT = 0.15
+"""Probability from which statements are said to contradict each other: of 22 such questions held
+out 27 % are found, of 1,202 others 1.4 % taken for one."""
 _APOSTROPHES = "'’"
 _NOTHING = Passage("", "-")
 """Read with a text before which nothing was told."""
@@ -56,8 +59,13 @@ class StatementReading(NamedTuple):
 
     @property
     def form(self) -> AnswerForm:
-        """The likeliest form of an answer, if there is one."""
-        return max(FORMS[1:], key=lambda form: self.forms[form])
+        """The likeliest form of an answer, if there is one.
+
+        Conflicts are rare in what was learned from, and seldom likelier than one of their sides.
+        """
+        if self.forms["conflict"] > _CONFLICT:
+            return "conflict"
+        return max(FORMS[1:-1], key=lambda form: self.forms[form])
 
 
 class TaggedText(NamedTuple):

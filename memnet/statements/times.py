@@ -16,7 +16,7 @@ from memnet.text.periods import Days, one_day
 from memnet.text.places import local_time
 from memnet.text.relative import times_in
 
-_HELD, _OTHER = 0.03, 0.001
+_HELD, _OTHER = 0.03, 0.00001
 """What a statement counts that held on the days of a question, and one that did not, beside one
 that is about them."""
 _TO_COME = re.compile(
