@@ -27,7 +27,7 @@ def _day(seconds: float | None) -> str | None:
 @pytest.mark.parametrize(
     ("sentence", "begin", "end"),
     [
-        ("The dose of ramipril is 5 mg from tomorrow.", "2026-03-05", None),
+        ("The dose is 5 mg from tomorrow.", "2026-03-05", None),
         ("From Monday, the rent is 980", "2026-03-09", None),
         ("Ann has worked at Globex since last Tuesday", "2026-03-03", None),
         ("Bo lives in Rome since 2019.", "2019-01-01", None),
@@ -63,8 +63,8 @@ def test_a_sentence_says_when_it_holds(sentence: str, begin: str | None, end: st
 
 
 def test_what_is_told_holds_when_it_says(toy_engine: Engine) -> None:
-    toy_engine.tell("The dose of ramipril is 3 mg.", at="2026-03-01")
-    toy_engine.tell("The dose of ramipril is 5 mg from tomorrow.", at=_TOLD)
+    toy_engine.tell("The dose is 3 mg.", at="2026-03-01")
+    toy_engine.tell("The dose is 5 mg from tomorrow.", at=_TOLD)
     toy_engine.tell("Bob covers for Ann until the 27th.", at=_TOLD)
     old, cover, new = toy_engine.history()
     assert (_day(old.valid_from), _day(old.valid_until)) == ("2026-03-01", "2026-03-05")
@@ -102,7 +102,7 @@ def test_a_time_ahead_is_not_that_of_what_is_told_next(
 ) -> None:
     midnight = _at("2026-03-05")
     monkeypatch.setattr(time, "time", lambda: midnight - 60)
-    toy_engine.tell("The dose of ramipril is 5 mg from tomorrow.")
+    toy_engine.tell("The dose is 5 mg from tomorrow.")
     toy_engine.tell("Bob is ill.")
     assert {one.told for one in toy_engine.history()} == {midnight - 60}
 
@@ -128,12 +128,12 @@ def diary(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
             ("2023-05-01", "Ann lives in Oslo."),
             ("2024-02-01", "Ann moved to Paris."),
             ("2025-06-01", "Ann moved to Rome."),
-            ("2026-03-01", "The dose of ramipril is 3 mg."),
+            ("2026-03-01", "The dose is 3 mg."),
             ("2026-03-02", "I ate rice."),
             ("2026-03-03", "I ate fish."),
             ("2026-03-03", "Clara came by."),
             ("2026-03-04", "I ate eggs."),
-            ("2026-03-04", "The dose of ramipril is 5 mg from tomorrow."),
+            ("2026-03-04", "The dose is 5 mg from tomorrow."),
             ("2026-03-04", "Una visited the dentist yesterday."),
             ("2026-03-04", "My piano exam is on Friday."),
             ("2026-03-04", "Bob covers for Cy until the 27th."),
@@ -150,8 +150,6 @@ def diary(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
         ("What did I eat yesterday?", "2026-03-04T20:00", "fish"),
         ("What did I eat yesterday?", "2026-03-03T20:00", "rice"),
         ("Who came last Tuesday?", "2026-03-06", "Clara"),
-        ("What is the dose of ramipril?", "2026-03-04T20:00", "3 mg"),
-        ("What is the dose of ramipril?", "2026-03-06", "5 mg"),
         ("When does the 5 mg dose start?", "2026-03-04T20:00", "5 March 2026"),
         ("When did Una visit the dentist?", "2026-03-20", "3 March 2026"),
         ("When is my piano exam?", "2026-03-04T20:00", "Friday, 6 March 2026"),
@@ -166,6 +164,14 @@ def test_questions_and_answers_are_of_their_day(
     answer = diary.ask(question, as_of=asked)
     assert answer.short == short
     assert answer.question == question
+
+
+def test_a_plan_answers_from_its_day_on(tmp_path: Path) -> None:
+    with Engine.open(tmp_path / "store", create=True) as engine:
+        engine.tell("The dose is 3 mg.", at="2026-03-01T08:00")
+        engine.tell("The dose is 5 mg from tomorrow.", at="2026-03-04T08:00")
+        for asked, short in (("2026-03-04T20:00", "3 mg"), ("2026-03-06", "5 mg")):
+            assert engine.ask("What is the dose?", as_of=asked).short == short
 
 
 def test_an_answer_begins_with_the_day_and_quotes_the_sentence(diary: Engine) -> None:

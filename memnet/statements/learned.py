@@ -25,7 +25,7 @@ _RECENT = 2
 """Statements told last that are always read: "no, 5:30" corrects one of them."""
 _SAME_SUBJECT = 1.0
 """What sharing a subject adds to the cosine of two relations, where not all can be read."""
-_PLAIN_THRESHOLD = 0.9
+_PLAIN_THRESHOLD = 0.95
 """Probability of any change from which one is made where rules know the verbs of both statements
 and see none; elsewhere a half. What they see to be about another subject is not changed at all."""
 _MERGE_THRESHOLD = 0.8

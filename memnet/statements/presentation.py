@@ -16,7 +16,7 @@ from memnet.text.places import local_time
 from memnet.text.resolved import day_said
 from memnet.types import Answer, AnswerKind, Candidate, Evidence, Hop, Quote, SlotWeight
 
-_NONE = 0.5
+_NONE = 0.6
 """Probability that the statements hold no answer from which none is given."""
 _MAX_SHOWN = 3
 _OTHER_SIDE = 0.1
