@@ -174,8 +174,8 @@ def _is_plain(told: Told) -> bool:
 def _by_relevance(new: Told, earlier: Sequence[Told], same_subject: NDArray[np.bool_]) -> list[int]:
     """Indices of earlier statements, those first that the new one may change."""
     relations = np.array([one.relation_vector for one in earlier], np.float32)
-    scores: NDArray[np.float32] = cosines(new.relation_vector, relations)
-    scores = scores + np.float32(_SAME_SUBJECT) * same_subject.astype(np.float32)
+    shared = np.where(same_subject, _SAME_SUBJECT, 0)
+    scores = cosines(new.relation_vector, relations) + shared
     last = sorted(range(len(earlier)), key=lambda index: -earlier[index].id)[:_RECENT]
     rest = [index for index in np.argsort(-scores, kind="stable").tolist() if index not in last]
     return [*last, *rest]
