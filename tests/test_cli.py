@@ -18,6 +18,7 @@ from tests.waiting import completed
 
 ANSWER_FIELDS = {
     "question", "kind", "answer", "short", "quotes", "units", "confidence", "abstained",
+    "contradiction",
     "candidates", "evidence", "hops", "model", "alignments", "unknown_words", "unseen_relations",
     "experts", "notes", "elapsed_ms",
 }  # fmt: skip

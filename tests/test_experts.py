@@ -89,6 +89,7 @@ def mixture(
     def ask(
         weights: dict[Any, float], **given: tuple[float | None, float]
     ) -> tuple[Answer, dict[str, _Expert]]:
+        given = {"statements": (0.0, 0.0), **given}
         experts = {name: _Expert(name, *numbers) for name, numbers in given.items()}
         with _open(tmp_path / "mixture") as engine:
             answerer = experts_of(engine)

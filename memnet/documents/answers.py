@@ -3,6 +3,7 @@
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
+from datetime import date
 
 from memnet.config import AnswerConfig, Config
 from memnet.device import in_background
@@ -21,6 +22,7 @@ from memnet.reader.spans import Passage, Reader
 from memnet.reader.tables import read_cells
 from memnet.storage import EVERYWHERE, MemoryStore, Scope
 from memnet.text.names import normalise
+from memnet.text.relative import times_in
 from memnet.text.resolved import day_said
 from memnet.types import Answer, Candidate, Evidence, Quote, Word
 
@@ -112,9 +114,11 @@ class TextAnswers:
     def _day_said(self, question: str, prediction: Prediction) -> str | None:
         """The day that the short answer of a message or statement names; None where it is none."""
         short = prediction.short
+        if short is None or not times_in(short, date.today()):
+            return None
         for quotation in prediction.quotes:
-            place = -1 if short is None else quotation.text.find(short)
-            if short is None or place < 0:
+            place = quotation.text.find(short)
+            if place < 0:
                 continue
             slot = quotation.item.slot
             sent = day_sent(self._store, slot)

@@ -107,7 +107,12 @@ def choose(new: Told, earlier: Sequence[Told], judgement: Judgement, late: bool)
         effect._replace(label=Label.SUPERSEDE) if effect.label == Label.MERGE else effect
         for effect in now
     ]
-    return Choice(tuple(changed), bound, added=True)
+    # "Clara no longer works at Siemens" says nothing else, and read alone, it seems to say that she
+    # does: the network has read few denials as plain as that.
+    only_ends = new.act == "end" and all(
+        effect.label == Label.END and not effect.partly for effect in changed
+    )
+    return Choice(tuple(changed), bound, added=not (changed and only_ends))
 
 
 def reason_for(effect: Effect, new: Told, changed: Sequence[Effect]) -> str:
