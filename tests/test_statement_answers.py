@@ -49,6 +49,21 @@ def test_only_what_held_by_then_is_read(memory: Engine) -> None:
     assert [one.text for one in seen] == ["The rent is 950 a month"]
 
 
+def test_a_contradiction_that_was_noted_is_asked_back(memory: Engine) -> None:
+    _tell(memory, "Tom says the party is at 8", "Ida says the party is at 9", day=10)
+    assert [one.change for one in memory.history()] == ["contradict", None]
+    answer = memory.ask("When does the party start?")
+    assert answer.contradiction
+    assert answer.short is None
+    assert answer.answer == (
+        "These contradict each other; which of them is right?\n"
+        "Tom says the party is at 8\nIda says the party is at 9"
+    )
+    assert [one.text for one in answer.candidates] == [one.text for one in answer.quotes]
+    memory.tell("Forget that Tom says the party is at 8")
+    assert not memory.ask("When does the party start?").contradiction
+
+
 def test_a_namespace_is_read_alone(memory: Engine) -> None:
     _tell(memory, "Bo works at the mill", namespace="one")
     _tell(memory, "Bo works at the bakery", namespace="two")

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from memnet.attention.arrays import softmax
 from memnet.encoders import Encoder
 from memnet.statements.loading import LazyStatementReader
-from memnet.statements.presentation import FoundStatements, answer_of, attended
+from memnet.statements.presentation import FoundStatements, answer_of, attended, with_contradiction
 from memnet.statements.reading import StatementReader
 from memnet.statements.times import dated_passage, first_day, weights_in_time, without_plans
 from memnet.storage import MemoryStore, Scope, Told
@@ -108,6 +108,7 @@ class StatementAnswers:
             reading = network.answer(dated, found.passages, prior)
             slots = {one.id: one for one in self._store.fetch([one.id for one in found.told])}
         if reading is not None:
+            reading = with_contradiction(found, reading)
             ids = (one.id for one in found.told)
             self._on_read(dict(zip(ids, attended(reading), strict=True)))
         return answer_of(question, found, slots, reading, top_k, started)

@@ -88,6 +88,35 @@ def answer_of(
     )
 
 
+def with_contradiction(found: FoundStatements, reading: StatementReading) -> StatementReading:
+    """A reading whose answer is contradicted by another statement that was told, as a conflict.
+
+    The write controller has noted which statements can't both hold; both must still hold.
+    """
+    if reading.form != "value" or not reading.pieces:
+        return reading
+    best = found.told[reading.pieces[0].statement]
+    sides = {
+        index
+        for index, one in enumerate(found.told)
+        if one.valid_until is None
+        and best.valid_until is None
+        and (_contradicts(one, best) or _contradicts(best, one))
+    }
+    if not sides:
+        return reading
+    sides.add(reading.pieces[0].statement)
+    forms = dict.fromkeys(reading.forms, 0.0) | {"none": reading.forms["none"]}
+    return reading._replace(
+        forms={**forms, "conflict": 1 - reading.forms["none"]},
+        relevance=tuple(float(index in sides) for index in range(len(found.told))),
+    )
+
+
+def _contradicts(one: Told, other: Told) -> bool:
+    return other.change == "contradict" and other.changed_by == one.id
+
+
 def attended(reading: StatementReading) -> list[float]:
     """How much the answer attends to each statement: weights that sum to one."""
     total = sum(reading.relevance)
