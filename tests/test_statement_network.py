@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from benchmarks.statements import problems, scenarios
-from benchmarks.statements.pairs import pair_scenarios
+from benchmarks.statements.templates import plain_scenarios
 from memnet.checkpoints import SHIPPED
 from memnet.encoders.onnx_model import onnx_precision
 from memnet.encoders.weights import checked_folder, load_tokenizer
@@ -196,8 +196,8 @@ def test_packed_texts_mark_subjects_and_values(packer: Packer) -> None:
 
 
 def test_pairs_from_templates_say_what_they_change() -> None:
-    pairs = pair_scenarios(300)
-    assert pair_scenarios(300) == pairs
+    pairs = plain_scenarios(300)
+    assert plain_scenarios(300) == pairs
     assert [problem for one in pairs for problem in problems(one)] == []
     changes = Counter(
         change.action

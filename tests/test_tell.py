@@ -481,6 +481,52 @@ def test_sentences_are_taken_apart(sentence: str, subject: str, relation: str, v
     assert (relation_of(predicate, subject).value if subject else "") == value
 
 
+@pytest.mark.parametrize(
+    ("sentence", "clauses"),
+    [
+        ("I live in Porto and I work at Telrex.", [("I", "Porto"), ("I", "Telrex")]),
+        ("I live in Porto and work at Telrex", [("I", "Porto"), ("I", "Telrex")]),
+        ("Ann works at Acme; she lives in Bonn", [("Ann", "Acme"), ("Ann", "Bonn")]),
+        ("The pool is open, but the gym is closed", [("The pool", "open"), ("the gym", "closed")]),
+        ("I like tea and I hate coffee", [("I", "tea"), ("I", "coffee")]),
+        ("My boat is red and my number is 123", [("My boat", "red"), ("my number", "123")]),
+    ],
+)
+def test_clauses_are_statements_of_their_own(
+    sentence: str, clauses: list[tuple[str, str]]
+) -> None:
+    found = RuleParser().parse(sentence, 0.0, ())
+    assert [(one.subject, one.values[0]) for one in found] == clauses
+    assert [sentence[one.start : one.end] for one in found] == [one.text for one in found]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Bo and Ann live in Rome",
+        "I like tea and coffee",
+        "I am tall and a doctor",
+        "Yesterday my mother and I went to Rome",
+        "He told me that she and I are friends",
+        "Do I live in Porto and do I work at Telrex?",
+        "Forget that I live in Porto and I work at Telrex",
+        "I don't live in Porto and work at Telrex",
+        "The dog is in the house and the garden",
+        " and ".join(["I am tall"] * 60),
+    ],
+)
+def test_what_is_one_clause_is_not_cut(sentence: str) -> None:
+    assert [one.text for one in RuleParser().parse(sentence, 0.0, ())] == [sentence]
+
+
+def test_what_one_clause_says_changes_without_the_other(tmp_path: Path) -> None:
+    with engine_at(tmp_path / "store") as engine:
+        engine.tell("I live in Porto and work at Telrex.")
+        engine.tell("I moved to Rome.")
+        held = [one.text for one in engine.history("I") if one.valid_until is None]
+    assert sorted(held) == ["I moved to Rome.", "work at Telrex."]
+
+
 def test_columns_say_what_the_text_said() -> None:
     """Relation and values are the predicate, whole: nothing is to be parsed again."""
     text = (

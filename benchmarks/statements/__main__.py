@@ -10,12 +10,12 @@ import argparse
 from pathlib import Path
 
 from benchmarks.statements import scenarios
-from benchmarks.statements.pairs import pair_scenarios
+from benchmarks.statements.templates import plain_scenarios
 from memnet.checkpoints import SHIPPED
 from memnet.cli.train.shared import ProgressLines
 from memnet.statements.training.train import train_statements
 
-_PAIRS = 1_200
+_PLAIN = 1_200
 """Scenarios from templates, which are learned from besides."""
 
 
@@ -35,7 +35,7 @@ def main() -> None:
     given = parser.parse_args()
     learned, held_out = scenarios()
     score = train_statements(
-        [*learned, *pair_scenarios(_PAIRS)],
+        [*learned, *plain_scenarios(_PLAIN)],
         held_out,
         given.out,
         start=given.start,

@@ -10,10 +10,15 @@ from numpy.typing import NDArray
 from memnet.attention.arrays import cosines
 from memnet.statements.judge import RuleJudge, reading, same_subjects
 from memnet.statements.loading import LazyStatementReader
-from memnet.statements.parsing import RuleParser, aliases_of, is_pronoun, predicate_without_negation
-from memnet.statements.protocol import Judgement, Label, ParsedStatement, predicate_of
+from memnet.statements.parsing import (
+    RuleParser,
+    aliases_of,
+    has_known_verb,
+    is_pronoun,
+    predicate_without_negation,
+)
+from memnet.statements.protocol import Judgement, Label, ParsedStatement
 from memnet.statements.reading import StatementReader, TaggedText
-from memnet.statements.relations import starts_relation
 from memnet.statements.times import dated_passage
 from memnet.storage import Told
 from memnet.text.english import query_terms
@@ -66,7 +71,7 @@ def _with_tags(parsed: ParsedStatement, network: StatementReader) -> ParsedState
     if parsed.act == "forget" or text.rstrip().endswith("?"):
         return parsed
     tagged = network.write(text, ()).tagged
-    if parsed.subject and starts_relation(predicate_of(parsed.relation, parsed.values), 0):
+    if has_known_verb(parsed):
         # By a verb that they know, rules are right; what they find is all of it, in its order.
         return replace(parsed, certainty=tagged.certainty)
     span = _subject(text, tagged)
@@ -137,7 +142,7 @@ class LearnedJudge:
         for row, index in enumerate(chosen):
             if labels[index].argmax() != Label.NONE:
                 continue  # the rules see less, but are right more often
-            plain = _is_plain(new) and _is_plain(earlier[index])
+            plain = has_known_verb(new) and has_known_verb(earlier[index])
             if plain and not same_subject[index]:
                 continue
             threshold = _PLAIN_THRESHOLD if plain else 1 / 2
@@ -164,11 +169,6 @@ def _change(
         return label, probability if same else 0.0
     probability = float(1 - probabilities[Label.NONE] - probabilities[Label.MERGE])
     return label, probability if probability > threshold else 0.0
-
-
-def _is_plain(told: Told) -> bool:
-    """Whether rules have found a subject and a verb that they know."""
-    return bool(told.subject) and starts_relation(predicate_of(told.relation, told.values), 0)
 
 
 def _by_relevance(new: Told, earlier: Sequence[Told], same_subject: NDArray[np.bool_]) -> list[int]:

@@ -11,7 +11,7 @@ from itertools import islice
 
 from memnet.errors import InputError
 from memnet.statements.limits import limits_of
-from memnet.statements.protocol import ParsedStatement
+from memnet.statements.protocol import ParsedStatement, predicate_of
 from memnet.statements.relations import (
     Relation,
     is_plain_name,
@@ -75,6 +75,12 @@ _NO_SUBJECT = frozenset(
     """.split()
 )
 _MAX_SUBJECT_WORDS = 8
+_JOINT = re.compile(r"(?<!\s)(?:\s*+;\s++|,?\s++(?:and|but)\s++)", re.IGNORECASE)
+"""What may join two clauses."""
+_PERSON = re.compile(r"(?:I|we|you|he|she|it|they)(?=[ '’])", re.IGNORECASE)
+_MAX_CLAUSES = 8
+_MAX_CUT = 400
+"""Characters of a sentence from which it is left whole: time grows with the square."""
 _SUFFIXES = re.compile(r"(?<=\w\w)(?:s|es|ing|e)$")
 
 
@@ -98,11 +104,13 @@ class RuleParser:
                     f"{text[start:end]!r} would erase more than one statement, so nothing was "
                     "done; say 'Forget that ...' of each, or name sources to 'memnet forget'"
                 )
-            begin, until = limits_of(text[start:end], at)
-            sentence = parse_sentence(text[start:end], start, topic)
-            parsed.append(replace(sentence, valid_from=begin, valid_until=until))
-            if parsed[-1].subject and not parsed[-1].subject.startswith(f"{topic}'s "):
-                topic = parsed[-1].subject
+            for first, last, subject in _clauses(text[start:end]):
+                clause = text[start + first : start + last]
+                begin, until = limits_of(clause, at)
+                statement = parse_sentence(clause, start + first, topic, subject)
+                parsed.append(replace(statement, valid_from=begin, valid_until=until))
+                if parsed[-1].subject and not parsed[-1].subject.startswith(f"{topic}'s "):
+                    topic = parsed[-1].subject
         return parsed
 
 
@@ -142,6 +150,57 @@ def parse_sentence(
         act="forget" if forget else "end" if over or relation.ends else "tell",
         template=relation.words,
     )
+
+
+def _clauses(sentence: str) -> list[tuple[int, int, str]]:
+    """Clauses of a sentence that are statements of their own, as spans.
+
+    "I live in Porto and I work at Telrex" says two things, and either may change without the other.
+    A sentence is cut only where rules know the verbs on both sides, or both begin with the same
+    pronoun.
+
+    Returns:
+        Of each clause: first character, the one after the last, and the subject that it shares
+        with the clause before ("and work at Telrex"), empty if it has its own.
+    """
+    found: list[tuple[int, int, str]] = []
+    start, shared = 0, ""
+    is_cut = len(sentence) <= _MAX_CUT and not sentence.rstrip().endswith("?")
+    joints = islice(_JOINT.finditer(sentence), _MAX_CLAUSES - 1) if is_cut else ()
+    for joint in joints:
+        before = parse_sentence(sentence[start : joint.start()], subject=shared)
+        subject = _subject_after(before, sentence[joint.end() :])
+        if subject is not None:
+            found.append((start, joint.start(), shared))
+            start, shared = joint.end(), subject
+    return [*found, (start, len(sentence), shared)]
+
+
+def _subject_after(before: ParsedStatement, rest: str) -> str | None:
+    """The subject that a clause shares with the one before, empty for its own; None if it is none.
+
+    Args:
+        before: the clause before.
+        rest: from the clause on.
+    """
+    if not before.subject or before.act == "forget":
+        return None
+    if has_known_verb(before):
+        if starts_relation(rest, 0):
+            return before.subject if before.polarity else None
+        if has_known_verb(parse_sentence(rest, topic=before.subject)):
+            return ""
+    person, again = _PERSON.match(before.text), _PERSON.match(rest)
+    # "He told me that she and I are friends" is one clause.
+    joined = _PERSON.match(f"{before.text.rsplit(' ', 1)[-1]} ")
+    if person and again and person.group().casefold() == again.group().casefold() and not joined:
+        return ""
+    return None
+
+
+def has_known_verb(parsed: ParsedStatement | Told) -> bool:
+    """Whether rules have found a subject and a verb that they know."""
+    return bool(parsed.subject) and starts_relation(predicate_of(parsed.relation, parsed.values), 0)
 
 
 def structure_of(told: Told) -> tuple[Structure, tuple[str, ...]]:

@@ -12,6 +12,7 @@ from memnet.reader.spans import Passage
 from memnet.statements.first_person import subject_of
 from memnet.storage import Told
 from memnet.text.days import day_name
+from memnet.text.names import normalise
 from memnet.text.periods import Days, one_day
 from memnet.text.places import local_time
 from memnet.text.relative import times_in
@@ -60,9 +61,17 @@ def dated_passage(told: Told, moment: float, changed: float | None = None) -> Pa
         until = None
     end = None if until is None else local_time(until)
     held = period(local_time(told.told), end, whole)
-    # A speaker says "I": who that is stands beside the time, but for the user, who asks as "I" too.
-    named = told.speaker is not None and subject_of(told.speaker) != "I"
-    return Passage(f"{held}, {told.speaker}" if named else held, told.text)
+    who = _who(told)
+    return Passage(f"{held}, {who}" if who else held, told.text)
+
+
+def _who(told: Told) -> str:
+    """Whom a statement is about, where its text alone does not say it; empty where it does."""
+    if told.speaker is not None:
+        # A speaker says "I", and so does the user, who asks as "I" too.
+        return "" if subject_of(told.speaker) == "I" else told.speaker
+    words = normalise(told.text).split()
+    return "" if set(normalise(told.subject).split()) <= set(words) else told.subject
 
 
 def first_day(question: str, moment: float) -> float | None:

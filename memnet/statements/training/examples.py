@@ -166,8 +166,17 @@ def told_until(scenario: Scenario, count: int) -> tuple[Passage, ...]:
             ended[index, part] for part in range(len(tell.statements)) if (index, part) in ended
         ]
         whole = len(ends) == len(tell.statements)
-        passages.append(Passage(period(tell.at, max(ends, default=None), whole), tell.text))
+        title = period(tell.at, max(ends, default=None), whole)
+        # Of every other text that does not name its subject it is known, as after parsing.
+        who = _unnamed_subject(tell) if index % 2 else ""
+        passages.append(Passage(f"{title}, {who}" if who else title, tell.text))
     return tuple(passages)
+
+
+def _unnamed_subject(tell: ScenarioTell) -> str:
+    """What a text is about, where it is about one thing and does not name it; else empty."""
+    about = {one.about for one in tell.statements if one.about and not one.subject}
+    return about.pop() if len(about) == 1 and len(tell.statements) == 1 else ""
 
 
 def write_examples(scenario: Scenario) -> Iterator[WriteExample]:
@@ -255,7 +264,7 @@ def _mixed(
     mixed: list[Passage] = []
     moved: list[int] = []
     for index in range(len(tells) + 1):
-        date = _start(tells[min(index, len(tells) - 1)].title)
+        date, _ = _without_end(tells[min(index, len(tells) - 1)].title)
         mixed += [
             Passage(date, text)
             for text, place in zip(texts, places, strict=False)
@@ -274,12 +283,14 @@ def without_ends(example: AnswerExample, rng: random.Random) -> AnswerExample:
     """
     if rng.random() >= _WITHOUT_ENDS:
         return example
-    tells = [one._replace(title=_start(one.title)) for one in example.tells]
+    tells = [one._replace(title="".join(_without_end(one.title))) for one in example.tells]
     return replace(example, tells=tuple(tells))
 
 
-def _start(period: str) -> str:
-    return period.partition(_UNTIL)[0].removesuffix(_PARTLY)
+def _without_end(title: str) -> tuple[str, str]:
+    """The day of a text, and what follows its period: ", Clara"."""
+    held, comma, who = title.partition(",")
+    return held.partition(_UNTIL)[0].removesuffix(_PARTLY), comma + who
 
 
 def packed_answer(example: AnswerExample, packer: Packer) -> PackedAnswer | None:
