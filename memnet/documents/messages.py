@@ -176,7 +176,8 @@ class MessageAddressing:
 
     def _matches(self, keys: Sequence[str]) -> tuple[float, float]:
         """How far speaker and day of a message are those that the question names."""
-        day = max((self._days.get(name, 0.0) for name in keys), default=0.0)
+        named = self._days.keys() & keys if self._days else ()
+        day = max((self._days[name] for name in named), default=0.0)
         return float(not self._named.isdisjoint(keys)), day
 
     def _speakers(self) -> list[tuple[int, int]]:
