@@ -385,7 +385,7 @@ def test_scores_of_messages_are_those_of_the_oracle(data: st.DataObject) -> None
 
 
 def test_the_reply_to_what_is_asked_is_found(toy_engine: Engine) -> None:
-    # Long enough for keys of their own; the one who told it comes first where nothing else counts.
+    # Long enough for keys that do not hold what was said before.
     reply = "Gouda since I was a small child, and on Sundays something from the goat."
     for session, mark in (("told", "."), ("asked", "?")):
         rows = [("Bo", f"Which cheese do you like best{mark}"), ("Ann", reply), ("Bo", "I see.")]
@@ -393,8 +393,9 @@ def test_the_reply_to_what_is_asked_is_found(toy_engine: Engine) -> None:
             {"id": f"{session}{number}", "session": session, "speaker": speaker, "text": text}
             for number, (speaker, text) in enumerate(rows)
         )
-    found = _found(toy_engine, "Which cheese is best?")
-    assert found.index("asked1") < found.index("told1")
+    scores = {one.source: one.score for one in toy_engine.search("Which cheese is best?")}
+    assert scores["asked0"] == pytest.approx(scores["told0"], abs=1e-4)
+    assert scores["asked1"] > scores["told1"] + 0.01
 
 
 def test_sessions_questions_and_lengths_of_messages(toy_engine: Engine) -> None:

@@ -139,7 +139,7 @@ class TextController:
             np.where(own, -1, scores.link),
         )
 
-    def _context(self, found: FloatArray, messages: MessageFeatures) -> FloatArray:
+    def _context(self, found: NDArray[np.floating[Any]], messages: MessageFeatures) -> FloatArray:
         """What the messages around each are worth, and its length: [K] float32.
 
         A question and its reply are one exchange: what is found gives a share to those beside it,
