@@ -35,6 +35,11 @@ def speaker_symbol(name: str) -> str:
     return f"{_SPEAKER}{name}"
 
 
+def speaker_names(symbols: Iterable[str]) -> frozenset[str]:
+    """The names of the speaker of a message, and their parts, among its symbols."""
+    return frozenset(one.removeprefix(_SPEAKER) for one in symbols if one.startswith(_SPEAKER))
+
+
 def called_symbols(text: str, addressed: str) -> tuple[str, ...]:
     """The mentions of a message that calls another speaker by some names: "Hello Kate!"."""
     own = symbol(addressed)
