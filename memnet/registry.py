@@ -196,7 +196,9 @@ def load_experts(
     contradictions = None
     if statements is not None:
         told = StatementAnswers(store, vectors, statements, documents, on_read)
-        contradictions = MessageContradictions(store, documents, reader, statements, config)
+        contradictions = MessageContradictions(
+            store, vectors, documents, reader, statements, config
+        )
     return ExpertAnswers(
         store, vectors, shipped_gate, documents, told, owned, load_facts,
         LazyStories(load_stories), contradictions,

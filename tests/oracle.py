@@ -364,3 +364,14 @@ def gate_logits(arrays: Mapping[str, Any], features: Array, vector: Array | None
         + sum(float(arrays["gate.weight"][e, h]) * hidden[h] for h in range(len(hidden)))
         for e in range(len(arrays["gate.bias"]))
     ]
+
+
+def logistic(
+    weights: Array, values: Mapping[str, float], names: Sequence[str], probabilities: Sequence[str]
+) -> float:
+    """A logistic regression over named values, some of which are probabilities taken as logits."""
+    total = 0.0
+    for weight, name in zip(weights.tolist(), names, strict=True):
+        value = values[name]
+        total += weight * (math.log(value / (1 - value)) if name in probabilities else value)
+    return 1 / (1 + math.exp(-total))

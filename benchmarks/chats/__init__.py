@@ -103,9 +103,7 @@ def stance_examples() -> Iterator[StanceExample]:
             for side in sides:
                 affirms = side == asked.affirmed
                 text = chat.messages[side].text
-                yield StanceExample(
-                    asked.question, text, affirms, not affirms, is_held_out(number)
-                )
+                yield StanceExample(asked.question, text, affirms, not affirms, is_held_out(number))
             rest = [
                 text
                 for index, message in enumerate(chat.messages)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from benchmarks.chats import StanceExample, stance_examples
 from memnet.checkpoints import SHIPPED
+from memnet.encoders import MiniLMEncoder
 from memnet.evaluation import area_under_roc
 from memnet.reader.loading import SPANS, LazyReader
 from memnet.statements.loading import LazyStatementReader
@@ -43,15 +44,24 @@ def main() -> None:
     if statements is None or reader is None:
         raise SystemExit("the weights of the shipped statement network or reader are not installed")
     unused = StanceWeights(np.zeros(len(AFFIRMING)), np.zeros(len(DENYING)))
-    judge = StanceJudge(unused, statements, reader.reader)
+    judge = StanceJudge(unused, MiniLMEncoder().encode, statements, reader.reader)
     examples = list(stance_examples())
     manners = [statements.manner(one.text) for one in examples]
     read = list(zip(examples, manners, strict=True))
     held_out = np.array([one.held_out for one in examples])
     notes: dict[str, object] = {"examples": int((~held_out).sum())}
     fitted: dict[str, NDArray[np.float64]] = {}
-    for name, features in (("affirming", judge.affirming), ("denying", judge.denying)):
-        inputs = np.stack([features(one.question, one.text, manner) for one, manner in read])
+    inputs_of = {
+        "affirming": [
+            judge.affirming(
+                one.question, one.text, manner, *judge.similarities(one.question, [one.text])
+            )
+            for one, manner in read
+        ],
+        "denying": [judge.denying(one.question, one.text, manner) for one, manner in read],
+    }
+    for name, rows in inputs_of.items():
+        inputs = np.stack(rows)
         right = np.array([_takes(one, name) for one in examples])
         fitted[name] = fit_logistic(inputs[~held_out], right[~held_out])
         logits = inputs[held_out] @ fitted[name]

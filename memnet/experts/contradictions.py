@@ -10,6 +10,7 @@ import numpy as np
 from memnet.checkpoints import SHIPPED
 from memnet.config import Config
 from memnet.documents.answers import TextAnswers
+from memnet.experts.vectors import RecentVectors
 from memnet.reader.answers import asks_whether
 from memnet.reader.loading import LazyReader
 from memnet.statements.first_person import subject_of
@@ -57,6 +58,7 @@ class MessageContradictions:
     def __init__(
         self,
         store: MemoryStore,
+        vectors: RecentVectors,
         documents: TextAnswers,
         reader: LazyReader,
         statements: LazyStatementReader,
@@ -64,6 +66,7 @@ class MessageContradictions:
     ) -> None:
         """Join a memory with what searches it and what reads sentences."""
         self._store = store
+        self._vectors = vectors
         self._documents = documents
         self._reader = reader
         self._statements = statements
@@ -115,7 +118,7 @@ class MessageContradictions:
         loaded = self._reader.load(self._config.answer.tokens, self._config.cores())
         if weights is None or statements is None or loaded is None:
             return None
-        return StanceJudge(weights, statements, loaded.reader)
+        return StanceJudge(weights, self._vectors.encode, statements, loaded.reader)
 
     def _sentences(self, question: str, scope: Scope) -> list[_Said]:
         """The sentences of people that share most words with a question, the best first."""

@@ -155,9 +155,7 @@ class StatementReader:
         [pack, *_] = self._packer.packs(text, [_NOTHING])
         scores = self._network(pack)
         certainty = softmax(scores.certainty[0]).tolist()
-        return Manner(
-            float(scores.negative[0]), dict(zip(CERTAINTIES, certainty, strict=True))
-        )
+        return Manner(float(scores.negative[0]), dict(zip(CERTAINTIES, certainty, strict=True)))
 
     def write(self, text: str, earlier: Sequence[Passage]) -> WriteReading:
         """Read a new text with earlier statements, whose days are their titles.

@@ -1,7 +1,7 @@
 """Stances: whether a sentence says yes or no to a question whether something is so, or neither.
 
-What the statement network and the reader of passages make of a question with one sentence is weighed
-by two logistic regressions, whose weights are a checkpoint of their own.
+What the statement network and the reader of passages make of a question with one sentence is
+weighed by two logistic regressions, whose weights are a checkpoint of their own.
 """
 
 import math
@@ -17,14 +17,17 @@ from memnet.checkpoints import check_shapes, check_weights, load_checkpoint, sav
 from memnet.reader.spans import Passage, Reader
 from memnet.statements.heads import CERTAINTIES
 from memnet.statements.reading import Manner, StatementReader
+from memnet.storage import Encode
 from memnet.text.names import normalise, stems
 
 STANCE: Final = "stance"
 """Name of the checkpoint, and of the folder that ships."""
 AFFIRMING: Final = (
-    "bias", "words", "negative", *CERTAINTIES, "first person", "yes", "no", "none", "relevance",
+    "bias", "words", "similarity", "negative", *CERTAINTIES, "first person",
+    "yes", "no", "none", "relevance",
 )  # fmt: skip
-"""Features by which a sentence affirms; the last four are of the statement network's answer."""
+"""Features by which a sentence affirms: its share of the question's words and its cosine with it;
+how it says what it says; and the statement network's answer to the question."""
 DENYING: Final = ("bias", "words", "negative", "no", "answerable")
 """Features by which a sentence denies; the last two are of the reader of passages."""
 _NEGATIVE = 2.0
@@ -56,8 +59,11 @@ class StanceWeights(NamedTuple):
 class StanceJudge:
     """Judges sentences one by one. May be called from several threads at once."""
 
-    def __init__(self, weights: StanceWeights, statements: StatementReader, reader: Reader) -> None:
-        """Join the weights with the two networks whose outputs they weigh."""
+    def __init__(
+        self, weights: StanceWeights, encode: Encode, statements: StatementReader, reader: Reader
+    ) -> None:
+        """Join the weights with the networks whose outputs they weigh."""
+        self._encode = encode
         self._weights = weights
         self._statements = statements
         self._reader = reader
@@ -76,15 +82,26 @@ class StanceJudge:
         for index, (text, manner) in enumerate(zip(sentences, manners, strict=True)):
             if manner.negative > -_NEGATIVE:
                 logit = self.denying(question, text, manner) @ self._weights.denying
-                denies[index] = sigmoid(logit)
+                denies[index] = sigmoid(logit.astype(np.float32))
         if denies.max(initial=0.0) >= least:
+            similar = self.similarities(question, sentences)
             for index, (text, manner) in enumerate(zip(sentences, manners, strict=True)):
                 if manner.negative < _NEGATIVE:
-                    logit = self.affirming(question, text, manner) @ self._weights.affirming
-                    affirms[index] = sigmoid(logit)
+                    features = self.affirming(question, text, manner, similar[index])
+                    logit = features @ self._weights.affirming
+                    affirms[index] = sigmoid(logit.astype(np.float32))
         return Stances(affirms, denies)
 
-    def affirming(self, question: str, text: str, manner: Manner) -> NDArray[np.float64]:
+    def similarities(self, question: str, sentences: Sequence[str]) -> list[float]:
+        """The cosine of the question with each of K sentences."""
+        if not sentences:
+            return []
+        cosines: list[float] = (self._encode(sentences) @ self._encode([question])[0]).tolist()
+        return cosines
+
+    def affirming(
+        self, question: str, text: str, manner: Manner, similarity: float
+    ) -> NDArray[np.float64]:
         """The features ``AFFIRMING`` of a sentence, float64."""
         read = self._statements.answer(question, [Passage("", text)])
         forms = {} if read is None else read.forms
@@ -92,7 +109,8 @@ class StanceJudge:
         certainty = (_logit(manner.certainty[one]) for one in CERTAINTIES)
         speaks = not _FIRST_PERSON.isdisjoint(normalise(text).split())
         return np.array([
-            1.0, shared_words(question, text), manner.negative, *certainty, float(speaks),
+            1.0, shared_words(question, text), similarity, manner.negative, *certainty,
+            float(speaks),
             _logit(forms.get("yes", 0.0)), _logit(forms.get("no", 0.0)),
             _logit(forms.get("none", 1.0)), _logit(relevance),
         ])  # fmt: skip
