@@ -32,7 +32,7 @@ _CHARACTERS = 250
 """Of a sentence; of a longer one the beginning is read and quoted, up to a word."""
 _DENIES = 0.25
 """Probability of the best denial below which nothing can contradict it."""
-_CONTRADICTS = 0.1
+_CONTRADICTS = 0.15
 """Product of the probabilities of both sides from which they are told. It was chosen on written
 chats (docs/decisions/031-contradictions-and-silence-over-messages.md)."""
 
