@@ -124,7 +124,7 @@ class _Statements(StatementReader):
         self.answered: list[str] = []
 
     def manner(self, text: str) -> Manner:
-        certainty = dict.fromkeys(CERTAINTIES, 0.1) | {"was": 0.7}
+        certainty = {one: 0.7 if one == "was" else 0.1 for one in CERTAINTIES}
         return Manner(4.0 if "never" in text else -4.0, certainty)
 
     def answer(
