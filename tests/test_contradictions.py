@@ -25,6 +25,7 @@ from memnet.statements.stance import (
     save_stance,
     shared_words,
 )
+from memnet.types import Certainty
 from tests.oracle import logistic
 
 _DENIED = "I've never driven a tractor, is it hard to learn?"
@@ -124,7 +125,9 @@ class _Statements(StatementReader):
         self.answered: list[str] = []
 
     def manner(self, text: str) -> Manner:
-        certainty = {one: 0.7 if one == "was" else 0.1 for one in CERTAINTIES}
+        certainty: dict[Certainty, float] = {
+            one: 0.7 if one == "was" else 0.1 for one in CERTAINTIES
+        }
         return Manner(4.0 if "never" in text else -4.0, certainty)
 
     def answer(
