@@ -48,8 +48,15 @@ _PLACES = (
     "Paris Rome Oslo Porto Gent Riga Bern Lyon Turin Cork Split Graz Vaasa Ghent Leeds Malmo Brno "
     "Pisa Lille Bonn"
 ).split()
-_JOBS = ("baker", "nurse", "pilot", "tailor", "welder", "teacher", "gardener", "glazier", "roofer")
-_FIRMS = ("Siemens", "Kestle Foundry", "the harbour office", "Acme", "Northwind", "the city library")
+_JOBS = ("baker", "nurse", "pilot", "tailor", "welder", "teacher", "gardener", "glazier")
+_FIRMS = (
+    "Siemens",
+    "Kestle Foundry",
+    "the harbour office",
+    "Acme",
+    "Northwind",
+    "the city library",
+)
 _FOODS = ("walnuts", "rye bread", "mackerel", "goat cheese", "lentils", "black tea", "figs")
 _TEMPLATES = (
     "{who} moved to {place}.",
@@ -139,7 +146,9 @@ def measure(memory: Engine, texts: list[str]) -> dict[str, Any]:
 
 
 def _percentiles(seconds: list[float]) -> dict[str, float]:
-    return {f"p{share}": round(1000 * float(np.percentile(seconds, share)), 1) for share in (50, 95)}
+    return {
+        f"p{share}": round(1000 * float(np.percentile(seconds, share)), 1) for share in (50, 95)
+    }
 
 
 def main() -> None:
@@ -172,7 +181,7 @@ def main() -> None:
                 "statements": memory.store.statements.count(),
                 "texts": options.tells,
                 **measure(memory, texts),
-                "one_long_text": measure(memory, texts[:_WARM] + [" ".join(texts[-100:])]),
+                "one_long_text": measure(memory, [*texts[:_WARM], " ".join(texts[-100:])]),
             }
     print(json.dumps(result, indent=1))
     options.out.write_text(json.dumps(result, indent=1) + "\n")
