@@ -5,7 +5,7 @@
 A store is filled with generated statements about some thousand people and things, told over a year,
 by its bulk path; ``--folder`` keeps it for another run, which works on a copy. Then texts are told
 one by one: four fifths by the same templates, about those of whom something is known, and one fifth
-sentences of the scenarios held out, which rules don't parse. What each takes is told as wall time
+sentences of the scenarios held out, few of which rules parse. What each takes is told as wall time
 and as processor time of the whole process, with the longest that a text held the writer's lock.
 """
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from memnet import Config, Engine, MemoryStore
@@ -63,6 +63,7 @@ _SENTENCES = st.one_of(
 
 
 @settings(max_examples=25, deadline=None)
+@example([], ["Ann lives in Paris.", "Ann lives in Rome.", "Forget that Ann lives in Paris."])
 @given(before=st.lists(_SENTENCES, max_size=4), text=st.lists(_SENTENCES, min_size=3, max_size=8))
 def test_what_is_judged_ahead_is_what_is_done(
     tmp_path_factory: pytest.TempPathFactory, before: list[str], text: list[str]

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from memnet.config import TellConfig
 from memnet.statements.candidates import LAST, candidate_ids, told_of
-from memnet.statements.decisions import Choice, choose, end_of, is_open, limits_when_added
-from memnet.statements.protocol import Judgement, ParsedStatement, StatementJudge
+from memnet.statements.decisions import CHANGES, Choice, choose, end_of, is_open, limits_when_added
+from memnet.statements.protocol import Judgement, Label, ParsedStatement, StatementJudge
 from memnet.statements.usage import statement_time
 from memnet.storage import MemoryStore, NewSlot, Told
 from memnet.text.places import local_time
@@ -107,12 +107,17 @@ class Rehearsal:
         """Do in memory what ``Telling`` does to the store, as far as a later judgement sees it."""
         if new.act == "forget":
             self._changed.update((effect.told.id, None) for effect in choice.changed)
-        elif choice.added:
+            return
+        if choice.added:
             begin, end = limits_when_added(new, choice)
             told = replace(new, valid_from=begin, valid_until=end, id=_FIRST_ID + len(self._added))
+            if choice.later is not None:
+                corrects = choice.later.label == Label.CORRECT
+                told = replace(told, change="correct" if corrects else "supersede")
             self._added.append((told, frozenset(slot.key_symbols)))
         for effect in choice.changed:
-            until = end_of(effect, new)
-            if new.act != "forget" and until is not None:
+            if effect.label in CHANGES:
                 one = self._changed.get(effect.told.id) or effect.told
-                self._changed[one.id] = replace(one, valid_until=max(until, one.valid_from))
+                until = end_of(effect, new)
+                ends = one.valid_until if until is None else max(until, one.valid_from)
+                self._changed[one.id] = replace(one, valid_until=ends, change=CHANGES[effect.label])

@@ -146,7 +146,7 @@ class LearnedJudge:
         undecided = by_rules.labels.argmax(axis=1) == Label.NONE
         order = _by_relevance(new, earlier, same_subject)[:_READ]
         if is_plain:
-            # Of what the rules decide nothing is read; what they see no change of, seldom changes.
+            # What the rules decide is not read, and little of what they know and see no change of.
             order = [index for index in order if undecided[index]]
             others = [index for index in order if not plain[index]]
             own = [index for index in order if plain[index] and same_subject[index]]

@@ -31,8 +31,8 @@ from memnet.text.names import maximal_names, mentions, subject_symbol, without_d
 from memnet.types import Action, Change, Decision
 
 _JUDGED_AT_ONCE = 2
-"""Sentences of a text that is judged while the writer's lock is held: they take as long as reading
-their candidates once more would."""
+"""Sentences of a text that is judged while the writer's lock is held: to judge it before would read
+all candidates twice."""
 _REPLACED = (Label.SUPERSEDE, Label.CORRECT)
 _MAX_TIME = 1e11
 """Seconds since the epoch that a store takes."""
