@@ -127,6 +127,19 @@ class Statements:
         )
         return sorted(row[0] for row in rows)
 
+    def learned_from(self, sources: Collection[str], namespace: str | None) -> list[int]:
+        """Ids of the statements that messages with these source ids made, rising."""
+        within = "" if namespace is None else "AND source.namespace = ?"
+        rows = self._connection().rows(
+            "SELECT statement.slot FROM source JOIN slot ON slot.source = source.id "
+            "JOIN statement ON statement.slot = slot.id "
+            f"WHERE source.name {IN_LIST} {within} AND statement.speaker IS NOT NULL "
+            "ORDER BY statement.slot",
+            json_list(sources),
+            *([] if namespace is None else [namespace]),
+        )
+        return [row[0] for row in checked_rows(rows, "a statement of a message", int)]
+
     def those_in(self, ids: Sequence[int], namespace: str | None) -> set[int]:
         """Those of the slots that are statements of a namespace, or of any."""
         within = "" if namespace is None else "AND +namespace = ?"
