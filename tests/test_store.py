@@ -491,7 +491,7 @@ def test_facts_of_an_older_schema_can_be_followed(tmp_path: Path) -> None:
             """DROP TABLE link; DROP TRIGGER revision_made; DROP TRIGGER slot_deleted;
             DROP TABLE revision; DROP TABLE gone;
             DROP TABLE journal; DROP TABLE tell; DROP TABLE statement_name;
-            DROP TABLE statement_change; DROP TABLE statement;
+            DROP TABLE statement_change; DROP TABLE eviction; DROP TABLE statement;
             DROP INDEX source_by_origin; DROP TABLE file;
             DROP INDEX slot_by_use; DROP TABLE evicted;
             ALTER TABLE slot DROP COLUMN places; ALTER TABLE source DROP COLUMN headings;

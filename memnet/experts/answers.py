@@ -24,6 +24,9 @@ MIN_WEIGHT = 0.1
 """Of the second expert, for it to be run: below, it would win only against an abstention."""
 _SURE = 0.8
 """Confidence of statements from which they answer what the experts that were chosen do not."""
+_RELEVANT = 0.5
+"""Relevance of each statement that they quote for it. What somebody said of himself in a chat is
+little of the chat: read alone, something in it is soon taken for the answer."""
 _TOLD = frozenset[SourceKind](("statement",))
 _KIND_OF: dict[ExpertName, SourceKind] = {
     "documents": "document", "facts": "facts", "statements": "statement", "stories": "story",
@@ -183,7 +186,8 @@ class ExpertAnswers:
             return answers
         own = replace(_of_kinds(scope, _TOLD), learned=True)
         answer = self._statements.ask(question, hops, top_k, own)
-        if confidence_of(answer) < _SURE:
+        relevance = min((quote.weight for quote in answer.quotes), default=0.0)
+        if confidence_of(answer) < _SURE or relevance < _RELEVANT:
             return answers
         # What passages were found is still evidence, after what answers.
         found = {one.id for one in answer.evidence}
