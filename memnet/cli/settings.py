@@ -190,7 +190,7 @@ def _checked(
     if not all(isinstance(one, str | int | float | date) for one in values) or (
         isinstance(value, bool) and not option.is_flag
     ):
-        raise InputError(f"{file}: {where} is {_kind(value)}; that is no value of --{where}")
+        raise InputError(f"{file}: {where} is {_kind(value)}; that is no value of {option.opts[0]}")
     values = [one.isoformat() if isinstance(one, date) else one for one in values]
     given = values if option.multiple else values[0]
     try:
