@@ -190,7 +190,6 @@ def at_terminal(*command: str, **environment: str) -> Iterator[Terminal]:
     process = subprocess.Popen(
         command, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True,
         env={**os.environ, "TERM": "xterm", "PROMPT_TOOLKIT_NO_CPR": "1", **environment},
-        preexec_fn=_own_terminal,
     )  # fmt: skip
     os.close(theirs)
     try:
@@ -199,13 +198,6 @@ def at_terminal(*command: str, **environment: str) -> Iterator[Terminal]:
         process.kill()
         process.wait()
         os.close(ours)
-
-
-def _own_terminal() -> None:
-    import fcntl
-    import termios
-
-    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="a pseudo-terminal is one of POSIX")

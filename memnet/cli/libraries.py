@@ -66,8 +66,10 @@ def faiss() -> Library:
         both = " and ".join(there)
         return Library("faiss", installed_version(there[0]),
                        f"{both} are installed and overwrite each other")  # fmt: skip
-    found = library(there[0] if there else _FAISS[0], "faiss")
-    return found._replace(name="faiss") if found.version is None else found
+    if not there:
+        return Library("faiss", None)
+    found = library(there[0], "faiss")
+    return Library("faiss", f"{found.version} ({there[0]})", found.problem)
 
 
 def missing_requirements() -> list[str]:
