@@ -4,6 +4,7 @@ import json
 import os
 import sys
 from importlib.metadata import PackageNotFoundError
+from importlib.metadata import version as installed
 from pathlib import Path
 from typing import Any
 
@@ -115,7 +116,7 @@ def test_another_encoder_and_a_damaged_model(
 def test_libraries_that_are_missing(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = libraries.version
+    real = installed
     gone = {"faiss-cpu", "faiss-gpu", "matplotlib", "click"}
 
     def version(name: str) -> str:

@@ -71,7 +71,7 @@ def ask(
         if question is None:
             raise click.UsageError("--plot draws one answer; give a QUESTION")
         check_plot(plot)
-    asking = {"hops": hops, "top_k": top_k, "where": where, "as_of": as_of}
+    asking: dict[str, Any] = {"hops": hops, "top_k": top_k, "where": where, "as_of": as_of}
     show = ShowAnswer(as_json=as_json, explained=explain)
     with open_engine(**opening) as engine:
         engine.preload()

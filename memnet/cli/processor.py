@@ -65,7 +65,7 @@ def _from_numpy() -> frozenset[str]:
     """The sets of instructions that NumPy found; it does not look for AMX."""
     import numpy as np
 
-    found = np.show_config("dicts")["SIMD Extensions"]  # type: ignore[index]
+    found = np.show_config("dicts")["SIMD Extensions"]
     return frozenset([*found.get("baseline", ()), *found.get("found", ())])
 
 
