@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from memnet.storage.scope import EVERYWHERE, Scope
     from memnet.storage.store import MemoryStore
     from memnet.storage.values import (
+        ChangeBy,
         Encode,
         Hits,
         Keys,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DATABASE",
     "EVERYWHERE",
+    "ChangeBy",
     "Encode",
     "Hits",
     "Keys",
