@@ -183,7 +183,11 @@ def prompt_session(conversation: Conversation) -> "PromptSession[str]":
     class Names(Completer):
         """Offers names from the memory, and commands."""
 
-        def get_completions(self, document: Document, _event: object) -> Iterator[Completion]:
+        def get_completions(
+            self,
+            document: Document,
+            complete_event: object,  # noqa: ARG002
+        ) -> Iterator[Completion]:
             """What may follow the text before the cursor."""
             for name, typed in conversation.names(document.text_before_cursor):
                 yield Completion(name, start_position=-typed)
