@@ -1,6 +1,7 @@
 """Options that several commands share, and what they open."""
 
 import json
+import logging
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -8,10 +9,14 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
 
+from memnet.cli.completion import complete_models, complete_namespaces
+from memnet.cli.settings import shared_value
+
 if TYPE_CHECKING:
     from memnet.engine import Engine
 
 _INDEX_KINDS: "tuple[Literal['auto', 'flat', 'pq'], ...]" = ("auto", "flat", "pq")
+_log = logging.getLogger("memnet")
 _MAX_NUMBER = 1e300
 """Beyond it a number is taken as text."""
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -84,6 +89,7 @@ as_of_option = click.option(
 )
 expert_option = click.option(
     "--model",
+    shell_complete=complete_models,
     help="What answers: text, the shipped babi, or a folder that 'memnet train' made.  "
     "[default: a gate chooses among all that the store has something for]",
 )
@@ -91,6 +97,7 @@ model_option = click.option(
     "--model",
     default="text",
     show_default=True,
+    shell_complete=complete_models,
     help="What answers: text, the shipped babi, or a folder that 'memnet train' made.",
 )
 reader_option = click.option(
@@ -139,7 +146,9 @@ def plot_option(help_text: str) -> Callable[[_Command], _Command]:
 
 def namespace_option(help_text: str) -> Callable[[_Command], _Command]:
     """``--namespace N``."""
-    return click.option("--namespace", default=None, metavar="N", help=help_text)
+    return click.option(
+        "--namespace", default=None, metavar="N", help=help_text, shell_complete=complete_namespaces
+    )
 
 
 def open_engine(
@@ -175,24 +184,27 @@ def open_engine(
         tell=TellConfig(capacity=told),
         messages=MessageConfig(capacity=messages, learn=learn),
     )
-    return Engine.open(
-        store_path(store),
+    folder = store_path(store)
+    engine = Engine.open(
+        folder,
         create=create,
         config=config,
         answerer=model,
         reader=reader,
         encoder=encoder,
     )
+    _log.info("store %s, encoder %s", folder, engine.encoder.fingerprint)
+    return engine
 
 
 def device_name(given: str | None) -> str:
     """The device that ``--device`` or its defaults name, which may not be there."""
-    return given or os.environ.get("MEMNET_DEVICE") or "auto"
+    return given or shared_value("device") or "auto"
 
 
 def _index_kind(given: str | None) -> "Literal['auto', 'flat', 'pq']":
     """The kind of index that ``--index`` or its defaults name."""
-    kind = given or os.environ.get("MEMNET_INDEX") or "auto"
+    kind = given or shared_value("index") or "auto"
     if kind not in _INDEX_KINDS:
         raise click.UsageError(f"MEMNET_INDEX is {kind!r}; expected {', '.join(_INDEX_KINDS)}")
     return kind
@@ -202,8 +214,8 @@ def store_path(given: Path | None) -> Path:
     """The folder that ``--store`` or its defaults name."""
     if given is not None:
         return given
-    if from_environment := os.environ.get("MEMNET_STORE"):
-        return Path(from_environment)
+    if shared := shared_value("store"):
+        return Path(shared)
     from platformdirs import user_data_path
 
     return user_data_path("memnet") / "store"
