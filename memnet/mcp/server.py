@@ -117,7 +117,7 @@ def _call(memory: ServedMemory, tool: Tool, arguments: dict[str, Any]) -> types.
         return _failed(f"{tool.name} failed with {type(error).__name__}; see the server's log")
     return types.CallToolResult(
         content=[types.TextContent(type="text", text=text)],
-        structured_content=value.model_dump(mode="json"),
+        structured_content=value.model_dump(mode="json", by_alias=True),
     )
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal, TextIO, cast
 from memnet.errors import MemnetError
 from memnet.mcp.handshake import early_answer, is_answer_to
 from memnet.mcp.identity import GRAPH_INSTRUCTIONS, INSTRUCTIONS
+from memnet.mcp.memory import LazyMemory
 
 if TYPE_CHECKING:
     from memnet.engine import Engine
@@ -50,8 +51,6 @@ def serve_stdio(
         sent.write(answer)
         sent.flush()
 
-    from memnet.mcp.memory import LazyMemory
-
     memory = LazyMemory(open_engine, namespace)
     # While the library of the protocol is loaded, and before the first question.
     threading.Thread(target=_open_early, args=(memory,), daemon=True).start()
@@ -69,7 +68,7 @@ def serve_stdio(
         memory.close()
 
 
-def _open_early(memory: "LazyMemory") -> None:
+def _open_early(memory: LazyMemory) -> None:
     with suppress(MemnetError):  # which the first call of a tool will raise again
         memory.engine().preload()
 
