@@ -75,7 +75,7 @@ def test_a_client_starts_the_server_and_uses_it(tmp_path: Path, mode: str) -> No
             assert client.instructions == INSTRUCTIONS
             told = await client.call_tool("remember", {"text": "Ann lives in Rome."})
             assert not told.is_error
-            asked: Any = (await client.call_tool("ask", {"q": "Where does Ann live?"}))
+            asked: Any = await client.call_tool("ask", {"q": "Where does Ann live?"})
             assert asked.structured_content["answer"] == "Ann lives in Rome."
 
     anyio.run(run)
