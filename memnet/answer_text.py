@@ -10,6 +10,8 @@ from memnet.types import Answer, Evidence
 SOURCE_SCHEME = "memnet://source/"
 """What the address of a source without one of its own begins with."""
 NO_ANSWER = "The memory does not hold the answer."
+_MAX_FACTS = 5
+"""Pieces of evidence that are listed below values of facts, unless more are cited."""
 _MAX_NEAREST = 3
 """Pieces of evidence that are named where there is no answer."""
 
@@ -70,23 +72,30 @@ def answer_text(answer: Answer) -> CitedText:
 
 
 def _facts_text(answer: Answer) -> CitedText:
-    """All values, each cited with the fact that it was read in."""
-    evidence = {item.id: item for item in answer.evidence}
+    """All values, each cited with the first fact that states it; then the best other evidence."""
     text = ""
     cited: list[Evidence] = []
     citations: list[Citation] = []
     for candidate in answer.candidates:
         text += (", " if text else "") + candidate.text
-        item = None if candidate.evidence is None else evidence.get(candidate.evidence)
+        item = next((one for one in answer.evidence if _states(one, candidate.text)), None)
         if item is not None:
             number = _number(item, cited)
             end = len(text)
             citations.append(Citation(end - len(candidate.text), end, number, item))
             text += f" [{number}]"
-    # The other facts are the way to these.
-    cited += [item for item in answer.evidence if item not in cited]
-    lines = [f"{_line(item.text)} ({_line(item.source)})" for item in cited]
-    return CitedText(_with_sources(text or answer.answer or "", lines), tuple(citations))
+    lines = dict.fromkeys(_heading(item) for item in cited)
+    for item in answer.evidence:
+        # A fact is a slot in each direction, with one text.
+        if len(lines) < _MAX_FACTS:
+            lines.setdefault(_heading(item))
+    return CitedText(_with_sources(text or answer.answer or "", list(lines)), tuple(citations))
+
+
+def _states(item: Evidence, value: str) -> bool:
+    """Whether a piece of evidence is a fact with this subject or object."""
+    parts = item.text.replace("|", "\t").split("\t")
+    return item.kind == "fact" and value in (parts[0].strip(), parts[-1].strip())
 
 
 def _number(item: Evidence, cited: list[Evidence]) -> int:
@@ -115,9 +124,14 @@ def _with_sources(text: str, sources: Sequence[str]) -> str:
 
 
 def _heading(item: Evidence) -> str:
-    """Title, place and id of what a piece of evidence stands in."""
-    title = _line(item.title)
-    name = ", ".join(part for part in (title, item.place or "") if part and part != item.source)
+    """A fact, or title and place of a passage; with the id of the source."""
+    if item.kind == "fact":
+        return f"{_line(item.text)} ({_line(item.source)})"
+    title = "" if item.title == item.source else _line(item.title)
+    place = _line(item.place or "")
+    # Headings may be in both.
+    repeated = place in title or title in place
+    name = max(title, place, key=len) if repeated else f"{title}, {place}"
     return f"{name} ({_line(item.source)})" if name else _line(item.source)
 
 

@@ -7,9 +7,6 @@ from typing import Any
 import anyio
 import jsonschema
 import pytest
-
-pytest.importorskip("mcp")
-
 from mcp import Client, MCPError
 from mcp_types import CallToolResult, TextContent
 

@@ -4,10 +4,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-pytest.importorskip("mcp")
-
 from memnet import Engine, Problem
 from tests.test_mcp import call, error_of
 

@@ -14,9 +14,8 @@ import anyio
 import pytest
 
 pytest.importorskip("mcp")
-uvicorn = pytest.importorskip("uvicorn")
-
 import httpx
+import uvicorn
 from mcp import Client, StdioServerParameters
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 

@@ -1,16 +1,20 @@
 """The server over streamable HTTP, as an ASGI application to mount."""
 
-from typing import Any
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any, TypeAlias
 
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
-from starlette.responses import PlainTextResponse
-from starlette.types import ASGIApp, Receive, Scope, Send
 
 from memnet.engine import Engine
 from memnet.mcp.memory import OpenMemory
 from memnet.mcp.server import build_server
 from memnet.mcp.stdio import Tools
+
+Scope: TypeAlias = MutableMapping[str, Any]
+Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+ASGIApp: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
 def http_app(
@@ -34,8 +38,9 @@ def http_app(
             return
         if scope["method"] != "POST":
             # The server never speaks first, so that there is no stream to open or session to end.
-            refusal = PlainTextResponse("POST only", 405, headers={"Allow": "POST"})
-            await refusal(scope, receive, send)
+            headers = [(b"allow", b"POST"), (b"content-length", b"0")]
+            await send({"type": "http.response.start", "status": 405, "headers": headers})
+            await send({"type": "http.response.body", "body": b""})
             return
         manager = StreamableHTTPSessionManager(
             app=server, json_response=True, stateless=True, security_settings=trusting

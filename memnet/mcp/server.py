@@ -3,8 +3,9 @@
 import logging
 import sys
 import traceback
+from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import anyio.to_thread
 import mcp_types as types
@@ -19,6 +20,7 @@ from memnet.mcp.stdio import Tools
 from memnet.mcp.tools import Tool
 
 _Context = ServerRequestContext[Any]
+_Result = TypeVar("_Result")
 
 
 def build_server(memory: ServedMemory, tools: Tools, read_only: bool) -> Server[Any]:
@@ -80,7 +82,7 @@ def build_server(memory: ServedMemory, tools: Tools, read_only: bool) -> Server[
     )
 
 
-def _tools(tools: Tools) -> tuple[Tool, ...]:
+def _tools(tools: Tools) -> tuple[Tool[Any], ...]:
     if tools == "memory":
         from memnet.mcp.memory_tools import MEMORY_TOOLS
 
@@ -90,7 +92,7 @@ def _tools(tools: Tools) -> tuple[Tool, ...]:
     return GRAPH_TOOLS
 
 
-def _listed(tool: Tool) -> types.Tool:
+def _listed(tool: Tool[Any]) -> types.Tool:
     return types.Tool(
         name=tool.name,
         title=tool.title,
@@ -107,7 +109,7 @@ def _listed(tool: Tool) -> types.Tool:
     )
 
 
-def _call(memory: ServedMemory, tool: Tool, arguments: dict[str, Any]) -> types.CallToolResult:
+def _call(memory: ServedMemory, tool: Tool[Any], arguments: dict[str, Any]) -> types.CallToolResult:
     try:
         value, text = tool.call(memory, arguments)
     except MemnetError as error:
@@ -126,7 +128,7 @@ def _failed(message: str) -> types.CallToolResult:
     return types.CallToolResult(content=[content], is_error=True)
 
 
-async def _on_thread(function: Any) -> Any:
+async def _on_thread(function: Callable[[], _Result]) -> _Result:
     """The result of a read of resources; memnet's own errors as errors of the protocol."""
     try:
         return await anyio.to_thread.run_sync(function, abandon_on_cancel=True)
