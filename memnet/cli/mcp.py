@@ -11,6 +11,7 @@ from memnet.cli.options import (
     index_option,
     namespace_option,
     open_engine,
+    reader_option,
     store_option,
     store_path,
 )
@@ -28,6 +29,7 @@ _TOOLS = ("memory", "memory-graph")
     "tools of the protocol's reference server of a memory, over facts.",
 )
 @click.option("--read-only", is_flag=True, help="Leave out tools that write.")
+@reader_option
 @index_option
 @device_option
 @namespace_option("Read and write only here.")

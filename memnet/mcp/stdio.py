@@ -1,5 +1,6 @@
 """The server over standard input and output."""
 
+import importlib.util
 import io
 import os
 import sys
@@ -8,7 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Literal, TextIO, cast
 
-from memnet.errors import MemnetError
+from memnet.errors import DependencyError, MemnetError
 from memnet.mcp.handshake import early_answer, is_answer_to
 from memnet.mcp.identity import GRAPH_INSTRUCTIONS, INSTRUCTIONS
 from memnet.mcp.memory import LazyMemory
@@ -43,6 +44,11 @@ def serve_stdio(
     Raises:
         DependencyError: the library of the protocol is not installed.
     """
+    if importlib.util.find_spec("mcp") is None:
+        raise DependencyError(
+            "the Model Context Protocol's library is not installed; install it with: "
+            'pip install "memnet[mcp]"'
+        )
     instructions = INSTRUCTIONS if tools == "memory" else GRAPH_INSTRUCTIONS
     received, sent = _take_streams()
     first = received.readline()
