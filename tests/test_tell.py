@@ -158,11 +158,11 @@ def test_likeness_decides_where_no_verb_does(
         ("Ann likes tea.", "Ann doesn't like tea.", "supersede"),
         ("Ann is not in Paris.", "Ann is in Paris.", "supersede"),
         ("Ann is not in Paris.", "Ann is in Rome.", "add"),
-        ("Ann lives in Paris.", "Ann no longer lives in Paris.", "erase"),
-        ("Ann lives in Paris.", "Ann does not live in Paris any more.", "erase"),
+        ("Ann lives in Paris.", "Ann no longer lives in Paris.", "end"),
+        ("Ann lives in Paris.", "Ann does not live in Paris any more.", "end"),
         ("Ann lives in Paris.", "Ann no longer lives in Rome.", "add"),
-        ("Ann moved to Paris.", "Ann left Paris.", "erase"),
-        ("Ann smokes.", "Ann stopped smoking.", "erase"),
+        ("Ann moved to Paris.", "Ann left Paris.", "end"),
+        ("Ann smokes.", "Ann stopped smoking.", "end"),
         ("Ann lives in Paris.", "Forget that Ann lives in Paris.", "erase"),
     ],
 )
@@ -492,9 +492,7 @@ def test_sentences_are_taken_apart(sentence: str, subject: str, relation: str, v
         ("My boat is red and my number is 123", [("My boat", "red"), ("my number", "123")]),
     ],
 )
-def test_clauses_are_statements_of_their_own(
-    sentence: str, clauses: list[tuple[str, str]]
-) -> None:
+def test_clauses_are_statements_of_their_own(sentence: str, clauses: list[tuple[str, str]]) -> None:
     found = RuleParser().parse(sentence, 0.0, ())
     assert [(one.subject, one.values[0]) for one in found] == clauses
     assert [sentence[one.start : one.end] for one in found] == [one.text for one in found]

@@ -23,7 +23,8 @@ from memnet.types import Answer, Evidence, ExpertWeight, SourceKind
 MIN_WEIGHT = 0.1
 """Of the second expert, for it to be run: below, it would win only against an abstention."""
 _SURE = 0.8
-"""Confidence of statements from which they answer what all experts that were chosen do not."""
+"""Confidence of statements from which they answer what the experts that were chosen do not."""
+_TOLD = frozenset[SourceKind](("statement",))
 _KIND_OF: dict[ExpertName, SourceKind] = {
     "documents": "document", "facts": "facts", "statements": "statement", "stories": "story",
 }  # fmt: skip
@@ -61,8 +62,8 @@ class ExpertAnswers:
 
     An expert is masked where the store holds nothing for it. The second best is run too where it
     has a weight of at least ``MIN_WEIGHT``; the answer with the larger product of weight and
-    confidence wins. With one expert no gate is asked. Where none of them has an answer, the expert
-    for statements may have one all the same: of a chat the gate sees messages above all.
+    confidence wins. With one expert no gate is asked. Where none of them has an answer, or one that
+    quotes a message in which it holds no longer, the expert for statements may have another.
     """
 
     def __init__(
@@ -164,13 +165,48 @@ class ExpertAnswers:
             answerer, own_scope = self._expert(name, scope, routed.held)
             answer = answerer.ask(question, hops, top_k, own_scope)
             answers.append(_weighted(answer, name, weight))
-        asked = {answer.experts[0].name for answer in answers}
-        if "statements" in set(routed.held) - asked and all(one.abstained for one in answers):
-            answerer, own_scope = self._expert("statements", scope, routed.held)
-            answer = answerer.ask(question, hops, top_k, own_scope)
-            if confidence_of(answer) >= _SURE:
-                answers.append(_weighted(answer, "statements", MIN_WEIGHT))
-        return answers
+        return self._with_learned(answers, question, hops, top_k, scope)
+
+    def _with_learned(
+        self, answers: list[Answer], question: str, hops: int | None, top_k: int, scope: Scope
+    ) -> list[Answer]:
+        """The answers, or that of the statements where these have none, or one that is outdated.
+
+        Of a chat the gate sees messages above all, not what was learned from them.
+        """
+        statements = self._store.statements
+        if "statements" in {one.experts[0].name for one in answers}:
+            return answers
+        outdated = {index for index, one in enumerate(answers) if self._is_outdated(one, scope)}
+        wanted = outdated or all(one.abstained for one in answers)
+        if not wanted or not statements.last(scope.namespace, 1):
+            return answers
+        own = replace(_of_kinds(scope, _TOLD), learned=True)
+        answer = self._statements.ask(question, hops, top_k, own)
+        if confidence_of(answer) < _SURE:
+            return answers
+        # What passages were found is still evidence, after what answers.
+        found = {one.id for one in answer.evidence}
+        others = [one for other in answers for one in other.evidence if one.id not in found]
+        answer = answer.model_copy(update={"evidence": (*answer.evidence, *others)[:top_k]})
+        kept = [
+            _weighted(one, one.experts[0].name, 0.0) if index in outdated else one
+            for index, one in enumerate(answers)
+        ]
+        return [*kept, _weighted(answer, "statements", MIN_WEIGHT)]
+
+    def _is_outdated(self, answer: Answer, scope: Scope) -> bool:
+        """Whether an answer quotes a message where it says what holds no longer."""
+        quotes = answer.quotes
+        learned = self._store.statements.learned_from(
+            {quote.source for quote in quotes}, scope.namespace
+        )
+        return any(
+            one.source == quote.source and one.start < quote.end and quote.start < one.end
+            for one in self._store.statements.told(learned)
+            if one.valid_until is not None and one.valid_until <= scope.moment()
+            for quote in quotes
+        )
 
     def _loadable(self, question: str, scope: Scope) -> Routed:
         """As ``route``, with experts that can be loaded: a damaged model is masked."""

@@ -115,7 +115,7 @@ def with_contradiction(found: FoundStatements, reading: StatementReading) -> Sta
 
 
 def _contradicts(one: Told, other: Told) -> bool:
-    return other.change == "contradict" and other.changed_by == one.id
+    return any(by == one.id and change == "contradict" for by, change, _ in other.changes)
 
 
 def attended(reading: StatementReading) -> list[float]:

@@ -186,11 +186,11 @@ class Messages:
         freed = np.cumsum(counts[order])
         chosen = order[: int(np.searchsorted(freed, surplus)) + 1]
         sources: list[int] = owners[chosen].astype(np.int64).tolist()
-        self._delete(sources)
+        self._delete(sources, at)
         return len(sources)
 
-    def _delete(self, sources: Sequence[int]) -> None:
-        """Delete sources by their rows, and note that they were evicted."""
+    def _delete(self, sources: Sequence[int], at: float) -> None:
+        """Delete sources by their rows, and note that they were evicted at a time."""
         chosen = json_list(sources)
         with self._change():
             connection = self._connection()
@@ -200,6 +200,12 @@ class Messages:
             connection.execute(
                 "INSERT OR REPLACE INTO evicted SELECT namespace, name, digest FROM source "
                 f"WHERE id {IN_LIST}",
+                chosen,
+            )
+            connection.execute(
+                "INSERT INTO eviction (namespace, source, kind, evicted) "
+                f"SELECT namespace, name, 'message', ? FROM source WHERE id {IN_LIST} ORDER BY id",
+                at,
                 chosen,
             )
             connection.execute(f"DELETE FROM source WHERE id {IN_LIST}", chosen)
