@@ -105,7 +105,8 @@ reader_option = click.option(
     default="spans",
     show_default=True,
     help="What reads documents: spans for short answers, sentences, a folder that "
-    "'memnet train reader' made, or the name of an extractive Hugging Face model.",
+    "'memnet train reader' made, the name of an extractive Hugging Face model, or openai:URL#MODEL "
+    "for a model on a server, which may only quote (key: $MEMNET_READER_KEY).",
 )
 device_option = click.option(
     "--device",
