@@ -1,8 +1,8 @@
 """The page that ``/`` shows: files of this package, as they are."""
 
 import hashlib
-import mimetypes
 from importlib.resources import files
+from pathlib import PurePath
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
@@ -10,6 +10,8 @@ from fastapi.responses import Response
 from memnet.server.errors import NotFoundError
 
 _INDEX = "index.html"
+_MEDIA_TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
+"""As far as the page has files; the system's own table may differ."""
 
 
 def router() -> APIRouter:
@@ -30,7 +32,7 @@ def router() -> APIRouter:
         headers = {"ETag": tags[name], "Cache-Control": "no-cache"}
         if tags[name] in request.headers.get("if-none-match", ""):
             return Response(status_code=304, headers=headers)
-        kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
+        kind = _MEDIA_TYPES.get(PurePath(name).suffix, "application/octet-stream")
         return Response(contents[name], headers=headers, media_type=kind)
 
     @routes.get("/")
