@@ -35,7 +35,8 @@ def writing_router(engine: Engine, work: Work) -> APIRouter:
             try:
                 return engine.ingest(path, namespace=namespace, on_problem=problems.append)
             except InputError as error:
-                raise InputError(problems[0].what if problems else str(error)) from error
+                message = problems[0].what if problems else str(error)
+                raise InputError(message.removeprefix(f"{path}: ")) from error
 
     async def report(upload: UploadFile, namespace: str) -> UploadedFile:
         name = one_line(upload.filename or "")
