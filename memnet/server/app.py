@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from memnet import __version__
 from memnet.engine import Engine
 from memnet.server import page_files
-from memnet.server.errors import error_response, handle_errors
+from memnet.server.errors import CatchErrors, error_response, handle_errors
 from memnet.server.metrics import CountRequests, Metrics
 from memnet.server.routes import answers, facts, pages, sources, state, statements, uploads
 from memnet.server.security import Security
@@ -49,6 +49,7 @@ def create_app(engine: Engine, settings: ServerSettings | None = None) -> FastAP
         middleware=[
             Middleware(CountRequests, metrics=metrics),
             Middleware(Security, settings=settings),
+            Middleware(CatchErrors),
         ],
     )
     handle_errors(app)
