@@ -18,7 +18,7 @@ from memnet.server.tokens import make_token, read_token_file
 from tests.serving import serving
 from tests.test_server import error_of
 
-TOKEN = "a token"
+TOKEN = "a token"  # noqa: S105  # of a test
 DIGEST = hashlib.sha256(TOKEN.encode()).hexdigest()
 MAX_BODY = 2_000_000
 
@@ -64,7 +64,7 @@ def test_a_request_needs_the_token(guarded: httpx.Client, given: str | None) -> 
 
 def test_the_token_opens_every_route(guarded: httpx.Client, known: httpx.Client) -> None:
     assert known.get("/info").status_code == 200
-    assert known.get("/info", headers={"Authorization": f"bearer  {TOKEN} "}).status_code == 200
+    assert known.get("/info", headers={"Authorization": f"bearer   {TOKEN}"}).status_code == 200
 
 
 def test_every_route_but_the_page_and_health_needs_it(
