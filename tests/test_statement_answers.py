@@ -139,3 +139,25 @@ def test_what_speakers_say_of_themselves_is_read_with_its_message(memory: Engine
     assert all(
         slot.valid_from is None for slot in memory.store.fetch([e.id for e in found.evidence])
     )
+
+
+def test_a_message_that_holds_no_longer_is_not_the_answer(memory: Engine) -> None:
+    said = (
+        "I live in Porto and work at Telrex.", "My budget for the move is 900 euros.",
+        "I moved to Rome last week, finally!", "I need a list of moving companies.",
+    )  # fmt: skip
+    memory.remember(
+        {"id": f"m{number}", "speaker": "user", "time": f"2026-03-0{number}", "text": text}
+        for number, text in enumerate(said, 1)
+    )
+    for question, short, expert in (
+        ("Where do I live?", "Rome", "statements"),
+        ("Where do I work?", "Telrex", None),
+        ("What is my budget for the move?", "900 euros", "documents"),
+    ):
+        answer = memory.ask(question)
+        assert answer.short == short
+        assert expert in (None, answer.experts[0].name)
+        # The message is evidence, whichever expert has read it.
+        assert {one.source for one in answer.evidence} <= {"m1", "m2", "m3", "m4"}
+    assert memory.ask("Which companies were suggested?").experts[0].name == "documents"

@@ -42,6 +42,7 @@ _CITIES = (
 _SURNAMES = "Novak Haddad Lindgren Okoye Ferrari Tanaka Moreau Petrov Byrne Kaya".split()
 _FIRST_PERSON = 0.3
 """Share of the scenarios about people in which the teller speaks of himself."""
+_ONE_COUNTED = 0.2
 _MOST: dict[QuestionType, int] = {
     "current": 2, "list": 2, "yesno": 2, "negated": 2, "who": 1, "past": 1, "as_of": 1, "count": 1,
     "unknown": 1,
@@ -263,6 +264,8 @@ _STATES = (
            ("Is {s} {v}?",), of_things=True),
 )  # fmt: skip
 """Asked for yes or no alone."""
+_SINGLE = tuple(one for one in _FRAMES if one.single)
+_MANY = tuple(one for one in _FRAMES if not one.single)
 _CORRECTIONS = (
     "Sorry, {v}", "no, {v}", "I meant {v}", "correction: {v}", "No wait, {v}, not {o}",
     "that should have been {v}",
@@ -298,7 +301,8 @@ class _Story:
         self._name = name
         self._rng = rng
         frames = (*_FRAMES, *_STATES)
-        self._frame = rng.choice(_FRAMES) if rng.random() < 0.9 else rng.choice(_STATES)
+        chosen = _STATES if rng.random() < 0.1 else _SINGLE if rng.random() < 0.55 else _MANY
+        self._frame = rng.choice(chosen)
         same_kind = [one for one in frames if one.of_things == self._frame.of_things]
         self._asides = [one for one in same_kind if one is not self._frame]
         names = _THINGS if self._frame.of_things else _NAMES
@@ -334,7 +338,10 @@ class _Story:
         """One more sentence."""
         rng = self._rng
         held = self._held(self._subject, self._frame)
-        what = rng.choice(("new", "new", "over", "again", "correct", "other", "aside", "aside"))
+        many = () if self._frame.single else ("new", "new", "new")
+        what = rng.choice(
+            ("new", "new", *many, "over", "again", "correct", "other", "aside", "aside")
+        )
         last = self._values[-1]
         if what == "over" and held and self._frame.over:
             self._end(rng.choice(held))
@@ -452,8 +459,9 @@ class _Story:
                 yield _asked(question, "list" if len(held) > 1 else "current", spans)
             else:
                 yield _asked(question, "negated" if every else "unknown")
-        if frame.counted and every:
-            number = len(held)
+        number = len(held)
+        # One value is by far the commonest; it is asked for as often as the others.
+        if frame.counted and every and (number != 1 or rng.random() < _ONE_COUNTED):
             answers = [str(number)] if number else ["none", "0"]
             yield _asked(filled(frame.counted, who), "count", answers=answers, of=every)
         past = [one for one in every if one.ended is not None and not one.wrong]

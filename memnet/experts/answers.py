@@ -9,6 +9,7 @@ from memnet.documents.answers import TextAnswers
 from memnet.documents.question import Question
 from memnet.errors import ModelError
 from memnet.experts import EXPERTS, ExpertName
+from memnet.experts.contradictions import MessageContradictions
 from memnet.experts.features import Known, features_of
 from memnet.experts.gate import Gate
 from memnet.experts.joined import answer_by_both
@@ -22,7 +23,11 @@ from memnet.types import Answer, Evidence, ExpertWeight, SourceKind
 MIN_WEIGHT = 0.1
 """Of the second expert, for it to be run: below, it would win only against an abstention."""
 _SURE = 0.8
-"""Confidence of statements from which they answer what all experts that were chosen do not."""
+"""Confidence of statements from which they answer what the experts that were chosen do not."""
+_RELEVANT = 0.5
+"""Relevance of each statement that they quote for it. What somebody said of himself in a chat is
+little of the chat: read alone, something in it is soon taken for the answer."""
+_TOLD = frozenset[SourceKind](("statement",))
 _KIND_OF: dict[ExpertName, SourceKind] = {
     "documents": "document", "facts": "facts", "statements": "statement", "stories": "story",
 }  # fmt: skip
@@ -60,8 +65,8 @@ class ExpertAnswers:
 
     An expert is masked where the store holds nothing for it. The second best is run too where it
     has a weight of at least ``MIN_WEIGHT``; the answer with the larger product of weight and
-    confidence wins. With one expert no gate is asked. Where none of them has an answer, the expert
-    for statements may have one all the same: of a chat the gate sees messages above all.
+    confidence wins. With one expert no gate is asked. Where none of them has an answer, or one that
+    quotes a message in which it holds no longer, the expert for statements may have another.
     """
 
     def __init__(
@@ -74,6 +79,7 @@ class ExpertAnswers:
         owned: OwnedModels,
         load_facts: Callable[[], Answerer],
         stories: Stories,
+        contradictions: MessageContradictions | None = None,
     ) -> None:
         """Join the experts.
 
@@ -86,8 +92,10 @@ class ExpertAnswers:
             owned: the models that belong to the store.
             load_facts: loads the expert for facts; ModelError if it can't be.
             stories: the expert for stories.
+            contradictions: finds those between messages; None for none.
         """
         self._store = store
+        self._contradictions = contradictions
         self._vectors = vectors
         self._gate = gate
         self._documents = documents
@@ -107,8 +115,11 @@ class ExpertAnswers:
             )  # fmt: skip
             answers = [joined] if joined else self._ask_chosen(question, hops, top_k, scope)
             best = max(answers, key=lambda one: one.experts[0].weight * one.experts[0].confidence)
+            if self._contradictions is not None and best.experts[0].name == "documents":
+                own = _of_kinds(scope, frozenset(("document",)))
+                best = self._contradictions.told_by(best, question, top_k, own)
             notes = [one.note for one in self._owned.current().values() if one.note]
-        others = [one.experts[0] for one in answers if one is not best]
+        others = [one.experts[0] for one in answers if one.experts[0] != best.experts[0]]
         return best.model_copy(
             update={
                 "question": question,
@@ -157,13 +168,49 @@ class ExpertAnswers:
             answerer, own_scope = self._expert(name, scope, routed.held)
             answer = answerer.ask(question, hops, top_k, own_scope)
             answers.append(_weighted(answer, name, weight))
-        asked = {answer.experts[0].name for answer in answers}
-        if "statements" in set(routed.held) - asked and all(one.abstained for one in answers):
-            answerer, own_scope = self._expert("statements", scope, routed.held)
-            answer = answerer.ask(question, hops, top_k, own_scope)
-            if confidence_of(answer) >= _SURE:
-                answers.append(_weighted(answer, "statements", MIN_WEIGHT))
-        return answers
+        return self._with_learned(answers, question, hops, top_k, scope)
+
+    def _with_learned(
+        self, answers: list[Answer], question: str, hops: int | None, top_k: int, scope: Scope
+    ) -> list[Answer]:
+        """The answers, or that of the statements where these have none, or one that is outdated.
+
+        Of a chat the gate sees messages above all, not what was learned from them.
+        """
+        statements = self._store.statements
+        if "statements" in {one.experts[0].name for one in answers}:
+            return answers
+        outdated = {index for index, one in enumerate(answers) if self._is_outdated(one, scope)}
+        wanted = outdated or all(one.abstained for one in answers)
+        if not wanted or not statements.last(scope.namespace, 1):
+            return answers
+        own = replace(_of_kinds(scope, _TOLD), learned=True)
+        answer = self._statements.ask(question, hops, top_k, own)
+        relevance = min((quote.weight for quote in answer.quotes), default=0.0)
+        if confidence_of(answer) < _SURE or relevance < _RELEVANT:
+            return answers
+        # What passages were found is still evidence, after what answers.
+        found = {one.id for one in answer.evidence}
+        others = [one for other in answers for one in other.evidence if one.id not in found]
+        answer = answer.model_copy(update={"evidence": (*answer.evidence, *others)[:top_k]})
+        kept = [
+            _weighted(one, one.experts[0].name, 0.0) if index in outdated else one
+            for index, one in enumerate(answers)
+        ]
+        return [*kept, _weighted(answer, "statements", MIN_WEIGHT)]
+
+    def _is_outdated(self, answer: Answer, scope: Scope) -> bool:
+        """Whether an answer quotes a message where it says what holds no longer."""
+        quotes = answer.quotes
+        learned = self._store.statements.learned_from(
+            {quote.source for quote in quotes}, scope.namespace
+        )
+        return any(
+            one.source == quote.source and one.start < quote.end and quote.start < one.end
+            for one in self._store.statements.told(learned)
+            if one.valid_until is not None and one.valid_until <= scope.moment()
+            for quote in quotes
+        )
 
     def _loadable(self, question: str, scope: Scope) -> Routed:
         """As ``route``, with experts that can be loaded: a damaged model is masked."""
