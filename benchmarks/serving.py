@@ -3,11 +3,10 @@
     python -m benchmarks.serving [--questions N] [--clients N] [--minutes M]
 
 The Saltmere example is served by ``memnet serve`` with its defaults. A question takes turns: once
-in process, once over HTTP on a connection that is kept; what passes outside the engine is the time of
-the request less the answer's own ``elapsed_ms``. Then so many clients ask at once. Last,
-clients ask, tell, put and delete, while the server is ended by SIGKILL every half minute and
-started again; what it acknowledged must be there after each start. Fifteen minutes are the full
-run.
+in process, once over HTTP on a connection that is kept; what passes outside the engine is the time
+of the request less the answer's own ``elapsed_ms``. Then so many clients ask at once. Last, clients
+ask, tell, put and delete, while the server is ended by SIGKILL every half minute and started again;
+what it acknowledged must be there after each start. Fifteen minutes are the full run.
 """
 
 import argparse

@@ -1,6 +1,5 @@
 """Servers for tests: in a thread, or as a process (``python -m tests.serving STORE``)."""
 
-import socket
 import subprocess
 import sys
 import threading
@@ -15,6 +14,7 @@ import uvicorn
 
 from memnet import Answer, Config, Engine, MemoryStore
 from memnet.server import ServerSettings, create_app
+from memnet.server.running import listening, serve
 from memnet.storage import Scope
 from tests.toy import ToyEncoder
 
@@ -26,20 +26,20 @@ SLOW_SECONDS = 2.0
 @contextmanager
 def serving(engine: Engine, settings: ServerSettings | None = None) -> Iterator[httpx.Client]:
     """A client of a server in a thread."""
-    listener = socket.create_server(("127.0.0.1", 0))
     config = uvicorn.Config(
         create_app(engine, settings), http="h11", ws="none", log_config=None, access_log=False
     )
     server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
-    thread.start()
-    url = "http://{}:{}".format(*listener.getsockname())
-    try:
-        with httpx.Client(base_url=url, timeout=60) as client:
-            yield client
-    finally:
-        server.should_exit = True
-        thread.join()
+    with listening("127.0.0.1", 0) as listener:
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+        thread.start()
+        url = "http://{}:{}".format(*listener.getsockname())
+        try:
+            with httpx.Client(base_url=url, timeout=60) as client:
+                yield client
+        finally:
+            server.should_exit = True
+            thread.join()
 
 
 @contextmanager
@@ -93,8 +93,6 @@ def _tell(url: str) -> None:
 
 def main() -> None:
     """Serve until a signal comes."""
-    from memnet.server.running import serve
-
     with open_toy(Path(sys.argv[1]), SlowAnswers()) as engine:
         serve(engine, ServerSettings(port=0), _tell)
 

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -11,6 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from memnet.server.running import listening
 from tests.serving import SLOW, open_toy, served_process
 
 posix = pytest.mark.skipif(os.name != "posix", reason="Windows has no such signals")
@@ -132,3 +134,14 @@ def test_the_command_serves_and_ends(tmp_path: Path) -> None:
         process.wait()
         if process.stderr is not None:
             process.stderr.close()
+
+
+def test_responses_are_sent_at_once() -> None:
+    """Asyncio sets TCP_NODELAY on the connections of such listeners alone."""
+    with (
+        listening("127.0.0.1", 0) as listener,
+        socket.create_connection(listener.getsockname()),
+    ):
+        connection, _ = listener.accept()
+        with connection:
+            assert connection.proto == socket.IPPROTO_TCP
