@@ -47,7 +47,6 @@ def known(guarded: httpx.Client) -> httpx.Client:
         None,
         "",
         "Bearer",
-        "Bearer ",
         f"Basic {TOKEN}",
         "Bearer another",
         f"Bearer {DIGEST}",
@@ -55,7 +54,7 @@ def known(guarded: httpx.Client) -> httpx.Client:
     ],
 )
 def test_a_request_needs_the_token(guarded: httpx.Client, given: str | None) -> None:
-    headers = {} if given is None else {"Authorization": given.encode("latin-1")}
+    headers = {} if given is None else {b"Authorization": given.encode("latin-1")}
     response = guarded.get("/info", headers=headers)
     assert error_of(response) == (401, "unauthorized")
     assert response.headers["www-authenticate"] == "Bearer"
