@@ -14,6 +14,7 @@ from memnet.cli.doctor import doctor
 from memnet.cli.evaluate import evaluate
 from memnet.cli.ingest import ingest
 from memnet.cli.mcp import mcp
+from memnet.cli.serve import serve
 from memnet.cli.settings import add_variables, load_settings
 from memnet.cli.store import (
     encoder,
@@ -73,7 +74,7 @@ def memnet(config: Path | None, verbose: int, quiet: int) -> None:  # noqa: ARG0
 
 for command in (
     ingest, tell, undo, history, ask, search, sources, forget, info, verify, export_store,
-    import_store, evaluate, train, encoder, mcp, completion, doctor,
+    import_store, evaluate, train, encoder, serve, mcp, completion, doctor,
 ):  # fmt: skip
     memnet.add_command(command)
 add_variables(memnet)

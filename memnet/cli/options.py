@@ -164,11 +164,13 @@ def open_engine(
     told: int | None = None,
     messages: int | None = None,
     learn: bool = True,
+    lock_seconds: float | None = None,
 ) -> "Engine":
     """Open the memory that ``--store`` or its defaults name.
 
     ``told`` and ``messages`` are the capacities for statements and for slots of messages, which
-    statements are made of unless ``learn`` is False.
+    statements are made of unless ``learn`` is False. ``lock_seconds`` is how long a write waits
+    for another writer; None for as long as usual.
     """
     kind = _index_kind(index)
     # A waiting OpenMP thread that spins makes a short query 30 times slower on a busy machine.
@@ -185,6 +187,8 @@ def open_engine(
         tell=TellConfig(capacity=told),
         messages=MessageConfig(capacity=messages, learn=learn),
     )
+    if lock_seconds is not None:
+        config = config.model_copy(update={"lock_seconds": lock_seconds})
     folder = store_path(store)
     engine = Engine.open(
         folder,
