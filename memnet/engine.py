@@ -359,6 +359,7 @@ class Engine:
         hops: int | None = None,
         namespace: str | None = None,
         where: Mapping[str, Any] | None = None,
+        as_of: str | date | None = None,
     ) -> tuple[Evidence, ...]:
         """Find evidence for a query, best first, without reading an answer in it.
 
@@ -367,7 +368,7 @@ class Engine:
         Raises:
             ModelError: the answerer can't search: those of stories and of trained facts can't.
         """
-        top_k, scope = check_question(query, hops, top_k, namespace, where, self.config)
+        top_k, scope = check_question(query, hops, top_k, namespace, where, self.config, as_of)
         if not isinstance(self.answerer, Searcher):
             raise ModelError(
                 "the answerer of this memory can't search; open it with the answerer 'text'"

@@ -10,6 +10,7 @@ from memnet import __version__
 from memnet.cli.ask import ask, search
 from memnet.cli.evaluate import evaluate
 from memnet.cli.ingest import ingest
+from memnet.cli.serve import serve
 from memnet.cli.store import (
     encoder,
     export_store,
@@ -40,7 +41,7 @@ def memnet() -> None:
 
 for command in (
     ingest, tell, undo, history, ask, search, sources, forget, info, verify, export_store,
-    import_store, evaluate, train, encoder,
+    import_store, evaluate, train, encoder, serve,
 ):  # fmt: skip
     memnet.add_command(command)
 

@@ -154,11 +154,13 @@ def open_engine(
     told: int | None = None,
     messages: int | None = None,
     learn: bool = True,
+    lock_seconds: float | None = None,
 ) -> "Engine":
     """Open the memory that ``--store`` or its defaults name.
 
     ``told`` and ``messages`` are the capacities for statements and for slots of messages, which
-    statements are made of unless ``learn`` is False.
+    statements are made of unless ``learn`` is False. ``lock_seconds`` is how long a write waits
+    for another writer; None for as long as usual.
     """
     kind = _index_kind(index)
     # A waiting OpenMP thread that spins makes a short query 30 times slower on a busy machine.
@@ -169,11 +171,13 @@ def open_engine(
     from memnet.config import Config, IndexConfig, MessageConfig, StoreConfig, TellConfig
     from memnet.engine import Engine
 
+    waiting = {} if lock_seconds is None else {"lock_seconds": lock_seconds}
     config = Config(
         device=device_name(device),
         store=StoreConfig(index=IndexConfig(kind=kind)),
         tell=TellConfig(capacity=told),
         messages=MessageConfig(capacity=messages, learn=learn),
+        **waiting,
     )
     return Engine.open(
         store_path(store),
