@@ -1,6 +1,6 @@
 // An answer: what it says first, then its evidence, then how it was found, folded.
 
-import { announce, byId, count, factText, h, marked, shorten, sourceName } from "./dom.js";
+import { announce, byId, count, h, marked, shorten, sourceName } from "./dom.js";
 import { found } from "./hops.js";
 import * as reader from "./reader.js";
 
@@ -70,15 +70,26 @@ function sides(answer, open) {
 
 /** The sentence of a piece of evidence that matters, or its beginning. */
 function excerpt(answer, item) {
-  if (item.kind === "fact") return factText(item.text);
   const { span, words, quote } = places(answer, item);
   const unit = quote ?? answer.units.find((one) => one.evidence === item.id);
   return unit ? marked(unit.text, span[0], words) : shorten(item.text, 240);
 }
 
+/** A fact as its line, with its values marked where they answer. */
+function factItem(answer, item, number, open) {
+  const value = item.text.split("\t").at(-1);
+  const answers = answer.kind === "facts" && answer.candidates.some((one) => one.text === value);
+  const end = item.start + Array.from(item.text).length;
+  const spans = answers ? [{ start: end - Array.from(value).length, end, name: "short" }] : [];
+  return h("li", { class: "evidence" },
+    h("button", { type: "button", class: "title fact text", dir: "auto", onclick: () => open(number) }, marked(item.text, item.start, spans)),
+    h("p", { class: "quiet" }, h("bdi", {}, sourceName(item.source)), ` · hop ${item.hop}`));
+}
+
 function evidenceItem(answer, item, number, open) {
+  if (item.kind === "fact") return factItem(answer, item, number, open);
   const place = item.place && item.place !== item.title ? ` · ${item.place}` : "";
-  const title = item.kind === "fact" ? sourceName(item.source) : shorten(item.title || sourceName(item.source), 120);
+  const title = shorten(item.title || sourceName(item.source), 120);
   return h("li", { class: "evidence" },
     h("button", { type: "button", class: "title", "aria-label": `${title}${place}, hop ${item.hop}: open`, onclick: () => open(number) },
       h("bdi", {}, title), h("span", { class: "quiet" }, `${shorten(place, 80)} · hop ${item.hop}`)),
@@ -103,8 +114,18 @@ function factsLink(answer) {
     `Facts around ${shorten(path[0][0], 60)}`));
 }
 
+/** The evidence without the second slot of a fact, which says the same. */
+function distinct(evidence) {
+  const seen = new Set();
+  return evidence.filter((item) => {
+    const key = JSON.stringify([item.source, item.start, item.end, item.text]);
+    return !seen.has(key) && seen.add(key);
+  });
+}
+
 /** Shows an answer in place of the one before. */
-export function show(answer) {
+export function show(given) {
+  const answer = { ...given, evidence: distinct(given.evidence) };
   const opener = (number) => {
     const item = answer.evidence[number];
     if (!item) return;
@@ -130,7 +151,7 @@ export function show(answer) {
         event.currentTarget.remove();
       } }, `${answer.evidence.length - SHOWN} more`)
     : null;
-  const found_ = found(answer, openUnit);
+  const details = found(given, openUnit);
   byId("answer").replaceChildren(
     h("article", { class: answer.abstained ? "abstained" : "", "aria-label": "Answer" },
       title ? h("h2", { class: "headline", dir: "auto" }, shorten(title, 600)) : null,
@@ -142,7 +163,7 @@ export function show(answer) {
       answer.unseen_relations.length ? h("p", { class: "quiet" }, `The model never saw these relations: ${answer.unseen_relations.join(", ")}.`) : null,
       answer.notes.map((note) => h("p", { class: "quiet" }, note)),
       answer.evidence.length ? h("h3", {}, answer.abstained ? "Nearest to the question" : "Evidence") : h("p", {}, "Nothing in the memory comes near."),
-      list, more, factsLink(answer), found_, candidates(answer)),
+      list, more, factsLink(answer), details, candidates(answer)),
   );
   announce(`${title ?? answer.answer}. ${answer.abstained ? "" : (answer.confidence === null ? "" : `${Math.round(100 * answer.confidence)} percent confident. `)}${count(answer.evidence.length, "piece")} of evidence.`);
 }

@@ -91,6 +91,20 @@ export function marked(text, start, spans) {
   });
 }
 
+/** Cuts the texts of a drawing to the room, in pixels, that their attribute "data-room" gives. */
+export function fit(drawing) {
+  for (const text of drawing.querySelectorAll("text[data-room]")) {
+    const room = Number(text.dataset.room);
+    const whole = Array.from(text.textContent);
+    let length = Math.min(whole.length, Math.ceil(room / 3));
+    if (length < whole.length) text.textContent = `${whole.slice(0, length).join("")}…`;
+    while (length > 4 && text.getComputedTextLength() > room) {
+      length = Math.min(length - 1, Math.ceil((length * room) / text.getComputedTextLength()));
+      text.textContent = `${whole.slice(0, length).join("").trimEnd()}…`;
+    }
+  }
+}
+
 /** Asks in a dialog; whether the answer is yes. */
 export function confirmed(text, yes) {
   const dialog = byId("confirm");

@@ -1,11 +1,13 @@
 // Facts around an entity as a graph: what leads to it on the left, what it leads to on the right.
 
 import { namespace, request } from "./api.js";
-import { announce, byId, count, failure, h, s, shorten } from "./dom.js";
+import { announce, byId, count, failure, fit, h, s, shorten } from "./dom.js";
 
 const ROW = 44;
 const NARROW = 560; // pixels; below, all stands on the right of the entity
-const COLUMN = 190;
+const COLUMN = 150; // least pixels of a column
+const GAP = 22; // pixels on either side of a label
+const LETTER = 9; // pixels of a letter of the entity's label, about
 const LIMIT = 60;
 let asked = 0;
 
@@ -62,9 +64,10 @@ function placeNodes({ labels, edges }, root, oneSided) {
 /** Rows for the leaves of each side, parents beside the middle of their children. */
 function layOut(nodes, root, width, oneSided) {
   const centre = nodes.get(root);
-  const depth = Math.max(0, ...[...nodes.values()].map((node) => node.depth));
-  const step = oneSided ? Math.max(150, (width - 20) / (depth + 1)) : Math.max(COLUMN, width / (2 * depth + 1));
+  const all = [...nodes.values()];
+  const depths = { "-1": 0, 1: 0 };
   const rows = { "-1": 0, 1: 0 };
+  for (const node of all) if (node.side) depths[node.side] = Math.max(depths[node.side], node.depth);
   const place = (node) => {
     node.children.forEach(place);
     if (node === centre) return;
@@ -74,15 +77,35 @@ function layOut(nodes, root, width, oneSided) {
   };
   place(centre);
   const most = Math.max(rows[-1], rows[1], 1);
-  const middle = oneSided ? 0 : depth * step + step / 2;
-  for (const node of nodes.values()) {
+  const columns = depths[-1] + depths[1];
+  const middle = oneSided ? Math.min(150, width * 0.4) : Math.min(260, 50 + centre.label.length * LETTER);
+  const step = Math.max(COLUMN, Math.min(240, (width - middle) / columns));
+  const left = depths[-1] * step;
+  for (const node of all) {
     if (node === centre) continue;
     node.y = 26 + (node.row + (most - rows[node.side]) / 2) * ROW;
-    node.x = oneSided ? node.depth * step + 12 : middle + node.side * (node.depth * step - step / 2 + 26);
+    node.x = node.side > 0 ? left + middle + (node.depth - 1) * step + GAP : left - (node.depth - 1) * step - GAP;
+    node.room = step - 2 * GAP;
   }
-  centre.x = middle;
+  centre.x = left + (depths[-1] ? middle / 2 : 0);
   centre.y = 26 + ((most - 1) / 2) * ROW;
-  return { step, height: most * ROW + 20, width: oneSided ? (depth + 1) * step : (2 * depth + 1) * step };
+  centre.room = middle - 20;
+  return { height: most * ROW + 20, width: columns * step + middle, anchor: depths[-1] ? "middle" : "start" };
+}
+
+/** Gives each node the points at which edges leave it, which depend on how wide its label is. */
+function connect(nodes, anchor) {
+  for (const node of nodes.values()) {
+    const { x, y, width } = node.text.getBBox();
+    const middle = y + 10;
+    if (node.side) {
+      node.near = { x: node.x - node.side * 6, y: node.y };
+      node.far = { x: node.x + node.side * (width + 6), y: node.y };
+    } else {
+      node.exits = { "-1": { x: x - 8, y: middle }, 1: { x: x + width + 8, y: middle } };
+      if (anchor === "start") node.exits[-1] = node.exits[1];
+    }
+  }
 }
 
 function curve(from, to) {
@@ -90,64 +113,64 @@ function curve(from, to) {
   return `M${from.x} ${from.y}C${from.x + bend} ${from.y} ${to.x - bend} ${to.y} ${to.x} ${to.y}`;
 }
 
-/** Right and left ends of a node's label, where edges begin and end. */
-function ends(node, size, oneSided) {
-  const half = Math.min(node.label.length, node.letters) * 3.7;
-  if (node.depth === 0) {
-    return oneSided
-      ? { in: { x: 0, y: node.y + 8 }, out: { x: 10, y: node.y + 12 } }
-      : { "-1": { x: node.x - half - 12, y: node.y }, 1: { x: node.x + half + 12, y: node.y } };
-  }
-  return { near: { x: node.x - node.side * 6, y: node.y }, far: { x: node.x + node.side * (2 * half + 8), y: node.y } };
+const arrow = (id) =>
+  s("marker", { id, class: id, viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 8, markerHeight: 8, markerUnits: "userSpaceOnUse", orient: "auto-start-reverse" },
+    s("path", { d: "M0 1L7 4L0 7z" }));
+
+function edge(node) {
+  const from = node.parent.side ? node.parent.far : node.parent.exits[node.side];
+  const head = `url(#${node.edge.path ? "path" : "arrow"})`;
+  return s("path", {
+    class: node.edge.path ? "edge path" : "edge", d: curve(from, node.near),
+    "marker-end": node.outward ? head : undefined, "marker-start": node.outward ? undefined : head,
+  });
 }
 
-function draw(graph, root, width, choose) {
-  const oneSided = width < NARROW;
-  const nodes = placeNodes(graph, root, oneSided);
-  const size = layOut(nodes, root, width, oneSided);
-  const drawing = s("svg", { class: "graph", role: "group", "aria-label": `Facts around ${nodes.get(root).label}`, width: size.width, height: size.height, viewBox: `0 0 ${size.width} ${size.height}` });
-  for (const node of nodes.values()) {
-    node.letters = Math.floor((size.step - 36) / 7.4);
-    node.ends = ends(node, size, oneSided);
-  }
-  const edge = (from, to, one) => s("path", { class: one.path ? "edge path" : "edge", d: curve(from, to) });
-  const back = [];
-  const front = [];
-  for (const node of nodes.values()) {
-    if (!node.parent) continue;
-    const { parent } = node;
-    const from = parent.depth ? parent.ends.far : oneSided ? parent.ends.out : parent.ends[node.side];
-    (node.edge.path ? front : back).push(edge(from, node.ends.near, node.edge));
-  }
-  drawing.append(...back, ...front);
-  for (const node of nodes.values()) {
-    const anchor = node.depth === 0 && !oneSided ? "middle" : node.side < 0 ? "end" : "start";
-    // The arrow stands on the side of the end that the fact leads to.
-    const relation = !node.parent ? null : oneSided && !node.outward ? `← ${node.edge.relation}` : node.edge.relation;
-    const activate = () => choose(node.label);
-    drawing.append(
-      s("g", {
-        class: `node${node.depth ? "" : " root"}${node.edge?.path ? " path" : ""}`, tabindex: 0, role: "button",
-        "aria-label": node.parent ? describe(node, nodes) : node.label,
-        onclick: activate,
-        onkeydown: (event) => {
-          if (event.key === "Enter" || event.key === " ") {
-            event.preventDefault();
-            activate();
-          }
-        },
-      },
-      s("title", {}, node.label),
-      s("rect", { class: "hit", x: anchor === "start" ? node.x - 4 : anchor === "end" ? node.x - node.letters * 7.4 : node.x - size.step / 2, y: node.y - 22, width: anchor === "middle" ? size.step : node.letters * 7.4 + 4, height: 34, rx: 6 }),
-      relation ? s("text", { class: "small", x: node.x, y: node.y - 10, "text-anchor": anchor }, shorten(relation, node.letters)) : null,
-      s("text", { x: node.x, y: node.y + 5, "text-anchor": anchor }, shorten(node.label, node.letters))));
-  }
-  return h("div", { class: "scroll", tabindex: size.width > width ? 0 : undefined, role: "group", "aria-label": "Graph" }, drawing);
-}
-
+/** What a node says: its fact, or the entity itself. */
 function describe(node) {
+  if (!node.parent) return node.label;
   const [subject, object] = node.outward ? [node.parent.label, node.label] : [node.label, node.parent.label];
   return `${subject} ${node.edge.relation} ${object}`;
+}
+
+function drawNode(node, anchor, choose) {
+  const at = node.side < 0 ? "end" : node.side > 0 ? "start" : anchor;
+  const left = { end: node.x - node.room, start: node.x, middle: node.x - node.room / 2 }[at];
+  node.text = s("text", { x: node.x, y: node.y + 5, "text-anchor": at, "data-room": node.room }, node.label);
+  return s("g", {
+    class: `node${node.parent ? "" : " root"}${node.edge?.path ? " path" : ""}`, tabindex: 0, role: "button", "aria-label": describe(node),
+    onclick: () => choose(node.label),
+    onkeydown: (event) => {
+      if (event.key !== "Enter" && event.key !== " ") return;
+      event.preventDefault();
+      choose(node.label);
+    },
+  },
+  s("rect", { class: "hit", x: left - 4, y: node.y - 23, width: node.room + 8, height: 37, rx: 6 }),
+  node.text);
+}
+
+/** The relation stands above its node, outside it: the node's name for screen readers holds it. */
+function drawRelation(node) {
+  const at = node.side < 0 ? "end" : "start";
+  return s("text", { class: node.edge.path ? "small path" : "small", x: node.x, y: node.y - 10, "text-anchor": at, "data-room": node.room, "aria-hidden": "true" }, node.edge.relation);
+}
+
+/** Draws a graph into a container, as wide as that is. */
+function draw(container, graph, root, choose) {
+  const oneSided = container.clientWidth < NARROW;
+  const nodes = placeNodes(graph, root, oneSided);
+  const size = layOut(nodes, root, container.clientWidth, oneSided);
+  const edges = s("g", {});
+  const drawing = s("svg", { class: "graph", role: "group", "aria-label": `Facts around ${nodes.get(root).label}`, width: size.width, height: size.height, viewBox: `0 0 ${size.width} ${size.height}` },
+    s("defs", {}, arrow("arrow"), arrow("path")), edges,
+    [...nodes.values()].map((node) => drawNode(node, size.anchor, choose)),
+    [...nodes.values()].filter((node) => node.parent).map(drawRelation));
+  container.replaceChildren(drawing);
+  fit(drawing);
+  connect(nodes, size.anchor);
+  const leading = [...nodes.values()].filter((node) => node.parent);
+  edges.append(...leading.filter((node) => !node.edge.path).map(edge), ...leading.filter((node) => node.edge.path).map(edge));
 }
 
 function asList({ labels, edges }) {
@@ -172,8 +195,9 @@ export async function show(entity, path = []) {
     }
     const graph = readGraph(found, path);
     const choose = (label) => (location.hash = `#/facts?${new URLSearchParams({ entity: label })}`);
-    const redraw = () => draw(graph, root.id, place.clientWidth, choose);
-    place.replaceChildren(redraw(), asList(graph));
+    const container = h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Graph" });
+    place.replaceChildren(container, asList(graph));
+    draw(container, graph, root.id, choose);
     announce(`${count(graph.edges.length, "fact")} around ${root.label}`);
   } catch (error) {
     if (mine === asked) place.replaceChildren(failure(error));

@@ -1,6 +1,6 @@
 // How an answer was found: what each hop attended to, and the words that the last one read.
 
-import { factText, h, marked, s, shorten, sourceName } from "./dom.js";
+import { factText, fit, h, marked, s, shorten, sourceName } from "./dom.js";
 
 const SHOWN = 6; // slots of a hop; the others weigh little
 const LEAST = 0.01;
@@ -93,7 +93,6 @@ function summary(answer, evidence) {
 function picture(answer, evidence, width) {
   const { hops, links } = graph(answer, evidence);
   const size = layOut(hops, width);
-  const letters = (pixels, each) => Math.max(8, Math.floor(pixels / each));
   const drawing = s("svg", {
     class: "hops", role: "img", "aria-label": summary(answer, evidence),
     width: size.width, height: size.height, viewBox: `0 0 ${size.width} ${size.height}`,
@@ -104,9 +103,7 @@ function picture(answer, evidence, width) {
   for (const hop of hops) {
     drawing.append(
       s("text", { class: "hop", x: hop.x, y: hop.y + 16 }, `Hop ${hop.hop}`),
-      s("text", { class: "small", x: hop.x, y: hop.y + 36 },
-        hop.query ? shorten(hop.query, letters(size.column, 6.6)) : "",
-        s("title", {}, hop.query)),
+      s("text", { class: "small", x: hop.x, y: hop.y + 36, "data-room": size.column }, hop.query),
     );
     for (const slot of hop.slots) {
       const { weight } = slot;
@@ -114,11 +111,11 @@ function picture(answer, evidence, width) {
       drawing.append(
         s("g", {},
           s("title", {}, `${slot.name}: ${weight.weight.toFixed(2)}`),
-          s("text", { x: slot.x, y: slot.y + 11 }, shorten(slot.name, letters(size.column - 44, 7.2))),
+          s("text", { x: slot.x, y: slot.y + 11, "data-room": size.column - 40 }, slot.name),
           s("text", { class: "small number", x: slot.x + size.column, y: slot.y + 11 }, weight.weight.toFixed(2)),
           s("rect", { class: "track", x: slot.x, y: slot.y + 17, width: size.column, height: 3, rx: 1.5 }),
           s("rect", { class: "bar", x: slot.x, y: slot.y + 17, width: Math.max(2, size.column * weight.weight), height: 3, rx: 1.5 }),
-          s("text", { class: "small", x: slot.x, y: slot.y + 33 }, shorten(label, letters(size.column, 6.6)))),
+          s("text", { class: "small", x: slot.x, y: slot.y + 33, "data-room": size.column }, label)),
       );
     }
   }
@@ -177,7 +174,11 @@ export function found(answer, open) {
   const place = h("div", { class: "found" });
   const details = h("details", { id: "found" }, h("summary", {}, "How it was found"), place);
   const draw = () => {
-    if (details.open) place.querySelector(".hops")?.parentElement.replaceWith(picture(answer, evidence, place.clientWidth));
+    const old = place.querySelector(".hops")?.parentElement;
+    if (!details.open || !old) return;
+    const drawn = picture(answer, evidence, place.clientWidth);
+    old.replaceWith(drawn);
+    fit(drawn);
   };
   details.addEventListener("toggle", () => {
     if (!details.open || place.hasChildNodes()) return;
@@ -189,6 +190,7 @@ export function found(answer, open) {
         experts ? h("p", { class: "quiet" }, `Answered by: ${experts}`) : null,
       ].flat(2).filter(Boolean),
     );
+    fit(place);
     let width = place.clientWidth;
     new ResizeObserver(() => {
       if (place.clientWidth === width) return;

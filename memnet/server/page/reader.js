@@ -53,7 +53,7 @@ export async function open(source, span, words, from, more = {}) {
     if (opened !== asked) return;
     title.textContent = shorten(part.source.title || sourceName(source), 160);
     about.replaceChildren(
-      ...[more.place ? `${more.place} · ` : "", h("bdi", {}, sourceName(part.source.origin || source))].filter(Boolean));
+      ...[more.place && more.place !== part.source.title ? `${more.place} · ` : "", h("bdi", {}, sourceName(part.source.origin || source))].filter(Boolean));
     const asText = () => showText(body, asked, query, part);
     if (/\.pdf$/i.test(part.source.origin ?? "") && (await showPages(body, views, asked, query, asText))) return;
     if (opened === asked) asText();

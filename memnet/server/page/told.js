@@ -13,6 +13,14 @@ let asked = 0;
 const day = (seconds) =>
   new Date(1000 * seconds).toLocaleDateString("en-GB", { year: "numeric", month: "short", day: "numeric" });
 
+/** "2025" at the beginning of a year, else "Mar 2025"; a day where no month begins. */
+function tickName(seconds) {
+  const date = new Date(1000 * seconds);
+  if (date.getDate() !== 1) return day(seconds);
+  if (date.getMonth() === 0) return String(date.getFullYear());
+  return date.toLocaleDateString("en-GB", { year: "numeric", month: "short" });
+}
+
 function decision(one) {
   return h("li", { class: one.action },
     h("p", {}, h("span", { class: "action" }, one.action), " ", h("bdi", { class: "text" }, one.text)),
@@ -55,15 +63,35 @@ function extent(statements) {
   const first = Math.min(now - DAY, ...times);
   const last = Math.max(now, ...times);
   const margin = (last - first) * 0.04;
-  return { first: first - margin, last: last + margin, now };
+  return { first: first - margin, last: last + margin, now, ticks: ticks(first - margin, last + margin) };
 }
 
+/** Beginnings of years or months, or else days, at most five between two times. */
+function ticks(first, last) {
+  const start = new Date(1000 * first);
+  for (const months of [1, 3, 12, 24, 60, 120, 240, 600, 1200]) {
+    const found = [];
+    const month = Math.floor(start.getMonth() / months) * months;
+    const year = months > 12 ? Math.floor(start.getFullYear() / (months / 12)) * (months / 12) : start.getFullYear();
+    for (let step = 0; step < 8; step++) {
+      const time = new Date(year, month + step * months, 1).getTime() / 1000;
+      if (time > first && time < last - (last - first) * 0.08) found.push(time);
+    }
+    if (found.length && found.length <= 5 && new Date(year, month + 8 * months, 1) / 1000 > last) return found;
+  }
+  return [first];
+}
+
+const place = (time, { first, last }) => `${((100 * (time - first)) / (last - first)).toFixed(2)}%`;
+
 /** A line from when a statement began to hold to when it ceased; open at its end while it holds. */
-function track(one, { first, last, now }) {
-  const percent = (time) => `${((100 * (time - first)) / (last - first)).toFixed(2)}%`;
+function track(one, range) {
+  const { last, now } = range;
+  const percent = (time) => place(time, range);
   const end = one.valid_until ?? last;
   const never = one.valid_until !== null && one.valid_until <= one.valid_from;
   return s("svg", { class: `track ${one.valid_until === null ? "holds" : "ended"}`, width: "100%", height: 14, "aria-hidden": "true" },
+    range.ticks.map((time) => s("line", { class: "tick", x1: percent(time), x2: percent(time), y1: 0, y2: 14 })),
     s("line", { class: "now", x1: percent(now), x2: percent(now), y1: 0, y2: 14 }),
     never ? null : s("line", { class: "held", x1: percent(one.valid_from), x2: percent(end), y1: 7, y2: 7 }),
     s("circle", { cx: percent(one.valid_from), cy: 7, r: 4 }),
@@ -102,7 +130,7 @@ export async function list() {
     }
     const range = extent(statements);
     byId("history").replaceChildren(
-      h("div", { class: "axis", "aria-hidden": "true" }, h("span", {}, day(range.first)), h("span", {}, day(range.last))),
+      h("div", { class: "axis", "aria-hidden": "true" }, range.ticks.map((time) => h("span", { "--at": place(time, range) }, tickName(time)))),
       h("ol", { class: "plain statements" }, statements.map((one) => statement(one, range))));
     if (subject) announce(`${statements.length} statements about ${subject}`);
   } catch (error) {
