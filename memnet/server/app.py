@@ -15,7 +15,7 @@ from memnet.engine import Engine
 from memnet.server.errors import error_response, handle_errors
 from memnet.server import page_files
 from memnet.server.metrics import CountRequests, Metrics
-from memnet.server.routes import answers, sources, state, statements
+from memnet.server.routes import answers, facts, pages, sources, state, statements, uploads
 from memnet.server.security import Security
 from memnet.server.settings import ServerSettings
 from memnet.server.work import Work
@@ -53,8 +53,11 @@ def create_app(engine: Engine, settings: ServerSettings | None = None) -> FastAP
     app.include_router(answers.router(engine, work))
     app.include_router(statements.router(engine, work))
     app.include_router(state.router(engine, work, metrics))
-    for changing in (sources.writing_router(engine, work), statements.writing_router(engine, work)):
+    app.include_router(facts.router(engine, work))
+    for subject in (sources, statements, uploads):
+        changing = subject.writing_router(engine, work)
         app.include_router(_refusing(changing) if settings.read_only else changing)
+    app.include_router(pages.router(engine, work))  # before what takes any path below /sources
     app.include_router(sources.router(engine, work))
     app.include_router(page_files.router())
     if importlib.util.find_spec("memnet.server.openai") is not None:

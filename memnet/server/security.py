@@ -7,6 +7,7 @@ from contextlib import suppress
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from memnet.server.errors import ErrorType, error_response
@@ -28,13 +29,13 @@ _DISCARDED_SECONDS = 2.0
 client sends resets, and the client never sees why."""
 
 
-class _RefusedError(Exception):
-    """A request that no route may see."""
+class _RefusedError(HTTPException):
+    """A request that no route may see; or, of its body, that none may read to its end."""
 
     def __init__(
         self, status: int, message: str, kind: ErrorType, headers: dict[str, str] | None = None
     ) -> None:
-        super().__init__(message)
+        super().__init__(status, message, headers)
         self.response = error_response(status, message, kind, headers)
 
 
@@ -54,12 +55,9 @@ class Security:
         if scope["type"] != "http":  # there are no WebSockets here
             await send({"type": "websocket.close", "code": 1008})
             return
-        started = False
 
         async def send_secured(message: Message) -> None:
-            nonlocal started
             if message["type"] == "http.response.start":
-                started = True
                 headers = MutableHeaders(scope=message)
                 for name, value in _HEADERS.items():
                     headers[name] = value
@@ -71,12 +69,12 @@ class Security:
         try:
             self._check(Headers(scope=scope), scope["path"])
             body.check_announced(Headers(scope=scope))
-            await self._app(scope, body.receive, send_secured)
         except _RefusedError as refused:
-            if started:
-                raise
             await refused.response(scope, receive, send_secured)
-            await body.discard()
+        else:
+            # A body that turns out too large is an error of the route that reads it.
+            await self._app(scope, body.receive, send_secured)
+        await body.discard()
 
     def _check(self, headers: Headers, path: str) -> None:
         """Check who sends a request, and under which name.
@@ -119,6 +117,7 @@ class _Body:
         self._limit = limit
         self._read = 0
         self._ended = False
+        self._is_too_large = False
 
     def check_announced(self, headers: Headers) -> None:
         """Check the length that the request says it has.
@@ -143,6 +142,8 @@ class _Body:
 
     async def discard(self) -> None:
         """Drop what the client still sends, for a while."""
+        if not self._is_too_large:
+            return
         with suppress(TimeoutError):
             async with asyncio.timeout(_DISCARDED_SECONDS):
                 while not self._ended:
@@ -155,6 +156,7 @@ class _Body:
         return message
 
     def _too_large(self) -> _RefusedError:
+        self._is_too_large = True
         return _RefusedError(
             413,
             f"the request is larger than {self._limit >> 20:,} MB, the most that is read; split it",

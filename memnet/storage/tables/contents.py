@@ -3,7 +3,14 @@
 from collections.abc import Callable, Hashable, Sequence
 from typing import TypeVar
 
-from memnet.storage.tables.checked import IN_LIST, checked_count, checked_rows, damaged, json_list
+from memnet.storage.tables.checked import (
+    IN_LIST,
+    checked_count,
+    checked_places,
+    checked_rows,
+    damaged,
+    json_list,
+)
 from memnet.storage.tables.database import Connection
 from memnet.storage.values import SOURCE_KINDS
 from memnet.types import SourceKind
@@ -42,6 +49,25 @@ class Contents:
             limit,
         )
         return [row[0] for row in checked_rows(rows, "a title", str)]
+
+    def places(self, source: str, namespace: str) -> list[tuple[int, int, str]]:
+        """The places of the passages of a source: start and end in its text, and the place."""
+        rows = self._connection().rows(
+            "SELECT slot.start, slot.end, slot.places FROM slot "
+            "JOIN source ON source.id = slot.source WHERE source.name = ? "
+            "AND source.namespace = ? AND slot.kind = 'passage' ORDER BY slot.start",
+            source,
+            namespace,
+        )
+        found: list[tuple[int, int, str]] = []
+        for start, end, stored in checked_rows(rows, "the place of a slot", int, int, str):
+            places = checked_places(stored)
+            ends = [start + offset for offset, _ in places[1:]] + [end]
+            found += [
+                (start + offset, last, place)
+                for (offset, place), last in zip(places, ends, strict=False)
+            ]
+        return found
 
     def kinds_of(self, slots: Sequence[int]) -> dict[int, SourceKind]:
         """The kind of the source of each slot that is stored."""

@@ -316,6 +316,26 @@ def delete(connection: Connection, names: Iterable[str], namespace: str | None) 
     return len(doomed)
 
 
+def origins(connection: Connection, names: Iterable[str], namespace: str | None) -> list[str]:
+    """The files that some sources came from; ``namespace`` None means those of all."""
+    within = "" if namespace is None else "AND namespace = ?"
+    rows = connection.rows(
+        f"SELECT DISTINCT origin FROM source WHERE origin <> '' AND name {IN_LIST} {within}",
+        json_list(names),
+        *([] if namespace is None else [namespace]),
+    )
+    return [row[0] for row in checked_rows(rows, "the origin of a source", str)]
+
+
+def unused_origins(connection: Connection, found: Sequence[str]) -> list[str]:
+    """Those of some files that no source came from."""
+    rows = connection.rows(
+        f"SELECT DISTINCT origin FROM source WHERE origin {IN_LIST}", json_list(found)
+    )
+    used = {row[0] for row in checked_rows(rows, "the origin of a source", str)}
+    return [origin for origin in found if origin not in used]
+
+
 def _page(
     connection: Connection,
     after: int,
