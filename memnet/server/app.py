@@ -12,8 +12,8 @@ from starlette.middleware import Middleware
 
 from memnet import __version__
 from memnet.engine import Engine
-from memnet.server.errors import error_response, handle_errors
 from memnet.server import page_files
+from memnet.server.errors import error_response, handle_errors
 from memnet.server.metrics import CountRequests, Metrics
 from memnet.server.routes import answers, facts, pages, sources, state, statements, uploads
 from memnet.server.security import Security

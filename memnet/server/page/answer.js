@@ -156,7 +156,7 @@ export function show(given) {
     h("article", { class: answer.abstained ? "abstained" : "", "aria-label": "Answer" },
       title ? h("h2", { class: "headline", dir: "auto" }, shorten(title, 600)) : null,
       h("div", { class: title ? "quotes" : "quotes large" }, texts, plain ? h("p", { class: "text" }, plain) : null),
-      answer.contradiction ? h("p", {}, answer.answer) : null,
+      answer.contradiction ? h("p", {}, answer.answer.split("\n").at(-1)) : null,
       guess ? h("p", {}, "Best guess: ", h("bdi", {}, shorten(guess.text, 160))) : null,
       h("p", { class: "quiet meta" }, answer.abstained ? null : confidence(answer),
         h("span", {}, KINDS[answer.kind] ?? answer.kind), h("span", {}, `${Math.round(answer.elapsed_ms)} ms`)),

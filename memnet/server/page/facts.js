@@ -78,7 +78,7 @@ function layOut(nodes, root, width, oneSided) {
   place(centre);
   const most = Math.max(rows[-1], rows[1], 1);
   const columns = depths[-1] + depths[1];
-  const middle = oneSided ? Math.min(150, width * 0.4) : Math.min(260, 50 + centre.label.length * LETTER);
+  const middle = oneSided ? Math.min(150, width * 0.4) : Math.min(300, 100 + centre.label.length * LETTER);
   const step = Math.max(COLUMN, Math.min(240, (width - middle) / columns));
   const left = depths[-1] * step;
   for (const node of all) {

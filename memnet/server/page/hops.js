@@ -193,7 +193,7 @@ export function found(answer, open) {
     fit(place);
     let width = place.clientWidth;
     new ResizeObserver(() => {
-      if (place.clientWidth === width) return;
+      if (!place.clientWidth || place.clientWidth === width) return; // hidden, or the same
       width = place.clientWidth;
       draw();
     }).observe(place);
