@@ -2,14 +2,9 @@
 
 import gzip
 import hashlib
-import os
 import re
 import shutil
-import socket
-import threading
-import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -17,17 +12,13 @@ from typing import Any
 import pytest
 
 from memnet import Document, Engine, Fact
-from memnet.server.app import create_app
 from memnet.server.settings import ServerSettings
-from memnet.storage import Scope
-from memnet.types import Answer, Candidate, Evidence, Quote
 from tests.conftest import EXAMPLES
+from tests.page_site import Quoting, ask, no_sideways_scroll, served, texts, violations
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
-uvicorn = pytest.importorskip("uvicorn")
 
 _CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
-_AXE = Path(os.environ.get("AXE_CORE", "node_modules/axe-core/axe.min.js"))
 _MAX_WEIGHT = 60_000
 """Bytes of all files of the page as they are sent."""
 _VIEWS = ("ask", "sources", "told", "facts?entity=Orre+Light")
@@ -44,25 +35,6 @@ def browser() -> Iterator[Any]:
         started = running.chromium.launch(executable_path=_CHROMIUM, args=["--no-sandbox"])
         yield started
         started.close()
-
-
-@contextmanager
-def served(engine: Engine, settings: ServerSettings | None = None) -> Iterator[str]:
-    """A server of a memory on a free port; its URL."""
-    listening = socket.socket()
-    listening.bind(("127.0.0.1", 0))
-    app = create_app(engine, settings)
-    server = uvicorn.Server(uvicorn.Config(app, log_config=None, ws="none"))
-    thread = threading.Thread(target=server.run, args=([listening],))
-    thread.start()
-    try:
-        while not server.started:
-            time.sleep(0.01)
-        yield f"http://127.0.0.1:{listening.getsockname()[1]}/"
-    finally:
-        server.should_exit = True
-        thread.join()
-        listening.close()
 
 
 @pytest.fixture
@@ -97,18 +69,6 @@ def open_page(browser: Any, toy_engine: Engine) -> Iterator[Open]:
     assert problems == []
 
 
-def ask(page: Any, question: str) -> None:
-    page.fill("#question", question)
-    page.press("#question", "Enter")
-    page.wait_for_selector("article")
-    page.wait_for_selector("#progress", state="hidden")
-
-
-def texts(page: Any, selector: str) -> list[str]:
-    found: list[str] = page.locator(selector).all_text_contents()
-    return found
-
-
 def test_the_answer_stands_first_and_evidence_below(toy_engine: Engine, open_page: Open) -> None:
     toy_engine.ingest(
         Document(id="light", title="Orre Light", text=_LIGHT),
@@ -134,46 +94,12 @@ def test_no_answer_is_said_plainly(open_page: Open) -> None:
     assert "Nothing in the memory comes near." in page.inner_text("article")
 
 
-class _Quoting:
-    """Answers every question with sentences of sources, of which it marks some words."""
-
-    def __init__(self, engine: Engine, words: str, *places: tuple[str, str], both: bool = False):
-        self._engine, self._words, self._places, self._both = engine, words, places, both
-
-    def ask(self, question: str, hops: int | None, top_k: int, scope: Scope) -> Answer:
-        evidence, quotes, candidates = [], [], []
-        for number, (source, sentence) in enumerate(self._places, 1):
-            document = self._engine.get(source)
-            assert document is not None
-            start = document.text.index(sentence)
-            end = start + len(sentence)
-            place = {"source": source, "start": start, "end": end, "text": sentence}
-            evidence.append(
-                Evidence(id=number, kind="passage", title="Found", score=1, hop=1, **place)
-            )
-            quotes.append(Quote(evidence=number, weight=0.5, **place))
-            at = start + sentence.index(self._words)
-            candidates.append(
-                Candidate(
-                    text=self._words, score=0.9, evidence=number, start=at,
-                    end=at + len(self._words),
-                )
-            )  # fmt: skip
-        lines = [quote.text for quote in quotes] + ["Which is right?"] * self._both
-        return Answer(
-            question=question, kind="value", answer="\n".join(lines), short=self._words,
-            quotes=tuple(quotes), confidence=0.5, abstained=False, contradiction=self._both,
-            candidates=tuple(candidates), evidence=tuple(evidence), hops=(), model="test",
-            elapsed_ms=1.0,
-        )  # fmt: skip
-
-
 def test_contradictions_have_two_sides(
     toy_engine: Engine, open_page: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pieces = [("a", "The boat is red."), ("b", "The boat is blue.")]
     toy_engine.ingest(*(Document(id=source, text=text) for source, text in pieces))
-    answerer = _Quoting(toy_engine, "The boat", *pieces, both=True)
+    answerer = Quoting(toy_engine, "The boat", *pieces, both=True)
     monkeypatch.setattr(toy_engine, "answerer", answerer)
     page = open_page()
     ask(page, "What colour is the boat?")
@@ -188,7 +114,7 @@ def test_a_source_opens_at_its_place_with_the_words_marked(
     filler = "\n\n".join(f"Sentence {number} tells 🐟 of herring nets." for number in range(400))
     source = "a/b?c#d"
     toy_engine.ingest(Document(id=source, title="Log", text=f"{filler}\n\n{_LIGHT}\n\n{filler}"))
-    answerer = _Quoting(toy_engine, "Tobias Wrennick", (source, _LIGHT))
+    answerer = Quoting(toy_engine, "Tobias Wrennick", (source, _LIGHT))
     monkeypatch.setattr(toy_engine, "answerer", answerer)
     page = open_page(viewport={"width": 1280, "height": 700})
     ask(page, "Who built the Orre Light?")
@@ -213,7 +139,7 @@ def test_a_pdf_file_opens_as_the_picture_of_its_page(
     document = toy_engine.get(source.id)
     assert document is not None
     sentence = "The dredging of Kestle harbour cost 86,400 pounds"
-    answerer = _Quoting(toy_engine, "86,400 pounds", (source.id, sentence))
+    answerer = Quoting(toy_engine, "86,400 pounds", (source.id, sentence))
     monkeypatch.setattr(toy_engine, "answerer", answerer)
     page = open_page()
     ask(page, "What did the dredging of Kestle harbour cost?")
@@ -325,11 +251,6 @@ def test_text_of_documents_is_never_markup(toy_engine: Engine, open_page: Open) 
     assert page.evaluate(
         "[window.ran, document.querySelectorAll('main img, main script').length]"
     ) == [None, 0]
-
-
-def no_sideways_scroll(page: Any) -> bool:
-    fits: bool = page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    return fits
 
 
 def test_all_goes_by_keyboard(toy_engine: Engine, open_page: Open) -> None:
@@ -458,16 +379,6 @@ def test_both_colour_schemes_fit_a_phone_and_satisfy_axe(
     page.wait_for_selector("#reader .source")
     assert no_sideways_scroll(page)
     assert violations(page) == []
-
-
-def violations(page: Any) -> list[str]:
-    """Rules of axe-core that the page breaks, with the first element; none without axe-core."""
-    if not _AXE.is_file():
-        return []
-    page.wait_for_timeout(300)  # colours are compared when all has appeared
-    page.evaluate(f"{_AXE.read_text(encoding='utf-8')}; undefined")
-    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
-    return [f"{one['id']}: {one['nodes'][0]['html']}" for one in found]
 
 
 def test_the_page_is_light_and_loads_nothing_from_elsewhere() -> None:

@@ -144,7 +144,7 @@ function units(answer, evidence, open) {
   if (!answer.units.length) return null;
   const heaviest = Math.max(...answer.units.flatMap((unit) => unit.words.map((word) => word.weight)), 1e-9);
   return [
-    h("h3", {}, "Read inside the passages"),
+    h("h2", { class: "minor" }, "Read inside the passages"),
     h("ul", { class: "plain units" }, answer.units.map((unit) => {
       const item = evidence.get(unit.evidence);
       const words = unit.words.map((word) => ({ ...word, name: "word", weight: word.weight / heaviest }));
