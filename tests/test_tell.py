@@ -492,9 +492,7 @@ def test_sentences_are_taken_apart(sentence: str, subject: str, relation: str, v
         ("My boat is red and my number is 123", [("My boat", "red"), ("my number", "123")]),
     ],
 )
-def test_clauses_are_statements_of_their_own(
-    sentence: str, clauses: list[tuple[str, str]]
-) -> None:
+def test_clauses_are_statements_of_their_own(sentence: str, clauses: list[tuple[str, str]]) -> None:
     found = RuleParser().parse(sentence, 0.0, ())
     assert [(one.subject, one.values[0]) for one in found] == clauses
     assert [sentence[one.start : one.end] for one in found] == [one.text for one in found]

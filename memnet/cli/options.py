@@ -171,14 +171,14 @@ def open_engine(
     from memnet.config import Config, IndexConfig, MessageConfig, StoreConfig, TellConfig
     from memnet.engine import Engine
 
-    waiting = {} if lock_seconds is None else {"lock_seconds": lock_seconds}
     config = Config(
         device=device_name(device),
         store=StoreConfig(index=IndexConfig(kind=kind)),
         tell=TellConfig(capacity=told),
         messages=MessageConfig(capacity=messages, learn=learn),
-        **waiting,
     )
+    if lock_seconds is not None:
+        config = config.model_copy(update={"lock_seconds": lock_seconds})
     return Engine.open(
         store_path(store),
         create=create,

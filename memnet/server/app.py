@@ -9,11 +9,13 @@ from fastapi import APIRouter, FastAPI
 from fastapi.responses import Response
 from fastapi.routing import APIRoute
 from starlette.middleware import Middleware
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from memnet import __version__
 from memnet.engine import Engine
 from memnet.server import page_files
-from memnet.server.errors import error_response, handle_errors
+from memnet.server.errors import CatchErrors, error_response, handle_errors
 from memnet.server.metrics import CountRequests, Metrics
 from memnet.server.routes import answers, facts, pages, sources, state, statements, uploads
 from memnet.server.security import Security
@@ -47,6 +49,7 @@ def create_app(engine: Engine, settings: ServerSettings | None = None) -> FastAP
         middleware=[
             Middleware(CountRequests, metrics=metrics),
             Middleware(Security, settings=settings),
+            Middleware(CatchErrors),
         ],
     )
     handle_errors(app)
@@ -60,9 +63,26 @@ def create_app(engine: Engine, settings: ServerSettings | None = None) -> FastAP
     app.include_router(pages.router(engine, work))  # before what takes any path below /sources
     app.include_router(sources.router(engine, work))
     app.include_router(page_files.router())
-    if importlib.util.find_spec("memnet.server.openai") is not None:
+    if _is_there("memnet.server.openai"):
         app.include_router(importlib.import_module("memnet.server.openai").router(engine))
+    if _is_there("memnet.mcp") and _is_there("mcp"):  # the extra of that name
+        served = importlib.import_module("memnet.mcp").http_app(engine, settings.read_only)
+        app.router.routes.append(Route("/mcp", _Served(served)))
     return app
+
+
+class _Served:
+    """An ASGI app at one path: a mount would send clients on to "/mcp/"."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._app(scope, receive, send)
+
+
+def _is_there(module: str) -> bool:
+    return importlib.util.find_spec(module) is not None
 
 
 def _refusing(changing: APIRouter) -> APIRouter:

@@ -7,6 +7,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from memnet.errors import InputError, MemnetError, StoreBusyError, one_line
 from memnet.types import Value
@@ -74,9 +75,12 @@ def handle_errors(app: FastAPI) -> None:
 
     async def of_request(_: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)  # noqa: S101  # registered for it alone
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        return error_response(422, f"{where}: {first['msg']}", "invalid_request")
+        if isinstance(error.body, bytes) and error.body:  # not parsed
+            message = "the body is read as JSON only: send 'Content-Type: application/json'"
+        else:
+            first = error.errors()[0]
+            message = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+        return error_response(422, message, "invalid_request")
 
     async def of_http(_: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)  # noqa: S101  # registered for it alone
@@ -87,4 +91,27 @@ def handle_errors(app: FastAPI) -> None:
     app.add_exception_handler(MemnetError, of_memory)
     app.add_exception_handler(RequestValidationError, of_request)
     app.add_exception_handler(HTTPException, of_http)
-    app.add_exception_handler(Exception, of_memory)
+
+
+class CatchErrors:
+    """ASGI middleware that makes a response of what no handler expects: of a bug."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        """Wrap an app."""
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one connection."""
+        started = False
+
+        async def note(message: Message) -> None:
+            nonlocal started
+            started = started or message["type"] == "http.response.start"
+            await send(message)
+
+        try:
+            await self._app(scope, receive, note)
+        except Exception as error:
+            if started or scope["type"] != "http":
+                raise
+            await error_response(*describe(error))(scope, receive, send)

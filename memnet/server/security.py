@@ -4,7 +4,6 @@ import asyncio
 import hashlib
 import hmac
 from contextlib import suppress
-from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
@@ -91,7 +90,7 @@ class Security:
                 "invalid_request",
             )
         for origin in headers.getlist("origin"):
-            if urlsplit(origin).netloc.lower() != hosts[0].lower():
+            if origin.partition("://")[2].lower() != hosts[0].lower():
                 raise _RefusedError(
                     403,
                     "the request comes from a page of another site, which may not use this server",

@@ -3,7 +3,7 @@
 from typing import Any
 
 from fastapi.responses import Response
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from memnet.types import Evidence, IngestReport, Source, Statement, Value
 
@@ -43,7 +43,7 @@ class PutRequest(Value):
 
     text: str
     title: str = ""
-    metadata: dict[str, Any] = {}
+    metadata: dict[str, Any] = Field(default_factory=dict)
     namespace: str = ""
 
 

@@ -70,11 +70,12 @@ def _aligned(stored: Sequence[Word], page: Sequence[Word], span: set[int]) -> li
     """The words of the page that an alignment of both texts gives those of the span."""
     if max(len(stored), len(page)) > _MAX_ALIGNED:
         return []
-    texts = [[word.text for word in side] for side in (stored, page)]
-    blocks = SequenceMatcher(None, *texts, autojunk=False).get_matching_blocks()
+    matcher = SequenceMatcher(
+        None, [word.text for word in stored], [word.text for word in page], autojunk=False
+    )
     return [
         block.b + offset
-        for block in blocks
+        for block in matcher.get_matching_blocks()
         for offset in range(block.size)
         if block.a + offset in span
     ]

@@ -54,9 +54,7 @@ def router(engine: Engine, work: Work) -> APIRouter:
             raise NotFoundError(f"there is no page {number}; the file has {len(found):,}")
         page = found[number - 1]
         on_page = text[page.start : page.end]
-        first, last = (
-            min(max(0, offset - page.start), len(on_page)) for offset in (start, end)
-        )
+        first, last = (min(max(0, offset - page.start), len(on_page)) for offset in (start, end))
         return picture_of(path, _state(path), number, on_page, first, last, scale)
 
     @routes.get("/sources/{source_id:path}/pages", response_model=PdfPages)

@@ -52,7 +52,7 @@ def router(engine: Engine, work: Work) -> APIRouter:
         limit: Annotated[int, Query(ge=1, le=_MAX_PAGE)] = 100,
         after: Annotated[int, Query(ge=0, lt=2**63)] = 0,
     ) -> Response:
-        """Sources whose ids begin with ``prefix``, page by page; all namespaces if none is given."""
+        """Sources whose ids begin with ``prefix``, page by page; of all namespaces by default."""
         return json_response(await work.read(page, namespace, kind, prefix, limit, after))
 
     @routes.get("/sources/{source_id:path}", response_model=SourceText)

@@ -46,9 +46,7 @@ def writing_router(engine: Engine, work: Work) -> APIRouter:
             return UploadedFile(name=name, error=str(error))
 
     @routes.post("/upload", response_model=UploadReport)
-    async def upload(
-        files: list[UploadFile], namespace: Annotated[str, Form()] = ""
-    ) -> Response:
+    async def upload(files: list[UploadFile], namespace: Annotated[str, Form()] = "") -> Response:
         """Store files of any format that ``memnet ingest`` reads; one of the same name is replaced.
 
         A file that can't be used is reported, and the others are stored.

@@ -364,7 +364,11 @@ def _conditions(
 ) -> tuple[str, list[object]]:
     """What a row of ``source`` must be, "AND ..." or none, and the parameters."""
     stored = [one for one, public in SOURCE_KINDS.items() if public == kind]
-    chosen = {"namespace = ?": namespace, "name = ?": name, "kind = ?": stored[0] if stored else None}
+    chosen = {
+        "namespace = ?": namespace,
+        "name = ?": name,
+        "kind = ?": stored[0] if stored else None,
+    }
     conditions: dict[str, object] = {
         condition: value for condition, value in chosen.items() if value is not None
     }
