@@ -9,6 +9,7 @@ const KINDS = {
   steps: "steps", table: "a cell of a table", code: "code", yes: "yes or no", no: "yes or no",
   facts: "from facts", story: "from a story", none: "no answer",
 };
+const SPANS = new Set(["value", "table"]); // kinds whose short form is a part of a quotation
 const SHOWN = 5; // pieces of evidence before "more"
 
 /** Spans of an answer in a piece of evidence: of the sentence that is quoted, and of the words. */
@@ -38,7 +39,7 @@ function headline(answer) {
   if (answer.contradiction) return "The memory says both.";
   if (answer.kind === "facts") return answer.candidates.map((one) => one.text).join(", ");
   if (answer.kind === "yes" || answer.kind === "no") return answer.kind === "yes" ? "Yes" : "No";
-  return answer.kind === "value" && answer.short ? answer.short : null;
+  return SPANS.has(answer.kind) && answer.short ? answer.short : null;
 }
 
 /** The quotations, each with its number in the evidence. */
@@ -47,7 +48,7 @@ function quotations(answer, open) {
   return answer.quotes.map((quote) => {
     const number = items.indexOf(quote.evidence);
     const words = answer.candidates.slice(0, 1)
-      .filter((one) => one.evidence === quote.evidence && one.start !== null && answer.kind === "value")
+      .filter((one) => one.evidence === quote.evidence && one.start !== null && SPANS.has(answer.kind))
       .map((one) => ({ start: one.start, end: one.end, name: "short" }));
     const cite = number < 0 ? null
       : h("button", { type: "button", class: "cite", "aria-label": `Evidence ${number + 1}`, onclick: () => open(number) }, String(number + 1));
