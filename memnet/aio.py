@@ -93,6 +93,7 @@ class AsyncEngine:
     tell = _on_thread(Engine.tell)
     undo = _on_thread(Engine.undo)
     history = _on_thread(Engine.history)
+    evictions = _on_thread(Engine.evictions)
     get = _on_thread(Engine.get)
     forget = _on_thread(Engine.forget)
     export_bundle = _on_thread(Engine.export_bundle)

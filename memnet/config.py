@@ -152,6 +152,16 @@ class HopConfig(Settings):
     """Of a message of the day that the question names; half of it on the days beside."""
     exchange_weight: float = 0.1
     """Of the better of the two messages beside one, by cosine and BM25, if it is a candidate."""
+    session_weight: float = 0.2
+    """Of the best message of the same session and day less the best of all, by cosine and BM25.
+    This weight and the next two help in chats of other sources too, on which none of them was
+    chosen (docs/decisions/030-messages-in-context.md)."""
+    reply_weight: float = 0.1
+    """Of the message before one, where it ends with a question mark: what was asked in the words of
+    the question is answered in others."""
+    length_weight: float = 0.02
+    """Of the logarithm of a message's length over 300 characters, if it is shorter: few words
+    seldom tell anything. 30 characters count 0.046 less."""
     relation_weight: float = 0.8
     """Of the cosine of a fact's relation words and the question without its names."""
     relation_words_weight: float = 0.2

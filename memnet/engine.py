@@ -50,6 +50,7 @@ from memnet.storage import MemoryStore, import_bundle, stored_fingerprint
 from memnet.types import (
     Answer,
     Document,
+    Eviction,
     Evidence,
     IngestReport,
     Message,
@@ -296,6 +297,14 @@ class Engine:
             namespace: to look in; None for all.
         """
         return self._told.history(name, namespace)
+
+    def evictions(self, *, namespace: str | None = None) -> tuple[Eviction, ...]:
+        """Messages and statements that the capacity evicted, in order; their texts are gone.
+
+        Args:
+            namespace: to look in; None for all.
+        """
+        return self._told.evictions(namespace)
 
     def preload(self) -> None:
         """Start loading on a thread what a question needs; errors are raised by the question."""

@@ -17,6 +17,7 @@ from memnet.encoders import Encoder, MiniLMEncoder, TokenEncoder, token_encoder
 from memnet.encoders.hub import SentenceTransformersEncoder, stored_encoder_name
 from memnet.errors import EncoderError, InputError, ModelError
 from memnet.experts.answers import ExpertAnswers
+from memnet.experts.contradictions import MessageContradictions
 from memnet.experts.gate import shipped_gate
 from memnet.experts.owned import OwnedModels
 from memnet.experts.vectors import RecentVectors
@@ -192,11 +193,15 @@ def load_experts(
         return load_answerer(STORIES, store, encoder, config, on_read, reader)
 
     told: Answerer = documents
+    contradictions = None
     if statements is not None:
         told = StatementAnswers(store, vectors, statements, documents, on_read)
+        contradictions = MessageContradictions(
+            store, vectors, documents, reader, statements, config
+        )
     return ExpertAnswers(
         store, vectors, shipped_gate, documents, told, owned, load_facts,
-        LazyStories(load_stories),
+        LazyStories(load_stories), contradictions,
     )  # fmt: skip
 
 

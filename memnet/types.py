@@ -250,7 +250,9 @@ class WatchReport(IngestReport):
     """What was changed, made or removed, as absolute paths; none of the first reading."""
 
 
-Action = Literal["add", "merge", "supersede", "correct", "contradict", "erase", "evict"]
+Action = Literal["add", "merge", "supersede", "correct", "end", "contradict", "erase", "evict"]
+"""What ``tell`` did: "end" where nothing takes the place of a statement, which stays as history;
+"erase" where it was to be forgotten, and "evict" where there was no room: it is gone for good."""
 Change = Literal["supersede", "correct", "end", "contradict"]
 """How a statement was changed by a later one: it held until then; it never held; it held until then
 and nothing took its place; both are said to hold, and can't."""
@@ -269,8 +271,8 @@ class Decision(Value):
     source: str | None
     """The source id of that slot, as ``forget`` takes it."""
     other: int | None
-    """The slot that was merged with, superseded, corrected, contradicted, erased or evicted; of an
-    entry about an earlier time, the one that it ends at."""
+    """The slot that was merged with, superseded, corrected, ended, contradicted, erased or evicted;
+    of an entry about an earlier time, the one that it ends at."""
     other_text: str | None
     weight: float | None
     """Attention weight, 0..1, of that slot; None where attention did not choose it."""
@@ -286,6 +288,29 @@ class TellReport(Value):
     slots: int
     """Slots in the store afterwards."""
     elapsed_ms: float
+
+
+class StatementChange(Value):
+    """What another statement did to one that was told before."""
+
+    changed_by: int | None
+    """The slot of the other statement; None if there is none, or it is gone."""
+    text: str | None
+    """Of the other statement."""
+    change: Change
+    reason: str
+    """Why, in one sentence."""
+
+
+class Eviction(Value):
+    """A message or statement for which there was no room any longer."""
+
+    source: str
+    """The source id that it had."""
+    namespace: str
+    kind: Literal["message", "statement"]
+    evicted: float
+    """When, in seconds since the epoch."""
 
 
 class Statement(Value):
@@ -315,9 +340,12 @@ class Statement(Value):
     """The slot of the statement that changed it; None if none did, or it is gone."""
     changed_by_text: str | None = None
     change: Change | None = None
-    """How it was changed."""
+    """How it was changed: what ended it, else the last change of a part of it or contradiction."""
     reason: str | None = None
     """Why, in one sentence."""
+    changes: tuple[StatementChange, ...] = ()
+    """All that changed it, in the order in which it was told: those that ended a part of it or
+    contradict it, too. ``change`` is one of them."""
     standing: bool = False
     """Whether it is never evicted."""
     speaker: str | None = None

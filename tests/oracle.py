@@ -278,6 +278,33 @@ def passage_score(controller: Any, candidates: Any, place: int, number: int) -> 
     return score + corrected(scorer.correction, features, also)
 
 
+def message_context(config: Any, messages: Any, found: Sequence[float], place: int) -> float:
+    """What the messages around one are worth, and its length.
+
+    Args:
+        config: the settings of the hops.
+        messages: ``MessageFeatures`` of K candidates.
+        found: [K] cosine and BM25 of each, weighted.
+        place: of a message among the candidates.
+    """
+    before, after = [], []
+    for one, other in messages.beside.T.tolist():
+        if other == place:
+            before.append(one)
+        if one == place:
+            after.append(other)
+    own = [k for k in range(len(found)) if messages.is_message[k]]
+    same = [k for k in own if messages.session[k] == messages.session[place]]
+    asked = [found[k] for k in before if messages.asks[k]]
+    short = min(300, max(1, float(messages.characters[place])))
+    return float(
+        config.exchange_weight * max([0.0, *(found[k] for k in before + after)])
+        + config.reply_weight * max([0.0, *asked])
+        + config.session_weight * (max(found[k] for k in same) - max(found[k] for k in own))
+        + config.length_weight * math.log(short / 300)
+    )
+
+
 def corrected(corrector: Any, features: list[float], also: list[float]) -> float:
     """A corrector's number for one row."""
     row = [
@@ -337,3 +364,14 @@ def gate_logits(arrays: Mapping[str, Any], features: Array, vector: Array | None
         + sum(float(arrays["gate.weight"][e, h]) * hidden[h] for h in range(len(hidden)))
         for e in range(len(arrays["gate.bias"]))
     ]
+
+
+def logistic(
+    weights: Array, values: Mapping[str, float], names: Sequence[str], probabilities: Sequence[str]
+) -> float:
+    """A logistic regression over named values, some of which are probabilities taken as logits."""
+    total = 0.0
+    for weight, name in zip(weights.tolist(), names, strict=True):
+        value = values[name]
+        total += weight * (math.log(value / (1 - value)) if name in probabilities else value)
+    return 1 / (1 + math.exp(-total))

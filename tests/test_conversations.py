@@ -4,14 +4,25 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from memnet import Config, Document, Engine, Fact, InputError, MemoryStore, Message
 from memnet.aio import AsyncEngine
+from memnet.config import HopConfig
+from memnet.documents.candidates import (
+    Candidates,
+    LinkFeature,
+    Links,
+    MessageFeatures,
+    SlotFeature,
+)
+from memnet.documents.controller import TextController
 from memnet.documents.messages import MessageAddressing
 from memnet.documents.question import Question
 from memnet.ingest.formats import parse_document
@@ -19,6 +30,7 @@ from memnet.ingest.messages import message_document, with_turns
 from memnet.storage import Slot, Symbols
 from memnet.text.days import WrittenDay, days_in
 from memnet.text.speakers import MESSAGE, called_symbols, speaker_symbol, speaker_symbols
+from tests import oracle
 from tests.toy import ToyEncoder
 
 _TALK = (
@@ -328,6 +340,110 @@ def test_what_is_said_beside_an_answer_counts(toy_engine: Engine) -> None:
     found = _found(toy_engine, question.text)
     assert found.index("a1") < found.index("b1")
     assert found.index("a2") < found.index("b2")
+
+
+@given(st.data())
+def test_scores_of_messages_are_those_of_the_oracle(data: st.DataObject) -> None:
+    count = data.draw(st.integers(1, 8))
+
+    def column(values: st.SearchStrategy[Any], kind: Any) -> NDArray[Any]:
+        return np.array(data.draw(st.lists(values, min_size=count, max_size=count)), kind)
+
+    share = st.floats(-1, 1, width=32)
+    pairs = data.draw(st.lists(st.tuples(*[st.integers(0, count - 1)] * 2), max_size=10))
+    is_message = column(st.booleans(), np.bool_)
+    is_message[data.draw(st.integers(0, count - 1))] = True
+    follow = [pair for pair in pairs if is_message[list(pair)].all()]
+    messages = MessageFeatures(
+        is_message,
+        dense=column(share, np.float32),
+        lexical=column(share, np.float32),
+        speaker=column(share, np.float32),
+        day=column(share, np.float32),
+        beside=np.array(follow, np.int64).reshape(-1, 2).T,
+        session=column(st.integers(0, count - 1), np.int64),
+        asks=column(st.booleans(), np.bool_),
+        characters=column(st.integers(0, 1000), np.float32),
+    )
+    config = HopConfig(exchange_weight=0.3, reply_weight=0.5, session_weight=0.7)
+    none = np.zeros(0, np.int64)
+    candidates = Candidates(
+        ids=tuple(range(count)),
+        features=np.zeros((count, len(SlotFeature)), np.float32),
+        named=(None,) * count,
+        is_fact=np.zeros(count, np.bool_),
+        links=Links(none, none, none, np.zeros((0, len(LinkFeature)), np.float32), ()),
+        messages=messages,
+    )
+    total = TextController(config).score(candidates, 0).total()
+    found = config.dense_weight * messages.dense + config.lexical_weight * messages.lexical
+    for place in np.flatnonzero(is_message).tolist():
+        around = oracle.message_context(config, messages, found.tolist(), place)
+        by_symbols = config.speaker_weight * messages.speaker + config.day_weight * messages.day
+        assert total[place] == pytest.approx(found[place] + by_symbols[place] + around, abs=1e-5)
+    assert not total[~is_message].any()
+
+
+def test_the_reply_to_what_is_asked_is_found(toy_engine: Engine) -> None:
+    # Long enough for keys that do not hold what was said before.
+    reply = "Gouda since I was a small child, and on Sundays something from the goat."
+    for session, mark in (("told", "."), ("asked", "?")):
+        rows = [("Bo", f"Which cheese do you like best{mark}"), ("Ann", reply), ("Bo", "I see.")]
+        toy_engine.remember(
+            {"id": f"{session}{number}", "session": session, "speaker": speaker, "text": text}
+            for number, (speaker, text) in enumerate(rows)
+        )
+    scores = {one.source: one.score for one in toy_engine.search("Which cheese is best?")}
+    assert scores["asked0"] == pytest.approx(scores["told0"], abs=1e-4)
+    assert scores["asked1"] > scores["told1"] + 0.01
+
+
+def test_sessions_questions_and_lengths_of_messages(toy_engine: Engine) -> None:
+    rows = [
+        ("s", "2024-01-05 23:00", "Any news? "),
+        ("s", "2024-01-05 23:01", "Yes, from yesterday."),
+        ("s", "2024-01-06 00:10", "いつ？"),
+        ("t", "2024-01-06 00:10", "Good night"),
+        ("s", "2024-01-06 00:11", "No idea. Why?!"),
+    ]
+    toy_engine.remember(
+        {
+            "id": f"{session}{number}",
+            "session": session,
+            "speaker": "Ann",
+            "time": time,
+            "text": text,
+        }
+        for number, (session, time, text) in enumerate(rows)
+    )
+    toy_engine.ingest(Document(id="d", title="Harbour", text="Is this a question?"))
+    asked = MessageAddressing(Question("Why?", toy_engine.store, toy_engine.encoder.encode))
+    features = asked.features(toy_engine.store.existing_keys(range(1, 7)), {})
+    assert features is not None
+    assert features.is_message.tolist() == [True] * 5 + [False]
+    assert features.session.tolist() == [0, 0, 1, 2, 1, 0]
+    assert features.asks.tolist() == [True, False, True, False, False, False]
+    assert features.characters.tolist() == [9, 20, 3, 10, 14, 0]
+
+
+def test_what_was_said_on_the_day_of_the_best_message_comes_first(toy_engine: Engine) -> None:
+    mole = "The mole was closed all week, and nobody knew when it would be open again."
+    rows = [
+        ("2024-01-05", mole),
+        ("2024-01-06", "The kiln of the pottery cracked in the frost, and they have no other one."),
+        (
+            "2024-01-06",
+            "Somebody was at the door in the evening, but it was too late for me.",
+        ),
+        ("2024-01-06", mole),
+    ]
+    toy_engine.remember(
+        {"id": f"m{number}", "session": "s", "speaker": "Ann", "time": time, "text": text}
+        for number, (time, text) in enumerate(rows)
+    )
+    found = _found(toy_engine, "What happened to the kiln of the pottery?")
+    assert found[0] == "m1"
+    assert found.index("m3") < found.index("m0")
 
 
 def test_exports_have_a_slot_for_each_message(toy_engine: Engine, tmp_path: Path) -> None:

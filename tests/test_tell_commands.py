@@ -83,3 +83,9 @@ def test_commands_have_room_for_so_much(tmp_path: Path, capsys: pytest.CaptureFi
     report = _run(store, capsys, "ingest", str(path), "--capacity=2", "--no-learn")
     assert "5 added, 0 updated, 0 unchanged, 0 removed, 3 evicted, 0 skipped" in report
     assert _run(store, capsys, "history", "Al", "--json") == '{"history": []}\n'
+    evicted = json.loads(_run(store, capsys, "history", "--json"))["evicted"]
+    assert [(one["kind"], one["source"]) for one in evicted] == [
+        ("statement", "told/2"), ("message", "D1:1"), ("message", "D1:2"), ("message", "D1:3"),
+    ]  # fmt: skip
+    shown = _run(store, capsys, "history")
+    assert all(f"{one['kind']} {one['source']}" in shown for one in evicted)

@@ -222,6 +222,9 @@ def test_contradictions_leave_all_valid_even_in_circles(tmp_path: Path) -> None:
         first, second, third = engine.history("Ann")
         assert {one.valid_until for one in (first, second, third)} == {None}
         assert [one.changed_by for one in (first, second, third)] == [second.id, third.id, None]
+        assert [[by.changed_by for by in one.changes] for one in (first, second, third)] == [
+            [second.id], [third.id], [],
+        ]  # fmt: skip
         assert (first.change, third.change) == ("contradict", None)
         engine.undo()
         assert [one.change for one in engine.history("Ann")] == ["contradict", None]

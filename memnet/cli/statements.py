@@ -2,17 +2,18 @@
 
 from collections.abc import Sequence
 
+import click
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from memnet.cli.text import text_line
 from memnet.text.places import local_time
-from memnet.types import Change, Statement
+from memnet.types import Change, Eviction, Statement, StatementChange
 
-_CHANGED: dict[Change | None, str] = {
+_CHANGED: dict[Change, str] = {
     "supersede": "superseded", "correct": "corrected", "end": "ended",
-    "contradict": "contradicted", None: "",
+    "contradict": "contradicted",
 }  # fmt: skip
 
 
@@ -30,6 +31,13 @@ def show_statements(statements: Sequence[Statement]) -> None:
     console.print(table)
 
 
+def show_evictions(evictions: Sequence[Eviction]) -> None:
+    """Print what was evicted, a line each, and when."""
+    for one in evictions:
+        where = f" in {text_line(one.namespace)}" if one.namespace else ""
+        click.echo(f"evicted {_day(one.evicted)}  {one.kind} {text_line(one.source)}{where}")
+
+
 def _cells(one: Statement) -> tuple[str, ...]:
     until = "" if one.valid_until is None else _day(one.valid_until)
     held = "never" if one.change == "correct" else f"{_day(one.valid_from)} - {until}"
@@ -38,14 +46,17 @@ def _cells(one: Statement) -> tuple[str, ...]:
     relation = " ".join(filter(None, ("" if one.polarity else "not", one.relation)))
     if one.certainty in ("planned", "maybe"):
         relation = f"{relation} ({one.certainty})"
-    by = "" if one.changed_by_text is None else f' by "{text_line(one.changed_by_text)}"'
-    reason = "" if one.reason is None else f": {text_line(one.reason)}"
     return (
         held.rstrip(),
         _day(one.told),
         *map(text_line, (one.subject, relation, "; ".join(one.values))),
-        f"{_CHANGED[one.change]}{by}{reason}",
+        "\n".join(map(_changed, one.changes)),
     )
+
+
+def _changed(change: StatementChange) -> str:
+    by = "" if change.text is None else f' by "{text_line(change.text)}"'
+    return text_line(f"{_CHANGED[change.change]}{by}: {change.reason}")
 
 
 def _day(seconds: float) -> str:

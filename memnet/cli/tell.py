@@ -16,13 +16,14 @@ from memnet.cli.options import (
 from memnet.cli.text import text_line
 
 if TYPE_CHECKING:
-    from memnet.types import Decision, Statement, TellReport
+    from memnet.types import Decision, Eviction, Statement, TellReport
 
 _LINES = {
     "add": '"{text}" as {source}',
     "merge": '"{text}" with "{other_text}" ({source})',
     "supersede": '"{other_text}" by "{text}" ({source})',
     "correct": '"{other_text}" by "{text}" ({source})',
+    "end": '"{other_text}" by "{text}"',
     "erase": '"{other_text}"',
     "evict": '"{other_text}"',
 }
@@ -128,7 +129,8 @@ def undo(namespace: str | None, store: Path | None, as_json: bool) -> None:
 def history(name: str | None, namespace: str | None, store: Path | None, as_json: bool) -> None:
     """Show what was told, in the order in which it held, and what became of it.
 
-    With a NAME what was told about it, by any of its names.
+    With a NAME what was told about it, by any of its names; without one also which messages and
+    statements were evicted, and when.
 
     \b
     Example:
@@ -136,18 +138,26 @@ def history(name: str | None, namespace: str | None, store: Path | None, as_json
     """
     with open_engine(store) as engine:
         found = engine.history(name, namespace=namespace)
+        evicted = None if name else engine.evictions(namespace=namespace)
     if as_json:
-        _show_history(found, as_json)
+        _show_history(found, as_json, evicted)
         return
-    from memnet.cli.statements import show_statements
+    from memnet.cli.statements import show_evictions, show_statements
 
     show_statements(found)
+    show_evictions(evicted or ())
 
 
-def _show_history(statements: "tuple[Statement, ...]", as_json: bool) -> None:
+def _show_history(
+    statements: "tuple[Statement, ...]",
+    as_json: bool,
+    evicted: "tuple[Eviction, ...] | None" = None,
+) -> None:
     if as_json:
-        shown = [one.model_dump() for one in statements]
-        click.echo(json.dumps({"history": shown}, ensure_ascii=False))
+        shown = {"history": [one.model_dump() for one in statements]}
+        if evicted is not None:
+            shown["evicted"] = [one.model_dump() for one in evicted]
+        click.echo(json.dumps(shown, ensure_ascii=False))
         return
     for one in statements:
         until = "" if one.valid_until is None else _moment(one.valid_until)

@@ -146,6 +146,12 @@ class MessageFeatures(NamedTuple):
     """[K] float32: 1 on a day that the question names, a half on the days beside it."""
     beside: NDArray[np.int64]
     """[2, P] int64: pairs of messages, by their indices, that follow each other in a session."""
+    session: NDArray[np.int64]
+    """[K] int64: number of the session and day of each message, counted from 0; 0 for others."""
+    asks: NDArray[np.bool_]
+    """[K] bool: whether the message ends with a question mark."""
+    characters: NDArray[np.float32]
+    """[K] float32: length of its text; 0 for others."""
 
 
 class Scores(NamedTuple):

@@ -30,6 +30,8 @@ HIDDEN = 16
 """Width of a correction's hidden layer."""
 MIN_ATTENTION = 1e-6
 """Attention below which a gradient would be lost in rounding."""
+_LONG_MESSAGE = 300
+"""Characters from which the length of a message says nothing more."""
 
 
 class TextController:
@@ -123,19 +125,12 @@ class TextController:
         return scores if found is None else self._with_messages(scores, found)
 
     def _with_messages(self, scores: Scores, messages: MessageFeatures) -> Scores:
-        """Scores where those of messages are sums of their own; nothing links to a message.
-
-        A question and its reply are one exchange: what is found gives a share to those beside it.
-        """
+        """Scores where those of messages are sums of their own; nothing links to a message."""
         config, own = self.config, messages.is_message
         symbolic = config.speaker_weight * messages.speaker + config.day_weight * messages.day
         dense = np.float32(config.dense_weight) * messages.dense
         lexical = np.float32(config.lexical_weight) * messages.lexical
-        found, one, other = dense + lexical, *messages.beside
-        exchange = np.zeros_like(found)
-        np.maximum.at(exchange, one, found[other])
-        np.maximum.at(exchange, other, found[one])
-        learned = np.float32(config.exchange_weight) * exchange
+        learned = self._context(dense + lexical, messages)
         return Scores(
             np.where(own, dense, scores.dense),
             np.where(own, lexical, scores.lexical),
@@ -143,6 +138,35 @@ class TextController:
             np.where(own, learned, scores.learned),
             np.where(own, -1, scores.link),
         )
+
+    def _context(self, found: NDArray[np.floating[Any]], messages: MessageFeatures) -> FloatArray:
+        """What the messages around each are worth, and its length: [K] float32.
+
+        A question and its reply are one exchange: what is found gives a share to those beside it,
+        and more to the reply where it asks. A session that holds nothing of what is asked counts
+        against its messages; the best session changes nothing, so that messages stay comparable
+        with other slots.
+
+        Args:
+            found: [K] float32: cosine and BM25 of each message, weighted.
+            messages: the same K.
+        """
+        config, own, (one, other) = self.config, messages.is_message, messages.beside
+        exchange, reply = np.zeros_like(found), np.zeros_like(found)
+        np.maximum.at(exchange, one, found[other])
+        np.maximum.at(exchange, other, found[one])
+        np.maximum.at(reply, other, np.where(messages.asks[one], found[one], 0))
+        best = np.full(len(found), -np.inf, np.float32)
+        np.maximum.at(best, messages.session[own], found[own])
+        session = best[messages.session] - found[own].max()
+        length = np.log(messages.characters.clip(1, _LONG_MESSAGE) / _LONG_MESSAGE)
+        worth: FloatArray = (
+            config.exchange_weight * exchange
+            + config.reply_weight * reply
+            + config.session_weight * session
+            + config.length_weight * length
+        ).astype(np.float32)
+        return worth
 
 
 class _HopScorer:

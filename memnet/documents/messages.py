@@ -20,6 +20,7 @@ from memnet.text.speakers import (
     MESSAGE,
     called_prefix,
     day_symbols,
+    is_day,
     is_session,
     speaker_symbol,
 )
@@ -34,6 +35,8 @@ _FIRST_PERSON = frozenset("i me my mine myself".split())
 _SECOND_PERSON = frozenset("you your yours".split())
 _AUXILIARIES = frozenset("will may can".split())
 """Speakers have such names, and questions begin with them."""
+_ASKS = frozenset("?？؟")
+"""Question marks: the usual one, the wide one, the Arabic one."""
 _MAX_WORDS = 100
 _MAX_OF_A_DAY = 200
 """Messages of a day that the question names."""
@@ -73,6 +76,8 @@ class _Known(NamedTuple):
     """As ``MessageFeatures`` says."""
     session: str
     """Its symbol; empty for a message of a conversation that is one document."""
+    sent: str
+    """Symbol of the day on which it was sent; empty if unknown."""
 
 
 class MessageAddressing:
@@ -124,29 +129,39 @@ class MessageAddressing:
         relative = np.array([lexical.get(slot, 0.0) for slot in ids], np.float32)
         dense = keys.vectors @ self.question.vector
         return MessageFeatures(
-            is_message, dense, relative, matches[:, 0], matches[:, 1], self._beside(ids)
+            is_message, dense, relative, matches[:, 0], matches[:, 1], *self._around(ids)
         )
 
-    def _beside(self, ids: Sequence[int]) -> NDArray[np.int64]:
-        """Pairs of messages that follow each other in a session, by their indices: [2, P] int64.
+    def _around(
+        self, ids: Sequence[int]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_], NDArray[np.float32]]:
+        """What stands around K slots, if they are messages: the last fields of ``MessageFeatures``.
 
-        Messages are sources one after the other, or slots of one conversation.
+        Messages follow each other as sources, or as slots of one conversation.
         """
-        places: dict[tuple[str, str, int], list[int]] = {}
-        sources = self._question.store.messages.source_rows(ids)
+        numbers: dict[tuple[str, str, str], int] = {}
+        indices: dict[tuple[str, str, int], list[int]] = {}
+        session = np.zeros(len(ids), np.int64)
+        asks, characters = np.zeros(len(ids), np.bool_), np.zeros(len(ids), np.float32)
+        places = self._question.store.messages.places(ids)
         for index, slot in enumerate(ids):
             known = self._known[slot]
-            if known is not None:
-                row, namespace = sources[slot]
-                place = (known.session, row) if known.session else (f"{row}", slot)
-                places.setdefault((namespace, *place), []).append(index)
+            if known is None:
+                continue
+            place = places[slot]
+            name = known.session or f"{place.source}"
+            key = place.namespace, name, known.sent
+            session[index] = numbers.setdefault(key, len(numbers))
+            asks[index], characters[index] = place.last in _ASKS, place.characters
+            position = place.source if known.session else slot
+            indices.setdefault((place.namespace, name, position), []).append(index)
         pairs = [
             (one, other)
-            for (namespace, session, place), indices in places.items()
-            for other in places.get((namespace, session, place + 1), ())
-            for one in indices
+            for (namespace, name, position), found in indices.items()
+            for other in indices.get((namespace, name, position + 1), ())
+            for one in found
         ]
-        return np.array(pairs, np.int64).reshape(-1, 2).T
+        return np.array(pairs, np.int64).reshape(-1, 2).T, session, asks, characters
 
     def _look_at(self, ids: Sequence[int]) -> None:
         """Find out which slots are messages, and how speaker and day of each match."""
@@ -155,11 +170,14 @@ class MessageAddressing:
         for slot, (keys, _) in symbols.items():
             if MESSAGE in keys:
                 session = next((name for name in keys if is_session(name)), "")
-                self._known[slot] = _Known(*self._matches(keys), session)
+                # One that says "yesterday" is of two days, of which it was sent on the later one.
+                sent = max(filter(is_day, keys), default="")
+                self._known[slot] = _Known(*self._matches(keys), session, sent)
 
     def _matches(self, keys: Sequence[str]) -> tuple[float, float]:
         """How far speaker and day of a message are those that the question names."""
-        day = max((self._days.get(name, 0.0) for name in keys), default=0.0)
+        named = self._days.keys() & keys if self._days else ()
+        day = max((self._days[name] for name in named), default=0.0)
         return float(not self._named.isdisjoint(keys)), day
 
     def _speakers(self) -> list[tuple[int, int]]:

@@ -9,6 +9,7 @@ from memnet.documents.answers import TextAnswers
 from memnet.documents.question import Question
 from memnet.errors import ModelError
 from memnet.experts import EXPERTS, ExpertName
+from memnet.experts.contradictions import MessageContradictions
 from memnet.experts.features import Known, features_of
 from memnet.experts.gate import Gate
 from memnet.experts.joined import answer_by_both
@@ -74,6 +75,7 @@ class ExpertAnswers:
         owned: OwnedModels,
         load_facts: Callable[[], Answerer],
         stories: Stories,
+        contradictions: MessageContradictions | None = None,
     ) -> None:
         """Join the experts.
 
@@ -86,8 +88,10 @@ class ExpertAnswers:
             owned: the models that belong to the store.
             load_facts: loads the expert for facts; ModelError if it can't be.
             stories: the expert for stories.
+            contradictions: finds those between messages; None for none.
         """
         self._store = store
+        self._contradictions = contradictions
         self._vectors = vectors
         self._gate = gate
         self._documents = documents
@@ -107,8 +111,11 @@ class ExpertAnswers:
             )  # fmt: skip
             answers = [joined] if joined else self._ask_chosen(question, hops, top_k, scope)
             best = max(answers, key=lambda one: one.experts[0].weight * one.experts[0].confidence)
+            if self._contradictions is not None and best.experts[0].name == "documents":
+                own = _of_kinds(scope, frozenset(("document",)))
+                best = self._contradictions.told_by(best, question, top_k, own)
             notes = [one.note for one in self._owned.current().values() if one.note]
-        others = [one.experts[0] for one in answers if one is not best]
+        others = [one.experts[0] for one in answers if one.experts[0] != best.experts[0]]
         return best.model_copy(
             update={
                 "question": question,

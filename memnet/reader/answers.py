@@ -120,7 +120,7 @@ def predict_spans(
     attested = 1.0
     if rules:
         found, attested = drop_denied(question, found, (*passages, *others))
-    weight = 1.0 if _asks_whether(question) else _UNLIKELY
+    weight = 1.0 if asks_whether(question) else _UNLIKELY
     if weight == 1.0 or not reading.kinds:
         for word, probability in (("yes", reading.yes), ("no", reading.no)):
             found.append(Candidate(text=word, score=weight * probability))
@@ -228,7 +228,7 @@ def _attended(
         yield span_candidate(span, passages, weight * attention / highest)
 
 
-def _asks_whether(question: str) -> bool:
+def asks_whether(question: str) -> bool:
     """Whether yes or no may answer: "Did Ann sail?", "Ann and Bo, are they poets?".
 
     Of 257 questions about documents that the reader had not seen, 17 of those that ask for

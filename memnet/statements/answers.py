@@ -127,7 +127,12 @@ class StatementAnswers:
             ranked = self._address(question, vector, scope)
             if hops != 1:
                 second = self._lead_on(ranked[:_LED_ON], scope)
-            changing = [one.changed_by for one in statements.told(ranked) if one.changed_by]
+            changing = [
+                slot
+                for one in statements.told(ranked)
+                for slot in (one.changed_by, *(change.changed_by for change in one.changes))
+                if slot
+            ]
             # What changed a statement that was found is read before what names lead to.
             ranked = list(dict.fromkeys([*ranked[:_BEST], *changing, *second, *ranked]))
         # What is known to have ended answers only questions about the past.
@@ -221,9 +226,11 @@ def _partly_changed(
 ) -> dict[int, float]:
     """When a part of some statements ceased to hold, by their ids, in seconds since the epoch."""
     changed_by = {
-        one.id: one.changed_by
+        one.id: change.changed_by
         for one in told
-        if one.valid_until is None and one.changed_by and one.change != "contradict"
+        if one.valid_until is None
+        for change in one.changes
+        if change.change != "contradict"
     }
     times = {one.id: one.valid_from for one in fetch(list(changed_by.values()))}
     return {slot: times[other] for slot, other in changed_by.items() if other in times}

@@ -9,15 +9,15 @@ from memnet.errors import ModelError
 from memnet.statements.judge import reading, same_subjects
 from memnet.statements.protocol import Judgement, Label
 from memnet.storage import Told
-from memnet.types import Action, Change
+from memnet.types import Change
 
-CHANGES: dict[Label, tuple[Change, Action]] = {
-    Label.SUPERSEDE: ("supersede", "supersede"),
-    Label.CORRECT: ("correct", "correct"),
-    Label.END: ("end", "erase"),
-    Label.CONTRADICT: ("contradict", "contradict"),
+CHANGES: dict[Label, Change] = {
+    Label.SUPERSEDE: "supersede",
+    Label.CORRECT: "correct",
+    Label.END: "end",
+    Label.CONTRADICT: "contradict",
 }
-"""How an earlier statement is changed, and what the decision about it is called."""
+"""How an earlier statement is changed; the decision about it has the same name."""
 ENDING = (Label.SUPERSEDE, Label.CORRECT, Label.END)
 """After these the earlier statement holds no longer, or a part of it."""
 _REASONS = {
@@ -113,6 +113,33 @@ def choose(new: Told, earlier: Sequence[Told], judgement: Judgement, late: bool)
         effect.label == Label.END and not effect.partly for effect in changed
     )
     return Choice(tuple(changed), bound, added=not (changed and only_ends))
+
+
+def is_open(one: Told, new: Told) -> bool:
+    """Whether a statement has not ended when a new one begins to hold, and ever held."""
+    return one.valid_until is None or one.valid_until > max(new.valid_from, one.valid_from)
+
+
+def end_of(effect: Effect, new: Told) -> float | None:
+    """When what a new statement changes ends, in seconds since the epoch; None if it holds on.
+
+    What never held ends before it begins: at 0.
+    """
+    if effect.label not in ENDING or effect.partly:
+        return None
+    return 0.0 if effect.label == Label.CORRECT else new.valid_from
+
+
+def limits_when_added(new: Told, choice: Choice) -> tuple[float, float | None]:
+    """From when until when a statement holds beside those that a choice changes."""
+    begin, end, later = new.valid_from, new.valid_until, choice.later
+    corrected = [one.told.valid_from for one in choice.changed if one.label == Label.CORRECT]
+    if new.valid_from == new.told:
+        begin = min([begin, *corrected])
+    if later is not None:
+        bound = begin if later.label == Label.CORRECT else later.told.valid_from
+        end = bound if end is None else min(bound, end)
+    return begin, end
 
 
 def reason_for(effect: Effect, new: Told, changed: Sequence[Effect]) -> str:

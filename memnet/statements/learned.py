@@ -23,9 +23,13 @@ from memnet.statements.times import dated_passage
 from memnet.storage import Told
 from memnet.text.english import query_terms
 from memnet.text.names import normalise, subject_symbol
+from memnet.text.places import local_time
+from memnet.text.relative import times_in
 
 _READ = 8
 """Earlier statements that are read at most."""
+_READ_PLAIN = 3
+"""And of those with the same subject where rules know both verbs and see no change."""
 _RECENT = 2
 """Statements told last that are always read: "no, 5:30" corrects one of them."""
 _SAME_SUBJECT = 1.0
@@ -62,18 +66,21 @@ class LearnedParser:
         network = self._reader.load()
         if network is None:
             return parsed
-        return [_with_tags(one, network) for one in parsed]
+        return [_with_tags(one, network, at) for one in parsed]
 
 
-def _with_tags(parsed: ParsedStatement, network: StatementReader) -> ParsedStatement:
+def _with_tags(parsed: ParsedStatement, network: StatementReader, at: float) -> ParsedStatement:
     """A sentence that rules have parsed; where the network finds another subject, by its tags."""
     text = parsed.text
     if parsed.act == "forget" or text.rstrip().endswith("?"):
         return parsed
-    tagged = network.write(text, ()).tagged
     if has_known_verb(parsed):
-        # By a verb that they know, rules are right; what they find is all of it, in its order.
-        return replace(parsed, certainty=tagged.certainty)
+        # By a verb that they know, rules are right; what they find is all of it, in its order. Only
+        # "move on 1 July" may be a plan that no word tells from a fact.
+        if parsed.certainty != "is" or not times_in(text, local_time(at).date()):
+            return parsed
+        return replace(parsed, certainty=network.write(text, ()).tagged.certainty)
+    tagged = network.write(text, ()).tagged
     span = _subject(text, tagged)
     subject = text[span[0] : span[1]] if span else ""
     if not subject or is_pronoun(subject) or _same_name(subject, parsed.subject):
@@ -134,18 +141,26 @@ class LearnedJudge:
         if network is None:
             return by_rules
         same_subject = same_subjects(reading(new), [reading(one) for one in earlier])
+        is_plain = has_known_verb(new)
+        plain = [is_plain and has_known_verb(one) for one in earlier]
+        undecided = by_rules.labels.argmax(axis=1) == Label.NONE
         order = _by_relevance(new, earlier, same_subject)[:_READ]
+        if is_plain:
+            # What the rules decide is not read, and little of what they know and see no change of.
+            order = [index for index in order if undecided[index]]
+            others = [index for index in order if not plain[index]]
+            own = [index for index in order if plain[index] and same_subject[index]]
+            order = [*others, *own[:_READ_PLAIN]]
+        if not order:
+            return by_rules
         passages = {index: dated_passage(earlier[index], new.valid_from) for index in order}
         chosen = sorted(order[: network.fitting(new.text, [passages[index] for index in order])])
         read = network.write(new.text, [passages[index] for index in chosen])
         labels, partly = by_rules.labels.copy(), by_rules.partly.copy()
         for row, index in enumerate(chosen):
-            if labels[index].argmax() != Label.NONE:
+            if not undecided[index]:
                 continue  # the rules see less, but are right more often
-            plain = has_known_verb(new) and has_known_verb(earlier[index])
-            if plain and not same_subject[index]:
-                continue
-            threshold = _PLAIN_THRESHOLD if plain else 1 / 2
+            threshold = _PLAIN_THRESHOLD if plain[index] else 1 / 2
             label, probability = _change(read.changes[row], new, earlier[index], threshold)
             labels[index] = 0
             labels[index, label] = probability

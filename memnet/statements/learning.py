@@ -10,14 +10,13 @@ from memnet.arguments import latest_moment
 from memnet.config import TellConfig
 from memnet.errors import InputError
 from memnet.ingest.messages import SaidMessage
+from memnet.statements.candidates import NEAREST
 from memnet.statements.first_person import plain_sentences, subject_of
 from memnet.statements.protocol import ParsedStatement
 from memnet.statements.teller import Rules, Telling, checked, statement_slot
 from memnet.storage import Encode, MemoryStore, NewSlot
 from memnet.text.moments import written_moment
 
-_NEAREST = 16
-"""Statements with the nearest keys that a new one is compared with, as in ``tell``."""
 _I = re.compile(r"I$")
 _MY = re.compile(r"my(?= \w)", re.IGNORECASE)
 
@@ -57,10 +56,10 @@ class Learner:
         if not found:
             return None
         slots = [one.slot for one in found]
-        texts = list(dict.fromkeys(text for one in slots for text in (one.key_text, one.relation)))
-        vectors = dict(zip(texts, self._encode(texts), strict=True))
+        texts = [text for one in slots for text in (one.key_text, one.relation)]
+        vectors = self._store.encoded(texts, self._encode)
         near = [
-            self._store.nearest_statements(vectors[one.key_text], _NEAREST, namespace)
+            self._store.nearest_statements(vectors[one.key_text], NEAREST, namespace)
             for one in slots
         ]
 

@@ -14,7 +14,7 @@ from memnet.statements.records import history, parse_old, undo
 from memnet.statements.teller import Rules, tell
 from memnet.statements.usage import UsageBuffer
 from memnet.storage import Encode, MemoryStore
-from memnet.types import Statement, TellReport, UndoReport
+from memnet.types import Eviction, Statement, TellReport, UndoReport
 
 
 class StatementMemory:
@@ -89,3 +89,8 @@ class StatementMemory:
             check_text(name, "the name", self._config.limit.name)
         check_namespace(namespace, self._config.limit)
         return history(self._store, name, namespace)
+
+    def evictions(self, namespace: str | None) -> tuple[Eviction, ...]:
+        """As ``Engine.evictions``."""
+        check_namespace(namespace, self._config.limit)
+        return tuple(self._store.statements.evictions(namespace))

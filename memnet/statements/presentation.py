@@ -21,7 +21,8 @@ _NONE = 0.6
 _MAX_SHOWN = 3
 _OTHER_SIDE = 0.1
 """Relevance from which a further statement is taken for a side of a conflict."""
-_ASKED_BACK = "These contradict each other; which of them is right?"
+ASKED_BACK = "These contradict each other; which of them is right?"
+"""What is asked about the sides of a conflict."""
 _KINDS: Mapping[AnswerForm, AnswerKind] = {
     "none": "none", "value": "value", "list": "list", "count": "value", "yes": "yes", "no": "no",
     "conflict": "statement",
@@ -114,7 +115,7 @@ def with_contradiction(found: FoundStatements, reading: StatementReading) -> Sta
 
 
 def _contradicts(one: Told, other: Told) -> bool:
-    return other.change == "contradict" and other.changed_by == one.id
+    return any(by == one.id and change == "contradict" for by, change, _ in other.changes)
 
 
 def attended(reading: StatementReading) -> list[float]:
@@ -154,7 +155,7 @@ def _shown(
     )
     texts = "\n".join(quote.text for quote in quotes)
     if form == "conflict":
-        return f"{_ASKED_BACK}\n{texts}", None, quotes
+        return f"{ASKED_BACK}\n{texts}", None, quotes
     short = str(reading.number) if form == "count" else form
     return f"{short.capitalize()}. {texts}", short, quotes
 

@@ -80,6 +80,15 @@ class TaggedText(NamedTuple):
     certainty: Certainty
 
 
+class Manner(NamedTuple):
+    """How a text says what it says."""
+
+    negative: float
+    """Log-odds that it denies or ends something."""
+    certainty: Mapping[Certainty, float]
+    """Probabilities; they sum to one."""
+
+
 class WriteReading(NamedTuple):
     """What was made of a new text and K earlier statements."""
 
@@ -140,6 +149,13 @@ class StatementReader:
             int(scores.number[0].argmax()),
             tuple(relevance),
         )
+
+    def manner(self, text: str) -> Manner:
+        """How a text says what it says, read by itself."""
+        [pack, *_] = self._packer.packs(text, [_NOTHING])
+        scores = self._network(pack)
+        certainty = softmax(scores.certainty[0]).tolist()
+        return Manner(float(scores.negative[0]), dict(zip(CERTAINTIES, certainty, strict=True)))
 
     def write(self, text: str, earlier: Sequence[Passage]) -> WriteReading:
         """Read a new text with earlier statements, whose days are their titles.

@@ -1,14 +1,14 @@
 """What was told, in the order of its time, and how the last of it is taken back."""
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 
 from memnet.config import TellConfig
 from memnet.errors import InputError
 from memnet.statements.parsing import structure_of
 from memnet.storage import MemoryStore, Told
 from memnet.text.names import normalise, subject_symbol
-from memnet.types import Statement, UndoReport
+from memnet.types import Change, Statement, StatementChange, UndoReport
 
 
 def history(store: MemoryStore, name: str | None, namespace: str | None) -> tuple[Statement, ...]:
@@ -84,6 +84,7 @@ def _names(one: Told) -> list[str]:
 def _public(store: MemoryStore, found: Iterable[Told]) -> tuple[Statement, ...]:
     ordered = sorted(found, key=lambda one: (one.valid_from, one.id))
     changing = {one.changed_by for one in ordered if one.changed_by is not None}
+    changing |= {change.changed_by for one in ordered for change in one.changes}
     texts = {one.id: one.text for one in store.fetch(sorted(changing))}
     return tuple(
         Statement(
@@ -103,6 +104,7 @@ def _public(store: MemoryStore, found: Iterable[Told]) -> tuple[Statement, ...]:
             changed_by_text=texts.get(one.changed_by) if one.changed_by else None,
             change=one.change,
             reason=one.reason,
+            changes=tuple(_changes(one, texts)),
             standing=one.standing,
             speaker=one.speaker,
             start=one.start,
@@ -110,3 +112,19 @@ def _public(store: MemoryStore, found: Iterable[Told]) -> tuple[Statement, ...]:
         )
         for one in ordered
     )
+
+
+def _changes(one: Told, texts: Mapping[int, str]) -> Iterator[StatementChange]:
+    """All that changed a statement; what ended it comes last. ``texts`` are by slot."""
+    for by, change, reason in one.changes:
+        yield StatementChange(changed_by=by, text=texts.get(by), change=change, reason=reason)
+    if one.change is not None and (not one.changes or one.changes[-1] != _last(one)):
+        text = None if one.changed_by is None else texts.get(one.changed_by)
+        yield StatementChange(
+            changed_by=one.changed_by, text=text, change=one.change, reason=one.reason or ""
+        )
+
+
+def _last(one: Told) -> tuple[int | None, Change | None, str | None]:
+    """What changed a statement last, or ended it."""
+    return one.changed_by, one.change, one.reason

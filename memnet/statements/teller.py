@@ -10,29 +10,29 @@ from numpy.typing import NDArray
 
 from memnet.config import TellConfig
 from memnet.errors import InputError, ModelError
+from memnet.statements.ahead import AheadJudge, Rehearsal
+from memnet.statements.candidates import LAST, NEAREST, candidate_ids, told_of
 from memnet.statements.decisions import (
     CHANGES,
-    ENDING,
     LATE,
     NEVER,
     Choice,
     choose,
+    end_of,
+    is_open,
+    limits_when_added,
     reason_for,
     reason_to_add,
 )
 from memnet.statements.protocol import Label, ParsedStatement, StatementJudge, StatementParser
 from memnet.statements.usage import now, statement_time
-from memnet.storage import Encode, MemoryStore, NewSlot, NewSource, Slot, Structure, Told
+from memnet.storage import ChangeBy, Encode, MemoryStore, NewSlot, NewSource, Slot, Structure, Told
 from memnet.text.names import maximal_names, mentions, subject_symbol, without_determiner
 from memnet.types import Action, Change, Decision
 
-_LAST = 3
-"""Statements told just before, which a parser knows and a new one is always compared with."""
-_NEAREST = 16
-"""Statements with the nearest keys that a new one is compared with."""
-_ABOUT = 128
-"""Statements about each of its names that a new one is compared with, the last ones. Whoever has
-more told of them is mostly found by key."""
+_JUDGED_AT_ONCE = 2
+"""Sentences of a text that is judged while the writer's lock is held: to judge it before would read
+all candidates twice."""
 _REPLACED = (Label.SUPERSEDE, Label.CORRECT)
 _MAX_TIME = 1e11
 """Seconds since the epoch that a store takes."""
@@ -73,22 +73,31 @@ def tell(
         ModelError: the parser or judge gives what can't be right.
         StoreBusyError, StoreError: the store can't be written.
     """
-    before = store.statements.told(store.statements.last(namespace, _LAST))
+    before = store.statements.told(store.statements.last(namespace, LAST))
     found = rules.parser.parse(text, now() if at is None else at, before)
     parsed = [checked(sentence, text) for sentence in found if sentence.about]
     if not parsed:
         raise InputError("the text holds no words; tell something in plain words")
     slots = [statement_slot(sentence) for sentence in parsed]
-    # Encoded before the lock is taken: another writer need not wait for the encoder.
-    texts = list(dict.fromkeys(text for slot in slots for text in (slot.key_text, slot.relation)))
-    vectors = dict(zip(texts, encode(texts), strict=True))
+    # Encoded and judged before the lock is taken: another writer need not wait for networks.
+    vectors = store.encoded(
+        [text for one in slots for text in (one.key_text, one.relation)], encode
+    )
+    judge: StatementJudge = rules.judge
+    if len(parsed) > _JUDGED_AT_ONCE:
+        judge = AheadJudge(rules.judge)
+        with store.reading():
+            ahead = Rehearsal(store, vectors, config, judge, at, namespace)
+            for sentence, slot in zip(parsed, slots, strict=True):
+                near = store.nearest_statements(vectors[slot.key_text], NEAREST, namespace)
+                ahead.tell(sentence, slot, near)
     with store.writing():
         # Of the last commit, which is what a vector index is of; what this text adds is seen later.
         nearest = [
-            store.nearest_statements(vectors[slot.key_text], _NEAREST, namespace) for slot in slots
+            store.nearest_statements(vectors[slot.key_text], NEAREST, namespace) for slot in slots
         ]
         with store.changing():
-            telling = Telling(store, vectors, config, rules.judge, at, namespace, text, standing)
+            telling = Telling(store, vectors, config, judge, at, namespace, text, standing)
             for sentence, slot, near in zip(parsed, slots, nearest, strict=True):
                 telling.tell(sentence, slot, near)
     return tuple(telling.decisions)
@@ -170,15 +179,18 @@ class Telling:
             slot: of it.
             near: ids of statements with near keys, some of which may be gone by now.
         """
-        new = self._as_told(sentence, slot)
-        candidates = self._candidates(slot, near)
-        earlier = [one for one in candidates if new.act == "forget" or _is_open(one, new)]
+        told = self._now if self._at is None else self._at
+        relation = self._vectors[slot.relation]
+        new = told_of(sentence, told, self._namespace, relation, self._standing)
+        ids = candidate_ids(self._store, slot, near, self._namespace)
+        candidates = self._store.statements.told(ids)
+        earlier = [one for one in candidates if new.act == "forget" or is_open(one, new)]
         choice = choose(new, earlier, self._judge.judge(new, earlier), late=self._at is not None)
         slot_id = self._do(new, slot, choice)
         if self._message is not None:  # whose writer reports no decisions
             return
         for effect in choice.changed:
-            action = "merge" if effect.label == Label.MERGE else CHANGES[effect.label][1]
+            action: Action = "merge" if effect.label == Label.MERGE else CHANGES[effect.label]
             action = "erase" if new.act == "forget" else action
             reason = reason_for(effect, new, choice.changed)
             self._report(action, new.text, reason, slot_id, effect.told, effect.weight)
@@ -189,33 +201,6 @@ class Telling:
         elif not choice.changed:
             self._report("add", new.text, reason_to_add(new, candidates), slot_id)
         self._evict(new.text, slot_id)
-
-    def _as_told(self, sentence: ParsedStatement, slot: NewSlot) -> Told:
-        told = self._now if self._at is None else self._at
-        valid_from = told if sentence.valid_from is None else sentence.valid_from
-        until = sentence.valid_until
-        return Told(
-            text=sentence.text,
-            subject=sentence.subject,
-            aliases=sentence.aliases,
-            relation=sentence.relation,
-            values=sentence.values,
-            polarity=sentence.polarity,
-            certainty=sentence.certainty,
-            told=told,
-            valid_from=valid_from,
-            valid_until=None if until is None else max(until, valid_from),
-            relation_vector=self._vectors[slot.relation],
-            namespace=self._namespace,
-            standing=self._standing,
-            act=sentence.act,
-        )
-
-    def _candidates(self, slot: NewSlot, near: Sequence[int]) -> list[Told]:
-        """Statements to compare with, by rising id: about the same, told just before, or near."""
-        statements = self._store.statements
-        about = statements.ids_about(slot.key_symbols, self._namespace, _ABOUT)
-        return statements.told([*about, *near, *statements.last(self._namespace, _LAST)])
 
     def _do(self, new: Told, slot: NewSlot, choice: Choice) -> int | None:
         """Carry a choice out; returns the slot that holds the statement now, if one does."""
@@ -239,29 +224,23 @@ class Telling:
         journal.note(self._entry, ids)
         slot_id = self._add(new, slot, choice) if choice.added else None
         for effect in choice.changed:
-            change, _ = CHANGES[effect.label]
-            if effect.label in ENDING and not effect.partly:
-                # What never held ends as it begins.
-                until = 0.0 if effect.label == Label.CORRECT else new.valid_from
-                statements.end([effect.told.id], until)
+            change, changed = CHANGES[effect.label], effect.told.id
             reason = reason_for(effect, new, choice.changed)
-            if effect.label != Label.CONTRADICT or effect.told.change is None:
-                # A contradiction leaves the mark of what has changed in a part.
-                statements.mark([effect.told.id], change, slot_id, reason)
+            until = end_of(effect, new)
+            if until is not None:
+                statements.end([changed], until)
+                statements.mark([changed], change, slot_id, reason)
+            elif slot_id is not None:
+                statements.add_change(changed, ChangeBy(slot_id, change, reason))
         return slot_id
 
     def _add(self, new: Told, slot: NewSlot, choice: Choice) -> int:
         """Store a statement; returns the id of its slot."""
-        corrected = [one.told.valid_from for one in choice.changed if one.label == Label.CORRECT]
-        begin, end, later = new.valid_from, new.valid_until, choice.later
+        begin, end = limits_when_added(new, choice)
+        later = choice.later
         # What takes the place of a standing statement is one, too, whichever was told first.
         replaced = [one for one in choice.changed if one.label in _REPLACED]
         standing = new.standing or any(one.told.standing for one in replaced)
-        if new.valid_from == new.told:
-            begin = min([begin, *corrected])
-        if later is not None:
-            bound = begin if later.label == Label.CORRECT else later.told.valid_from
-            end = bound if end is None else min(bound, end)
         dated = replace(
             slot,
             valid_from=begin,
@@ -304,6 +283,7 @@ class Telling:
             ended = slot.valid_until is not None and slot.valid_until <= self._now
             why = "was valid no longer" if ended else "was used least"
             self._store.journal.note_erasure(self._entry)
+            self._store.statements.note_evictions([slot.id], self._now)
             self._store.statements.erase([slot.id])
             reason = f"Room is for {capacity} told statements, and this one {why}."
             self._report("evict", text, reason, None, slot)
@@ -341,11 +321,6 @@ class Telling:
 
     def _encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         return np.stack([self._vectors[text] for text in texts])
-
-
-def _is_open(one: Told, new: Told) -> bool:
-    """Whether a statement has not ended when a new one begins to hold, and ever held."""
-    return one.valid_until is None or one.valid_until > max(new.valid_from, one.valid_from)
 
 
 def checked(sentence: ParsedStatement, text: str) -> ParsedStatement:

@@ -5,6 +5,7 @@ from memnet.storage.folder import DATABASE
 from memnet.storage.scope import EVERYWHERE, Scope
 from memnet.storage.store import MemoryStore
 from memnet.storage.values import (
+    ChangeBy,
     Encode,
     Hits,
     Keys,
@@ -22,6 +23,7 @@ from memnet.storage.values import (
 __all__ = [
     "DATABASE",
     "EVERYWHERE",
+    "ChangeBy",
     "Encode",
     "Hits",
     "Keys",

@@ -105,6 +105,9 @@ class WriterLock:
             raise StoreBusyError(
                 "another thread is writing to this store; try again when it is done"
             )
+        if self.depth:  # the thread has the file's lock already
+            self.depth += 1
+            return
         try:
             self._file_lock.acquire(timeout=timeout)
         except Timeout as error:
@@ -122,7 +125,8 @@ class WriterLock:
         """Undo one ``acquire``."""
         if self._process == os.getpid():
             self.depth -= 1
-            self._file_lock.release()
+            if not self.depth:
+                self._file_lock.release()
             self._thread_lock.release()
 
     @contextmanager

@@ -17,6 +17,7 @@ from memnet.storage.lexical import Bm25Index
 from memnet.storage.models import ModelFolders
 from memnet.storage.scope import EVERYWHERE, Scope
 from memnet.storage.tables import checks, slots, sources, text
+from memnet.storage.tables import vectors as text_vectors
 from memnet.storage.tables.checked import checked_count, missing
 from memnet.storage.tables.contents import Contents
 from memnet.storage.tables.database import Connection, Database, keep_inherited
@@ -199,7 +200,7 @@ class MemoryStore:
         """Add slots to a source, new or stored, leaving those it has; returns their ids."""
         with self.changing():
             vectors = sources.new_vectors(self._connection, [source], encode)
-            slots.add_vectors(self._connection, vectors)
+            text_vectors.add(self._connection, vectors)
             return sources.put(self._connection, source)[0]
 
     def add_slots(
@@ -240,6 +241,10 @@ class MemoryStore:
             everything = scope.covers_all_sources
             within = None if everything else slots.dense_ids(self._connection, scope)
             return self._process.index.search(vector, limit, within, self._validity.hidden(scope))
+
+    def encoded(self, texts: Iterable[str], encode: Encode) -> dict[str, NDArray[np.float32]]:
+        """Vectors [D] float32 of texts; only those that no slot has are encoded."""
+        return text_vectors.encoded(self._connection, texts, self.dimension, encode)
 
     def nearest_statements(
         self, vector: NDArray[np.float32], limit: int, namespace: str | None

@@ -122,6 +122,16 @@ class Slot:
     """Whether it is counted how much reads attend to it, as of statements and messages."""
 
 
+class ChangeBy(NamedTuple):
+    """What another statement did to one that still holds, or a part of which does."""
+
+    changed_by: int
+    """Its slot."""
+    change: Change
+    reason: str
+    """Why, in one sentence."""
+
+
 Act = Literal["tell", "end", "forget"]
 """What a sentence asks for: to be remembered, to end what it denies, or to erase what it says."""
 
@@ -155,11 +165,14 @@ class Told:
     source: str = ""
     namespace: str = ""
     changed_by: int | None = None
-    """The slot that changed it; None where none did, none was added, or it is gone."""
+    """The slot that ended it, or else the last that changed a part of it or contradicts it; None
+    where none did, none was added, or it is gone."""
     change: Change | None = None
-    """How it was changed."""
+    """How it was changed by that."""
     reason: str | None = None
     """Why, in one sentence."""
+    changes: tuple[ChangeBy, ...] = ()
+    """What changed a part of it or contradicts it, in the order of telling."""
     standing: bool = False
     """Whether it is never evicted."""
     speaker: str | None = None

@@ -10,6 +10,7 @@ MESSAGE = "/message"
 _SPEAKER = "/speaker "
 _CALLS = "/calls "
 _SESSION = "/session "
+_DAY = "/day "
 _MIN_LETTERS = 3
 """Of a part of a speaker's name that stands for all of it."""
 _NAME = r"([A-Z][a-z]{2,20})\b"
@@ -34,6 +35,11 @@ def speaker_symbol(name: str) -> str:
     return f"{_SPEAKER}{name}"
 
 
+def speaker_names(symbols: Iterable[str]) -> frozenset[str]:
+    """The names of the speaker of a message, and their parts, among its symbols."""
+    return frozenset(one.removeprefix(_SPEAKER) for one in symbols if one.startswith(_SPEAKER))
+
+
 def called_symbols(text: str, addressed: str) -> tuple[str, ...]:
     """The mentions of a message that calls another speaker by some names: "Hello Kate!"."""
     own = symbol(addressed)
@@ -48,7 +54,12 @@ def called_prefix(name: str) -> str:
 
 def day_symbols(days: Iterable[str]) -> tuple[str, ...]:
     """The symbols of the days on which a message was sent, or that a question names."""
-    return tuple(f"/day {day}" for day in days)
+    return tuple(f"{_DAY}{day}" for day in days)
+
+
+def is_day(name: str) -> bool:
+    """Whether a symbol is that of a day."""
+    return name.startswith(_DAY)
 
 
 def session_symbol(session: str) -> str:

@@ -27,7 +27,9 @@ from memnet.storage.models import is_model_file
 from memnet.storage.values import StoredKind
 from memnet.types import Certainty, Change
 
-FORMAT = 4
+FORMAT = 5
+"""The first with all changes of a statement."""
+FORMAT_WITHOUT_CHANGES = 4
 """The first with the structure of statements."""
 FORMAT_WITHOUT_STATEMENTS = 3
 """The first with models."""
@@ -69,7 +71,7 @@ class BundleLine(BaseModel):
 class BundleHead(BundleLine):
     """What a bundle says of itself."""
 
-    format: Literal[1, 2, 3, 4]
+    format: Literal[1, 2, 3, 4, 5]
     encoder: Annotated[str, Field(min_length=1, max_length=4096)]
     """Fingerprint of the encoder that made the vectors."""
     dimension: Annotated[int, Field(ge=1, le=100_000)]
@@ -96,6 +98,14 @@ class BundledSource(BundleLine):
     headings: _Places = ()
 
 
+class BundledChange(BundleLine):
+    """What changed a part of a statement, or contradicts it."""
+
+    changed_by: Annotated[int, Field(ge=1, lt=_MAX_NUMBER)]
+    change: Change
+    reason: str
+
+
 class BundledStatement(BundleLine):
     """The structure of a statement, and what changed it."""
 
@@ -110,6 +120,7 @@ class BundledStatement(BundleLine):
     changed_by: Annotated[int, Field(ge=1, lt=_MAX_NUMBER)] | None
     change: Change | None
     reason: str | None
+    changes: tuple[BundledChange, ...] = ()
 
 
 class BundledSlot(BundleLine):
@@ -160,7 +171,7 @@ SLOT_COLUMNS = tuple(
     name for name in BundledSlot.model_fields if name not in ("keys", "mentions", "statement")
 )
 """Fields that are columns; the others are the names of symbols, and a row of a statement."""
-STATEMENT_COLUMNS = tuple(BundledStatement.model_fields)
+STATEMENT_COLUMNS = tuple(name for name in BundledStatement.model_fields if name != "changes")
 
 
 _Line = TypeVar("_Line", bound=BundleLine)
@@ -273,10 +284,13 @@ class BundleReader:
         last = 0
         for slot in self._lines(SLOTS, BundledSlot, self.head.slots):
             vectors = (slot.vector, slot.relation_vector or 0)
-            changed_by = None if slot.statement is None else slot.statement.changed_by
-            if (changed_by or 0) > self.head.last_slot:
+            said = slot.statement
+            changing = [] if said is None else [said.changed_by]
+            changing += [] if said is None else [one.changed_by for one in said.changes]
+            if any((one or 0) > self.head.last_slot for one in changing):
                 raise ValueError(f"slot {slot.id} was changed by one that was never there")
-            if self.head.format == FORMAT and (slot.statement is None) != (slot.valid_from is None):
+            structured = self.head.format >= FORMAT_WITHOUT_CHANGES
+            if structured and (said is None) != (slot.valid_from is None):
                 raise ValueError(f"slot {slot.id} is a statement without a structure")
             if slot.source >= self.head.sources or max(vectors) >= self.head.vectors:
                 raise ValueError(f"slot {slot.id} refers to a source or vector that is not there")

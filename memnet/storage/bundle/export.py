@@ -17,6 +17,7 @@ from memnet.storage.bundle.archive import (
     DIGEST_BYTES,
     DIGESTS,
     FORMAT,
+    FORMAT_WITHOUT_CHANGES,
     FORMAT_WITHOUT_MODELS,
     FORMAT_WITHOUT_STATEMENTS,
     HEAD,
@@ -83,8 +84,10 @@ def write_bundle(connection: Connection, path: Path, models: Mapping[str, bytes]
 
 def _format(connection: Connection, models: bool) -> int:
     """The first format that holds all of a store: who knows only that one can read it, too."""
-    if connection.one("SELECT 1 FROM statement LIMIT 1") is not None:
+    if connection.one("SELECT 1 FROM statement_change LIMIT 1") is not None:
         return FORMAT
+    if connection.one("SELECT 1 FROM statement LIMIT 1") is not None:
+        return FORMAT_WITHOUT_CHANGES
     return FORMAT_WITHOUT_STATEMENTS if models else FORMAT_WITHOUT_MODELS
 
 
@@ -165,6 +168,14 @@ def _statements(connection: Connection, ids: Sequence[int]) -> dict[int, dict[st
         for column in ("aliases", "objects"):
             values[column] = checked_texts(values[column])
         found[row[0]] = values
+    columns = ("changed_by", "change", "reason")
+    changes = connection.rows(
+        f"SELECT slot, {', '.join(columns)} FROM statement_change WHERE slot {IN_LIST} "
+        "ORDER BY slot, changed_by",
+        json_list(ids),
+    )
+    for slot, *change in checked_rows(changes, "a change of a statement", int, int, str, str):
+        found[slot].setdefault("changes", []).append(dict(zip(columns, change, strict=True)))
     return found
 
 

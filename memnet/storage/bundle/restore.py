@@ -26,6 +26,7 @@ from memnet.storage.models import ModelFolders
 from memnet.storage.store import MemoryStore
 from memnet.storage.tables import slots as slot_rows
 from memnet.storage.tables.database import Connection, IntegrityError
+from memnet.storage.tables.schema import MOVE_CHANGES
 
 
 def stored_fingerprint(path: str | os.PathLike[str]) -> str | None:
@@ -139,8 +140,11 @@ def _fill(connection: Connection, bundle: BundleReader) -> None:
     slots = bundle.slots()
     while batch := list(islice(slots, BATCH)):
         _add_slots(connection, batch, namespaces)
-    if connection.one("SELECT 1 FROM statement WHERE changed_by NOT IN (SELECT id FROM slot)"):
-        raise ValueError("a statement was changed by one that is not there")
+    for table in ("statement", "statement_change"):
+        if connection.one(f"SELECT 1 FROM {table} WHERE changed_by NOT IN (SELECT id FROM slot)"):
+            raise ValueError("a statement was changed by one that is not there")
+    for statement in filter(str.strip, MOVE_CHANGES.split(";\n")):
+        connection.execute(statement)
     # Ids and names of statements' sources go on where those of the bundle end.
     head = bundle.head
     connection.execute("DELETE FROM sqlite_sequence WHERE name IN ('source', 'slot')")
@@ -192,6 +196,16 @@ def _add_slots(connection: Connection, slots: list[BundledSlot], namespaces: Seq
                 "objects": json.dumps(() if said is None else said.objects, ensure_ascii=False),
             }
             for slot, said in statements
+        ),
+    )
+    _insert(
+        connection,
+        "statement_change",
+        ("slot", "changed_by", "change", "reason"),
+        (
+            {"slot": slot.id, **one.model_dump()}
+            for slot, said in statements
+            for one in (() if said is None else said.changes)
         ),
     )
     slot_rows.add_statement_names(connection, [slot.id for slot, _ in statements])

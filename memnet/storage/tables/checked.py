@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memnet.errors import StoreError
-from memnet.storage.values import Slot, Told
+from memnet.storage.values import ChangeBy, Slot, Told
 from memnet.types import Certainty, Change
 
 Row = tuple[Any, ...]
@@ -72,8 +72,10 @@ def checked_slot(row: Row) -> Slot:
     return slot
 
 
-def checked_told(row: Row, relation_vector: NDArray[np.float32]) -> Told:
-    """A statement from its columns, in the order of ``Statements``, and its relation vector.
+def checked_told(
+    row: Row, relation_vector: NDArray[np.float32], changes: tuple[ChangeBy, ...]
+) -> Told:
+    """A statement from its columns, in the order of ``Statements``, its relation and its changes.
 
     Raises:
         StoreError: a column does not hold what memnet puts there.
@@ -91,8 +93,11 @@ def checked_told(row: Row, relation_vector: NDArray[np.float32]) -> Told:
         or standing not in (0, 1)
         or type(speaker) not in (str, NoneType)
         or not _is_span(start, end, text)
+        or any(one.change not in get_args(Change) for one in changes)
     ):
         raise damaged(f"statement {slot!r}")
+    if change is None and changes:
+        changed_by, change, reason = changes[-1]
     return Told(
         text=text,
         subject=subject,
@@ -111,6 +116,7 @@ def checked_told(row: Row, relation_vector: NDArray[np.float32]) -> Told:
         changed_by=changed_by,
         change=change,
         reason=reason,
+        changes=changes,
         standing=bool(standing),
         speaker=speaker,
         start=start,

@@ -102,6 +102,8 @@ def _has_wrong_values(connection: Connection) -> bool:
         "tell",
         "journal",
         "evicted",
+        "statement_change",
+        "eviction",
     ):
         columns = connection.rows(f"SELECT name, type FROM pragma_table_info('{table}')")
         wrong = " OR ".join(
@@ -120,6 +122,10 @@ def _has_wrong_values(connection: Connection) -> bool:
         "SELECT 1 FROM statement WHERE polarity NOT IN (0, 1) OR standing NOT IN (0, 1) "
         "OR told < 0 OR told > 1e11 OR certainty NOT IN ('is', 'was', 'planned', 'maybe') "
         "OR change NOT IN ('supersede', 'correct', 'end', 'contradict') "
-        f"OR {_not_texts('aliases')} OR {_not_texts('objects')} LIMIT 1"
+        f"OR {_not_texts('aliases')} OR {_not_texts('objects')} UNION ALL "
+        "SELECT 1 FROM statement_change "
+        "WHERE change NOT IN ('supersede', 'correct', 'end', 'contradict') UNION ALL "
+        "SELECT 1 FROM eviction WHERE kind NOT IN ('message', 'statement') "
+        "OR evicted < 0 OR evicted > 1e11 LIMIT 1"
     )
     return row is not None

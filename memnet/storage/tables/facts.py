@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memnet.storage.scope import EVERYWHERE, Scope
-from memnet.storage.tables import slots
+from memnet.storage.tables import vectors as text_vectors
 from memnet.storage.tables.checked import IN_LIST, checked_links, checked_rows, json_list
 from memnet.storage.tables.database import Connection
 
@@ -85,7 +85,7 @@ class Facts:
         Returns:
             R names, and [R, D] float32.
         """
-        digests, vectors = slots.vectors(self._connection(), relations, self._dimension)
+        digests, vectors = text_vectors.by_id(self._connection(), relations, self._dimension)
         return [digest.hex() for digest in digests], vectors
 
 

@@ -217,22 +217,21 @@ class Journal:
         if own is None:
             return
         # What was told earlier of a later time ended it from the first, and is noted of the others.
-        ended_since = own[2] not in (None, "contradict") and not 0 < (own[1] or 0) < slot
+        ended_since = own[2] is not None and not 0 < (own[1] or 0) < slot
 
-        def before(other: int, change: str | None) -> Row:
-            ends = ended_since and change != "contradict"
-            return own if ends else self._noted(entry, other)
+        def before(other: int) -> Row:
+            return own if ended_since else self._noted(entry, other)
 
         changed = "FROM {} WHERE changed_by = ?"
-        rows = connection.rows(f"SELECT slot, change {changed.format('statement')}", slot)
-        for other, change in rows:
-            self._set(other, before(other, change))
-        rows = connection.rows(f"SELECT tell, slot, change {changed.format('journal')}", slot)
-        for tell, other, change in rows:
+        rows = connection.rows(f"SELECT slot {changed.format('statement')}", slot)
+        for (other,) in rows:
+            self._set(other, before(other))
+        rows = connection.rows(f"SELECT tell, slot {changed.format('journal')}", slot)
+        for tell, other in rows:
             connection.execute(
                 "UPDATE journal SET valid_until = ?, changed_by = ?, change = ?, reason = ? "
                 "WHERE tell = ? AND slot = ?",
-                *before(other, change),
+                *before(other),
                 tell,
                 other,
             )

@@ -4,6 +4,7 @@ What is known of a message stands in its symbols, so it needs no table of its ow
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -29,6 +30,18 @@ slots are newer than its place in the session."""
 
 _USED = "valid_from IS NULL AND used > 0"
 """SQL for the slots of messages that are sources of their own."""
+
+
+class MessagePlace(NamedTuple):
+    """Where a message stands, and how it looks."""
+
+    source: int
+    """Row of its source, in the order of coming."""
+    namespace: str
+    characters: int
+    """Length of its text."""
+    last: str
+    """Last character of its text that is no space; empty if there is none."""
 
 
 class Messages:
@@ -76,15 +89,16 @@ class Messages:
         )
         return {name: count for name, count in checked_rows(rows, "a symbol", str, int) if count}
 
-    def source_rows(self, slots: Iterable[int]) -> dict[int, tuple[int, str]]:
-        """The row of the source of each slot, in the order of coming, and its namespace."""
+    def places(self, slots: Iterable[int]) -> dict[int, MessagePlace]:
+        """Where messages stand and how they look, by their slots."""
         rows = self._connection().rows(
-            "SELECT slot.id, source.id, namespace FROM slot JOIN source ON source.id = slot.source "
+            "SELECT slot.id, source.id, namespace, slot.end - slot.start, "
+            "substr(rtrim(slot.text), -1) FROM slot JOIN source ON source.id = slot.source "
             f"WHERE slot.id {IN_LIST}",
             json_list(slots),
         )
-        found = checked_rows(rows, "the source of a slot", int, int, str)
-        return {slot: (row, namespace) for slot, row, namespace in found}
+        found = checked_rows(rows, "the place of a message", int, int, str, int, str)
+        return {slot: MessagePlace(*place) for slot, *place in found}
 
     def before(self, session: str, name: str, namespace: str) -> tuple[str, str] | None:
         """Title and text of the slot before a source, stored or not, among those about a symbol.
@@ -172,11 +186,11 @@ class Messages:
         freed = np.cumsum(counts[order])
         chosen = order[: int(np.searchsorted(freed, surplus)) + 1]
         sources: list[int] = owners[chosen].astype(np.int64).tolist()
-        self._delete(sources)
+        self._delete(sources, at)
         return len(sources)
 
-    def _delete(self, sources: Sequence[int]) -> None:
-        """Delete sources by their rows, and note that they were evicted."""
+    def _delete(self, sources: Sequence[int], at: float) -> None:
+        """Delete sources by their rows, and note that they were evicted at a time."""
         chosen = json_list(sources)
         with self._change():
             connection = self._connection()
@@ -186,6 +200,12 @@ class Messages:
             connection.execute(
                 "INSERT OR REPLACE INTO evicted SELECT namespace, name, digest FROM source "
                 f"WHERE id {IN_LIST}",
+                chosen,
+            )
+            connection.execute(
+                "INSERT INTO eviction (namespace, source, kind, evicted) "
+                f"SELECT namespace, name, 'message', ? FROM source WHERE id {IN_LIST} ORDER BY id",
+                at,
                 chosen,
             )
             connection.execute(f"DELETE FROM source WHERE id {IN_LIST}", chosen)

@@ -10,8 +10,18 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 
+MOVE_CHANGES = """
+    INSERT OR IGNORE INTO statement_change
+        SELECT slot, changed_by, change, reason FROM statement
+        WHERE changed_by IS NOT NULL AND reason IS NOT NULL
+        AND (change = 'contradict' OR reason = 'A part of it holds no longer; the rest does.');
+    UPDATE statement SET changed_by = NULL, change = NULL, reason = NULL
+        WHERE change = 'contradict' OR reason = 'A part of it holds no longer; the rest does.';
+"""
+"""Changes that ended no statement stood in its row before schema 7, where the last one replaced the
+others; bundles up to format 4 have them there."""
 MIGRATIONS = {
     1: """
     CREATE TABLE property (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -233,6 +243,33 @@ MIGRATIONS = {
     DELETE FROM gone WHERE NOT EXISTS (SELECT 1 FROM revision);
     UPDATE property SET value = value + 1 WHERE name = 'generation'
         AND EXISTS (SELECT 1 FROM slot WHERE valid_until IS NOT NULL);
+    """,
+    7: f"""
+    CREATE TABLE statement_change (
+        slot INTEGER NOT NULL REFERENCES statement (slot) ON DELETE CASCADE,
+        changed_by INTEGER NOT NULL REFERENCES slot (id) ON DELETE CASCADE
+            DEFERRABLE INITIALLY DEFERRED,
+        change TEXT NOT NULL,
+        reason TEXT NOT NULL,
+        PRIMARY KEY (slot, changed_by)
+    ) WITHOUT ROWID;
+    CREATE INDEX statement_change_by_changed_by ON statement_change (changed_by);
+    INSERT OR IGNORE INTO statement_change
+        SELECT journal.slot, changed_by, change, reason FROM journal
+        WHERE slot IN (SELECT slot FROM statement) AND changed_by IN (SELECT id FROM slot)
+        AND (change = 'contradict' OR reason = 'A part of it holds no longer; the rest does.')
+        AND reason IS NOT NULL;
+    UPDATE journal SET changed_by = NULL, change = NULL, reason = NULL
+        WHERE change = 'contradict' OR reason = 'A part of it holds no longer; the rest does.';
+    {MOVE_CHANGES}
+    CREATE TABLE eviction (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        namespace TEXT NOT NULL,
+        source TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        evicted REAL NOT NULL
+    );
+    CREATE INDEX eviction_by_source ON eviction (source);
     """,
 }
 

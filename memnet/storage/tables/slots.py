@@ -1,6 +1,5 @@
 """Slots with their key vectors and symbols: how they are added, deleted, fetched and found."""
 
-import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -19,15 +18,10 @@ from memnet.storage.tables.checked import (
     checked_slot,
     checked_vectors,
     json_list,
-    missing,
 )
 from memnet.storage.tables.database import Connection
+from memnet.storage.tables.vectors import digest_of
 from memnet.storage.values import Keys, NewSlot, Slot, StoreCounts, Structure, Symbols
-
-
-def digest_of(*parts: object) -> bytes:
-    """16 bytes that stand for some values, in their order."""
-    return hashlib.blake2b("\x1f".join(map(str, parts)).encode(), digest_size=16).digest()
 
 
 def by_content(slots: Iterable[NewSlot]) -> dict[bytes, NewSlot]:
@@ -40,35 +34,6 @@ def by_content(slots: Iterable[NewSlot]) -> dict[bytes, NewSlot]:
         ): slot
         for slot in slots
     }  # fmt: skip
-
-
-def vector_texts(slots: Iterable[NewSlot]) -> dict[bytes, str]:
-    """What must be encoded for some slots: key texts and relations of statements, by digest."""
-    texts: dict[bytes, str] = {}
-    for slot in slots:
-        texts[digest_of(slot.key_text)] = slot.key_text
-        if slot.valid_from is not None:
-            texts[digest_of(slot.relation)] = slot.relation
-    return texts
-
-
-def missing_vectors(connection: Connection, digests: Iterable[bytes]) -> list[bytes]:
-    """Those of the digests under which no vector is stored."""
-    return [
-        digest
-        for digest in digests
-        if connection.one("SELECT 1 FROM vector WHERE digest = ?", digest) is None
-    ]
-
-
-def add_vectors(
-    connection: Connection, vectors: Iterable[tuple[bytes, NDArray[np.float32]]]
-) -> None:
-    """Store vectors under the digest of what they encode."""
-    connection.execute_many(
-        "INSERT OR IGNORE INTO vector (digest, data) VALUES (?, ?)",
-        ((digest, vector.astype("<f4").tobytes()) for digest, vector in vectors),
-    )
 
 
 def add(
@@ -287,24 +252,6 @@ def keys(connection: Connection, ids: Sequence[int], dimension: int) -> Keys:
         np.array([row[1] for row in present], np.bool_),
         tuple(row[3] for row in present),
     )
-
-
-def vectors(
-    connection: Connection, ids: Sequence[int], dimension: int
-) -> tuple[list[bytes], NDArray[np.float32]]:
-    """Digests and vectors [K, D] float32 by the vectors' own ids, in this order.
-
-    Raises:
-        StoreError: one does not exist, though a row refers to it.
-    """
-    rows = connection.rows(
-        f"SELECT id, digest, data FROM vector WHERE id {IN_LIST}", json_list(ids)
-    )
-    stored = {row[0]: row[1:] for row in checked_rows(rows, "a vector", int, bytes, bytes)}
-    if not stored.keys() >= set(ids):
-        raise missing("the vector of a relation")
-    present = [stored[vector] for vector in ids]
-    return [row[0] for row in present], checked_vectors([row[1] for row in present], dimension)
 
 
 def dense_ids(connection: Connection, scope: Scope = EVERYWHERE) -> NDArray[np.int64]:

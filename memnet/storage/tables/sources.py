@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memnet.storage.tables import slots
+from memnet.storage.tables import vectors as text_vectors
 from memnet.storage.tables.checked import (
     IN_LIST,
     checked_count,
@@ -167,7 +168,7 @@ def put_all(
     vectors: Iterable[tuple[bytes, NDArray[np.float32]]],
 ) -> None:
     """Put sources with the vectors that their slots lack, and delete what they no longer have."""
-    slots.add_vectors(connection, vectors)
+    text_vectors.add(connection, vectors)
     # Last: until all are put, one may come to share the vectors of another.
     slots.delete(connection, [slot for source in new for slot in put(connection, source)[1]])
 
@@ -223,8 +224,8 @@ def new_vectors(
     connection: Connection, new: Sequence[NewSource], encode: Encode
 ) -> list[tuple[bytes, NDArray[np.float32]]]:
     """Encode what some sources need and the store lacks: vectors with their digests."""
-    texts = slots.vector_texts(slot for source in new for slot in source.slots)
-    digests = slots.missing_vectors(connection, texts)
+    texts = text_vectors.texts_of(slot for source in new for slot in source.slots)
+    digests = text_vectors.missing_digests(connection, texts)
     vectors = encode([texts[digest] for digest in digests]) if digests else ()
     return list(zip(digests, vectors, strict=True))
 
@@ -283,10 +284,10 @@ def add_slots(
     row = connection.one("SELECT id FROM source WHERE namespace = ? AND name = ?", namespace, name)
     if row is None:
         raise missing("the source of a slot")
-    texts = slots.vector_texts(new)
-    digests = slots.missing_vectors(connection, texts)
+    texts = text_vectors.texts_of(new)
+    digests = text_vectors.missing_digests(connection, texts)
     vectors = encode([texts[digest] for digest in digests]) if digests else ()
-    slots.add_vectors(connection, zip(digests, vectors, strict=True))
+    text_vectors.add(connection, zip(digests, vectors, strict=True))
     return slots.add(connection, checked_count(row[0]), slots.by_content(new), namespace, 0.0)
 
 
@@ -308,11 +309,12 @@ def delete(connection: Connection, names: Iterable[str], namespace: str | None) 
         ids,
     )
     connection.execute(f"DELETE FROM source WHERE id {IN_LIST}", ids)
-    connection.execute(
-        f"DELETE FROM evicted WHERE name {IN_LIST} {within}",
-        json_list(names),
-        *([] if namespace is None else [namespace]),
-    )
+    for table, name in (("evicted", "name"), ("eviction", "source")):
+        connection.execute(
+            f"DELETE FROM {table} WHERE {name} {IN_LIST} {within}",
+            json_list(names),
+            *([] if namespace is None else [namespace]),
+        )
     return len(doomed)
 
 

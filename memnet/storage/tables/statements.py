@@ -20,8 +20,8 @@ from memnet.storage.tables.checked import (
     json_list,
 )
 from memnet.storage.tables.database import Connection
-from memnet.storage.values import Structure, Told, Usage
-from memnet.types import Change
+from memnet.storage.values import ChangeBy, Structure, Told, Usage
+from memnet.types import Change, Eviction
 
 _COLUMNS = """slot.id, source.name, statement.namespace, slot.text, slot.title, statement.aliases,
     statement.relation, statement.objects, statement.polarity, statement.certainty,
@@ -68,7 +68,23 @@ class Statements:
             json_list(ids),
         )
         vectors = checked_vectors([row[-1] for row in rows], self._dimension)
-        return [checked_told(row, vector) for row, vector in zip(rows, vectors, strict=True)]
+        changes = self._changes([row[0] for row in rows])
+        return [
+            checked_told(row, vector, changes.get(row[0], ()))
+            for row, vector in zip(rows, vectors, strict=True)
+        ]
+
+    def _changes(self, ids: Sequence[int]) -> dict[int, tuple[ChangeBy, ...]]:
+        """What changed statements without ending them, by their ids."""
+        rows = self._connection().rows(
+            "SELECT slot, changed_by, change, reason FROM statement_change "
+            f"WHERE slot {IN_LIST} ORDER BY slot, changed_by",
+            json_list(ids),
+        )
+        found: dict[int, tuple[ChangeBy, ...]] = {}
+        for slot, *change in checked_rows(rows, "a change of a statement", int, int, str, str):
+            found[slot] = (*found.get(slot, ()), ChangeBy(*change))
+        return found
 
     def ids_about(
         self, symbols: Iterable[str], namespace: str | None = None, limit: int = -1
@@ -194,6 +210,31 @@ class Statements:
         free.sort(key=lambda one: (one.until > at, one.decayed(at, half_life), one.id))
         return [one.id for one in free[: max(0, len(usage) - capacity)]]
 
+    def note_evictions(self, ids: Sequence[int], at: float) -> None:
+        """Note that statements are about to be evicted, in seconds since the epoch."""
+        with self._change():
+            self._connection().execute(
+                "INSERT INTO eviction (namespace, source, kind, evicted) "
+                "SELECT namespace, name, 'statement', ? FROM slot "
+                f"JOIN source ON source.id = slot.source WHERE slot.id {IN_LIST} ORDER BY slot.id",
+                at,
+                json_list(ids),
+            )
+
+    def evictions(self, namespace: str | None) -> list[Eviction]:
+        """Messages and statements that were evicted from a namespace, or from all, in order."""
+        within = "" if namespace is None else "WHERE namespace = ?"
+        rows = self._connection().rows(
+            f"SELECT source, namespace, kind, evicted FROM eviction {within} ORDER BY id",
+            *([] if namespace is None else [namespace]),
+        )
+        found: list[Eviction] = []
+        for source, where, kind, evicted in checked_rows(rows, "an eviction", str, str, str, float):
+            if kind not in ("message", "statement"):
+                raise damaged("an eviction")
+            found.append(Eviction(source=source, namespace=where, kind=kind, evicted=evicted))
+        return found
+
     def count(self) -> int:
         """How many statements were told and are stored, those that ended as well."""
         row = self._connection().only("SELECT count(*) FROM statement WHERE speaker IS NULL")
@@ -225,7 +266,7 @@ class Statements:
             )
 
     def mark(self, ids: Iterable[int], change: Change, changed_by: int | None, reason: str) -> None:
-        """Note how statements were changed, by which slot if by one, and why."""
+        """Note what ended statements, which slot if one did, and why."""
         with self._change():
             self._connection().execute(
                 f"UPDATE statement SET changed_by = ?, change = ?, reason = ? WHERE slot {IN_LIST}",
@@ -233,6 +274,16 @@ class Statements:
                 change,
                 reason,
                 json_list(ids),
+            )
+
+    def add_change(self, slot: int, change: ChangeBy) -> None:
+        """Note what changed a part of a statement, or contradicts it, beside other such changes.
+
+        The note goes with the slot that made the change.
+        """
+        with self._change():
+            self._connection().execute(
+                "INSERT OR REPLACE INTO statement_change VALUES (?, ?, ?, ?)", slot, *change
             )
 
     def make_standing(self, ids: Iterable[int]) -> None:

@@ -1,0 +1,191 @@
+"""Contradictions between messages: one speaker says both yes and no to what is asked."""
+
+import time
+from collections.abc import Sequence
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+
+from memnet.checkpoints import SHIPPED
+from memnet.config import Config
+from memnet.documents.answers import TextAnswers
+from memnet.experts.vectors import RecentVectors
+from memnet.reader.answers import asks_whether
+from memnet.reader.loading import LazyReader
+from memnet.statements.first_person import subject_of
+from memnet.statements.loading import LazyStatementReader
+from memnet.statements.presentation import ASKED_BACK
+from memnet.statements.stance import STANCE, StanceJudge, StanceWeights, load_stance, shared_words
+from memnet.storage import MemoryStore, Scope
+from memnet.text.english import sentences
+from memnet.text.speakers import MESSAGE, speaker_names
+from memnet.types import Answer, Candidate, Evidence, Quote
+
+_MESSAGES = 20
+"""Messages that are searched for a question; those of assistants are not read."""
+_OF_A_MESSAGE = 2
+"""Sentences of each that are read: those that share most words with the question."""
+_SENTENCES = 14
+"""Sentences that are read in all."""
+_CHARACTERS = 250
+"""Of a sentence; of a longer one the beginning is read and quoted, up to a word."""
+_DENIES = 0.25
+"""Probability of the best denial below which nothing can contradict it."""
+_CONTRADICTS = 0.15
+"""Product of the probabilities of both sides from which they are told. It was chosen on written
+chats (docs/decisions/031-contradictions-and-silence-over-messages.md)."""
+
+
+class _Said(NamedTuple):
+    """A sentence of a message."""
+
+    message: Evidence
+    start: int
+    """Its first character in the text of the message."""
+    text: str
+    speaker: frozenset[str]
+    """His names."""
+
+
+class MessageContradictions:
+    """Finds two messages of one speaker that say opposite things about what is asked.
+
+    Only questions whether something is so are looked at. The best messages for the question are
+    searched, and the sentences of people in them judged: does it say yes, or no?
+    """
+
+    def __init__(
+        self,
+        store: MemoryStore,
+        vectors: RecentVectors,
+        documents: TextAnswers,
+        reader: LazyReader,
+        statements: LazyStatementReader,
+        config: Config,
+    ) -> None:
+        """Join a memory with what searches it and what reads sentences."""
+        self._store = store
+        self._vectors = vectors
+        self._documents = documents
+        self._reader = reader
+        self._statements = statements
+        self._config = config
+
+    def told_by(self, answer: Answer, question: str, top_k: int, scope: Scope) -> Answer:
+        """An answer that tells the contradiction where there is one; else the answer as it is.
+
+        Args:
+            answer: to the question.
+            question: as asked.
+            top_k: most pieces of evidence.
+            scope: the sources to look in.
+        """
+        started = time.perf_counter()
+        if not asks_whether(question) or not self._store.messages.known((MESSAGE,), scope):
+            return answer
+        judge = self._judge()
+        if judge is None:
+            return answer
+        said = self._sentences(question, scope)
+        found = self._opposed(judge, question, said)
+        if found is None:
+            return answer
+        sides, weights = found
+        quotes = tuple(map(_quote, sides, weights))
+        first = {one.message.id: one.message for one in sides}
+        others = (one for one in answer.evidence if one.id not in first)
+        return answer.model_copy(
+            update={
+                "kind": "statement",
+                "answer": "\n".join([ASKED_BACK, *(quote.text for quote in quotes)]),
+                "short": None,
+                "quotes": quotes,
+                "units": (),
+                "confidence": float(np.prod(weights)) ** 0.5,
+                "abstained": False,
+                "contradiction": True,
+                "candidates": tuple(map(_candidate, quotes)),
+                "evidence": (*first.values(), *others)[: max(top_k, len(first))],
+                "elapsed_ms": answer.elapsed_ms + (time.perf_counter() - started) * 1000,
+            }
+        )
+
+    def _judge(self) -> StanceJudge | None:
+        """What judges sentences; None where a part of it is not installed."""
+        weights = _shipped_weights()
+        statements = self._statements.load()
+        loaded = self._reader.load(self._config.answer.tokens, self._config.cores())
+        if weights is None or statements is None or loaded is None:
+            return None
+        return StanceJudge(weights, self._vectors.encode, statements, loaded.reader)
+
+    def _sentences(self, question: str, scope: Scope) -> list[_Said]:
+        """The sentences of people that share most words with a question, the best first."""
+        messages = self._documents.search(question, None, _MESSAGES, scope)
+        symbols = self._store.symbols([one.id for one in messages])
+        found: list[tuple[float, _Said]] = []
+        for message in messages:
+            keys = symbols[message.id].keys if message.id in symbols else []
+            speaker = speaker_names(keys)
+            if MESSAGE not in keys or not all(map(subject_of, speaker)):
+                continue
+            own = [_said(message, start, end, speaker) for start, end in sentences(message.text)]
+            scored = [(shared_words(question, one.text), one) for one in own]
+            scored.sort(key=lambda pair: -pair[0])
+            found += scored[:_OF_A_MESSAGE]
+        found.sort(key=lambda pair: -pair[0])
+        return [one for _, one in found[:_SENTENCES]]
+
+    def _opposed(
+        self, judge: StanceJudge, question: str, said: Sequence[_Said]
+    ) -> tuple[list[_Said], list[float]] | None:
+        """The two that oppose each other most, in their order, and their probabilities."""
+        stances = judge.judge(question, [one.text for one in said], _DENIES)
+        best, sides = _CONTRADICTS, None
+        for no, denied in enumerate(said):
+            for yes, affirmed in enumerate(said):
+                both = float(stances.denies[no] * stances.affirms[yes])
+                apart = denied.message.id != affirmed.message.id
+                if apart and denied.speaker == affirmed.speaker and both >= best:
+                    best, sides = both, (no, yes)
+        if sides is None:
+            return None
+        no, yes = sides
+        weights = {no: float(stances.denies[no]), yes: float(stances.affirms[yes])}
+        order = sorted(weights, key=lambda index: said[index].message.id)
+        return [said[index] for index in order], [weights[index] for index in order]
+
+
+@cache
+def _shipped_weights() -> StanceWeights | None:
+    return load_stance(SHIPPED / STANCE)
+
+
+def _said(message: Evidence, start: int, end: int, speaker: frozenset[str]) -> _Said:
+    text = message.text[start:end]
+    if len(text) > _CHARACTERS:
+        text = text[:_CHARACTERS].rsplit(maxsplit=1)[0]
+    return _Said(message, start, text, speaker)
+
+
+def _quote(said: _Said, weight: float) -> Quote:
+    start = said.message.start + said.start
+    return Quote(
+        evidence=said.message.id,
+        source=said.message.source,
+        start=start,
+        end=start + len(said.text),
+        text=said.text,
+        weight=weight,
+    )
+
+
+def _candidate(quote: Quote) -> Candidate:
+    return Candidate(
+        text=quote.text,
+        score=quote.weight,
+        evidence=quote.evidence,
+        start=quote.start,
+        end=quote.end,
+    )

@@ -1,0 +1,157 @@
+"""Stances: whether a sentence says yes or no to a question whether something is so, or neither.
+
+What the statement network and the reader of passages make of a question with one sentence is
+weighed by two logistic regressions, whose weights are a checkpoint of their own.
+"""
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memnet.attention.arrays import sigmoid
+from memnet.checkpoints import check_shapes, check_weights, load_checkpoint, save_checkpoint
+from memnet.reader.spans import Passage, Reader
+from memnet.statements.heads import CERTAINTIES
+from memnet.statements.reading import Manner, StatementReader
+from memnet.storage import Encode
+from memnet.text.names import normalise, stems
+
+STANCE: Final = "stance"
+"""Name of the checkpoint, and of the folder that ships."""
+AFFIRMING: Final = (
+    "bias", "words", "similarity", "negative", *CERTAINTIES, "first person",
+    "yes", "no", "none", "relevance",
+)  # fmt: skip
+"""Features by which a sentence affirms: its share of the question's words and its cosine with it;
+how it says what it says; and the statement network's answer to the question."""
+DENYING: Final = ("bias", "words", "negative", "no", "answerable")
+"""Features by which a sentence denies; the last two are of the reader of passages."""
+_NEGATIVE = 2.0
+"""Log-odds of a denial beyond which a sentence is not read for the other stance: every pass of a
+network costs 2 to 3 ms."""
+_STEM_LETTERS = 5
+_EPSILON = 1e-4
+_FIRST_PERSON = frozenset("i my me mine we our us".split())
+
+
+class Stances(NamedTuple):
+    """What K sentences say to a question: probabilities, float32."""
+
+    affirms: NDArray[np.float32]
+    """[K]: it says yes, or something that can only be if the answer is yes."""
+    denies: NDArray[np.float32]
+    """[K]: it says no."""
+
+
+class StanceWeights(NamedTuple):
+    """Weights of both regressions."""
+
+    affirming: NDArray[np.float64]
+    """Of ``AFFIRMING``."""
+    denying: NDArray[np.float64]
+    """Of ``DENYING``."""
+
+
+class StanceJudge:
+    """Judges sentences one by one. May be called from several threads at once."""
+
+    def __init__(
+        self, weights: StanceWeights, encode: Encode, statements: StatementReader, reader: Reader
+    ) -> None:
+        """Join the weights with the networks whose outputs they weigh."""
+        self._encode = encode
+        self._weights = weights
+        self._statements = statements
+        self._reader = reader
+
+    def judge(self, question: str, sentences: Sequence[str], least: float = 0.0) -> Stances:
+        """The stances of K sentences.
+
+        Args:
+            question: whether something is so.
+            sentences: each read by itself.
+            least: where no sentence denies with this probability, none is read for whether it
+                affirms, and all of these are 0.
+        """
+        manners = [self._statements.manner(one) for one in sentences]
+        affirms, denies = np.zeros((2, len(sentences)), np.float32)
+        for index, (text, manner) in enumerate(zip(sentences, manners, strict=True)):
+            if manner.negative > -_NEGATIVE:
+                logit = self.denying(question, text, manner) @ self._weights.denying
+                denies[index] = sigmoid(logit.astype(np.float32))
+        if denies.max(initial=0.0) >= least:
+            similar = self.similarities(question, sentences)
+            for index, (text, manner) in enumerate(zip(sentences, manners, strict=True)):
+                if manner.negative < _NEGATIVE:
+                    features = self.affirming(question, text, manner, similar[index])
+                    logit = features @ self._weights.affirming
+                    affirms[index] = sigmoid(logit.astype(np.float32))
+        return Stances(affirms, denies)
+
+    def similarities(self, question: str, sentences: Sequence[str]) -> list[float]:
+        """The cosine of the question with each of K sentences."""
+        if not sentences:
+            return []
+        cosines: list[float] = (self._encode(sentences) @ self._encode([question])[0]).tolist()
+        return cosines
+
+    def affirming(
+        self, question: str, text: str, manner: Manner, similarity: float
+    ) -> NDArray[np.float64]:
+        """The features ``AFFIRMING`` of a sentence, float64."""
+        read = self._statements.answer(question, [Passage("", text)])
+        forms = {} if read is None else read.forms
+        relevance = 0.0 if read is None else read.relevance[0]
+        certainty = (_logit(manner.certainty[one]) for one in CERTAINTIES)
+        speaks = not _FIRST_PERSON.isdisjoint(normalise(text).split())
+        return np.array([
+            1.0, shared_words(question, text), similarity, manner.negative, *certainty,
+            float(speaks),
+            _logit(forms.get("yes", 0.0)), _logit(forms.get("no", 0.0)),
+            _logit(forms.get("none", 1.0)), _logit(relevance),
+        ])  # fmt: skip
+
+    def denying(self, question: str, text: str, manner: Manner) -> NDArray[np.float64]:
+        """The features ``DENYING`` of a sentence, float64."""
+        read = self._reader.read(question, [Passage("", text)])
+        return np.array([
+            1.0, shared_words(question, text), manner.negative, _logit(read.no),
+            _logit(read.answerable),
+        ])  # fmt: skip
+
+
+def shared_words(question: str, text: str) -> float:
+    """Share of a question's content words, by their stems, that a text contains, 0..1."""
+    asked = stems(question, _STEM_LETTERS)
+    said = {word[:_STEM_LETTERS] for word in normalise(text).split()}
+    return len(asked & said) / len(asked) if asked else 0.0
+
+
+def _logit(probability: float) -> float:
+    clipped = min(max(probability, _EPSILON), 1 - _EPSILON)
+    return math.log(clipped / (1 - clipped))
+
+
+def save_stance(folder: Path, weights: StanceWeights, notes: dict[str, object]) -> None:
+    """Save weights; ModelError if the folder can't be written."""
+    save_checkpoint(folder, STANCE, weights._asdict(), {"kind": STANCE, "trained": notes})
+
+
+def load_stance(folder: Path) -> StanceWeights | None:
+    """Saved weights; None where an installation left them out.
+
+    Raises:
+        ModelError: they are damaged.
+    """
+    if not (folder / f"{STANCE}.json").is_file():
+        return None
+    tensors, _ = load_checkpoint(folder, STANCE)
+    sizes = {"affirming": len(AFFIRMING), "denying": len(DENYING)}
+    expected = {name: ((size,), np.dtype(np.float64)) for name, size in sizes.items()}
+    check_shapes(tensors, expected, folder)
+    check_weights(tensors, folder)
+    return StanceWeights(**tensors)

@@ -1,0 +1,89 @@
+"""Vectors of texts, each stored once under the digest of what it encodes."""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memnet.storage.tables.checked import (
+    IN_LIST,
+    checked_rows,
+    checked_vectors,
+    json_list,
+    missing,
+)
+from memnet.storage.tables.database import Connection
+from memnet.storage.values import Encode, NewSlot
+
+
+def digest_of(*parts: object) -> bytes:
+    """16 bytes that stand for some values, in their order."""
+    return hashlib.blake2b("\x1f".join(map(str, parts)).encode(), digest_size=16).digest()
+
+
+def texts_of(slots: Iterable[NewSlot]) -> dict[bytes, str]:
+    """What must be encoded for some slots: key texts and relations of statements, by digest."""
+    texts: dict[bytes, str] = {}
+    for slot in slots:
+        texts[digest_of(slot.key_text)] = slot.key_text
+        if slot.valid_from is not None:
+            texts[digest_of(slot.relation)] = slot.relation
+    return texts
+
+
+def missing_digests(connection: Connection, digests: Iterable[bytes]) -> list[bytes]:
+    """Those of the digests under which no vector is stored."""
+    return [
+        digest
+        for digest in digests
+        if connection.one("SELECT 1 FROM vector WHERE digest = ?", digest) is None
+    ]
+
+
+def add(connection: Connection, vectors: Iterable[tuple[bytes, NDArray[np.float32]]]) -> None:
+    """Store vectors under the digest of what they encode."""
+    connection.execute_many(
+        "INSERT OR IGNORE INTO vector (digest, data) VALUES (?, ?)",
+        ((digest, vector.astype("<f4").tobytes()) for digest, vector in vectors),
+    )
+
+
+def by_id(
+    connection: Connection, ids: Sequence[int], dimension: int
+) -> tuple[list[bytes], NDArray[np.float32]]:
+    """Digests and vectors [K, D] float32 by the vectors' own ids, in this order.
+
+    Raises:
+        StoreError: one does not exist, though a row refers to it.
+    """
+    rows = connection.rows(
+        f"SELECT id, digest, data FROM vector WHERE id {IN_LIST}", json_list(ids)
+    )
+    stored = {row[0]: row[1:] for row in checked_rows(rows, "a vector", int, bytes, bytes)}
+    if not stored.keys() >= set(ids):
+        raise missing("the vector of a relation")
+    present = [stored[vector] for vector in ids]
+    return [row[0] for row in present], checked_vectors([row[1] for row in present], dimension)
+
+
+def encoded(
+    connection: Connection, texts: Iterable[str], dimension: int, encode: Encode
+) -> dict[str, NDArray[np.float32]]:
+    """Vectors [D] float32 of texts: those that are stored, and those of all others from ``encode``.
+
+    Args:
+        connection: to read by.
+        texts: in any order.
+        dimension: D.
+        encode: encodes texts that are not stored.
+    """
+    found: dict[str, NDArray[np.float32]] = {}
+    rest: list[str] = []
+    for text in dict.fromkeys(texts):
+        row = connection.one("SELECT data FROM vector WHERE digest = ?", digest_of(text))
+        if row is None:
+            rest.append(text)
+        else:
+            found[text] = checked_vectors(row, dimension)[0]
+    return found | (dict(zip(rest, encode(rest), strict=True)) if rest else {})
