@@ -203,6 +203,7 @@ def test_told_statements_have_a_time_line_and_can_be_undone(
     assert page.locator("svg.track.ended").count() == sum(
         one.valid_until is not None for one in told
     )
+    assert "superseded by “Ann moved to Rome.”" in page.inner_text("#history")
     page.click("#undo")
     page.wait_for_selector("#decisions :text('removed')")
     playwright.expect(page.locator(".statement")).to_have_count(1)

@@ -109,9 +109,8 @@ function statement(one, range) {
   if (one.certainty !== "is") notes.push({ was: "of the past", planned: "planned", maybe: "a guess" }[one.certainty]);
   if (one.speaker) notes.push(`said by ${one.speaker}`);
   if (one.standing) notes.push("standing");
-  const changed = one.change
-    ? h("p", { class: "quiet" }, CHANGES[one.change], one.changed_by_text ? [" by ", h("bdi", {}, `“${shorten(one.changed_by_text, 200)}”`)] : null)
-    : null;
+  const changed = one.changes.map(({ change, text }) =>
+    h("p", { class: "quiet" }, CHANGES[change], text ? [" by ", h("bdi", {}, `“${shorten(text, 200)}”`)] : null));
   return h("li", { class: one.valid_until === null ? "statement" : "statement past" },
     h("div", {}, h("p", { class: "text", dir: "auto" }, shorten(one.text, 400)), h("p", { class: "quiet" }, notes.join(" · ")), changed),
     track(one, range));
