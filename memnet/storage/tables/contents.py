@@ -89,6 +89,7 @@ class Contents:
             limit,
         )
         return [row[0] for row in checked_rows(rows, "a namespace", str)]
+
     def places(self, source: str, namespace: str) -> list[tuple[int, int, str]]:
         """The places of the passages of a source: start and end in its text, and the place."""
         rows = self._connection().rows(
