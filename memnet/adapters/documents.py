@@ -42,7 +42,7 @@ class StoredDocuments:
 
         Args:
             documents: of which the last counts where several have the same id.
-            extra: by id, further values of JSON to keep with a document, for ``extra_of``.
+            extra: by id, further values of JSON to keep with a document; ``all`` gives them.
 
         Raises:
             InputError: a document has no text, or metadata that is no JSON or beyond the limits;
@@ -75,12 +75,6 @@ class StoredDocuments:
         found = self.engine.store.sources.get(document_id, self.namespace)
         return None if found is None or found[0].kind != "document" else _restored(*found)
 
-    def extra_of(self, document_id: str) -> dict[str, Any]:
-        """What was put with a document as its extra values."""
-        found = self.engine.store.sources.get(document_id, self.namespace)
-        extra: dict[str, Any] = _own(found[0].metadata).get("extra", {}) if found else {}
-        return extra
-
     def known(self, ids: Iterable[str]) -> set[str]:
         """Those of some ids that are stored."""
         found = self.engine.store.sources.namespaces(ids)
@@ -92,12 +86,12 @@ class StoredDocuments:
             source for source in self.engine.sources(self.namespace) if source.kind == "document"
         )
 
-    def all(self) -> Iterator[Document]:
-        """The documents in the order in which they first came."""
+    def all(self) -> Iterator[tuple[Document, Mapping[str, Any]]]:
+        """The documents with their extra values, in the order in which they first came."""
         for source in self.sources():
-            document = self.get(source.id)
-            if document is not None:  # it may have been deleted meanwhile
-                yield document
+            found = self.engine.store.sources.get(source.id, self.namespace)
+            if found is not None:  # it may have been deleted meanwhile
+                yield _restored(*found), _own(found[0].metadata).get("extra", {})
 
     def delete(self, ids: Iterable[str]) -> int:
         """Delete documents; unknown ids are passed over. Returns how many there were."""

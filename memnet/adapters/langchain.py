@@ -310,8 +310,7 @@ class MemnetVectorStore(VectorStore):
     def _similarity_search_with_relevance_scores(
         self, query: str, k: int = 4, **kwargs: Any
     ) -> list[tuple[LangChainDocument, float]]:
-        """The nearest documents with their cosines, negative ones as 0: scores of hops have no
-        fixed range."""
+        """The nearest documents with their cosines: scores of hops have no fixed range."""
         where = kwargs.pop("filter", None)
         _refuse(kwargs)
         found = self._documents.nearest(self.embeddings.embed_query(query), k, where)

@@ -1,6 +1,5 @@
 """The adapters of LangChain, by the standard tests of LangChain and some of our own."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -163,6 +162,5 @@ def test_from_texts_needs_a_memory_that_encodes(toy_engine: Engine) -> None:
 
 
 @pytest.fixture(autouse=True)
-def _no_tracing(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _no_tracing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LANGSMITH_TRACING", "false")
-    yield
