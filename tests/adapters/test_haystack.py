@@ -143,8 +143,8 @@ def test_a_pipeline_is_written_down_and_answers(saltmere_store: MemnetDocumentSt
     assert best.document.meta == {"title": "Orre Light"}
     assert 0 <= best.score <= 1
     assert result["retriever"]["documents"][0].id == "orre"
-    nothing = made.run({"answerer": {"query": "What is the capital of Portugal?"}})
-    (none,) = nothing["answerer"]["answers"]
+    answerer = made.get_component("answerer")
+    (none,) = answerer.run("What is the capital of Portugal?")["answers"]
     assert (none.data, none.meta["abstained"]) == (None, True)
     for name in ("answerer", "retriever"):
         made.get_component(name).document_store.close()

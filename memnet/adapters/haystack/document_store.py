@@ -37,9 +37,9 @@ class MemnetDocumentStore:
         store.write_documents([Document(content="Una Thale built the Orre Light.")])
 
     All fields of a document come back as they were written. The memory makes vectors with its own
-    encoder: embeddings are kept, and not searched. ``meta["title"]`` is what hops lead to. Documents
-    that were ingested otherwise are among them, with the ids of their sources. A document must have
-    text, and its ``meta`` must be JSON.
+    encoder: embeddings are kept, and not searched. ``meta["title"]`` is what hops lead to.
+    Documents that were ingested otherwise are among them, with the ids of their sources. A document
+    must have text, and its ``meta`` must be JSON.
     """
 
     def __init__(
