@@ -4,7 +4,7 @@ import importlib
 import importlib.metadata
 import sys
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -14,6 +14,7 @@ from memnet.adapters.extraction import GlinerExtractor, SpacyExtractor
 from memnet.protocols import Extractor
 from tests.toy import ToyEncoder
 
+PACKAGE = "memnet.adapters"
 TEXT = "the ketch merlin was built in 1862 by una thale, and una thale sank her."
 PATTERNS = [
     {"label": "PERSON", "pattern": "una thale"},
@@ -133,23 +134,18 @@ def test_gliner_has_what_is_called() -> None:
     [
         ("spacy", lambda: SpacyExtractor("en_core_web_sm"), "spacy"),
         ("gliner", lambda: GlinerExtractor("small"), "gliner"),
-        ("langchain_core", lambda: _imported("langchain"), "langchain"),
-        ("haystack", lambda: _imported("haystack"), "haystack"),
-        ("llama_index", lambda: _imported("llamaindex"), "llamaindex"),
+        ("langchain_core", lambda: importlib.import_module(f"{PACKAGE}.langchain"), "langchain"),
+        ("haystack", lambda: importlib.import_module(f"{PACKAGE}.haystack"), "haystack"),
+        ("llama_index", lambda: importlib.import_module(f"{PACKAGE}.llamaindex"), "llamaindex"),
     ],
 )
 def test_a_missing_library_names_its_extra(
     monkeypatch: pytest.MonkeyPatch, module: str, make: Any, extra: str
 ) -> None:
-    for name in [one for one in sys.modules if one.split(".")[0] == module]:
-        monkeypatch.delitem(sys.modules, name)
+    for name in list(sys.modules):
+        if name.split(".")[0] == module or name.startswith(f"{PACKAGE}.{extra}"):
+            monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, module, None)  # type: ignore[arg-type]
     with pytest.raises(DependencyError, match=rf"pip install 'memnet\[{extra}\]'") as caught:
         make()
     assert "\n" not in str(caught.value)
-
-
-def _imported(name: str) -> SimpleNamespace:
-    for known in [one for one in sys.modules if one.startswith(f"memnet.adapters.{name}")]:
-        del sys.modules[known]
-    return SimpleNamespace(module=importlib.import_module(f"memnet.adapters.{name}"))
