@@ -18,6 +18,7 @@ def page() -> str:
     """The page as it should be."""
     parts = ["# Commands\n", "Made from the help texts by `python -m docs.commands`.\n"]
     root = Context(memnet, info_name="memnet", terminal_width=100, **memnet.context_settings)
+    parts.append(f"```text\n{memnet.get_help(root)}\n```\n")
     for name, command in sorted(memnet.commands.items()):
         parts += _sections(name, command, root)
     return "\n".join(parts)

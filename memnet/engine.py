@@ -37,6 +37,7 @@ from memnet.protocols import (
     StatementParser,
 )
 from memnet.reader.loading import SPANS
+from memnet.reader.remote import is_remote
 from memnet.registry import (
     check_members,
     find_reader,
@@ -91,9 +92,10 @@ class Engine:
             check_members(parser, "parser", ("parse",))
         if judge is not None:
             check_members(judge, "judge", ("judge",))
-        # Whoever chooses another reader does without networks, or brings them.
+        # Whoever chooses another reader does without networks, or brings them; a model on a server
+        # reads documents only.
         statements = None
-        if reader == SPANS:
+        if reader == SPANS or is_remote(reader):
             statements = LazyStatementReader(
                 device=find_device(config.device), eight_bits=config.eight_bits
             )
@@ -137,8 +139,9 @@ class Engine:
                 name of a shipped model such as "text" or "babi", a folder that ``memnet train``
                 made, or "untrained".
             reader: what reads short answers in documents: "spans", a folder that ``memnet train
-                reader`` made, "sentences" for whole sentences, or the name or folder of an
-                extractive model of the transformers library.
+                reader`` made, "sentences" for whole sentences, the name or folder of an
+                extractive model of the transformers library, or "openai:URL#MODEL" for a model on
+                a server of that interface, which gets the passages and may only quote them.
             encoder: name or folder of a sentence-transformers model; None for the one that the
                 store was made with, or all-MiniLM-L6-v2 for a new one. Only a model that is named
                 here is fetched from the network, never one that the store names.
@@ -368,6 +371,7 @@ class Engine:
         hops: int | None = None,
         namespace: str | None = None,
         where: Mapping[str, Any] | None = None,
+        as_of: str | date | None = None,
     ) -> tuple[Evidence, ...]:
         """Find evidence for a query, best first, without reading an answer in it.
 
@@ -376,7 +380,7 @@ class Engine:
         Raises:
             ModelError: the answerer can't search: those of stories and of trained facts can't.
         """
-        top_k, scope = check_question(query, hops, top_k, namespace, where, self.config)
+        top_k, scope = check_question(query, hops, top_k, namespace, where, self.config, as_of)
         if not isinstance(self.answerer, Searcher):
             raise ModelError(
                 "the answerer of this memory can't search; open it with the answerer 'text'"

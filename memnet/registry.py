@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from memnet.checkpoints import MODEL, SHIPPED, load_checkpoint
+from memnet.checkpoints import MODEL, load_checkpoint, shipped_models
 from memnet.config import Config, HopConfig
 from memnet.device import find_device
 from memnet.documents.answers import TextAnswers
@@ -256,7 +256,7 @@ def model_folder(name: Name) -> Path:
     Raises:
         ModelError: there is neither.
     """
-    shipped = {path.parent.name: path.parent for path in SHIPPED.glob(f"*/{MODEL}.json")}
+    shipped = shipped_models()
     folder = shipped.get(str(name), Path(name))
     if not folder.is_dir():
         names = ", ".join(sorted([UNTRAINED, *shipped]))

@@ -58,3 +58,9 @@ def saltmere(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     with Engine.open(tmp_path_factory.mktemp("saltmere") / "store", create=True) as engine:
         engine.ingest(EXAMPLES / "memory")
         yield engine
+
+
+@pytest.fixture
+def saltmere_pdf() -> Path:
+    """A PDF file of the shipped example."""
+    return EXAMPLES / "memory" / "board" / "annual-report-2011.pdf"

@@ -350,7 +350,13 @@ def test_store_errors_are_one_line(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [["ask"], ["ask", "who?", "--hops", "0"], ["nothing"], ["ingest", "--wrong"], ["tell"]],
+    [
+        ["ask", "--plot", "a.svg"],
+        ["ask", "who?", "--hops", "0"],
+        ["nothing"],
+        ["ingest", "--wrong"],
+        ["tell"],
+    ],
 )
 def test_wrong_usage_exits_with_two(tmp_path: Path, arguments: list[str]) -> None:
     assert run(*arguments, store=tmp_path).returncode == 2

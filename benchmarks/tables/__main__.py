@@ -31,6 +31,7 @@ def _tables() -> dict[str, str]:
     return {
         "kills": stores.kills(_result("kills")),
         "soak": stores.soak(_result("soak")),
+        "serving": stores.serving(_result("serving")),
         "forget": stores.forget(_result("forget")),
         "watching": stores.watching(_result("watching")),
         "multihop": documents.multihop(_result("multihop")),

@@ -110,6 +110,35 @@ def soak(results: dict[str, Any]) -> str:
     return page_part(rows, results["environment"])
 
 
+def serving(results: dict[str, Any]) -> str:
+    """The table of what HTTP adds, of many clients, and of a server that is killed."""
+    added, clients, kills = (results[part] for part in ("added", "clients", "kills"))
+    memory = kills["memory_mib"]
+    measured = {
+        "a question in process, p50 / p95": " / ".join(times(added["in_process_ms"])),
+        "over HTTP, p50 / p95": " / ".join(times(added["http_ms"])),
+        "difference of the p50": f"{added['difference_ms']:.1f} ms",
+        "of a request, outside the engine, p50 / p95": " / ".join(
+            times(added["outside_engine_ms"])
+        ),
+        f"{clients['clients']} clients at once: questions, errors": (
+            f"{clients['questions']:,}, {clients['errors']}"
+        ),
+        "- a second; in process": (
+            f"{clients['a_second']:.1f}; {clients['a_second_in_process']:.1f}"
+        ),
+        "- p50 / p95": " / ".join(times(clients["ms"])),
+        f"{kills['minutes']:g} minutes of asking and writing: kills": str(kills["kills"]),
+        "- writes acknowledged": f"{sum(kills.get(one, 0) for one in ('put', 'delete', 'tell')):,}",
+        "- of these lost": str(kills["lost acknowledged writes"]),
+        "- memory of the server at the kills, least to most": (
+            f"{min(memory):.0f} to {max(memory):.0f} MiB"
+        ),
+    }
+    rows = head("", "measured") + [row(what, value) for what, value in measured.items()]
+    return page_part(rows, results["environment"])
+
+
 def forget(results: dict[str, Any]) -> str:
     """The table of forgetting one document."""
     rows = head(

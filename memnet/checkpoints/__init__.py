@@ -32,6 +32,11 @@ _MAX_WEIGHT = 1e6
 """No trained weight comes near it, and products of larger ones overflow."""
 
 
+def shipped_models() -> dict[str, Path]:
+    """The folders of the models that ship with memnet and answer questions, by their names."""
+    return {path.parent.name: path.parent for path in SHIPPED.glob(f"*/{MODEL}.json")}
+
+
 def save_checkpoint(
     folder: Path, name: str, tensors: Mapping[str, NDArray[Any]], description: Mapping[str, Any]
 ) -> None:

@@ -22,10 +22,11 @@ from memnet.cli.options import (
     where_option,
 )
 from memnet.cli.plot import check_plot, draw
+from memnet.cli.results import ShowAnswer
 
 
 @click.command()
-@click.argument("question")
+@click.argument("question", required=False)
 @hops_option
 @top_k_option
 @click.option("--explain", is_flag=True, help="Show what each hop attended to, and why.")
@@ -40,7 +41,7 @@ from memnet.cli.plot import check_plot, draw
 @store_option
 @json_option
 def ask(
-    question: str,
+    question: str | None,
     hops: int | None,
     top_k: int | None,
     explain: bool,
@@ -50,37 +51,39 @@ def ask(
     namespace: str | None,
     as_json: bool,
     **opening: Any,
-) -> None:
+) -> int:
     """Answer a question from the memory, with the evidence.
 
     When the memory does not hold the answer, it says so; that is a result, not an error.
+
+    Without a QUESTION it is a conversation: Tab completes names from the memory, /help lists what
+    else can be typed, Ctrl-D ends it. If standard input is no terminal, it has a question a line.
 
     \b
     Example:
       memnet ask "Where was the builder of the Orre Light born?" --explain
       memnet ask "Who saw the ship?" --where year=1990..2000 --where author=Ann,Bo
       memnet ask "Where does Ann live?" --as-of 2026-01-12
+      memnet ask
+      memnet ask --json < questions.txt
     """
     if plot is not None:
+        if question is None:
+            raise click.UsageError("--plot draws one answer; give a QUESTION")
         check_plot(plot)
+    asking: dict[str, Any] = {"hops": hops, "top_k": top_k, "where": where, "as_of": as_of}
+    show = ShowAnswer(as_json=as_json, explained=explain)
     with open_engine(**opening) as engine:
         engine.preload()
-        answer = engine.ask(
-            question, hops=hops, top_k=top_k, namespace=namespace, where=where, as_of=as_of
-        )
+        if question is None:
+            from memnet.cli.conversation import hold_conversation
+
+            return hold_conversation(engine, show, namespace, **asking)
+        answer = engine.ask(question, namespace=namespace, **asking)
     if plot is not None:
         draw(answer, plot)
-    if as_json:
-        click.echo(answer.model_dump_json())
-        return
-    from memnet.cli.show import show_answer, show_experts, show_hops
-
-    for note in answer.notes:
-        click.echo(f"Note: {note}.", err=True)
-    show_answer(answer)
-    if explain:
-        show_experts(answer)
-        show_hops(answer)
+    show(answer)
+    return 0
 
 
 @click.command()

@@ -21,6 +21,7 @@ from memnet.cli.options import (
     store_option,
 )
 from memnet.cli.plot import check_plot, draw_reliability
+from memnet.cli.verbosity import shows_bar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -117,9 +118,7 @@ def _ask_stories(
 
 
 def _progress(length: int) -> Any:
-    return click.progressbar(
-        length=length, label="Asking", file=sys.stderr, hidden=not sys.stderr.isatty()
-    )
+    return click.progressbar(length=length, label="Asking", file=sys.stderr, hidden=not shows_bar())
 
 
 def _shown(value: object) -> str:

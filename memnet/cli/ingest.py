@@ -19,6 +19,7 @@ from memnet.cli.options import (
     store_option,
 )
 from memnet.cli.progress import ProblemReporter, progress_bar, show_report, show_update
+from memnet.cli.verbosity import is_quiet
 from memnet.loaders.formats import FORMATS
 
 if TYPE_CHECKING:
@@ -152,7 +153,8 @@ def ingest(
 
 def _follow(updates: "Iterator[WatchReport]", paths: tuple[str, ...], *, as_json: bool) -> None:
     """Print what each change of the folders did, until the user interrupts."""
-    click.echo(f"Watching {', '.join(paths)}; Ctrl+C ends it.", err=True)
+    if not is_quiet():
+        click.echo(f"Watching {', '.join(paths)}; Ctrl+C ends it.", err=True)
     with suppress(KeyboardInterrupt):
         for report in updates:
             if as_json:

@@ -3,13 +3,19 @@
 import io
 import os
 import sys
+from pathlib import Path
 
 import click
 
 from memnet import __version__
 from memnet.cli.ask import ask, search
+from memnet.cli.completion import completion
+from memnet.cli.doctor import doctor
 from memnet.cli.evaluate import evaluate
 from memnet.cli.ingest import ingest
+from memnet.cli.mcp import mcp
+from memnet.cli.serve import serve
+from memnet.cli.settings import add_variables, load_settings
 from memnet.cli.store import (
     encoder,
     export_store,
@@ -21,6 +27,7 @@ from memnet.cli.store import (
 )
 from memnet.cli.tell import history, tell, undo
 from memnet.cli.train import train
+from memnet.cli.verbosity import set_verbosity
 from memnet.errors import MemnetError
 
 _INTERRUPTED = 130
@@ -28,21 +35,49 @@ _INTERRUPTED = 130
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="memnet")
-def memnet() -> None:
+@click.option(
+    "--config",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    is_eager=True,
+    callback=load_settings,
+    help="Settings file.  [default: $MEMNET_CONFIG, else config.toml in the user's config folder]",
+)
+@click.option(
+    "-v",
+    "--verbose",
+    count=True,
+    help="Say more on standard error: progress without a terminal, all that is skipped, what is "
+    "used; -vv for details.",
+)
+@click.option("-q", "--quiet", count=True, help="Say no warnings, notes and progress.")
+def memnet(config: Path | None, verbose: int, quiet: int) -> None:  # noqa: ARG001 - its callback
     """Ask questions of a memory made from your documents and facts, offline.
 
     \b
     Example:
       memnet ingest notes/ facts.tsv
       memnet ask "Who built the lighthouse?" --explain
+
+    Any option can be set beforehand: --top-k of ask as MEMNET_ASK_TOP_K in the environment, or in
+    config.toml. The command line comes first, then the environment, then the file. MEMNET_STORE,
+    MEMNET_NAMESPACE, MEMNET_DEVICE and MEMNET_INDEX are for all commands.
+
+    \b
+    config.toml:
+      store = "/home/ann/memory"   # for all commands
+      [ask]
+      top-k = 3
     """
+    set_verbosity(verbose - quiet)
 
 
 for command in (
     ingest, tell, undo, history, ask, search, sources, forget, info, verify, export_store,
-    import_store, evaluate, train, encoder,
+    import_store, evaluate, train, encoder, serve, mcp, completion, doctor,
 ):  # fmt: skip
     memnet.add_command(command)
+add_variables(memnet)
 
 
 def run(arguments: list[str]) -> int:

@@ -1,6 +1,7 @@
 """Options that several commands share, and what they open."""
 
 import json
+import logging
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -8,10 +9,14 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
 
+from memnet.cli.completion import complete_models, complete_namespaces
+from memnet.cli.settings import shared_value
+
 if TYPE_CHECKING:
     from memnet.engine import Engine
 
 _INDEX_KINDS: "tuple[Literal['auto', 'flat', 'pq'], ...]" = ("auto", "flat", "pq")
+_log = logging.getLogger("memnet")
 _MAX_NUMBER = 1e300
 """Beyond it a number is taken as text."""
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -84,6 +89,7 @@ as_of_option = click.option(
 )
 expert_option = click.option(
     "--model",
+    shell_complete=complete_models,
     help="What answers: text, the shipped babi, or a folder that 'memnet train' made.  "
     "[default: a gate chooses among all that the store has something for]",
 )
@@ -91,6 +97,7 @@ model_option = click.option(
     "--model",
     default="text",
     show_default=True,
+    shell_complete=complete_models,
     help="What answers: text, the shipped babi, or a folder that 'memnet train' made.",
 )
 reader_option = click.option(
@@ -98,7 +105,8 @@ reader_option = click.option(
     default="spans",
     show_default=True,
     help="What reads documents: spans for short answers, sentences, a folder that "
-    "'memnet train reader' made, or the name of an extractive Hugging Face model.",
+    "'memnet train reader' made, the name of an extractive Hugging Face model, or openai:URL#MODEL "
+    "for a model on a server, which may only quote (key: $MEMNET_READER_KEY).",
 )
 device_option = click.option(
     "--device",
@@ -139,7 +147,9 @@ def plot_option(help_text: str) -> Callable[[_Command], _Command]:
 
 def namespace_option(help_text: str) -> Callable[[_Command], _Command]:
     """``--namespace N``."""
-    return click.option("--namespace", default=None, metavar="N", help=help_text)
+    return click.option(
+        "--namespace", default=None, metavar="N", help=help_text, shell_complete=complete_namespaces
+    )
 
 
 def open_engine(
@@ -154,11 +164,13 @@ def open_engine(
     told: int | None = None,
     messages: int | None = None,
     learn: bool = True,
+    lock_seconds: float | None = None,
 ) -> "Engine":
     """Open the memory that ``--store`` or its defaults name.
 
     ``told`` and ``messages`` are the capacities for statements and for slots of messages, which
-    statements are made of unless ``learn`` is False.
+    statements are made of unless ``learn`` is False. ``lock_seconds`` is how long a write waits
+    for another writer; None for as long as usual.
     """
     kind = _index_kind(index)
     # A waiting OpenMP thread that spins makes a short query 30 times slower on a busy machine.
@@ -175,24 +187,29 @@ def open_engine(
         tell=TellConfig(capacity=told),
         messages=MessageConfig(capacity=messages, learn=learn),
     )
-    return Engine.open(
-        store_path(store),
+    if lock_seconds is not None:
+        config = config.model_copy(update={"lock_seconds": lock_seconds})
+    folder = store_path(store)
+    engine = Engine.open(
+        folder,
         create=create,
         config=config,
         answerer=model,
         reader=reader,
         encoder=encoder,
     )
+    _log.info("store %s, encoder %s", folder, engine.encoder.fingerprint)
+    return engine
 
 
 def device_name(given: str | None) -> str:
     """The device that ``--device`` or its defaults name, which may not be there."""
-    return given or os.environ.get("MEMNET_DEVICE") or "auto"
+    return given or shared_value("device") or "auto"
 
 
 def _index_kind(given: str | None) -> "Literal['auto', 'flat', 'pq']":
     """The kind of index that ``--index`` or its defaults name."""
-    kind = given or os.environ.get("MEMNET_INDEX") or "auto"
+    kind = given or shared_value("index") or "auto"
     if kind not in _INDEX_KINDS:
         raise click.UsageError(f"MEMNET_INDEX is {kind!r}; expected {', '.join(_INDEX_KINDS)}")
     return kind
@@ -202,8 +219,8 @@ def store_path(given: Path | None) -> Path:
     """The folder that ``--store`` or its defaults name."""
     if given is not None:
         return given
-    if from_environment := os.environ.get("MEMNET_STORE"):
-        return Path(from_environment)
+    if shared := shared_value("store"):
+        return Path(shared)
     from platformdirs import user_data_path
 
     return user_data_path("memnet") / "store"

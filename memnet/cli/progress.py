@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from memnet.cli.text import source_name
+from memnet.cli.verbosity import is_quiet, is_verbose, shows_bar
 from memnet.loaders.without_text import UNKNOWN
 
 if TYPE_CHECKING:
@@ -38,17 +39,16 @@ class ProblemReporter:
 
     def report(self, problem: "Problem") -> None:
         """Print or count a problem."""
-        if problem.reason:
-            if problem.reason == UNKNOWN:
-                self._suffixes[Path(problem.where).suffix.lower()] += 1
-            return
-        self._errors += 1
-        if self._errors <= _PROBLEMS_SHOWN:
+        if problem.reason == UNKNOWN:
+            self._suffixes[Path(problem.where).suffix.lower()] += 1
+        self._errors += not problem.reason
+        few = not problem.reason and self._errors <= _PROBLEMS_SHOWN
+        if is_verbose() or (few and not is_quiet()):
             click.echo(f"skipped: {problem}", err=True)
 
     def finish(self) -> None:
         """Print how many more there were."""
-        if self._errors > _PROBLEMS_SHOWN:
+        if self._errors > _PROBLEMS_SHOWN and not is_quiet() and not is_verbose():
             click.echo(f"skipped: {self._errors - _PROBLEMS_SHOWN} more", err=True)
 
     def by_reason(self, counts: Mapping[str, int]) -> str:
@@ -109,21 +109,29 @@ def _number(count: int, what: str) -> str:
 def progress_bar(
     paths: Sequence[str], options: "ReadOptions"
 ) -> "Iterator[Callable[[Progress], None]]":
-    """A progress bar over the bytes of the files that will be read; on a terminal only."""
+    """A progress bar over the bytes of the files that will be read, on a terminal.
+
+    Without one a line for each batch that is stored, if more than usual is to be said.
+    """
     from memnet.ingest.selection import measure
 
     named = [path for path in paths if path != "-"]
-    total = measure(named, options) if sys.stderr.isatty() else 0
-    if not total:
-        yield lambda _: None
-        return
+    total = measure(named, options) if shows_bar() else 0
     started = time.perf_counter()
+
+    def described(progress: "Progress") -> str:
+        speed = progress.characters / max(time.perf_counter() - started, 0.001) / 1000
+        shown = _counted(progress.kinds, _KINDS_SHOWN) or f"{progress.documents:,} documents"
+        return f"{shown}, {speed:,.0f} kB/s"
+
+    if not total:
+        verbose = is_verbose()
+        yield lambda progress: click.echo(described(progress), err=True) if verbose else None
+        return
     with click.progressbar(length=total, label="Ingesting", file=sys.stderr) as bar:
 
         def advance(progress: "Progress") -> None:
-            speed = progress.characters / max(time.perf_counter() - started, 0.001) / 1000
-            shown = _counted(progress.kinds, _KINDS_SHOWN) or f"{progress.documents:,} documents"
-            bar.label = f"{shown}, {speed:,.0f} kB/s"
+            bar.label = described(progress)
             bar.update(min(progress.bytes, total) - bar.pos)
 
         yield advance

@@ -1,9 +1,11 @@
 """Commands about a memory as a whole: what is in it, what leaves it, and its files."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from memnet.cli.completion import complete_sources
 from memnet.cli.options import (
     encoder_option,
     json_option,
@@ -14,6 +16,9 @@ from memnet.cli.options import (
 )
 from memnet.cli.text import source_name, text_line
 from memnet.errors import one_line
+
+if TYPE_CHECKING:
+    from memnet.types import Source
 
 
 @click.command()
@@ -36,10 +41,15 @@ def sources(namespace: str | None, store: Path | None, as_json: bool) -> None:
             click.echo(f'{{"sources": [{items}]}}')
             return
         for item in found:
-            title = f"  {text_line(item.title)}" if item.title else ""
-            kept_apart = f"  (namespace {one_line(item.namespace)})" if item.namespace else ""
-            name = source_name(item.id)
-            click.echo(f"{item.kind:<9} {item.slots:>6}  {name}{title}{kept_apart}")
+            show_source(item)
+
+
+def show_source(source: "Source") -> None:
+    """Print a line about a source."""
+    title = f"  {text_line(source.title)}" if source.title else ""
+    kept_apart = f"  (namespace {one_line(source.namespace)})" if source.namespace else ""
+    name = source_name(source.id)
+    click.echo(f"{source.kind:<9} {source.slots:>6}  {name}{title}{kept_apart}")
 
 
 @click.command()
@@ -63,7 +73,13 @@ def info(store: Path | None, as_json: bool) -> None:
 
 
 @click.command()
-@click.argument("source_ids", nargs=-1, required=True, metavar="SOURCE_ID...")
+@click.argument(
+    "source_ids",
+    nargs=-1,
+    required=True,
+    metavar="SOURCE_ID...",
+    shell_complete=complete_sources,
+)
 @namespace_option("Where they were kept apart.  [default: the default namespace only]")
 @store_option
 def forget(source_ids: tuple[str, ...], namespace: str | None, store: Path | None) -> None:

@@ -16,7 +16,7 @@ from memnet.cli.options import (
 from memnet.cli.text import text_line
 
 if TYPE_CHECKING:
-    from memnet.types import Decision, Eviction, Statement, TellReport
+    from memnet.types import Decision, Eviction, Statement, TellReport, UndoReport
 
 _LINES = {
     "add": '"{text}" as {source}',
@@ -68,7 +68,7 @@ def tell(
     if text is not None and history is None:
         with open_engine(store, create=True, told=capacity) as engine:
             report = engine.tell(text, at=at, namespace=namespace or "", standing=standing)
-        _show_report(report, as_json)
+        show_report(report, as_json)
     elif text is None and history is not None and at is None and not standing:
         with open_engine(store) as engine:
             _show_history(engine.history(history, namespace=namespace), as_json)
@@ -76,7 +76,8 @@ def tell(
         raise click.UsageError("give either a TEXT to remember or --history NAME")
 
 
-def _show_report(report: "TellReport", as_json: bool) -> None:
+def show_report(report: "TellReport", as_json: bool) -> None:
+    """Print what was done with each sentence."""
     if as_json:
         click.echo(report.model_dump_json())
         return
@@ -116,6 +117,11 @@ def undo(namespace: str | None, store: Path | None, as_json: bool) -> None:
     if as_json:
         click.echo(report.model_dump_json())
         return
+    show_undone(report)
+
+
+def show_undone(report: "UndoReport") -> None:
+    """Print the statements that were taken back, and those that hold again."""
     for what, statements in (("removed", report.removed), ("restored", report.restored)):
         for one in statements:
             click.echo(f'{what:<10} "{text_line(one.text)}" ({one.source})')

@@ -189,14 +189,14 @@ class ExpertAnswers:
         relevance = min((quote.weight for quote in answer.quotes), default=0.0)
         if confidence_of(answer) < _SURE or relevance < _RELEVANT:
             return answers
-        # What passages were found is still evidence, after what answers.
-        found = {one.id for one in answer.evidence}
-        others = [one for other in answers for one in other.evidence if one.id not in found]
-        answer = answer.model_copy(update={"evidence": (*answer.evidence, *others)[:top_k]})
-        kept = [
-            _weighted(one, one.experts[0].name, 0.0) if index in outdated else one
-            for index, one in enumerate(answers)
-        ]
+        # The passages that were found are still evidence, after what is quoted.
+        quoted = {quote.evidence for quote in answer.quotes}
+        own_first = sorted(answer.evidence, key=lambda one: one.id not in quoted)
+        passages = [one for other in answers for one in other.evidence]
+        ranked = [*own_first[: len(quoted)], *passages, *own_first[len(quoted) :]]
+        evidence = tuple({one.id: one for one in ranked}.values())[:top_k]
+        answer = answer.model_copy(update={"evidence": evidence})
+        kept = [_unweighted(one) if index in outdated else one for index, one in enumerate(answers)]
         return [*kept, _weighted(answer, "statements", MIN_WEIGHT)]
 
     def _is_outdated(self, answer: Answer, scope: Scope) -> bool:
@@ -276,6 +276,14 @@ def _weighted(answer: Answer, name: ExpertName, weight: float) -> Answer:
     """An answer with the expert that gave it."""
     expert = ExpertWeight(name=name, weight=weight, confidence=confidence_of(answer))
     return answer.model_copy(update={"experts": (expert,)})
+
+
+def _unweighted(answer: Answer) -> Answer:
+    """An answer that wins against none."""
+    first, *others = answer.experts
+    return answer.model_copy(
+        update={"experts": (first.model_copy(update={"weight": 0.0}), *others)}
+    )
 
 
 def confidence_of(answer: Answer) -> float:

@@ -2,14 +2,15 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from pydantic import ValidationError
 
 from memnet.errors import EMPTY, InputError, Problem
 from memnet.ingest.babi import read_stories
+from memnet.ingest.graph import graph_line_facts, is_graph_line
 from memnet.loaders.document import Block, ParsedDocument, paragraphs
 from memnet.types import Document, Fact
 
@@ -80,8 +81,10 @@ def parse_stories(text: str, name: str, origin: str = "") -> Iterator[ParsedDocu
 
 def parse_json_lines(
     lines: Iterable[tuple[int, str] | Problem], where: str, origin: str
-) -> Iterator[ParsedDocument | Problem]:
+) -> Iterator[Parsed | Problem]:
     """Documents of numbered lines ``{"id", "title", "text", "metadata"?}``.
+
+    Lines of a memory file of the MCP reference server become facts (``memnet.ingest.graph``).
 
     Args:
         lines: as ``read_lines`` gives them.
@@ -96,7 +99,13 @@ def parse_json_lines(
             continue
         else:
             try:
-                yield parse_document(_document(line[1], f"{where}:{line[0]}"), origin)
+                fields = _json_object(line[1])
+                if is_graph_line(fields):
+                    for fact in graph_line_facts(fields):
+                        yield fact_source(fact, origin)
+                else:
+                    document = _document(fields, f"{where}:{line[0]}")
+                    yield parse_document(document, origin)
             except InputError as error:
                 yield Problem(f"{where}, line {line[0]}", str(error))
         empty = False
@@ -104,13 +113,17 @@ def parse_json_lines(
         yield Problem(where, "is empty; there is nothing to remember in it", EMPTY)
 
 
-def _document(line: str, fallback_id: str) -> Document:
+def _json_object(line: str) -> dict[str, Any]:
     try:
         fields = json.loads(line)
     except (ValueError, RecursionError) as error:
         raise InputError(f"is not valid JSON ({error}); expected one object a line") from error
     if not isinstance(fields, dict):
         raise InputError(f"holds a JSON {type(fields).__name__}, expected an object with 'text'")
+    return fields
+
+
+def _document(fields: Mapping[str, Any], fallback_id: str) -> Document:
     if not isinstance(fields.get("text"), str):
         raise InputError('has no string \'text\'; expected {"id", "title", "text"}')
     identifier = fields.get("id")
@@ -129,11 +142,11 @@ def _document(line: str, fallback_id: str) -> Document:
         raise InputError(f"has an unusable {first['loc'][0]!r}: {first['msg']}") from error
 
 
-def fact_source(fact: Fact) -> ParsedFacts:
-    """A fact given by itself, as a source of its own."""
+def fact_source(fact: Fact, origin: str = "") -> ParsedFacts:
+    """A fact given by itself, as a source of its own; ``origin`` is the path of its file."""
     text = f"{fact.subject}\t{fact.relation}\t{fact.object}"
     name = f"{fact.subject} | {fact.relation} | {fact.object}"
-    return ParsedFacts(name, (PlacedFact(fact, text, 0, len(text)),))
+    return ParsedFacts(name, (PlacedFact(fact, text, 0, len(text)),), origin)
 
 
 def parse_fact_table(

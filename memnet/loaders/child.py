@@ -10,6 +10,7 @@ import signal
 from typing import BinaryIO
 
 from memnet.errors import Problem
+from memnet.loaders.limits import limit_process, limit_time
 from memnet.loaders.messages import (
     TooLargeError,
     item_message,
@@ -18,12 +19,6 @@ from memnet.loaders.messages import (
     write_message,
 )
 from memnet.loaders.reading import FileToLoad, LoadLimits, load_documents
-
-try:
-    import resource
-except ImportError:  # Windows has no such limits: there only the time that is waited for is one
-    resource = None  # type: ignore[assignment]
-
 
 _NEW_OBJECTS = 50_000
 """That are made before cycles are looked for among them."""
@@ -63,10 +58,10 @@ def _answer(file: FileToLoad, limits: LoadLimits, skipped: int, answers: BinaryI
         if within <= skipped:
             return False
         write_message(answers, ["begin", name])
-        _limit_time(limits.seconds)
+        limit_time(limits.seconds)
         return True
 
-    _limit(limits)
+    limit_process(limits.memory, limits.seconds)
     try:
         for item in load_documents(file, limits, begin):
             try:
@@ -74,35 +69,9 @@ def _answer(file: FileToLoad, limits: LoadLimits, skipped: int, answers: BinaryI
             except TooLargeError:
                 what = "holds a document with too many parts; split it"
                 write_message(answers, item_message(Problem(file.name, what)))
-            _limit_time(limits.seconds)
+            limit_time(limits.seconds)
     except MemoryError:
         write_message(answers, ["memory"])
         return False
     write_message(answers, ["end"])
     return True
-
-
-def _limit(limits: LoadLimits) -> None:
-    if resource is None:
-        return
-    _lower(resource.RLIMIT_CORE, 0)
-    _lower(resource.RLIMIT_AS, limits.memory)  # which macOS does not enforce
-    _limit_time(limits.seconds)
-
-
-def _limit_time(seconds: float) -> None:
-    """Let the process end itself after so many more seconds of processor time."""
-    if resource is None:
-        return
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    _lower(resource.RLIMIT_CPU, int(used.ru_utime + used.ru_stime + seconds) + 1)
-
-
-def _lower(which: int, limit: int) -> None:
-    """Set a limit that the process could raise again, if the system allows as much."""
-    if resource is None:
-        return
-    _, most = resource.getrlimit(which)
-    if most != resource.RLIM_INFINITY:
-        limit = min(limit, most)
-    resource.setrlimit(which, (limit, most))

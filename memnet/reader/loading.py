@@ -13,6 +13,7 @@ from memnet.errors import MemnetError
 from memnet.reader.checkpoint import READER, load_calibration
 from memnet.reader.confidence import Calibration
 from memnet.reader.onnx import OnnxSpanNetwork, trained_model
+from memnet.reader.remote import RemoteReader, is_remote
 from memnet.reader.spans import ExtractiveReader, Packer, Reader
 
 SPANS = "spans"
@@ -74,14 +75,16 @@ class LazyReader:
         """Find the reader.
 
         Args:
-            name: "sentences" for none, "spans", a folder that ``memnet train reader`` made, or
-                the name or folder of an extractive model of the transformers library; or a reader.
+            name: "sentences" for none, "spans", a folder that ``memnet train reader`` made, the
+                name or folder of an extractive model of the transformers library, or
+                "openai:URL#MODEL" for a model on a server; or a reader.
             device: of torch, that is there.
             eight_bits: whether ONNX Runtime reads in int8, on the processor; None for where it is
                 installed and the device is the processor.
 
         Raises:
             ModelError: there is no such reader.
+            InputError: the name of a model on a server is incomplete.
             DependencyError: a named model's library is not installed.
         """
         self._device = device
@@ -93,6 +96,9 @@ class LazyReader:
         installation may leave out, whole sentences are the answers."""
         if not isinstance(name, (str, os.PathLike)):
             self._loaded = LoadedReader(name, None)
+            return
+        if is_remote(name):
+            self._loaded = LoadedReader(RemoteReader(str(name)), None)
             return
         folder = SHIPPED / SPANS if str(name) == SPANS else Path(name)
         if (folder / f"{READER.name}.json").is_file():

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from memnet.attention.arrays import softmax
 from memnet.encoders import Encoder
+from memnet.reader.answers import asks_whether
 from memnet.statements.loading import LazyStatementReader
 from memnet.statements.presentation import FoundStatements, answer_of, attended, with_contradiction
 from memnet.statements.reading import StatementReader
@@ -198,8 +199,11 @@ class StatementAnswers:
 
 
 def _held(question: str, moment: float) -> float | None:
-    """A time before which what is read has not ended; None where all is read."""
-    if _EVER.search(question):
+    """A time before which what is read has not ended; None where all is read.
+
+    "Does Clara work at Siemens?" is answered by what has ended, too: she did, until then.
+    """
+    if _EVER.search(question) or asks_whether(question):
         return None
     begin = first_day(question, moment)
     if begin is not None:

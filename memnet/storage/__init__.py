@@ -1,24 +1,29 @@
 """Storage: slots on disk, searched by vector, by words and by symbol. No torch in here."""
 
-from memnet.storage.bundle.restore import import_bundle, stored_fingerprint
-from memnet.storage.folder import DATABASE
-from memnet.storage.scope import EVERYWHERE, Scope
-from memnet.storage.store import MemoryStore
-from memnet.storage.values import (
-    ChangeBy,
-    Encode,
-    Hits,
-    Keys,
-    NewSlot,
-    NewSource,
-    PutCounts,
-    Slot,
-    SourceState,
-    StoreCounts,
-    Structure,
-    Symbols,
-    Told,
-)
+from typing import TYPE_CHECKING
+
+from memnet.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from memnet.storage.bundle.restore import import_bundle, stored_fingerprint
+    from memnet.storage.folder import DATABASE
+    from memnet.storage.scope import EVERYWHERE, Scope
+    from memnet.storage.store import MemoryStore
+    from memnet.storage.values import (
+        ChangeBy,
+        Encode,
+        Hits,
+        Keys,
+        NewSlot,
+        NewSource,
+        PutCounts,
+        Slot,
+        SourceState,
+        StoreCounts,
+        Structure,
+        Symbols,
+        Told,
+    )
 
 __all__ = [
     "DATABASE",
@@ -41,3 +46,20 @@ __all__ = [
     "import_bundle",
     "stored_fingerprint",
 ]
+
+# All others are values.
+_HOMES = dict.fromkeys(__all__, "memnet.storage.values") | {
+    "DATABASE": "memnet.storage.folder",
+    "EVERYWHERE": "memnet.storage.scope",
+    "MemoryStore": "memnet.storage.store",
+    "Scope": "memnet.storage.scope",
+    "import_bundle": "memnet.storage.bundle.restore",
+    "stored_fingerprint": "memnet.storage.bundle.restore",
+}
+__getattr__ = lazy_names(__name__, _HOMES)
+"""Looking into a database loads neither the vector index nor what it needs."""
+
+
+def __dir__() -> list[str]:
+    """The public names."""
+    return __all__

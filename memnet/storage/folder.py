@@ -83,7 +83,9 @@ class WriterLock:
         self._read_only = read_only
         self._process = os.getpid()
         self._thread_lock = threading.RLock()
-        self._file_lock = FileLock(folder / _LOCK, mode=0o600)
+        self.path = folder / _LOCK
+        """The file that the writer locks."""
+        self._file_lock = FileLock(self.path, mode=0o600)
         self.depth = 0
         """How many blocks of the writer are open."""
 

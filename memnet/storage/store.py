@@ -28,6 +28,7 @@ from memnet.storage.tables.schema import SCHEMA_VERSION
 from memnet.storage.tables.sources import Sources
 from memnet.storage.tables.statements import Statements
 from memnet.storage.tables.validity import Validity
+from memnet.storage.uploads import Uploads
 from memnet.storage.values import (
     Encode,
     Hits,
@@ -98,6 +99,7 @@ class MemoryStore:
         self._to_device = to_device
         prepare_folder(self.path, create)
         self.models = ModelFolders(self.path)
+        self.uploads = Uploads(self.path)
         self._read_only = not os.access(self.path, os.W_OK)
         self._closed = False
         self._own = self._start_process()
@@ -212,12 +214,17 @@ class MemoryStore:
         """Delete sources and all that was made from them; returns how many slots were deleted.
 
         Unknown names are passed over; ``namespace`` None means all of them. What was learned from
-        messages among them is taken back.
+        messages among them is taken back, and uploads that nothing is left of are removed.
         """
         names = list(names)
-        with self.changing():
-            self.journal.take_back_messages(names, namespace)
-            return sources.delete(self._connection, names, namespace)
+        with self.writing():
+            uploads = self.uploads.among(sources.origins(self._connection, names, namespace))
+            with self.changing():
+                self.journal.take_back_messages(names, namespace)
+                deleted = sources.delete(self._connection, names, namespace)
+            if uploads:
+                self.uploads.remove(sources.unused_origins(self._connection, uploads))
+        return deleted
 
     def rebuild(self) -> None:
         """Make the vector index and the text search anew from the rows."""

@@ -23,6 +23,7 @@ from memnet.cli.train.shared import (
     out_option,
     own_out_option,
     seed_option,
+    show_line,
     train_option,
 )
 from memnet.learning import counted
@@ -75,7 +76,7 @@ def text(
             groups,
             out,
             seed=seed,
-            on_stage=lambda stage: click.echo(stage, err=True),
+            on_stage=show_line,
             on_progress=ProgressLines(),
         )
     if as_json:
@@ -87,9 +88,8 @@ def text(
         f"trained; the model is in {folder}."
     )
     if report.unusable:
-        click.echo(
+        show_line(
             f"{report.unusable} questions give no stored document as 'gold'; they were left out.",
-            err=True,
         )
 
 
@@ -261,9 +261,8 @@ def questions(out: Path, store: Path | None, as_json: bool) -> None:
 
 def _show(report: "EpochReport") -> None:
     scores = ", ".join(f"{name} {100 * (1 - lost):.1f} %" for name, lost in report.errors.items())
-    click.echo(
+    show_line(
         f"part {report.epoch}: loss {report.loss:.4f}, dev {scores}, {report.seconds:.0f} s",
-        err=True,
     )
 
 

@@ -14,6 +14,7 @@ from memnet.cli.train.shared import (
     out_option,
     own_out_option,
     seed_option,
+    show_line,
     train_option,
 )
 
@@ -82,19 +83,17 @@ def facts(
         f"{100 * report.f1:.1f} %{hops}; the model is in {folder}."
     )
     if report.no_name or report.no_answer:
-        click.echo(
+        show_line(
             f"Of {report.questions} training questions {report.no_name} name nothing in the facts, "
             f"and {report.no_answer} have no answer there; they were left out.",
-            err=True,
         )
 
 
 def _show_facts(report: "EpochReport") -> None:
-    click.echo(
+    show_line(
         f"epoch {report.epoch}: loss {report.loss:.4f}, best answer right "
         f"{100 * (1 - report.error):.1f} % (best {100 * (1 - report.best):.1f} %), "
         f"{report.seconds:.0f} s",
-        err=True,
     )
 
 
@@ -180,9 +179,8 @@ def babi(
 def _show_stories(report: "EpochReport") -> None:
     failed = [task for task, error in report.errors.items() if error > _FAILED]
     worst = max(report.errors, key=lambda task: report.errors[task])
-    click.echo(
+    show_line(
         f"epoch {report.epoch}: loss {report.loss:.4f}, valid error {100 * report.error:.2f} % "
         f"(best {100 * report.best:.2f} %), {len(failed)} tasks over 5 %, "
         f"worst {worst} {100 * report.errors[worst]:.1f} %, {report.seconds:.0f} s",
-        err=True,
     )

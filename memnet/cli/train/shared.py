@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
+from memnet.cli.verbosity import is_quiet
 from memnet.learning import TrainingProgress
 
 _INTERVAL = 60.0
@@ -46,8 +47,10 @@ def _files(name: str, variable: str, what: str) -> Callable[[_Command], _Command
     )
 
 
-def _print(line: str) -> None:
-    click.echo(line, err=True)
+def show_line(line: str) -> None:
+    """Print a line about the training, unless these are unwanted."""
+    if not is_quiet():
+        click.echo(line, err=True)
 
 
 class ProgressLines:
@@ -56,7 +59,7 @@ class ProgressLines:
     def __init__(
         self,
         clock: Callable[[], float] = time.monotonic,
-        show: Callable[[str], None] = _print,
+        show: Callable[[str], None] = show_line,
     ) -> None:
         """Take a ``clock`` in seconds and what shows a line."""
         self._clock = clock

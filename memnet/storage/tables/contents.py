@@ -1,9 +1,17 @@
 """What kinds of things a store holds."""
 
+import sys
 from collections.abc import Callable, Hashable, Sequence
 from typing import TypeVar
 
-from memnet.storage.tables.checked import IN_LIST, checked_count, checked_rows, damaged, json_list
+from memnet.storage.tables.checked import (
+    IN_LIST,
+    checked_count,
+    checked_places,
+    checked_rows,
+    damaged,
+    json_list,
+)
 from memnet.storage.tables.database import Connection
 from memnet.storage.values import SOURCE_KINDS
 from memnet.types import SourceKind
@@ -42,6 +50,64 @@ class Contents:
             limit,
         )
         return [row[0] for row in checked_rows(rows, "a title", str)]
+
+    def names(self, prefix: str, limit: int) -> list[str]:
+        """Names that slots are about and that start with a normalised prefix, in their order.
+
+        As a title of their slots writes them, if one does; else in small letters.
+        """
+        rows = self._connection().rows(
+            "SELECT symbol.name, ifnull((SELECT slot.title FROM slot_key JOIN slot "
+            "ON slot.id = slot_key.slot WHERE slot_key.symbol = symbol.id LIMIT 1), '') "
+            "FROM symbol WHERE symbol.name >= ? AND symbol.name < ? "
+            "AND EXISTS (SELECT 1 FROM slot_key WHERE slot_key.symbol = symbol.id) "
+            "ORDER BY symbol.name LIMIT ?",
+            prefix,
+            prefix + chr(sys.maxunicode),
+            limit,
+        )
+        found = checked_rows(rows, "a name", str, str)
+        return [title if title.casefold() == name else name for name, title in found]
+
+    def source_ids(self, prefix: str, namespace: str, limit: int) -> list[str]:
+        """The first ids of the sources of a namespace that start with a prefix, in their order."""
+        rows = self._connection().rows(
+            "SELECT name FROM source WHERE namespace = ? AND name >= ? AND name < ? "
+            "ORDER BY name LIMIT ?",
+            namespace,
+            prefix,
+            prefix + chr(sys.maxunicode),
+            limit,
+        )
+        return [row[0] for row in checked_rows(rows, "a source id", str)]
+
+    def namespaces(self, limit: int) -> list[str]:
+        """The first namespaces in their order, without the default one."""
+        rows = self._connection().rows(
+            "SELECT DISTINCT namespace FROM source WHERE namespace <> '' "
+            "ORDER BY namespace LIMIT ?",
+            limit,
+        )
+        return [row[0] for row in checked_rows(rows, "a namespace", str)]
+
+    def places(self, source: str, namespace: str) -> list[tuple[int, int, str]]:
+        """The places of the passages of a source: start and end in its text, and the place."""
+        rows = self._connection().rows(
+            "SELECT slot.start, slot.end, slot.places FROM slot "
+            "JOIN source ON source.id = slot.source WHERE source.name = ? "
+            "AND source.namespace = ? AND slot.kind = 'passage' ORDER BY slot.start",
+            source,
+            namespace,
+        )
+        found: list[tuple[int, int, str]] = []
+        for start, end, stored in checked_rows(rows, "the place of a slot", int, int, str):
+            places = checked_places(stored)
+            ends = [start + offset for offset, _ in places[1:]] + [end]
+            found += [
+                (start + offset, last, place)
+                for (offset, place), last in zip(places, ends, strict=False)
+            ]
+        return found
 
     def kinds_of(self, slots: Sequence[int]) -> dict[int, SourceKind]:
         """The kind of the source of each slot that is stored."""

@@ -28,7 +28,7 @@ from memnet.storage.values import (
     PutCounts,
     SourceState,
 )
-from memnet.types import Source
+from memnet.types import Source, SourceKind
 
 _PAGE = 1000
 """Sources that are read together."""
@@ -52,6 +52,35 @@ class Sources:
         while page := _page(self._connection(), after, _PAGE, namespace):
             yield from (source for _, source in page)
             after = page[-1][0]
+
+    def page(
+        self,
+        after: int,
+        limit: int,
+        namespace: str | None = None,
+        kind: SourceKind | None = None,
+        prefix: str = "",
+    ) -> list[tuple[int, Source]]:
+        """Some sources with their numbers, in the order in which they first came.
+
+        Args:
+            after: number of the last one before them; 0 for the first ones.
+            limit: most sources.
+            namespace: that they are in; None for all.
+            kind: of the sources; None for all.
+            prefix: that their ids begin with.
+        """
+        return _page(self._connection(), after, limit, namespace, kind=kind, prefix=prefix)
+
+    def count(
+        self, namespace: str | None = None, kind: SourceKind | None = None, prefix: str = ""
+    ) -> int:
+        """Number of the sources on all pages of ``page``."""
+        conditions, parameters = _conditions(namespace, None, kind, prefix)
+        row = self._connection().only(
+            f"SELECT count(*) FROM source WHERE true {conditions}", *parameters
+        )
+        return checked_count(row[0])
 
     def get(self, name: str, namespace: str = "") -> tuple[Source, str] | None:
         """A source with its text, as far as it is stored; None if it is not.
@@ -289,22 +318,65 @@ def delete(connection: Connection, names: Iterable[str], namespace: str | None) 
     return len(doomed)
 
 
+def origins(connection: Connection, names: Iterable[str], namespace: str | None) -> list[str]:
+    """The files that some sources came from; ``namespace`` None means those of all."""
+    within = "" if namespace is None else "AND namespace = ?"
+    rows = connection.rows(
+        f"SELECT DISTINCT origin FROM source WHERE origin <> '' AND name {IN_LIST} {within}",
+        json_list(names),
+        *([] if namespace is None else [namespace]),
+    )
+    return [row[0] for row in checked_rows(rows, "the origin of a source", str)]
+
+
+def unused_origins(connection: Connection, found: Sequence[str]) -> list[str]:
+    """Those of some files that no source came from."""
+    rows = connection.rows(
+        f"SELECT DISTINCT origin FROM source WHERE origin {IN_LIST}", json_list(found)
+    )
+    used = {row[0] for row in checked_rows(rows, "the origin of a source", str)}
+    return [origin for origin in found if origin not in used]
+
+
 def _page(
-    connection: Connection, after: int, limit: int, namespace: str | None, name: str | None = None
+    connection: Connection,
+    after: int,
+    limit: int,
+    namespace: str | None,
+    name: str | None = None,
+    kind: SourceKind | None = None,
+    prefix: str = "",
 ) -> list[tuple[int, Source]]:
     """Up to ``limit`` sources with row ids above ``after``, in the order of these."""
-    chosen = {"namespace": namespace, "name": name}
-    conditions = {column: value for column, value in chosen.items() if value is not None}
+    conditions, parameters = _conditions(namespace, name, kind, prefix)
     rows = connection.rows(
         "SELECT id, name, namespace, kind, title, origin, metadata, "
         "(SELECT count(*) FROM slot WHERE slot.source = source.id) FROM source WHERE id > ? "
-        f"{''.join(f'AND {column} = ? ' for column in conditions)} ORDER BY id LIMIT ?",
+        f"{conditions} ORDER BY id LIMIT ?",
         after,
-        *conditions.values(),
+        *parameters,
         limit,
     )
     checked_rows(rows, "a source", int, str, str, str, str, str, str, int)
     return [(row[0], _source(*row[1:])) for row in rows]
+
+
+def _conditions(
+    namespace: str | None, name: str | None, kind: SourceKind | None, prefix: str
+) -> tuple[str, list[object]]:
+    """What a row of ``source`` must be, "AND ..." or none, and the parameters."""
+    stored = [one for one, public in SOURCE_KINDS.items() if public == kind]
+    chosen = {
+        "namespace = ?": namespace,
+        "name = ?": name,
+        "kind = ?": stored[0] if stored else None,
+    }
+    conditions: dict[str, object] = {
+        condition: value for condition, value in chosen.items() if value is not None
+    }
+    if prefix:  # LIKE would take % and _ in it for any characters
+        conditions["instr(name, ?) = 1"] = prefix
+    return "".join(f"AND {condition} " for condition in conditions), [*conditions.values()]
 
 
 def _source(

@@ -1,0 +1,246 @@
+"""``memnet ask`` without a question: one after the other, from a terminal or from lines."""
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+import click
+
+from memnet.cli.results import ShowAnswer, explain
+from memnet.cli.store import show_source
+from memnet.cli.tell import show_report, show_undone
+from memnet.cli.text import text_line
+from memnet.cli.verbosity import is_quiet
+from memnet.errors import MemnetError
+
+if TYPE_CHECKING:
+    from prompt_toolkit import PromptSession
+
+    from memnet.engine import Engine
+    from memnet.types import Answer
+
+_PROMPT = "memnet> "
+_HISTORY = "history"
+HELP = """\
+Type a question, or one of:
+  /explain    what each hop of the last answer attended to, and why
+  /sources    what is stored
+  /tell TEXT  remember a text
+  /undo       take back what was told last
+  /help       this list
+Tab completes names from the memory; Ctrl-C cancels, Ctrl-D ends."""
+
+
+def answer_lines(lines: TextIO, ask: "Callable[[str], Answer]", show: ShowAnswer) -> int:
+    """Answer one question a line; an error about one is said, and the others are answered.
+
+    Returns:
+        The exit code: 1 if there was an error.
+    """
+    code = 0
+    for line in lines:
+        if not line.strip():
+            continue
+        try:
+            show(ask(line.strip()))
+        except MemnetError as error:
+            click.echo(f"Error: {error}", err=True)
+            code = 1
+        sys.stdout.flush()
+    return code
+
+
+class Conversation:
+    """What is done with each line that a user types."""
+
+    def __init__(
+        self, engine: "Engine", ask: "Callable[[str], Answer]", show: ShowAnswer, namespace: str
+    ) -> None:
+        """Talk about a memory.
+
+        Args:
+            engine: the memory.
+            ask: answers a question from it.
+            show: prints an answer.
+            namespace: where ``/tell`` writes.
+        """
+        self._engine = engine
+        self._ask = ask
+        self._show = show
+        self._namespace = namespace
+        self._last: Answer | None = None
+        self.commands: Mapping[str, Callable[[str], None]] = {
+            "/explain": self._explain,
+            "/sources": self._sources,
+            "/tell": self._tell,
+            "/undo": self._undo,
+            "/help": lambda _: click.echo(HELP),
+        }
+
+    def answer(self, line: str) -> None:
+        """Answer a question or follow a command; what goes wrong is said in one line."""
+        line = line.strip()
+        if not line:
+            return
+        word, _, rest = line.partition(" ")
+        try:
+            if not word.startswith("/"):
+                self._last = self._ask(line)
+                self._show(self._last)
+            elif word in self.commands:
+                self.commands[word](rest.strip())
+            else:
+                click.echo(f"There is no command {text_line(word)}; /help lists them.", err=True)
+        except MemnetError as error:
+            click.echo(f"Error: {error}", err=True)
+        except KeyboardInterrupt:
+            click.echo("Cancelled.", err=True)
+
+    def names(self, text: str) -> Iterator[tuple[str, int]]:
+        """What may follow a text that is being typed.
+
+        Yields:
+            A name, or a command, with the number of characters at the end of the text that it
+            takes the place of.
+        """
+        if text.startswith("/") and " " not in text:
+            yield from ((one, len(text)) for one in self.commands if one.startswith(text))
+            return
+        yield from completions(text, self._engine.store.contents.names)
+
+    def _explain(self, _rest: str) -> None:
+        if self._last is None:
+            click.echo("Nothing was asked yet.", err=True)
+        else:
+            explain(self._last)
+
+    def _sources(self, _rest: str) -> None:
+        for item in self._engine.sources():
+            show_source(item)
+
+    def _tell(self, text: str) -> None:
+        show_report(self._engine.tell(text, namespace=self._namespace), as_json=False)
+
+    def _undo(self, _rest: str) -> None:
+        show_undone(self._engine.undo(namespace=self._namespace))
+
+
+_MAX_WORDS = 4
+"""Of a name that is being typed."""
+_MAX_NAMES = 20
+_MIN_LETTERS = 2
+"""Typed before names are offered: a single letter begins too many."""
+
+
+def completions(text: str, find: Callable[[str, int], list[str]]) -> Iterator[tuple[str, int]]:
+    """Names that the last words of a text begin, those that take up most words first.
+
+    Args:
+        text: as typed so far.
+        find: gives names, at most so many, that start with normalised words.
+
+    Yields:
+        A name, and the number of characters at the end of the text that begin it.
+    """
+    starts = [place for place in range(len(text)) if not place or text[place - 1].isspace()]
+    seen: set[str] = set()
+    for start in starts[-_MAX_WORDS:]:
+        typed = text[start:]
+        begun = " ".join(typed.casefold().split())
+        if len(begun) < _MIN_LETTERS or typed[:1].isspace():
+            continue
+        for name in find(begun + " " * typed[-1:].isspace(), _MAX_NAMES):
+            if name not in seen and name.isprintable():
+                seen.add(name)
+                yield name, len(typed)
+
+
+def converse(conversation: Conversation, session: "PromptSession[str]") -> None:
+    """Read lines from a terminal until Ctrl-D."""
+    if not is_quiet():
+        click.echo("Ask a question; /help for more, Ctrl-D to end.", err=True)
+    while True:
+        try:
+            line = session.prompt(_PROMPT)
+        except KeyboardInterrupt:
+            continue
+        except EOFError:
+            return
+        conversation.answer(line)
+        sys.stdout.flush()
+
+
+def prompt_session(conversation: Conversation) -> "PromptSession[str]":
+    """Line editing with history and completion, on the terminal even if output goes elsewhere."""
+    from prompt_toolkit import PromptSession
+    from prompt_toolkit.completion import Completer, Completion
+    from prompt_toolkit.document import Document
+    from prompt_toolkit.output import create_output
+
+    class Names(Completer):
+        """Offers names from the memory, and commands."""
+
+        def get_completions(
+            self,
+            document: Document,
+            complete_event: object,  # noqa: ARG002
+        ) -> Iterator[Completion]:
+            """What may follow the text before the cursor."""
+            for name, typed in conversation.names(document.text_before_cursor):
+                yield Completion(name, start_position=-typed)
+
+    return PromptSession(
+        history=_history(),
+        completer=Names(),
+        complete_while_typing=False,
+        output=create_output(always_prefer_tty=True),
+    )
+
+
+def _history() -> Any:
+    """What was typed in earlier conversations, in a file that only the user may read."""
+    from platformdirs import user_state_path
+    from prompt_toolkit.history import FileHistory, InMemoryHistory
+
+    path = user_state_path("memnet") / _HISTORY
+    try:
+        open_history(path)
+    except OSError as error:
+        if not is_quiet():
+            reason = error.strerror or error
+            click.echo(f"The history {path} can't be written ({reason}); none is kept.", err=True)
+        return InMemoryHistory()
+    return FileHistory(str(path))
+
+
+def open_history(path: Path) -> None:
+    """Make the file if it is not there, and let nobody else read it: questions are private.
+
+    Raises:
+        OSError: it can't be written.
+    """
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    path.chmod(0o600)
+
+
+def hold_conversation(
+    engine: "Engine", show: ShowAnswer, namespace: str | None, **asking: Any
+) -> int:
+    """Answer questions from standard input; returns the exit code.
+
+    Args:
+        engine: the memory.
+        show: prints an answer.
+        namespace: to look and to write in; None to look in all and write into the default one.
+        asking: further arguments of ``Engine.ask``.
+    """
+    ask = partial(engine.ask, namespace=namespace, **asking)
+    if not sys.stdin.isatty():
+        return answer_lines(sys.stdin, ask, show)
+    conversation = Conversation(engine, ask, show, namespace or "")
+    converse(conversation, prompt_session(conversation))
+    return 0

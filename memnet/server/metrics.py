@@ -1,0 +1,88 @@
+"""Counts and times of requests, in the Prometheus text format."""
+
+import time
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+_BOUNDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+"""Seconds: the usual ones of Prometheus' clients."""
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"})
+_UNKNOWN = "unknown"
+
+
+class Metrics:
+    """What a server has done since it started; used on its event loop alone."""
+
+    def __init__(self) -> None:
+        """Start at zero."""
+        self.in_flight = 0
+        self._requests: Counter[tuple[str, str, int]] = Counter()
+        self._buckets: defaultdict[str, list[int]] = defaultdict(lambda: [0] * len(_BOUNDS))
+        self._seconds: Counter[str] = Counter()
+
+    def count(self, method: str, route: str, status: int, seconds: float) -> None:
+        """Note a request that has ended.
+
+        Args:
+            method: of HTTP.
+            route: as it is declared, "/sources/{source_id:path}": paths hold ids.
+            status: of the response.
+            seconds: until its end.
+        """
+        self._requests[method, route, status] += 1
+        self._seconds[route] += seconds  # type: ignore[assignment]  # a Counter adds floats, too
+        for index, bound in enumerate(_BOUNDS):
+            self._buckets[route][index] += seconds <= bound
+
+    def text(self, gauges: Mapping[str, int]) -> str:
+        """Everything, with some more gauges by name."""
+        lines = ["# TYPE memnet_requests_total counter"]
+        for (method, route, status), number in sorted(self._requests.items()):
+            labels = f'method="{method}",route="{route}",status="{status}"'
+            lines.append(f"memnet_requests_total{{{labels}}} {number}")
+        lines.append("# TYPE memnet_request_seconds histogram")
+        for route, buckets in sorted(self._buckets.items()):
+            total = sum(number for (_, one, _), number in self._requests.items() if one == route)
+            for bound, number in [*zip(_BOUNDS, buckets, strict=True), ("+Inf", total)]:
+                name = f'memnet_request_seconds_bucket{{route="{route}",le="{bound}"}}'
+                lines.append(f"{name} {number}")
+            lines.append(f'memnet_request_seconds_sum{{route="{route}"}} {self._seconds[route]}')
+            lines.append(f'memnet_request_seconds_count{{route="{route}"}} {total}')
+        for gauge, number in [("memnet_requests_in_flight", self.in_flight), *gauges.items()]:
+            lines += [f"# TYPE {gauge} gauge", f"{gauge} {number}"]
+        return "\n".join(lines) + "\n"
+
+
+class CountRequests:
+    """ASGI middleware that notes each request in ``Metrics``."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+        """Wrap an app."""
+        self._app = app
+        self._metrics = metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one connection."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        status = 500
+        started = time.perf_counter()
+
+        async def note(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        self._metrics.in_flight += 1
+        try:
+            await self._app(scope, receive, note)
+        finally:
+            self._metrics.in_flight -= 1
+            # Only what is declared is a label: else each path that a scanner tries would be kept.
+            route = getattr(scope.get("route"), "path", _UNKNOWN)
+            method = scope["method"] if scope["method"] in _METHODS else _UNKNOWN
+            self._metrics.count(method, route, status, time.perf_counter() - started)

@@ -1,0 +1,181 @@
+// An answer: what it says first, then its evidence, then how it was found, folded.
+
+import { announce, byId, count, h, marked, shorten, sourceName } from "./dom.js";
+import { found } from "./hops.js";
+import * as reader from "./reader.js";
+
+const KINDS = {
+  value: "read in a passage", definition: "a definition", statement: "a statement", list: "a list",
+  steps: "steps", table: "a cell of a table", code: "code", yes: "yes or no", no: "yes or no",
+  facts: "from facts", story: "from a story", none: "no answer",
+};
+const SPANS = new Set(["value", "table"]); // kinds whose short form is a part of a quotation
+const SHOWN = 5; // pieces of evidence before "more"
+
+/** Spans of an answer in a piece of evidence: of the sentence that is quoted, and of the words. */
+function places(answer, item) {
+  const quote = answer.quotes.find((one) => one.evidence === item.id);
+  const best = answer.abstained ? [] : answer.candidates.slice(0, answer.kind === "facts" ? undefined : 1);
+  const words = best
+    .filter((one) => one.evidence === item.id && one.start !== null)
+    .map((one) => ({ start: one.start, end: one.end, name: "short" }));
+  const unit = quote ?? answer.units.find((one) => one.evidence === item.id);
+  const span = unit ? [unit.start, unit.end] : words.length ? [words[0].start, words[0].end] : [item.start, item.end];
+  return { span, words, quote };
+}
+
+function confidence(answer) {
+  if (answer.confidence === null) return null;
+  const percent = Math.round(100 * answer.confidence);
+  return h("span", { class: "confidence" },
+    h("span", { class: "gauge", "aria-hidden": "true", "--weight": answer.confidence }),
+    `${percent} % confident`);
+}
+
+/** The words that answer, large. */
+function headline(answer) {
+  if (answer.unknown_words.length) return `The model ${answer.model} does not know: ${answer.unknown_words.join(", ")}.`;
+  if (answer.abstained || answer.answer === null) return "The memory does not hold the answer.";
+  if (answer.contradiction) return "The memory says both.";
+  if (answer.kind === "facts") return answer.candidates.map((one) => one.text).join(", ");
+  if (answer.kind === "yes" || answer.kind === "no") return answer.kind === "yes" ? "Yes" : "No";
+  return SPANS.has(answer.kind) && answer.short ? answer.short : null;
+}
+
+/** The quotations, each with its number in the evidence. */
+function quotations(answer, open) {
+  const items = answer.evidence.map((item) => item.id);
+  return answer.quotes.map((quote) => {
+    const number = items.indexOf(quote.evidence);
+    const words = answer.candidates.slice(0, 1)
+      .filter((one) => one.evidence === quote.evidence && one.start !== null && SPANS.has(answer.kind))
+      .map((one) => ({ start: one.start, end: one.end, name: "short" }));
+    const cite = number < 0 ? null
+      : h("button", { type: "button", class: "cite", "aria-label": `Evidence ${number + 1}`, onclick: () => open(number) }, String(number + 1));
+    const text = marked(quote.text, quote.start, words);
+    if (answer.kind === "code") return h("div", {}, h("pre", { class: "text", tabindex: 0, role: "group", "aria-label": "Code" }, text), cite);
+    return h("p", { class: "text", dir: "auto" }, text, cite);
+  });
+}
+
+function sides(answer, open) {
+  return h("div", { class: "sides" }, answer.quotes.map((quote, index) => {
+    const number = answer.evidence.findIndex((item) => item.id === quote.evidence);
+    const item = answer.evidence[number];
+    return h("figure", {},
+      h("blockquote", { class: "text", dir: "auto" }, quote.text),
+      h("figcaption", { class: "quiet" }, `${index ? "the other" : "one"} side · `,
+        h("button", { type: "button", class: "link", onclick: () => open(number) }, shorten(item?.title || sourceName(quote.source), 80))));
+  }));
+}
+
+/** The sentence of a piece of evidence that matters, or its beginning. */
+function excerpt(answer, item) {
+  const { span, words, quote } = places(answer, item);
+  const unit = quote ?? answer.units.find((one) => one.evidence === item.id);
+  return unit ? marked(unit.text, span[0], words) : shorten(item.text, 240);
+}
+
+/** A fact as its line, with its values marked where they answer. */
+function factItem(answer, item, number, open) {
+  const value = item.text.split("\t").at(-1);
+  const answers = answer.kind === "facts" && answer.candidates.some((one) => one.text === value);
+  const end = item.start + Array.from(item.text).length;
+  const spans = answers ? [{ start: end - Array.from(value).length, end, name: "short" }] : [];
+  return h("li", { class: "evidence" },
+    h("button", { type: "button", class: "title fact text", dir: "auto", onclick: () => open(number) }, marked(item.text, item.start, spans)),
+    h("p", { class: "quiet" }, h("bdi", {}, sourceName(item.source)), ` · hop ${item.hop}`));
+}
+
+function evidenceItem(answer, item, number, open) {
+  if (item.kind === "fact") return factItem(answer, item, number, open);
+  const place = item.place && item.place !== item.title ? ` · ${item.place}` : "";
+  const title = shorten(item.title || sourceName(item.source), 120);
+  return h("li", { class: "evidence" },
+    h("button", { type: "button", class: "title", "aria-label": `${title}${place}, hop ${item.hop}: open`, onclick: () => open(number) },
+      h("bdi", {}, title), h("span", { class: "quiet" }, `${shorten(place, 80)} · hop ${item.hop}`)),
+    h("p", { class: "text", dir: "auto" }, excerpt(answer, item)));
+}
+
+function candidates(answer) {
+  const others = answer.kind === "facts" ? [] : answer.candidates.slice(answer.abstained ? 0 : 1, 8);
+  if (!others.length) return null;
+  return h("details", {}, h("summary", {}, "Other candidates"),
+    h("ol", { class: "plain candidates" }, others.map((one) =>
+      h("li", { "--weight": Math.max(0, Math.min(1, one.score)) },
+        h("span", { class: "text", dir: "auto" }, shorten(one.text, 160)), h("span", { class: "quiet" }, one.score.toFixed(2))))));
+}
+
+/** A link to the graph around what the answer's facts are about. */
+function factsLink(answer) {
+  const facts = answer.evidence.filter((item) => item.kind === "fact").map((item) => item.text.split("\t"));
+  if (!facts.length) return null;
+  const path = answer.kind === "facts" ? facts.slice(0, 12) : facts.slice(0, 1);
+  return h("p", {}, h("a", { href: `#/facts?${new URLSearchParams({ entity: path[0][0], path: answer.kind === "facts" ? JSON.stringify(path) : "" })}` },
+    `Facts around ${shorten(path[0][0], 60)}`));
+}
+
+/** The evidence without the second slot of a fact, which says the same. */
+function distinct(evidence) {
+  const seen = new Set();
+  return evidence.filter((item) => {
+    const key = JSON.stringify([item.source, item.start, item.end, item.text]);
+    return !seen.has(key) && seen.add(key);
+  });
+}
+
+/** Shows an answer in place of the one before. */
+export function show(given) {
+  const answer = { ...given, evidence: distinct(given.evidence) };
+  const opener = (number) => {
+    const item = answer.evidence[number];
+    if (!item) return;
+    const { span, words } = places(answer, item);
+    const button = document.querySelectorAll(".evidence > button")[number];
+    const current = document.querySelector(".evidence[aria-current]");
+    current?.removeAttribute("aria-current");
+    button?.parentElement.setAttribute("aria-current", "true");
+    reader.open(item.source, span, words, button, { place: item.place });
+  };
+  const openUnit = (source, span, words, from) => reader.open(source, span, words, from);
+  const title = headline(answer);
+  const texts = answer.contradiction && answer.quotes.length > 1 ? sides(answer, opener) : quotations(answer, opener);
+  const plain = !answer.quotes.length && !title ? answer.answer : null;
+  const guess = answer.abstained && answer.confidence !== null ? answer.candidates[0] : null;
+  const list = h("ol", { class: "plain list" },
+    answer.evidence.map((item, index) => evidenceItem(answer, item, index, opener)));
+  [...list.children].slice(SHOWN).forEach((item) => (item.hidden = true));
+  const more = answer.evidence.length > SHOWN
+    ? h("button", { type: "button", class: "light", onclick: (event) => {
+        [...list.children].forEach((item) => (item.hidden = false));
+        list.children[SHOWN].querySelector("button").focus();
+        event.currentTarget.remove();
+      } }, `${answer.evidence.length - SHOWN} more`)
+    : null;
+  const details = found(given, openUnit);
+  byId("answer").replaceChildren(
+    h("article", { class: answer.abstained ? "abstained" : "", "aria-label": "Answer" },
+      title ? h("h2", { class: "headline", dir: "auto" }, shorten(title, 600)) : null,
+      h("div", { class: title ? "quotes" : "quotes large" }, texts, plain ? h("p", { class: "text" }, plain) : null),
+      answer.contradiction ? h("p", {}, answer.answer.split("\n").at(-1)) : null,
+      guess ? h("p", {}, "Best guess: ", h("bdi", {}, shorten(guess.text, 160))) : null,
+      h("p", { class: "quiet meta" }, answer.abstained ? null : confidence(answer),
+        h("span", {}, KINDS[answer.kind] ?? answer.kind), h("span", {}, `${Math.round(answer.elapsed_ms)} ms`)),
+      answer.unseen_relations.length ? h("p", { class: "quiet" }, `The model never saw these relations: ${answer.unseen_relations.join(", ")}.`) : null,
+      answer.notes.map((note) => h("p", { class: "quiet" }, note)),
+      answer.evidence.length ? h("h2", { class: "minor" }, answer.abstained ? "Nearest to the question" : "Evidence") : h("p", {}, "Nothing in the memory comes near."),
+      list, more, factsLink(answer), details, candidates(answer)),
+  );
+  announce(`${title ?? answer.answer}. ${answer.abstained ? "" : (answer.confidence === null ? "" : `${Math.round(100 * answer.confidence)} percent confident. `)}${count(answer.evidence.length, "piece")} of evidence.`);
+}
+
+/** Moves the focus to the next (1) or previous (-1) piece of evidence; an open source follows. */
+export function move(step) {
+  const buttons = [...document.querySelectorAll(".evidence:not([hidden]) > button")];
+  if (!buttons.length) return;
+  const focused = buttons.indexOf(document.activeElement);
+  const current = focused >= 0 ? focused : buttons.findIndex((one) => one.parentElement.hasAttribute("aria-current"));
+  const next = current < 0 ? (step > 0 ? 0 : buttons.length - 1) : Math.max(0, Math.min(buttons.length - 1, current + step));
+  buttons[next].focus();
+  buttons[next].scrollIntoView({ block: "nearest" });
+}

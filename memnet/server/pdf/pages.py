@@ -1,0 +1,118 @@
+"""The pages of a PDF file: which part of its text stands on each, and their pictures."""
+
+import json
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from memnet.config import LimitConfig
+from memnet.errors import InputError
+from memnet.server.values import PdfPage
+
+_START = "import sys; sys.path[:] = sys.argv[1:]; from memnet.server.pdf.child import main; main()"
+_PLACE = re.compile(r"pp?\. (?:.* \()?(\d+)(?:-(\d+))?\)?")
+"""A place of the loader of PDF files, "p. 8", "pp. 8-9" or "p. ii (2)", with the numbers of its
+pages."""
+_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+_SECONDS = 20.0
+"""Of processor time for a page: a whole book is read in as much."""
+
+
+class PdfReader:
+    """Opens PDF files, one after the other, each in a process of its own.
+
+    PDFium must not be used from several threads, and a hostile file may break it.
+    """
+
+    def __init__(self, limits: LimitConfig) -> None:
+        """Start nothing yet."""
+        self._limits = limits
+        self._one_at_a_time = threading.Lock()
+
+    def pages(self, path: Path, places: Iterable[tuple[int, int, str]]) -> list[PdfPage]:
+        """The pages of a file.
+
+        Args:
+            path: of the file.
+            places: start and end of parts of its text, with their places.
+
+        Raises:
+            InputError: the file can't be read.
+        """
+        sizes = json.loads(self._run(path))
+        spans = page_spans(places)
+        pages: list[PdfPage] = []
+        end = 0
+        for number, (width, height) in enumerate(sizes, 1):
+            start, end = spans.get(number, (end, end))
+            pages.append(PdfPage(page=number, width=width, height=height, start=start, end=end))
+        return pages
+
+    def picture(
+        self, path: Path, number: int, text: str, start: int, end: int, scale: float
+    ) -> bytes:
+        """A page as a PNG file, in which some words are marked.
+
+        Args:
+            path: of the file.
+            number: of the page, from 1.
+            text: what stands on it.
+            start: of the words to mark, in ``text``.
+            end: of them.
+            scale: pixels for each point.
+
+        Raises:
+            InputError: the file can't be read, or has no such page.
+        """
+        request = {"page": number - 1, "text": text, "start": start, "end": end, "scale": scale}
+        data = self._run(path, request)
+        if not data.startswith(_SIGNATURE):
+            raise InputError(f"{path} makes PDFium draw no picture; it is damaged")
+        return data
+
+    def _run(self, path: Path, request: dict[str, Any] | None = None) -> bytes:
+        """What the process answers.
+
+        Raises:
+            InputError: it ends without an answer.
+        """
+        home = str(Path(__file__).parents[3])
+        paths = [home, *(one for one in sys.path if one and one != home)]
+        message = {
+            "page": None,
+            **(request or {}),
+            "path": str(path),
+            "memory": self._limits.load_memory,
+            "seconds": _SECONDS,
+        }
+        try:
+            with self._one_at_a_time:
+                done = subprocess.run(  # noqa: S603  # of this interpreter, without a shell
+                    [sys.executable, "-I", "-X", "utf8", "-c", _START, *paths],
+                    input=json.dumps(message).encode(),
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.DEVNULL,
+                    timeout=2 * _SECONDS,
+                    check=True,
+                )
+        except (OSError, subprocess.SubprocessError) as error:
+            raise InputError(
+                f"the page can't be drawn from {path}; the file is damaged, encrypted or too large"
+            ) from error
+        return done.stdout
+
+
+def page_spans(places: Iterable[tuple[int, int, str]]) -> dict[int, tuple[int, int]]:
+    """For each page, from 1, the part of the text that stands on it, as far as places tell."""
+    spans: dict[int, tuple[int, int]] = {}
+    for start, end, place in places:
+        if found := _PLACE.fullmatch(place):
+            first = int(found[1])
+            for page in range(first, int(found[2] or first) + 1):
+                before = spans.get(page, (start, end))
+                spans[page] = min(before[0], start), max(before[1], end)
+    return spans

@@ -1,0 +1,127 @@
+"""Routes about what is stored: list, read, put, forget."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from fastapi.responses import Response
+
+from memnet.arguments import find_sources
+from memnet.engine import Engine
+from memnet.errors import InputError, Problem
+from memnet.server.errors import NotFoundError
+from memnet.server.values import Forgotten, PutRequest, SourcePage, SourceText, json_response
+from memnet.server.work import Work
+from memnet.types import Document, IngestReport, Source, SourceKind
+
+_MAX_PAGE = 1000
+
+
+def router(engine: Engine, work: Work) -> APIRouter:
+    """``GET /sources`` and ``GET /sources/{id}``."""
+    routes = APIRouter()
+
+    def page(
+        namespace: str | None, kind: SourceKind | None, prefix: str, limit: int, after: int
+    ) -> SourcePage:
+        sources = engine.store.sources
+        with engine.store.reading():
+            found = sources.page(after, limit + 1, namespace, kind, prefix)
+            total = sources.count(namespace, kind, prefix)
+        return SourcePage(
+            sources=tuple(source for _, source in found[:limit]),
+            next=found[limit - 1][0] if len(found) > limit else None,
+            total=total,
+        )
+
+    def text(source_id: str, namespace: str | None, start: int, end: int | None) -> SourceText:
+        source, whole = find(engine, source_id, namespace)
+        part = whole[start:end]
+        return SourceText(
+            source=source,
+            text=part,
+            start=min(start, len(whole)),
+            end=min(start, len(whole)) + len(part),
+            length=len(whole),
+        )
+
+    @routes.get("/sources", response_model=SourcePage)
+    async def sources(
+        namespace: str | None = None,
+        kind: SourceKind | None = None,
+        prefix: str = "",
+        limit: Annotated[int, Query(ge=1, le=_MAX_PAGE)] = 100,
+        after: Annotated[int, Query(ge=0, lt=2**63)] = 0,
+    ) -> Response:
+        """Sources whose ids begin with ``prefix``, page by page; of all namespaces by default."""
+        return json_response(await work.read(page, namespace, kind, prefix, limit, after))
+
+    @routes.get("/sources/{source_id:path}", response_model=SourceText)
+    async def source(
+        source_id: str,
+        namespace: str | None = None,
+        start: Annotated[int, Query(ge=0)] = 0,
+        end: Annotated[int | None, Query(ge=0)] = None,
+    ) -> Response:
+        """A source with its text, or the part [start:end] of it."""
+        return json_response(await work.read(text, source_id, namespace, start, end))
+
+    return routes
+
+
+def writing_router(engine: Engine, work: Work) -> APIRouter:
+    """``PUT /sources/{id}`` and ``DELETE /sources/{id}``."""
+    routes = APIRouter()
+
+    def ingest(source_id: str, given: PutRequest) -> IngestReport:
+        problems: list[Problem] = []
+        document = Document(
+            id=source_id, text=given.text, title=given.title, metadata=given.metadata
+        )
+        try:
+            return engine.ingest(document, namespace=given.namespace, on_problem=problems.append)
+        except InputError as error:
+            raise InputError(str(problems[0]) if problems else str(error)) from error
+
+    def delete(source_id: str, namespace: str) -> int:
+        with engine.store.writing():
+            if find_sources(engine.store, [source_id], namespace, engine.config.limit)[0] is None:
+                raise _unknown(source_id)
+            return engine.forget(source_id, namespace=namespace)
+
+    @routes.put("/sources/{source_id:path}", response_model=IngestReport)
+    async def put(source_id: str, given: PutRequest) -> Response:
+        """Store a document, or replace the one of this id."""
+        return json_response(await work.write(ingest, source_id, given))
+
+    @routes.delete("/sources/{source_id:path}", response_model=Forgotten)
+    async def forget(source_id: str, namespace: str = "") -> Response:
+        """Remove a source with all that was made from it."""
+        return json_response(Forgotten(forgotten=await work.write(delete, source_id, namespace)))
+
+    return routes
+
+
+def find(engine: Engine, source_id: str, namespace: str | None) -> tuple[Source, str]:
+    """A source with its text.
+
+    Without a namespace it is the default one's, else that of the first other: answers that are
+    looked for everywhere cite sources by their ids alone.
+
+    Raises:
+        NotFoundError: it is not stored.
+    """
+    store = engine.store
+    with store.reading():
+        wanted = [""] if namespace is None else [namespace]
+        if namespace is None:
+            wanted += store.sources.namespaces([source_id]).get(source_id, [])
+        for where in wanted:
+            (name,) = find_sources(store, [source_id], where, engine.config.limit)
+            found = None if name is None else store.sources.get(name, where)
+            if found is not None:
+                return found
+    raise _unknown(source_id)
+
+
+def _unknown(source_id: str) -> NotFoundError:
+    return NotFoundError(f"no source {source_id!r} is stored there; GET /sources lists all")

@@ -1,0 +1,180 @@
+"""Who may send what: token, Host, Origin and size of every request, before any route sees it."""
+
+import asyncio
+import hashlib
+import hmac
+from contextlib import suppress
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from memnet.server.errors import ErrorType, error_response
+from memnet.server.settings import ServerSettings
+
+_PUBLIC = frozenset({"/", "/healthz"})
+"""What needs no token: it tells nothing of the memory, and the page asks for the token."""
+_HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+        "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+_DISCARDED_SECONDS = 2.0
+"""For which the rest of a refused body is read and dropped: a connection that is closed while its
+client sends resets, and the client never sees why."""
+
+
+class _RefusedError(HTTPException):
+    """A request that no route may see; or, of its body, that none may read to its end."""
+
+    def __init__(
+        self, status: int, message: str, kind: ErrorType, headers: dict[str, str] | None = None
+    ) -> None:
+        super().__init__(status, message, headers)
+        self.response = error_response(status, message, kind, headers)
+
+
+class Security:
+    """ASGI middleware that refuses what the settings do not allow."""
+
+    def __init__(self, app: ASGIApp, settings: ServerSettings) -> None:
+        """Wrap an app."""
+        self._app = app
+        self._settings = settings
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one connection."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        if scope["type"] != "http":  # there are no WebSockets here
+            await send({"type": "websocket.close", "code": 1008})
+            return
+
+        async def send_secured(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in _HEADERS.items():
+                    headers[name] = value
+                headers.setdefault("Cache-Control", "no-store")
+            await send(message)
+
+        limit = self._settings.max_upload if _is_upload(scope) else self._settings.max_body
+        body = _Body(receive, limit)
+        try:
+            self._check(Headers(scope=scope), scope["path"])
+            body.check_announced(Headers(scope=scope))
+        except _RefusedError as refused:
+            await refused.response(scope, receive, send_secured)
+        else:
+            # A body that turns out too large is an error of the route that reads it.
+            await self._app(scope, body.receive, send_secured)
+        await body.discard()
+
+    def _check(self, headers: Headers, path: str) -> None:
+        """Check who sends a request, and under which name.
+
+        Raises:
+            _RefusedError: it is not allowed to.
+        """
+        hosts = headers.getlist("host")
+        if len(hosts) != 1 or not self._settings.answers_to(_host_name(hosts[0])):
+            raise _RefusedError(
+                400,
+                f"the Host header names {', '.join(hosts) or 'no host'!r}, which is no name of "
+                "this server; use its address, or allow the name with --allowed-host",
+                "invalid_request",
+            )
+        for origin in headers.getlist("origin"):
+            if origin.partition("://")[2].lower() != hosts[0].lower():
+                raise _RefusedError(
+                    403,
+                    "the request comes from a page of another site, which may not use this server",
+                    "unauthorized",
+                )
+        if path in _PUBLIC or path.startswith("/page/"):
+            return
+        digest = self._settings.token_digest
+        if digest is not None and not _has_token(headers, digest):
+            raise _RefusedError(
+                401,
+                "a token is needed: send the header 'Authorization: Bearer TOKEN'",
+                "unauthorized",
+                {"WWW-Authenticate": "Bearer"},
+            )
+
+
+class _Body:
+    """The body of a request, as far as it may be read."""
+
+    def __init__(self, receive: Receive, limit: int) -> None:
+        self._receive = receive
+        self._limit = limit
+        self._read = 0
+        self._ended = False
+        self._is_too_large = False
+
+    def check_announced(self, headers: Headers) -> None:
+        """Check the length that the request says it has.
+
+        Raises:
+            _RefusedError: it is too large.
+        """
+        length = headers.get("content-length", "0")
+        if length.isdecimal() and int(length[:20]) > self._limit:
+            raise self._too_large()
+
+    async def receive(self) -> Message:
+        """The next part.
+
+        Raises:
+            _RefusedError: there is more than there may be.
+        """
+        message = await self._next()
+        if self._read > self._limit:
+            raise self._too_large()
+        return message
+
+    async def discard(self) -> None:
+        """Drop what the client still sends, for a while."""
+        if not self._is_too_large:
+            return
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_DISCARDED_SECONDS):
+                while not self._ended:
+                    await self._next()
+
+    async def _next(self) -> Message:
+        message = await self._receive()
+        self._read += len(message.get("body", b""))
+        self._ended = message["type"] != "http.request" or not message.get("more_body", False)
+        return message
+
+    def _too_large(self) -> _RefusedError:
+        self._is_too_large = True
+        return _RefusedError(
+            413,
+            f"the request is larger than {self._limit >> 20:,} MB, the most that is read; split it",
+            "too_large",
+        )
+
+
+def _is_upload(scope: Scope) -> bool:
+    return bool(scope["path"] == "/upload")
+
+
+def _host_name(host: str) -> str:
+    """A Host header without its port."""
+    if host.startswith("["):
+        return host.partition("]")[0] + "]"
+    return host.partition(":")[0]
+
+
+def _has_token(headers: Headers, digest: str) -> bool:
+    scheme, _, token = headers.get("authorization", "").partition(" ")
+    given = hashlib.sha256(token.strip().encode("latin-1")).hexdigest()
+    return scheme.lower() == "bearer" and hmac.compare_digest(given, digest)

@@ -1,0 +1,92 @@
+"""What can be set about a server, and which names it answers to."""
+
+import ipaddress
+import re
+import socket
+from typing import Any
+
+from pydantic import Field
+
+from memnet.config import Settings
+from memnet.errors import InputError
+
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+
+
+class ServerSettings(Settings):
+    """Settings of ``memnet serve``, each with its reason.
+
+    Raises:
+        InputError: a server that other machines can reach has no token, or the token is no digest.
+    """
+
+    host: str = "127.0.0.1"
+    """Address to listen on. Whatever is not loopback needs a token."""
+    port: int = Field(default=8321, ge=0, le=65_535)
+    """0 for any free port."""
+    token_digest: str | None = None
+    """SHA-256 of the token, as 64 hex digits; None if none is asked for."""
+    allowed_hosts: tuple[str, ...] = ()
+    """Names by which clients may reach the server besides its address, as those of a proxy."""
+    read_only: bool = False
+    """Whether all that would change the memory is refused."""
+    max_body: int = Field(default=20 << 20, ge=1)
+    """Bytes of a request: the largest document as text, with its escapes, fits mostly."""
+    max_upload: int = Field(default=200 << 20, ge=1)
+    """Bytes of an upload: books and archives with pictures."""
+
+    def model_post_init(self, _: Any, /) -> None:
+        """Check what belongs together."""
+        if self.token_digest is not None and not _DIGEST.fullmatch(self.token_digest):
+            raise InputError(
+                "the token's digest is no SHA-256 in hex (64 digits, lower case); make a token "
+                "with 'memnet serve --new-token FILE'"
+            )
+        if self.token_digest is None and not is_loopback(self.host):
+            raise InputError(
+                f"{self.host} can be reached from other machines, so a token is needed: make one "
+                "with 'memnet serve --new-token FILE' and give --token-file FILE"
+            )
+
+    def answers_to(self, name: str) -> bool:
+        """Whether a request may name this host, without its port, in its Host header.
+
+        A page of a hostile site can reach a local server under a name of its own (DNS rebinding),
+        but not under one of these.
+        """
+        name = name.lower().rstrip(".")
+        own = {self.host.lower(), *(one.lower() for one in self.allowed_hosts)}
+        if name in own or is_loopback(name):
+            return True
+        # On all addresses: each of them is a number, which no other site can be named.
+        return _is_wildcard(self.host) and (_is_address(name) or name == _machine_name())
+
+
+def is_loopback(name: str) -> bool:
+    """Whether a host name or address is that of this machine alone."""
+    name = name.removeprefix("[").removesuffix("]")
+    if name == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return False
+
+
+def _is_wildcard(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_unspecified
+    except ValueError:
+        return False
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name.removeprefix("[").removesuffix("]"))
+    except ValueError:
+        return False
+    return True
+
+
+def _machine_name() -> str:
+    return socket.gethostname().lower()

@@ -1,0 +1,165 @@
+"""Bodies of requests and responses that are not values of the library."""
+
+from typing import Any
+
+from fastapi.responses import Response
+from pydantic import BaseModel, Field
+
+from memnet.types import Evidence, IngestReport, Source, Statement, Value
+
+
+class AskRequest(Value):
+    """Body of ``POST /ask``; the fields are the arguments of ``Engine.ask``."""
+
+    question: str
+    namespace: str | None = None
+    hops: int | None = None
+    top_k: int | None = None
+    as_of: str | None = None
+    where: dict[str, Any] | None = None
+
+
+class SearchRequest(Value):
+    """Body of ``POST /search``; the fields are the arguments of ``Engine.search``."""
+
+    query: str
+    namespace: str | None = None
+    hops: int | None = None
+    top_k: int | None = None
+    as_of: str | None = None
+    where: dict[str, Any] | None = None
+
+
+class Found(Value):
+    """What a search found."""
+
+    evidence: tuple[Evidence, ...]
+    """Best first."""
+    elapsed_ms: float
+
+
+class PutRequest(Value):
+    """Body of ``PUT /sources/{id}``: a document without its id."""
+
+    text: str
+    title: str = ""
+    metadata: dict[str, Any] = Field(default_factory=dict)
+    namespace: str = ""
+
+
+class TellRequest(Value):
+    """Body of ``POST /tell``; the fields are the arguments of ``Engine.tell``."""
+
+    text: str
+    at: str | None = None
+    namespace: str = ""
+
+
+class UndoRequest(Value):
+    """Body of ``POST /undo``."""
+
+    namespace: str = ""
+
+
+class SourcePage(Value):
+    """Some of the sources, in the order in which they first came."""
+
+    sources: tuple[Source, ...]
+    next: int | None
+    """What ``after`` takes for the page that follows; None after the last one."""
+    total: int
+    """Sources on all pages."""
+
+
+class SourceText(Value):
+    """A source with its text, or a part of it."""
+
+    source: Source
+    text: str
+    """The characters [start:end] of the source's text, counted in Unicode code points."""
+    start: int
+    end: int
+    length: int
+    """Characters of the whole text."""
+
+
+class Forgotten(Value):
+    """What ``DELETE /sources/{id}`` did."""
+
+    forgotten: int
+    """Slots that were removed."""
+
+
+class UploadedFile(Value):
+    """What became of one file of an upload."""
+
+    name: str
+    report: IngestReport | None = None
+    error: str | None = None
+    """Why it was not stored; None if it was."""
+
+
+class UploadReport(Value):
+    """What became of an upload."""
+
+    reports: tuple[UploadedFile, ...]
+
+
+class History(Value):
+    """Statements in the order in which they began to hold."""
+
+    statements: tuple[Statement, ...]
+
+
+class FactNode(Value):
+    """Something that facts are about."""
+
+    id: str
+    label: str
+    """As a fact writes it."""
+
+
+class FactEdge(Value):
+    """A fact: it leads from the node of its subject to that of its object."""
+
+    source: str
+    target: str
+    relation: str
+    slot: int
+
+
+class FactGraph(Value):
+    """The facts around an entity."""
+
+    nodes: tuple[FactNode, ...]
+    """The nearest first."""
+    edges: tuple[FactEdge, ...]
+
+
+class PdfPage(Value):
+    """A page of a PDF file and the part of the source's text that stands on it."""
+
+    page: int
+    """Counted from 1."""
+    width: float
+    """Points: 1/72 inch."""
+    height: float
+    start: int
+    end: int
+
+
+class PdfPages(Value):
+    """The pages of a PDF file."""
+
+    pages: tuple[PdfPage, ...]
+
+
+class Health(Value):
+    """That the server answers."""
+
+    status: str = "ok"
+
+
+def json_response(value: BaseModel) -> Response:
+    """A value as JSON, as the command line prints it."""
+    return Response(value.model_dump_json(), media_type="application/json")

@@ -1,0 +1,101 @@
+"""The page of a server for tests: serving a memory, answers that are known, what axe-core finds."""
+
+import os
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+
+from memnet import Engine
+from memnet.server.app import create_app
+from memnet.server.settings import ServerSettings
+from memnet.storage import Scope
+from memnet.types import Answer, Candidate, Evidence, Quote
+
+_AXE = Path(os.environ.get("AXE_CORE", "node_modules/axe-core/axe.min.js"))
+"""From the npm package axe-core."""
+
+
+@contextmanager
+def served(engine: Engine, settings: ServerSettings | None = None) -> Iterator[str]:
+    """A server of a memory on a free port; its URL."""
+    listening = socket.socket()
+    listening.bind(("127.0.0.1", 0))
+    app = create_app(engine, settings)
+    server = uvicorn.Server(uvicorn.Config(app, log_config=None, ws="none"))
+    thread = threading.Thread(target=server.run, args=([listening],))
+    thread.start()
+    try:
+        while not server.started:
+            time.sleep(0.01)
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}/"
+    finally:
+        server.should_exit = True
+        thread.join()
+        listening.close()
+
+
+class Quoting:
+    """Answers every question with sentences of sources, of which it marks some words."""
+
+    def __init__(self, engine: Engine, words: str, *places: tuple[str, str], both: bool = False):
+        self._engine, self._words, self._places, self._both = engine, words, places, both
+
+    def ask(self, question: str, hops: int | None, top_k: int, scope: Scope) -> Answer:
+        evidence, quotes, candidates = [], [], []
+        for number, (source, sentence) in enumerate(self._places, 1):
+            document = self._engine.get(source)
+            assert document is not None
+            start = document.text.index(sentence)
+            end = start + len(sentence)
+            place: dict[str, Any] = {"source": source, "start": start, "end": end, "text": sentence}
+            evidence.append(
+                Evidence(id=number, kind="passage", title="Found", score=1, hop=1, **place)
+            )
+            quotes.append(Quote(evidence=number, weight=0.5, **place))
+            at = start + sentence.index(self._words)
+            candidates.append(
+                Candidate(
+                    text=self._words, score=0.9, evidence=number, start=at,
+                    end=at + len(self._words),
+                )
+            )  # fmt: skip
+        lines = [quote.text for quote in quotes] + ["Which is right?"] * self._both
+        return Answer(
+            question=question, kind="value", answer="\n".join(lines), short=self._words,
+            quotes=tuple(quotes), confidence=0.5, abstained=False, contradiction=self._both,
+            candidates=tuple(candidates), evidence=tuple(evidence), hops=(), model="test",
+            elapsed_ms=1.0,
+        )  # fmt: skip
+
+
+def ask(page: Any, question: str) -> None:
+    page.fill("#question", question)
+    page.press("#question", "Enter")
+    page.wait_for_selector("article")
+    page.wait_for_selector("#progress", state="hidden")
+
+
+def texts(page: Any, selector: str) -> list[str]:
+    found: list[str] = page.locator(selector).all_text_contents()
+    return found
+
+
+def no_sideways_scroll(page: Any) -> bool:
+    fits: bool = page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    return fits
+
+
+def violations(page: Any) -> list[str]:
+    """Rules of axe-core that the page breaks, with the first element; none without axe-core."""
+    if not _AXE.is_file():
+        return []
+    page.wait_for_timeout(300)  # colours are compared when all has appeared
+    page.evaluate(f"{_AXE.read_text(encoding='utf-8')}; undefined")
+    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
+    return [f"{one['id']}: {one['nodes'][0]['html']}" for one in found]

@@ -1,0 +1,101 @@
+"""Servers for tests: in a thread, or as a process (``python -m tests.serving STORE``)."""
+
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import uvicorn
+
+from memnet import Answer, Config, Engine, MemoryStore
+from memnet.server import ServerSettings, create_app
+from memnet.server.running import listening, serve
+from memnet.storage import Scope
+from tests.toy import ToyEncoder
+
+SLOW = "slow"
+"""A question that takes ``SLOW_SECONDS``."""
+SLOW_SECONDS = 2.0
+
+
+@contextmanager
+def serving(engine: Engine, settings: ServerSettings | None = None) -> Iterator[httpx.Client]:
+    """A client of a server in a thread."""
+    config = uvicorn.Config(
+        create_app(engine, settings), http="h11", ws="none", log_config=None, access_log=False
+    )
+    server = uvicorn.Server(config)
+    with listening("127.0.0.1", 0) as listener:
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+        thread.start()
+        url = "http://{}:{}".format(*listener.getsockname())
+        try:
+            with httpx.Client(base_url=url, timeout=60) as client:
+                yield client
+        finally:
+            server.should_exit = True
+            thread.join()
+
+
+@contextmanager
+def served_process(store: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """A server of a toy memory as a process, and its URL."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.serving", str(store)],
+        cwd=Path(__file__).parents[1],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stdout is not None
+        yield process, process.stdout.readline().strip()
+    finally:
+        process.kill()
+        process.wait()
+        if process.stdout is not None:
+            process.stdout.close()
+
+
+def open_toy(path: Path, answerer: Any = "untrained") -> Engine:
+    """A memory with an encoder that needs no weights."""
+    encoder = ToyEncoder()
+    store = MemoryStore(
+        path,
+        fingerprint=encoder.fingerprint,
+        dimension=encoder.dimension,
+        create=True,
+        lock_seconds=30,
+    )
+    return Engine(store, encoder, Config(lock_seconds=30), answerer=answerer, reader="sentences")
+
+
+class SlowAnswers:
+    """Answers with nothing, after a while if asked for that."""
+
+    def ask(self, question: str, hops: int | None, top_k: int, scope: Scope) -> Answer:
+        if question == SLOW:
+            time.sleep(SLOW_SECONDS)
+        return Answer(
+            question=question, answer=None, confidence=None, abstained=True, candidates=(),
+            evidence=(), hops=(), model="slow", elapsed_ms=0.0,
+        )  # fmt: skip
+
+
+def _tell(url: str) -> None:
+    sys.stdout.write(f"{url}\n")
+    sys.stdout.flush()
+
+
+def main() -> None:
+    """Serve until a signal comes."""
+    with open_toy(Path(sys.argv[1]), SlowAnswers()) as engine:
+        serve(engine, ServerSettings(port=0), _tell)
+
+
+if __name__ == "__main__":
+    main()

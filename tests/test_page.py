@@ -1,0 +1,396 @@
+"""The page of ``memnet serve``, in Chromium."""
+
+import gzip
+import hashlib
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memnet import Document, Engine, Fact
+from memnet.server.settings import ServerSettings
+from tests.conftest import EXAMPLES
+from tests.page_site import Quoting, ask, no_sideways_scroll, served, texts, violations
+
+playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
+
+_CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
+_MAX_WEIGHT = 60_000
+"""Bytes of all files of the page as they are sent."""
+_VIEWS = ("ask", "sources", "told", "facts?entity=Orre+Light")
+_LIGHT = "The Orre Light was built by Tobias Wrennick in 1847."
+
+pytestmark = pytest.mark.skipif(_CHROMIUM is None, reason="needs Chromium")
+
+Open = Callable[..., Any]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with playwright.sync_playwright() as running:
+        started = running.chromium.launch(executable_path=_CHROMIUM, args=["--no-sandbox"])
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def open_page(browser: Any, toy_engine: Engine) -> Iterator[Open]:
+    """Opens the page of ``toy_engine``; nothing on it may break the policy or throw."""
+    contexts: list[Any] = []
+    problems: list[str] = []
+    with served(toy_engine) as url:
+
+        def opened(path: str = "", **options: Any) -> Any:
+            context = browser.new_context(locale="en-GB", **options)
+            contexts.append(context)
+            page = context.new_page()
+            page.set_default_timeout(20_000)
+            page.on("pageerror", lambda error: problems.append(str(error)))
+            # The browser reports what the policy refuses as an error.
+            page.on(
+                "console",
+                lambda line: problems.append(line.text) if line.type == "error" else None,
+            )
+            page.add_init_script(
+                "addEventListener('securitypolicyviolation', (event) => "
+                "console.error('policy: ' + event.violatedDirective))"
+            )
+            page.goto(url + path)
+            playwright.expect(page.locator("#info")).not_to_be_empty()
+            return page
+
+        yield opened
+        for context in contexts:
+            context.close()
+    assert problems == []
+
+
+def test_the_answer_stands_first_and_evidence_below(toy_engine: Engine, open_page: Open) -> None:
+    toy_engine.ingest(
+        Document(id="light", title="Orre Light", text=_LIGHT),
+        Document(id="b", title="Herring", text="The herring fleet sails from Kestle."),
+    )
+    page = open_page()
+    ask(page, "Who built the Orre Light?")
+    answer = toy_engine.ask("Who built the Orre Light?")
+    assert _LIGHT in page.inner_text("article .quotes")
+    assert texts(page, ".evidence .title bdi") == [item.title for item in answer.evidence]
+    assert page.get_by_role("status").filter(has_text="evidence").count() == 1
+    page.click("#found summary")
+    assert page.locator("svg.hops .bar").count() == sum(
+        weight.weight >= 0.01 for hop in answer.hops for weight in hop.weights[:6]
+    )
+    assert f"{answer.hops[0].weights[0].weight:.2f}" in texts(page, "svg.hops .number")
+
+
+def test_no_answer_is_said_plainly(open_page: Open) -> None:
+    page = open_page()
+    ask(page, "Who built the Orre Light?")
+    assert page.inner_text(".headline") == "The memory does not hold the answer."
+    assert "Nothing in the memory comes near." in page.inner_text("article")
+
+
+def test_contradictions_have_two_sides(
+    toy_engine: Engine, open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pieces = [("a", "The boat is red."), ("b", "The boat is blue.")]
+    toy_engine.ingest(*(Document(id=source, text=text) for source, text in pieces))
+    answerer = Quoting(toy_engine, "The boat", *pieces, both=True)
+    monkeypatch.setattr(toy_engine, "answerer", answerer)
+    page = open_page()
+    ask(page, "What colour is the boat?")
+    assert texts(page, ".sides blockquote") == ["The boat is red.", "The boat is blue."]
+    assert "Which is right?" in page.inner_text("article")
+
+
+def test_a_source_opens_at_its_place_with_the_words_marked(
+    toy_engine: Engine, open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Characters outside the Basic Multilingual Plane count once here and twice in a browser.
+    filler = "\n\n".join(f"Sentence {number} tells 🐟 of herring nets." for number in range(400))
+    source = "a/b?c#d"
+    toy_engine.ingest(Document(id=source, title="Log", text=f"{filler}\n\n{_LIGHT}\n\n{filler}"))
+    answerer = Quoting(toy_engine, "Tobias Wrennick", (source, _LIGHT))
+    monkeypatch.setattr(toy_engine, "answerer", answerer)
+    page = open_page(viewport={"width": 1280, "height": 700})
+    ask(page, "Who built the Orre Light?")
+    assert page.inner_text(".headline") == "Tobias Wrennick"
+    assert texts(page, "article mark.short") == ["Tobias Wrennick"] * 2
+    page.click(".evidence > button")
+    page.wait_for_selector("#reader mark")
+    assert "".join(texts(page, "#reader mark.sentence")) == _LIGHT
+    assert texts(page, "#reader mark.short") == ["Tobias Wrennick"]
+    playwright.expect(page.locator("#reader mark").first).to_be_in_viewport()
+    assert "Sentence 300 tells" not in page.inner_text("#reader .source")
+    page.click("#reader button:text('Earlier')")
+    playwright.expect(page.locator("#reader .source")).to_contain_text("Sentence 300 tells")
+    assert "".join(texts(page, "#reader mark.sentence")) == _LIGHT
+
+
+def test_a_pdf_file_opens_as_the_picture_of_its_page(
+    toy_engine: Engine, open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    toy_engine.ingest(EXAMPLES / "memory" / "board" / "annual-report-2011.pdf")
+    (source,) = toy_engine.sources()
+    document = toy_engine.get(source.id)
+    assert document is not None
+    sentence = "The dredging of Kestle harbour cost 86,400 pounds"
+    answerer = Quoting(toy_engine, "86,400 pounds", (source.id, sentence))
+    monkeypatch.setattr(toy_engine, "answerer", answerer)
+    page = open_page()
+    ask(page, "What did the dredging of Kestle harbour cost?")
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url) if ".png" in request.url else None)
+    page.click(".evidence > button")
+    image = page.locator("#reader img")
+    image.wait_for()
+    assert image.evaluate("(one) => one.decode().then(() => one.naturalWidth)") > 500
+    assert "pages/2.png" in asked[0]
+    start, end = (int(re.findall(rf"[?&]{name}=(\d+)", asked[0])[0]) for name in ("start", "end"))
+    assert document.text[start:end] == "86,400 pounds"
+    page.click("#reader button:text('Next page')")
+    playwright.expect(page.locator("#reader .turn")).to_contain_text("3 of 3")
+    page.click("#reader button:text('Text')")
+    assert "".join(texts(page, "#reader mark.sentence")) == sentence
+
+
+def test_uploads_are_read_and_listed(toy_engine: Engine, open_page: Open, tmp_path: Path) -> None:
+    (tmp_path / "light.md").write_text(f"# Orre Light\n\n{_LIGHT}\n")
+    (tmp_path / "none.bin").write_bytes(b"\x00\x01\x02")
+    page = open_page("#/sources")
+    page.set_input_files("#files", [tmp_path / "light.md", tmp_path / "none.bin"])
+    page.wait_for_selector("#uploads li:has-text('none.bin')")
+    lines = dict(line.split(": ", 1) for line in texts(page, "#uploads li"))
+    assert lines["light.md"] == "1 added"
+    assert lines["none.bin"]
+    page.wait_for_selector(".source")
+    assert len(texts(page, ".source")) == len(list(toy_engine.sources())) == 1
+    ask_page = open_page()
+    ask(ask_page, "Who built the Orre Light?")
+    assert _LIGHT in ask_page.inner_text("article")
+
+
+def test_dropped_files_are_read(toy_engine: Engine, open_page: Open) -> None:
+    page = open_page()
+    page.evaluate(
+        "(text) => { const data = new DataTransfer();"
+        " data.items.add(new File([text], 'light.txt'));"
+        " for (const kind of ['dragover', 'drop'])"
+        " document.body.dispatchEvent(new DragEvent(kind,"
+        " {dataTransfer: data, bubbles: true, cancelable: true})); }",
+        _LIGHT,
+    )
+    page.wait_for_selector("#uploads li:has-text('1 added')")
+    assert [source.kind for source in toy_engine.sources()] == ["document"]
+
+
+def test_told_statements_have_a_time_line_and_can_be_undone(
+    toy_engine: Engine, open_page: Open
+) -> None:
+    page = open_page("#/told")
+    for text, day in (("Ann lives in Paris.", "2024-02-01"), ("Ann moved to Rome.", "2025-03-01")):
+        page.fill("#tell", text)
+        page.fill("#tell-at", day)
+        page.press("#tell", "Enter")
+        page.wait_for_selector(f"#decisions :text('{text}')")
+        page.wait_for_selector(f"#history :text('{text}')")
+    told = toy_engine.history()
+    assert texts(page, ".statement .text") == [one.text for one in told]
+    assert page.locator("svg.track.ended").count() == sum(
+        one.valid_until is not None for one in told
+    )
+    assert "superseded by “Ann moved to Rome.”" in page.inner_text("#history")
+    page.click("#undo")
+    page.wait_for_selector("#decisions :text('removed')")
+    playwright.expect(page.locator(".statement")).to_have_count(1)
+    assert [one.text for one in toy_engine.history()] == ["Ann lives in Paris."]
+
+
+def test_forgetting_asks_first(toy_engine: Engine, open_page: Open) -> None:
+    toy_engine.ingest(Document(id="notes/a b", title="Keep", text=_LIGHT))
+    page = open_page("#/sources")
+    page.click(".forget")
+    page.click("#confirm button:text('Cancel')")
+    assert "notes/a b" in toy_engine
+    page.click(".forget")
+    page.click("#confirm-yes")
+    page.wait_for_selector("#sources-count:text('Nothing is stored here.')")
+    assert "notes/a b" not in toy_engine
+
+
+def test_text_of_documents_is_never_markup(toy_engine: Engine, open_page: Open) -> None:
+    markup = "<img src=x onerror='window.ran=1'><script>window.ran=1</script>"
+    hostile = f"The lighthouse of \u202eevil\u202e says {markup} to \u2067all\u2067 ships."
+    toy_engine.ingest(
+        Document(id=f"{markup}", title=f"{markup} lighthouse", text=hostile),
+        Document(id="long", title="long " * 300, text="lighthouse " + "x" * 1_000_000),
+        Document(id="\u202egnp.exe", title="\u202egnp.exe", text="A lighthouse."),
+    )
+    toy_engine.ingest([Fact(subject=markup, relation=markup, object=markup)])
+    toy_engine.tell(f"Ann likes {markup}.")
+    page = open_page(viewport={"width": 360, "height": 740})
+    ask(page, "What does the lighthouse say?")
+    assert markup in page.inner_text("article")
+    for number in range(min(3, page.locator(".evidence:not([hidden])").count())):
+        page.locator(".evidence > button").nth(number).click()
+        page.wait_for_selector("#reader .source")
+        assert no_sideways_scroll(page)
+        page.keyboard.press("Escape")
+    page.click("#found summary")
+    assert no_sideways_scroll(page)
+    page.goto(f"{page.url.split('#')[0]}#/sources")
+    page.wait_for_selector(".source")
+    assert no_sideways_scroll(page)
+    page.goto(f"{page.url.split('#')[0]}#/told")
+    page.wait_for_selector(".statement")
+    page.goto(f"{page.url.split('#')[0]}#/facts?entity=%3Cimg%20src%3Dx")
+    page.wait_for_selector("#graph > *")
+    assert page.evaluate(
+        "[window.ran, document.querySelectorAll('main img, main script').length]"
+    ) == [None, 0]
+
+
+def test_all_goes_by_keyboard(toy_engine: Engine, open_page: Open) -> None:
+    toy_engine.ingest(
+        Document(id="light", title="Orre Light", text=_LIGHT),
+        Document(id="dun", title="Dun Light", text="The Dun Light was built by Una Thale."),
+    )
+    page = open_page("#/sources")
+    press = page.keyboard.press
+    press("/")
+    page.wait_for_selector("#question:focus")
+    page.keyboard.type("Who built the Orre Light?/jk")  # letters in a field are letters
+    for _ in "/jk":
+        press("Backspace")
+    press("Enter")
+    page.wait_for_selector("article")
+    press("Escape")  # leaves the field
+    press("j")
+    assert page.locator(".evidence > button").first.evaluate(
+        "(one) => one === document.activeElement"
+    )
+    press("j")
+    press("k")
+    press("Enter")
+    page.wait_for_selector("#reader mark")
+    press("Escape")
+    assert page.is_hidden("#reader")
+    assert page.locator(".evidence > button").first.evaluate(
+        "(one) => one === document.activeElement"
+    )
+    press("h")
+    page.wait_for_selector("svg.hops")
+    press("?")
+    assert page.is_visible("#keys")
+    press("Escape")
+    press("3")
+    page.wait_for_selector("#told-title")
+    press("?")
+    page.uncheck("#single-keys")
+    press("Escape")
+    press("2")
+    assert page.is_hidden("#sources")
+
+
+def test_facts_lead_on_from_node_to_node(toy_engine: Engine, open_page: Open) -> None:
+    toy_engine.ingest(
+        [
+            Fact(subject="Orre Light", relation="built by", object="Tobias Wrennick"),
+            Fact(subject="Tobias Wrennick", relation="born in", object="Kestle"),
+        ]
+    )
+    page = open_page(
+        "#/facts?entity=Orre+Light&path=" + '[["Orre Light","built by","Tobias Wrennick"]]'
+    )
+    nodes = page.locator(".graph .node")
+    nodes.nth(1).wait_for()
+    assert texts(page, ".graph .node text") == ["Orre Light", "Tobias Wrennick"]
+    assert page.locator(".graph .edge.path").count() == 1
+    nodes.nth(1).focus()
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".graph .node:has-text('Kestle')")
+    assert page.input_value("#entity") == "Tobias Wrennick"
+    labels = [node.get_attribute("aria-label") for node in nodes.all()]
+    assert set(labels) == {
+        "Tobias Wrennick", "Tobias Wrennick born in Kestle", "Orre Light built by Tobias Wrennick",
+    }  # fmt: skip
+
+
+def test_earlier_questions_are_kept_until_they_are_cleared(
+    toy_engine: Engine, open_page: Open
+) -> None:
+    toy_engine.ingest(Document(id="light", title="Orre Light", text=_LIGHT))
+    page = open_page()
+    ask(page, "Who built the Orre Light?")
+    page.reload()
+    page.click(".earlier button")
+    page.wait_for_selector("article")
+    assert _LIGHT in page.inner_text("article")
+    page.click("#earlier summary")
+    page.click("#earlier button:text('Clear')")
+    page.reload()
+    assert page.locator(".earlier").count() == 0
+
+
+def test_a_token_is_asked_for_and_wrong_options_are_explained(
+    browser: Any, toy_engine: Engine
+) -> None:
+    digest = hashlib.sha256(b"secret").hexdigest()
+    with served(toy_engine, ServerSettings(token_digest=digest)) as url:
+        page = browser.new_page()
+        page.goto(url)
+        page.fill("#token", "secret")
+        page.press("#token", "Enter")
+        playwright.expect(page.locator("#info")).to_contain_text("slot")
+        page.click(".options summary")
+        page.fill("#where", "year")
+        page.fill("#question", "Who?")
+        page.press("#question", "Enter")
+        page.wait_for_selector(".failure:has-text('“year” is no condition')")
+        page.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_both_colour_schemes_fit_a_phone_and_satisfy_axe(
+    toy_engine: Engine, open_page: Open, scheme: str
+) -> None:
+    toy_engine.ingest(Document(id="light", title="Orre Light", text=_LIGHT))
+    toy_engine.ingest([Fact(subject="Orre Light", relation="built by", object="Tobias Wrennick")])
+    toy_engine.tell("Ann moved to Rome.")
+    page = open_page(viewport={"width": 360, "height": 740}, color_scheme=scheme)
+    paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    brightness = max(int(number) for number in re.findall(r"\d+", paper)[:3])
+    assert (brightness < 60) == (scheme == "dark")
+    for view in _VIEWS:
+        page.goto(f"{page.url.split('#')[0]}#/{view}")
+        if view == "ask":
+            ask(page, "Who built the Orre Light?")
+            page.click("#found summary")
+            page.wait_for_selector("svg.hops")
+        else:
+            page.locator(f"#{view.split('?')[0]} :is(.source, .statement, .graph)").first.wait_for()
+        assert no_sideways_scroll(page), view
+        assert violations(page) == [], view
+    page.goto(f"{page.url.split('#')[0]}#/ask")
+    page.click(".evidence > button")
+    page.wait_for_selector("#reader .source")
+    assert no_sideways_scroll(page)
+    assert violations(page) == []
+
+
+def test_the_page_is_light_and_loads_nothing_from_elsewhere() -> None:
+    contents = [
+        file.read_bytes() for file in (files("memnet.server") / "page").iterdir() if file.is_file()
+    ]
+    assert sum(len(gzip.compress(content)) for content in contents) < _MAX_WEIGHT
+    for content in contents:
+        addresses = re.findall(rb"https?://[^\"' ]+", content)
+        assert set(addresses) <= {b"http://www.w3.org/2000/svg"}
+        # Ways around text nodes, and what the policy would refuse.
+        assert not re.search(
+            rb"innerHTML|outerHTML|insertAdjacentHTML|eval\(| style=| on\w+=\"", content
+        )
