@@ -51,7 +51,9 @@ def _failed(name: str, options: argparse.Namespace) -> bool:
     commands = [tests, ["mypy", _MODULES[name]]] if options.types else [tests]
     environment = {**os.environ, **_QUIET, "PYTHONPATH": str(_ROOT)}
     return any(
-        subprocess.run([python, "-m", *command], cwd=_ROOT, env=environment, check=False).returncode
+        subprocess.run(
+            [str(python), "-m", *command], cwd=_ROOT, env=environment, check=False
+        ).returncode
         for command in commands
     )
 

@@ -12,6 +12,7 @@ import pytest
 from memnet import DependencyError, Document, Engine, ModelError
 from memnet.adapters.extraction import GlinerExtractor, SpacyExtractor
 from memnet.protocols import Extractor
+from tests.adapters.examples import printed
 from tests.toy import ToyEncoder
 
 PACKAGE = "memnet.adapters"
@@ -149,3 +150,10 @@ def test_a_missing_library_names_its_extra(
     with pytest.raises(DependencyError, match=rf"pip install 'memnet\[{extra}\]'") as caught:
         make()
     assert "\n" not in str(caught.value)
+
+
+def test_the_example_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("spacy", exc_type=ImportError)
+    assert printed("Names", tmp_path, monkeypatch, capsys) == ["['una thale']"]

@@ -29,6 +29,7 @@ from haystack.testing.document_store_async import (
 from memnet import Document as MemnetDocument
 from memnet import Engine, InputError
 from memnet.adapters.haystack import MemnetAnswerer, MemnetDocumentStore, MemnetRetriever
+from tests.adapters.examples import printed
 
 
 @pytest.fixture
@@ -161,3 +162,10 @@ def saltmere_store(tmp_path: Path) -> MemnetDocumentStore:
         ]
     )
     return store
+
+
+def test_the_example_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = printed("Haystack", tmp_path, monkeypatch, capsys)
+    assert lines == ["Una Thale a ExtractedAnswer.Span(start=9, end=18)", "['a']"]

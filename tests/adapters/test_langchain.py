@@ -18,6 +18,7 @@ from langchain_tests.integration_tests import (
 
 from memnet import Document, Engine, InputError
 from memnet.adapters.langchain import MemnetEmbeddings, MemnetRetriever, MemnetVectorStore
+from tests.adapters.examples import printed
 
 LIGHTS = [
     Document(id="orre", title="Orre Light", text="Built by Una Thale.", metadata={"year": 1862}),
@@ -164,3 +165,14 @@ def test_from_texts_needs_a_memory_that_encodes(toy_engine: Engine) -> None:
 @pytest.fixture(autouse=True)
 def _no_tracing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LANGSMITH_TRACING", "false")
+
+
+def test_the_example_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = printed("LangChain", tmp_path, monkeypatch, capsys)
+    assert lines == [
+        "[Document(id='a', metadata={'title': 'Orre Light', 'year': 1862}, "
+        "page_content='Built by Una Thale.')]",
+        "['a']",
+    ]

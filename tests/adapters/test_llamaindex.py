@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -17,6 +18,7 @@ from llama_index.core.tools import QueryEngineTool, RetrieverTool
 
 from memnet import Document, Engine, InputError
 from memnet.adapters.llamaindex import MemnetQueryEngine, MemnetRetriever
+from tests.adapters.examples import printed
 
 ORRE = "The Orre Light is a tower of granite.\n\nIt was built in 1862 by Una Thale."
 LIGHTS = [
@@ -95,3 +97,10 @@ def test_answers_without_a_language_model(lights: Engine) -> None:
 def test_a_query_engine_is_a_tool(lights: Engine) -> None:
     tool = QueryEngineTool.from_defaults(MemnetQueryEngine(engine=lights), name="lights")
     assert "1862" in str(tool.call("In which year was the Orre Light built?"))
+
+
+def test_the_example_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = printed("LlamaIndex", tmp_path, monkeypatch, capsys)
+    assert lines == ["['a']", "Built by Una Thale. Una Thale ['a']"]

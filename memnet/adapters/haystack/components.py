@@ -1,4 +1,4 @@
-# pyright: reportMissingImports=false
+# pyright: reportMissingImports=false, reportAttributeAccessIssue=false
 """Components of Haystack's pipelines that search a memory and answer from it."""
 
 from typing import Any, Self

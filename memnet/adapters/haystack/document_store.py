@@ -1,4 +1,4 @@
-# pyright: reportMissingImports=false
+# pyright: reportMissingImports=false, reportAttributeAccessIssue=false
 """A namespace of a memory as a document store of Haystack."""
 
 import asyncio
