@@ -1,9 +1,10 @@
 """Run the tests of the adapters, each in an environment with its framework.
 
-python -m tests.adapters [langchain|haystack|llamaindex|extraction]... [--folder .adapters] [--types]
+python -m tests.adapters [FRAMEWORK]... [--folder .adapters] [--types]
 
-An environment is made at the first run, from the file of that name in ``tests/adapters/requirements``.
-What this one has installed is found from there too, so that only the framework is added.
+Frameworks are langchain, haystack, llamaindex and extraction. An environment is made at the first
+run, from the file of that name in ``tests/adapters/requirements``. What this one has installed is
+found from there too, so that only the framework is added.
 """
 
 import argparse

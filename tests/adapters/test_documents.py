@@ -68,7 +68,7 @@ def test_each_document_is_found_once(toy_engine: Engine) -> None:
     assert documents.search("the quay of stone", 1)[0].document.id == "long"
     vector = toy_engine.encoder.encode(["the quay of stone"])[0].tolist()
     near = documents.nearest(vector, 3)
-    assert [one.document.id for one in near][0] == "long"
+    assert near[0].document.id == "long"
     assert {one.document.id for one in near} == {"long", "b", "c"}
     scores = [one.evidence.score for one in near]
     assert scores == sorted(scores, reverse=True)

@@ -13,7 +13,7 @@ from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.llms import MockLLM
 from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.retrievers import QueryFusionRetriever, RecursiveRetriever
-from llama_index.core.schema import NodeRelationship, QueryBundle
+from llama_index.core.schema import MetadataMode, NodeRelationship, QueryBundle
 from llama_index.core.tools import QueryEngineTool, RetrieverTool
 
 from memnet import Document, Engine, InputError
@@ -44,7 +44,7 @@ def test_nodes_are_passages_with_their_place(lights: Engine) -> None:
     assert node.ref_doc_id == "orre"
     assert ORRE[node.start_char_idx : node.end_char_idx] == node.text  # type: ignore[attr-defined]
     assert found[0].score == node.metadata["score"]
-    assert "score" not in node.get_content("llm")
+    assert "score" not in node.get_content(MetadataMode.LLM)
     assert NodeRelationship.SOURCE in node.relationships
 
 

@@ -250,19 +250,21 @@ class MemnetDocumentStore:
 
     def _put(self, documents: Iterable[HaystackDocument]) -> None:
         given = list(documents)
-        for document in given:
-            if document.content is None:
-                raise InputError(
-                    f"document {document.id!r} has no text, and a memory holds texts; convert it, "
-                    "or leave it out; nothing was stored"
-                )
-        self.documents.put(
-            (
-                Document(id=one.id, text=one.content, title=title_of(one.meta), metadata=one.meta)
-                for one in given
-            ),
-            {one.id: _extra(one) for one in given},
+        self.documents.put(map(_stored, given), {one.id: _extra(one) for one in given})
+
+
+def _stored(document: HaystackDocument) -> Document:
+    if document.content is None:
+        raise InputError(
+            f"document {document.id!r} has no text, and a memory holds texts; convert it, or leave "
+            "it out; nothing was stored"
         )
+    return Document(
+        id=document.id,
+        text=document.content,
+        title=title_of(document.meta),
+        metadata=document.meta,
+    )
 
 
 def _extra(document: HaystackDocument) -> dict[str, Any]:
