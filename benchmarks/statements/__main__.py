@@ -1,6 +1,9 @@
-"""Train the statement network on the scenarios. The one that ships is made by this.
+"""Train the statement network on the scenarios.
 
-    python -m benchmarks.statements --out memnet/shipped/statements
+    python -m benchmarks.statements --out DIR [--start DIR]
+
+The weights that ship are averages of such runs, the later ones from the earlier ones' weights:
+decisions 026 and 033 say which.
 
 A run that was stopped is resumed by the same command; the state of an unfinished one lies in the
 same folder.

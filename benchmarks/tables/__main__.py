@@ -32,6 +32,8 @@ def _tables() -> dict[str, str]:
         "kills": stores.kills(_result("kills")),
         "soak": stores.soak(_result("soak")),
         "serving": stores.serving(_result("serving")),
+        "telling": stores.telling(_result("telling")),
+        "chat_year": stores.chat_year(_result("chat_year")),
         "forget": stores.forget(_result("forget")),
         "watching": stores.watching(_result("watching")),
         "multihop": documents.multihop(_result("multihop")),

@@ -139,6 +139,39 @@ def serving(results: dict[str, Any]) -> str:
     return page_part(rows, results["environment"])
 
 
+def telling(results: dict[str, Any]) -> str:
+    """The table of telling to a memory of many statements."""
+    long_text = results["one_long_text"]
+    measured = {
+        "statements held; texts told": f"{results['statements']:,}; {results['texts']:,}",
+        "a text, p50 / p95": " / ".join(times(results["wall_ms"])),
+        "- of processor time": " / ".join(times(results["processor_ms"])),
+        "- with the writer's lock held": " / ".join(times(results["locked_ms"])),
+        "a text of 100 sentences": f"{long_text['wall_ms']['p50'] / 1000:.1f} s",
+        "- with the writer's lock held, longest": f"{long_text['locked_ms']['p50'] / 1000:.1f} s",
+    }
+    rows = head("", "measured") + [row(what, value) for what, value in measured.items()]
+    return page_part(rows, results["environment"])
+
+
+def chat_year(results: dict[str, Any]) -> str:
+    """The table of a year of chat."""
+    ingest, ask = results["ingest"], results["ask"]
+    measured = {
+        "messages; statements learned from them": (
+            f"{results['messages']:,}; {ingest['statements']:,}"
+        ),
+        "ingest; of processor time": (
+            f"{ingest['seconds']:,.0f} s; {ingest['processor_seconds']:,.0f} s"
+        ),
+        "- of that for learning statements": f"{ingest['learning_processor_seconds']:,.0f} s",
+        f"{ask['questions']:,} questions, p50 / p95": " / ".join(times(ask["wall_ms"])),
+        "- of processor time": " / ".join(times(ask["processor_ms"])),
+    }
+    rows = head("", "measured") + [row(what, value) for what, value in measured.items()]
+    return page_part(rows, results["environment"])
+
+
 def forget(results: dict[str, Any]) -> str:
     """The table of forgetting one document."""
     rows = head(
