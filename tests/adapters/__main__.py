@@ -70,7 +70,7 @@ def _environment(folder: Path, requirements: Path) -> Path:
         own = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
         base = "".join(f"{path}\n" for path in sorted(own))
         (Path(packages) / "base.pth").write_text(base, encoding="utf-8")
-        command = [python, "-m", "pip", "install", "--quiet", "--requirement", requirements]
+        command = [str(python), "-m", "pip", "install", "-q", "-r", str(requirements)]
         subprocess.run(command, check=True)
         done.write_text(wanted, encoding="utf-8")
     return python
