@@ -30,6 +30,8 @@ _COUNTED = 0.05
 """Share of the highest prior from which a statement has items of a list: what was eaten yesterday
 is no list of all that was eaten."""
 _APOSTROPHES = "'’"
+_SEPARATORS = ",; "
+"""What stands between items and belongs to none, also where its token is tagged as if it did."""
 _NOTHING = Passage("", "-")
 """Read with a text before which nothing was told."""
 
@@ -230,7 +232,12 @@ def _items(pack: Pack, tags: NDArray[np.float32], statements: Sequence[Passage])
             found.append(Piece(statement, start, end, probability))
         open_item = True
     return [
-        Piece(index, start, end, max(one.probability for one in own if start <= one.start < end))
+        Piece(
+            index,
+            start,
+            start + len(statements[index].text[start:end].rstrip(_SEPARATORS)),
+            max(one.probability for one in own if start <= one.start < end),
+        )
         for index, own in _by_statement(found)
         for start, end in whole_words(statements[index].text, [one[1:3] for one in own])
     ]
