@@ -43,7 +43,7 @@ def test_an_answer_is_a_piece_of_what_was_told(memory: Engine) -> None:
 def test_only_what_held_by_then_is_read(memory: Engine) -> None:
     _tell(memory, "The rent is 950 a month", "The rent is 980 a month", day=10)
     assert memory.ask("How much is the rent?", as_of="2026-03-10").short in ("950", "950 a month")
-    assert memory.ask("How much is the rent?").short == "980"
+    assert memory.ask("How much is the rent?").short in ("980", "980 a month")
     assert memory.ask("How much is the rent?", as_of="2026-03-01").abstained
     seen = memory.ask("How much is the rent?", as_of="2026-03-10").evidence
     assert [one.text for one in seen] == ["The rent is 950 a month"]
