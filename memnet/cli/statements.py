@@ -27,7 +27,8 @@ def show_statements(statements: Sequence[Statement]) -> None:
     table.add_column(no_wrap=True)
     table.add_column()
     for one in statements:
-        table.add_row(Text(_held(one)), Text("\n".join((_told(one), *map(_changed, one.changes)))))
+        lines = (_told(one), *_structure(one), *map(_changed, one.changes))
+        table.add_row(Text(_held(one)), Text("\n".join(lines)))
     console.print(table)
 
 
@@ -45,11 +46,17 @@ def _held(one: Statement) -> str:
     return f"{held} (standing)" if one.standing else held
 
 
+def _structure(one: Statement) -> tuple[str, ...]:
+    """Subject, relation and values, where they are known: "Ann | moved to | Paris"."""
+    if not one.subject:
+        return ()
+    relation = one.relation if one.polarity else f"not: {one.relation}"
+    return ("  " + text_line(" | ".join(filter(None, (one.subject, relation, *one.values)))),)
+
+
 def _told(one: Statement) -> str:
     """The text and its source id, with what the text does not say itself."""
     known = [text_line(one.source)]
-    if one.subject and one.subject.casefold() not in one.text.casefold():
-        known.append(f"about {text_line(one.subject)}")
     if one.certainty in ("planned", "maybe"):
         known.append(one.certainty)
     if (told := _day(one.told)) != _day(one.valid_from):
