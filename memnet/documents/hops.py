@@ -20,10 +20,11 @@ from memnet.documents.candidates import (
 from memnet.documents.controller import TextController
 from memnet.documents.messages import MessageAddressing, has_messages
 from memnet.documents.question import FetchedSlots, Question, relation_stems
+from memnet.documents.rescoring import compared_again
 from memnet.reader.decompose import Decomposer, Resolved
 from memnet.reader.passages import RankedSlot, indices_about, read_best
 from memnet.reader.spans import Reader
-from memnet.storage import Keys
+from memnet.storage import Encode, Keys
 from memnet.text.english import query_terms
 from memnet.text.names import normalise
 from memnet.types import Hop, SlotWeight
@@ -215,9 +216,16 @@ class HopRead:
 
 
 def read_in_hops(
-    question: Question, controller: TextController, config: HopConfig, max_hops: int
+    question: Question,
+    controller: TextController,
+    config: HopConfig,
+    max_hops: int,
+    encode_again: Encode | None = None,
 ) -> list[HopRead]:
     """Read the memory up to ``max_hops`` times, at least once; fewer if a hop brings nothing new.
+
+    Where stored vectors are quick ones, ``encode_again`` encodes the best passages of the last hop
+    anew.
 
     Messages are read once: what chats name, greet and mention leads everywhere.
 
@@ -230,22 +238,40 @@ def read_in_hops(
     with np.errstate(all="ignore"):
         for hop in range(max_hops):
             candidates = addressing.candidates(state)
-            scores = controller.score(candidates, hop)
-            logits = controller.logits(scores)
-            order = np.argsort(-logits, kind="stable")
-            reads.append(HopRead(candidates, scores, softmax(logits), order, question.text))
+            reads.append(_attend(candidates, controller, hop, question))
             if candidates.messages is not None and candidates.messages.is_message.all():
                 break  # no link leads to a message
-            previous, state = state, controller.update(reads[-1].ids, logits[order])
+            logits = controller.logits(reads[-1].scores)[reads[-1].order]
+            previous, state = state, controller.update(reads[-1].ids, logits)
             if set(previous.attended) == set(state.attended):
                 break
+        if encode_again is not None:
+            best = reads[-1].order[: config.compared_again].tolist()
+            candidates = compared_again(reads[-1].candidates, best, question, encode_again)
+            reads[-1] = _attend(candidates, controller, len(reads) - 1, question)
     return reads
+
+
+def _attend(
+    candidates: Candidates, controller: TextController, hop: int, question: Question
+) -> HopRead:
+    """Score and weigh the candidates of a hop, which are counted from 0."""
+    scores = controller.score(candidates, hop)
+    logits = controller.logits(scores)
+    order = np.argsort(-logits, kind="stable")
+    return HopRead(candidates, scores, softmax(logits), order, question.text)
 
 
 class Retrieval:
     """All hops that one question needs, those of its sub-questions among them."""
 
-    def __init__(self, question: Question, controller: TextController, config: Config) -> None:
+    def __init__(
+        self,
+        question: Question,
+        controller: TextController,
+        config: Config,
+        encode_again: Encode | None = None,
+    ) -> None:
         self.reads: list[HopRead] = []
         """In order of the hops."""
         self._latest: HopRead | None = None
@@ -253,6 +279,7 @@ class Retrieval:
         self._question = question
         self._controller = controller
         self._config = config
+        self._encode_again = encode_again
 
     def search(
         self, max_hops: int, top_k: int, question: Question | None = None
@@ -265,7 +292,9 @@ class Retrieval:
             question: a part of the question; None for the whole of it.
         """
         question = question or self._question
-        reads = read_in_hops(question, self._controller, self._config.hop, max_hops)
+        reads = read_in_hops(
+            question, self._controller, self._config.hop, max_hops, self._encode_again
+        )
         first = len(self.reads) + 1
         self.reads += reads
         first_hop = {
