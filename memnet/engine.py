@@ -144,8 +144,8 @@ class Engine:
                 a server of that interface, which gets the passages and may only quote them.
             encoder: name or folder of a sentence-transformers model; "static" for all-MiniLM-L6-v2
                 with a table for passages, which takes a fraction of the time; None for the one that
-                the store was made with, or all-MiniLM-L6-v2 for a new one. Only a model that is named
-                here is fetched from the network, never one that the store names.
+                the store was made with, or all-MiniLM-L6-v2 for a new one. Only a model that is
+                named here is fetched from the network, never one that the store names.
             extractor: what finds the names in documents that are ingested; None for runs of
                 capitalised words.
             model: the earlier name of ``answerer``.

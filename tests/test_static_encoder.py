@@ -206,12 +206,13 @@ def test_new_cosines_keep_their_mean(toy_engine: Engine) -> None:
         def other(texts: Sequence[str]) -> NDArray[np.float32]:
             return encode([f"{text} tower tower" for text in texts])
 
-        best = [0, 2]
-        after = compared_again(before, best, question, other)
+        assert compared_again(before, np.array([0, 2]), question) is before
+        question.encode_again, best = other, [0, 2]
+        after = compared_again(before, np.array(best), question)
         slots = question.fetched.slots([before.ids[index] for index in best])
         vectors = other([f"{slot.title}\n{slot.text}" for slot in slots])
+        assert compared_again(before, np.array(best[:1]), question) is before
     _check(before, after, best, vectors @ question.vector)
-    assert compared_again(before, best[:1], question, other) is before
 
 
 def _check(

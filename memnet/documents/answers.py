@@ -78,7 +78,7 @@ class TextAnswers:
         self._threads = config.cores()
         self._on_read = on_read
         self._decomposer = decomposer if config.answer.rules else None
-        self._encode_again = encode_again
+        self._again = encode_again
 
     def ask(self, question: str, hops: int | None, top_k: int, scope: Scope) -> Answer:
         """Answer a question; arguments as for ``Engine.ask``."""
@@ -148,8 +148,10 @@ class TextAnswers:
         self, text: str, hops: int | None, top_k: int, scope: Scope
     ) -> tuple[Question, Retrieval, list[RankedSlot]]:
         background = getattr(self._encoder, "releases_gil", False)
-        question = Question(text, self._store, self._encoder.encode, scope, background)
-        retrieval = Retrieval(question, self._controller, self._config, self._encode_again)
+        question = Question(
+            text, self._store, self._encoder.encode, scope, background, encode_again=self._again
+        )
+        retrieval = Retrieval(question, self._controller, self._config)
         return question, retrieval, retrieval.search(hops or self._config.hop.hops, top_k)
 
     def _answer(

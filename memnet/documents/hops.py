@@ -24,7 +24,7 @@ from memnet.documents.rescoring import compared_again
 from memnet.reader.decompose import Decomposer, Resolved
 from memnet.reader.passages import RankedSlot, indices_about, read_best
 from memnet.reader.spans import Reader
-from memnet.storage import Encode, Keys
+from memnet.storage import Keys
 from memnet.text.english import query_terms
 from memnet.text.names import normalise
 from memnet.types import Hop, SlotWeight
@@ -216,18 +216,12 @@ class HopRead:
 
 
 def read_in_hops(
-    question: Question,
-    controller: TextController,
-    config: HopConfig,
-    max_hops: int,
-    encode_again: Encode | None = None,
+    question: Question, controller: TextController, config: HopConfig, max_hops: int
 ) -> list[HopRead]:
     """Read the memory up to ``max_hops`` times, at least once; fewer if a hop brings nothing new.
 
-    Where stored vectors are quick ones, ``encode_again`` encodes the best passages of the last hop
-    anew.
-
     Messages are read once: what chats name, greet and mention leads everywhere.
+    Where stored vectors are quick ones, the best passages of the last hop are compared again.
 
     Source: Sukhbaatar et al. 2015, section 2.2 (hops); Miller et al. 2016, section 3.1 (key
     hashing and addressing).
@@ -238,40 +232,29 @@ def read_in_hops(
     with np.errstate(all="ignore"):
         for hop in range(max_hops):
             candidates = addressing.candidates(state)
-            reads.append(_attend(candidates, controller, hop, question))
+            reads.append(_attend(candidates, controller, hop, question.text))
             if candidates.messages is not None and candidates.messages.is_message.all():
                 break  # no link leads to a message
             logits = controller.logits(reads[-1].scores)[reads[-1].order]
             previous, state = state, controller.update(reads[-1].ids, logits)
             if set(previous.attended) == set(state.attended):
                 break
-        if encode_again is not None:
-            best = reads[-1].order[: config.compared_again].tolist()
-            candidates = compared_again(reads[-1].candidates, best, question, encode_again)
-            reads[-1] = _attend(candidates, controller, len(reads) - 1, question)
+        again = compared_again(candidates, reads[-1].order[: config.compared_again], question)
+        if again is not candidates:
+            reads[-1] = _attend(again, controller, len(reads) - 1, question.text)
     return reads
 
 
-def _attend(
-    candidates: Candidates, controller: TextController, hop: int, question: Question
-) -> HopRead:
-    """Score and weigh the candidates of a hop, which are counted from 0."""
+def _attend(candidates: Candidates, controller: TextController, hop: int, query: str) -> HopRead:
     scores = controller.score(candidates, hop)
     logits = controller.logits(scores)
-    order = np.argsort(-logits, kind="stable")
-    return HopRead(candidates, scores, softmax(logits), order, question.text)
+    return HopRead(candidates, scores, softmax(logits), np.argsort(-logits, kind="stable"), query)
 
 
 class Retrieval:
     """All hops that one question needs, those of its sub-questions among them."""
 
-    def __init__(
-        self,
-        question: Question,
-        controller: TextController,
-        config: Config,
-        encode_again: Encode | None = None,
-    ) -> None:
+    def __init__(self, question: Question, controller: TextController, config: Config) -> None:
         self.reads: list[HopRead] = []
         """In order of the hops."""
         self._latest: HopRead | None = None
@@ -279,7 +262,6 @@ class Retrieval:
         self._question = question
         self._controller = controller
         self._config = config
-        self._encode_again = encode_again
 
     def search(
         self, max_hops: int, top_k: int, question: Question | None = None
@@ -292,9 +274,7 @@ class Retrieval:
             question: a part of the question; None for the whole of it.
         """
         question = question or self._question
-        reads = read_in_hops(
-            question, self._controller, self._config.hop, max_hops, self._encode_again
-        )
+        reads = read_in_hops(question, self._controller, self._config.hop, max_hops)
         first = len(self.reads) + 1
         self.reads += reads
         first_hop = {

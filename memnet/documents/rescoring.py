@@ -1,6 +1,5 @@
 """The best candidates of a hop, compared again by better vectors than those that are stored."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -9,17 +8,18 @@ from numpy.typing import NDArray
 from memnet.documents.candidates import Candidates, LinkFeature, SlotFeature
 from memnet.documents.question import Question
 from memnet.ingest.slots import passage_key
-from memnet.storage import Encode
 
 _CHARACTERS = 400
-"""Of a passage, its title included. All of it would take half as long again, and on 200 questions
-found nothing more."""
+"""Of a passage, its title included: half of the time goes into encoding them, and recall with
+longer ones is no better (docs/decisions/038-quick-vectors.md)."""
 
 
 def compared_again(
-    candidates: Candidates, best: Sequence[int], question: Question, encode: Encode
+    candidates: Candidates, best: NDArray[np.int64], question: Question
 ) -> Candidates:
     """Candidates, some of which are compared with the question by newly encoded vectors.
+
+    They stay as they are where the question has nothing to encode them by.
 
     The new cosines are shifted by one constant, so that their mean stays: quick vectors lie nearer
     to the question or farther from it as a whole, and what is compared again is to change places
@@ -27,11 +27,13 @@ def compared_again(
 
     Args:
         candidates: of a hop.
-        best: indices of those to compare.
-        question: that is asked.
-        encode: encodes their keys anew.
+        best: [A] int64: indices of those to compare.
+        question: that is asked; its ``encode_again`` encodes their keys.
     """
-    own = [index for index in best if not candidates.is_fact[index]]
+    encode = question.encode_again
+    if encode is None:
+        return candidates
+    own = [index for index in best.tolist() if not candidates.is_fact[index]]
     if candidates.messages is not None:
         own = [index for index in own if not candidates.messages.is_message[index]]
     if len(own) < 2:
