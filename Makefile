@@ -5,7 +5,7 @@ DEMO := .demo
 
 PYTEST := pytest -q -n auto
 
-.PHONY: demo test test-slow check lint types contracts docs coverage
+.PHONY: demo test test-slow check lint types contracts docs coverage adapters
 
 demo: .venv/demo
 	$(BIN)/memnet ingest examples/saltmere/memory --store $(DEMO)/saltmere
@@ -46,6 +46,10 @@ test-slow: .venv/test
 	$(BIN)/python -m $(PYTEST) -m slow
 
 check: lint types contracts docs coverage
+
+# Not in the gate: each framework is installed in an environment of its own.
+adapters: .venv/test
+	$(BIN)/python -m tests.adapters --types
 
 # Both stages in one run, and how much of the code they reach.
 coverage: .venv/test

@@ -200,8 +200,12 @@ class AnswerConfig(Settings):
     """Of a passage that only a later hop found. More helps questions that need two passages and
     harms those that need one."""
     support_floor: float = 0.35
-    """Cosine of question and best evidence below which an answer is abstained from. Questions about
-    something else rarely reach it; it can't tell a near miss from an answer."""
+    """Cosine of question and best evidence below which an answer needs ``unsupported_threshold``.
+    Questions about something else rarely reach it; nor do some about one line of a note or contract
+    that holds many. It can't tell a near miss from an answer."""
+    unsupported_threshold: float = Field(default=0.5, ge=0, le=1)
+    """Confidence below which an answer is abstained from where the cosine is below the floor: the
+    answer has to be more likely right than wrong. A reader without a calibration abstains there."""
     relation_floor: float = 0.3
     """Cosine of question and relation words below which a fact is not an answer."""
 

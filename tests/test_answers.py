@@ -15,7 +15,9 @@ from memnet.reader.loading import LazyReader
 from memnet.text.names import normalise
 from memnet.types import Answer
 from tests.conftest import EXAMPLES
+from tests.reading import Answering
 
+QUESTION = "Who raised the Gannet Light?"
 TEXTS = {
     json.loads(line)["id"]: json.loads(line)["text"]
     for line in (EXAMPLES / "memory" / "documents.jsonl").read_text().splitlines()
@@ -104,19 +106,51 @@ def test_confidence_is_lower_where_there_is_no_answer(saltmere: Engine) -> None:
 
 
 def test_the_threshold_is_the_user_s(tmp_path: Path) -> None:
-    question = "Who raised the Gannet Light?"
     answers: list[Answer] = []
     for threshold in (1.0, 0.0):
         config = Config(answer=AnswerConfig(threshold=threshold))
         with Engine.open(tmp_path, create=True, config=config) as engine:
             engine.ingest(Document(id="light", text="Ann Orre raised the Gannet Light in 1912."))
-            answers.append(engine.ask(question))
+            answers.append(engine.ask(QUESTION))
     never, always = answers
     assert (never.answer, never.abstained) == (None, True)
     assert (always.short, always.abstained) == ("Ann Orre", False)
     assert never.candidates == always.candidates
     assert never.confidence == always.confidence
     assert never.evidence
+
+
+@pytest.mark.parametrize(
+    ("reader", "floor", "unsupported", "threshold", "answered"),
+    [
+        ("spans", -1.0, 1.0, 0.0, True),
+        ("spans", 1.1, 1.0, 0.0, False),
+        ("spans", 1.1, 0.0, 0.0, True),
+        ("spans", 1.1, 0.0, 1.0, False),
+        ("sentences", -1.0, 0.0, 0.0, True),
+        ("sentences", 1.1, 0.0, 0.0, False),
+        (Answering({QUESTION: "Ann Orre"}), -1.0, 0.0, 0.0, True),
+        (Answering({QUESTION: "Ann Orre"}), 1.1, 0.0, 0.0, False),
+    ],
+)
+def test_below_the_floor_a_calibrated_reader_has_to_be_sure(
+    tmp_path: Path,
+    reader: str | Answering,
+    floor: float,
+    unsupported: float,
+    threshold: float,
+    answered: bool,
+) -> None:
+    settings = AnswerConfig(
+        support_floor=floor, unsupported_threshold=unsupported, threshold=threshold
+    )
+    with Engine.open(
+        tmp_path, create=True, config=Config(answer=settings), reader=reader
+    ) as engine:
+        engine.ingest(Document(id="light", text="Ann Orre raised the Gannet Light in 1912."))
+        answer = engine.ask(QUESTION)
+    assert answer.abstained is not answered
+    assert (answer.answer is not None) is answered
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from memnet import Config, Engine, InputError, MemoryStore, Message
 from memnet.cli import statements as statement_table
 from memnet.config import MessageConfig, TellConfig
-from memnet.types import Statement
+from memnet.types import Statement, StatementChange
 from tests.toy import ToyEncoder
 
 
@@ -183,6 +183,29 @@ def test_standing_statements_on_a_terminal(capsys: pytest.CaptureFixture[str]) -
     )  # fmt: skip
     statement_table.show_statements([statement])
     assert "2024-10-04 - (standing)" in capsys.readouterr().out
+
+
+def test_history_breaks_lines_between_words(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    reason = "The same subject and relation have a new value."
+    change = StatementChange(
+        changed_by=2, text="Ann moved to Rome.", change="supersede", reason=reason
+    )
+    statement = Statement(
+        id=1, source="told/1", text="She lives in Paris.", valid_from=86_400 * 20_000.5,
+        valid_until=86_400 * 20_010.5, subject="Ann", relation="lives in", values=("Paris",),
+        certainty="planned", told=86_400 * 20_001.5, changes=(change,),
+    )  # fmt: skip
+    statement_table.show_statements([statement])
+    shown = capsys.readouterr().out
+    expected = (
+        "2024-10-04 - 2024-10-14 She lives in Paris. (told/1, about Ann, planned, told 2024-10-05) "
+        f'superseded by "Ann moved to Rome.": {reason}'
+    )
+    assert shown.split() == expected.split()
+    assert max(map(len, shown.splitlines())) <= 60
 
 
 def test_history_is_no_place_for_standing() -> None:

@@ -148,6 +148,18 @@ def test_lines_are_answered_one_by_one(
     assert answer_lines(io.StringIO(""), toy_engine.ask, show) == 0
 
 
+def test_answers_for_people_stand_below_their_questions(
+    toy_engine: Engine, capsys: pytest.CaptureFixture[str]
+) -> None:
+    toy_engine.ingest(Document(id="b", title="Kestle", text="Kestle lies on Hallin."))
+    lines = io.StringIO("\nWhere is Kestle?\n\n What is\x1b Hallin? \n")
+    assert answer_lines(lines, toy_engine.ask, SHOW) == 0
+    said = capsys.readouterr().out
+    first, second = said.split("\n\n")
+    assert first.startswith("Where is Kestle?\nKestle lies on Hallin.")
+    assert second.startswith("What is\\x1b Hallin?\n")
+
+
 @pytest.mark.skipif(os.name != "posix", reason="file modes are those of POSIX")
 def test_only_the_user_may_read_the_history(tmp_path: Path) -> None:
     path = tmp_path / "state" / "memnet" / "history"

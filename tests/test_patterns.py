@@ -14,7 +14,7 @@ from typing import Any, cast
 import pytest
 
 import memnet
-from memnet.errors import InputError
+from memnet.errors import DependencyError, InputError
 from memnet.evaluation import normalised_answer
 from memnet.facts.linking import link
 from memnet.ingest.formats import parse_document
@@ -77,9 +77,13 @@ def _patterns() -> dict[str, re.Pattern[Any]]:
     a process with limits. What is read without it is tested as a whole below.
     """
     found: dict[re.Pattern[Any], str] = {}
-    for info in pkgutil.walk_packages(memnet.__path__, "memnet."):
+    # Adapters to frameworks that are not installed here can't be imported.
+    for info in pkgutil.walk_packages(memnet.__path__, "memnet.", onerror=lambda _: None):
         if not info.name.startswith(("memnet.__main__", "memnet.loaders.")):
-            module = importlib.import_module(info.name)
+            try:
+                module = importlib.import_module(info.name)
+            except DependencyError:
+                continue
             for name, value in vars(module).items():
                 for place, pattern in _found(value, f"{info.name}.{name}"):
                     found.setdefault(pattern, place)

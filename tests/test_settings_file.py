@@ -160,6 +160,7 @@ def test_values_of_every_kind(asked: Ask, tmp_path: Path, monkeypatch: pytest.Mo
         ("[ask]\nhops = true", "ask.hops is true or false; that is no value of --hops"),
         ("[ask]\nhops = [1]", "ask.hops is a list; that is no value of --hops"),
         ("[ask]\nwhere = ['x']", "ask.where: 'x' is no condition"),
+        ("[ask]\nhops = 2.5", "ask.hops: '2.5' is not a valid integer range"),
         ("index = 'tree'", "index: 'tree' is not one of 'auto', 'flat', 'pq'"),
         ("[ask", "is not valid TOML: "),
         ("a = " + "[" * 5000, "is not valid TOML: "),
@@ -176,6 +177,15 @@ def test_mistakes_are_one_line(
     assert said.count("\n") == 1
     assert str(file) in said
     assert complaint in said
+
+
+def test_a_number_is_no_open_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text("store = 987654")
+    assert run(["--config", str(file), "sources"]) == 1
+    assert capsys.readouterr().err == (
+        "Error: there is no memnet store at 987654; make one with 'memnet ingest'\n"
+    )
 
 
 def test_files_that_cannot_be_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

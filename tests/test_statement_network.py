@@ -309,6 +309,21 @@ def test_spans_and_items_are_read_from_their_tokens(packer: Packer) -> None:
     assert reading.relevance == (0.5, 0.5)
 
 
+def test_separators_belong_to_no_item(packer: Packer) -> None:
+    text = "milk, eggs, bread"
+    (pack,) = packer.packs("What?", [Passage("", text)])
+    tags = np.zeros((1, len(pack.token_ids), 3))
+    tags[0, :, 0] = 1
+    for token, place in enumerate(pack.offsets):
+        if place is not None:
+            word = text[place[1] : place[2]]
+            tags[0, token, 2 if word == "," else 1] = 5
+    scores = _scores(pack, items=tags.astype(np.float32))
+    reading = StatementReader(lambda _: scores, packer).answer("What?", [Passage("", text)])
+    assert reading is not None
+    assert [text[one.start : one.end] for one in reading.items] == ["milk", "eggs", "bread"]
+
+
 def test_relevance_is_the_mean_over_a_statement(packer: Packer) -> None:
     pack = _pack(packer)
     relevance = np.array(

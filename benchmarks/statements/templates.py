@@ -40,8 +40,9 @@ _CITIES = (
     "Nantes", "Riga", "Porto", "Ghent", "Cork", "Split", "Graz", "Utrecht",
 )  # fmt: skip
 _SURNAMES = "Novak Haddad Lindgren Okoye Ferrari Tanaka Moreau Petrov Byrne Kaya".split()
-_FIRST_PERSON = 0.3
-"""Share of the scenarios about people in which the teller speaks of himself."""
+_FIRST_PERSON, _SPEAKER = 0.4, 0.5
+"""Share of the scenarios about people in which the teller speaks of himself, and of these in which
+another asks about him, by his name."""
 _ONE_COUNTED = 0.2
 _MOST: dict[QuestionType, int] = {
     "current": 2, "list": 2, "yesno": 2, "negated": 2, "who": 1, "past": 1, "as_of": 1, "count": 1,
@@ -307,7 +308,11 @@ class _Story:
         self._asides = [one for one in same_kind if one is not self._frame]
         names = _THINGS if self._frame.of_things else _NAMES
         self._subject, self._other = rng.sample(names, 2)
+        self._speaker = ""
         if not self._frame.of_things and rng.random() < _FIRST_PERSON:
+            if rng.random() < _SPEAKER:
+                names = set(_NAMES) - {self._other}
+                self._speaker = rng.choice(sorted(name for name in names if " " not in name))
             self._subject = "I"
         self._at = datetime(2023, 1, 1) + timedelta(hours=rng.randrange(24_000))
         self._tells: list[ScenarioTell] = []
@@ -421,7 +426,9 @@ class _Story:
         )
         if value_of is None:
             self._values.append(_Value(subject, frame, value, len(self._tells)))
-        self._tells.append(ScenarioTell(text=text, at=self._at, statements=(statement,)))
+        self._tells.append(
+            ScenarioTell(text=text, at=self._at, speaker=self._speaker, statements=(statement,))
+        )
         self._at += timedelta(minutes=self._rng.choice((1, 30, 2_000, 20_000, 90_000)))
 
     def _questions(self) -> Iterator[ScenarioQuestion]:
@@ -432,7 +439,8 @@ class _Story:
                     yield from self._about(who, one)
         unknown = rng.choice(self._asides)
         if unknown.asked and not self._of(subject, unknown):
-            yield _asked(filled(rng.choice(unknown.asked), subject), "unknown")
+            name = self._speaker or subject
+            yield _asked(filled(rng.choice(unknown.asked), name), "unknown")
         if frame.who:
             for value in {one.value for one in self._values if one.frame is frame}:
                 having = [
@@ -450,11 +458,12 @@ class _Story:
     def _about(self, who: str, frame: _Frame) -> Iterator[ScenarioQuestion]:
         """What is asked about one relation of a subject."""
         rng = self._rng
+        name = self._speaker or who if who == "I" else who
         every = self._of(who, frame)
         held = [one for one in every if one.ended is None]
         spans = [(one.tell, one.value) for one in held]
         if frame.asked:
-            question = filled(rng.choice(frame.asked), who)
+            question = filled(rng.choice(frame.asked), name)
             if held:
                 yield _asked(question, "list" if len(held) > 1 else "current", spans)
             else:
@@ -463,25 +472,25 @@ class _Story:
         # One value is by far the commonest; it is asked for as often as the others.
         if frame.counted and every and (number != 1 or rng.random() < _ONE_COUNTED):
             answers = [str(number)] if number else ["none", "0"]
-            yield _asked(filled(frame.counted, who), "count", answers=answers, of=every)
+            yield _asked(filled(frame.counted, name), "count", answers=answers, of=every)
         past = [one for one in every if one.ended is not None and not one.wrong]
         if frame.before and every:
             last = max(past, key=lambda one: one.ended or 0, default=None)
-            question = filled(rng.choice(frame.before), who)
+            question = filled(rng.choice(frame.before), name)
             yield _asked(
                 question, "past" if last else "unknown", [(last.tell, last.value)] if last else ()
             )
         for one in every:
-            question = filled(rng.choice(frame.checked), who, one.value)
+            question = filled(rng.choice(frame.checked), name, one.value)
             yield _asked(
                 question, "yesno", answers=["no" if one in past or one.wrong else "yes"], of=[one]
             )
         other = self._rng.choice(frame.values)
         if frame.single and held and other not in {one.value for one in every}:
-            question = filled(rng.choice(frame.checked), who, other)
+            question = filled(rng.choice(frame.checked), name, other)
             yield _asked(question, "yesno", answers=["no"], of=held)
         elif not frame.single and other not in {one.value for one in every}:
-            yield _asked(filled(rng.choice(frame.checked), who, other), "unknown")
+            yield _asked(filled(rng.choice(frame.checked), name, other), "unknown")
         for earlier, later in pairwise(self._tells):
             day = earlier.at
             if later.at.date() == day.date() or rng.random() < 0.5 or not frame.asked:
@@ -494,7 +503,7 @@ class _Story:
             ]
             if len(then) == 1:
                 yield _asked(
-                    filled(rng.choice(frame.asked), who), "as_of", [(then[0].tell, then[0].value)],
+                    filled(rng.choice(frame.asked), name), "as_of", [(then[0].tell, then[0].value)],
                     as_of=day,
                 )  # fmt: skip
 

@@ -12,7 +12,7 @@ import click
 from memnet.cli.results import ShowAnswer, explain
 from memnet.cli.store import show_source
 from memnet.cli.tell import show_report, show_undone
-from memnet.cli.text import text_line
+from memnet.cli.text import shorten, text_line
 from memnet.cli.verbosity import is_quiet
 from memnet.errors import MemnetError
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 _PROMPT = "memnet> "
 _HISTORY = "history"
+_MAX_QUESTION = 1000
+"""Characters of a question that are shown above its answer."""
 HELP = """\
 Type a question, or one of:
   /explain    what each hop of the last answer attended to, and why
@@ -37,13 +39,19 @@ Tab completes names from the memory; Ctrl-C cancels, Ctrl-D ends."""
 def answer_lines(lines: TextIO, ask: "Callable[[str], Answer]", show: ShowAnswer) -> int:
     """Answer one question a line; an error about one is said, and the others are answered.
 
+    Each answer for people stands below its question, after an empty line.
+
     Returns:
         The exit code: 1 if there was an error.
     """
     code = 0
+    between = ""
     for line in lines:
         if not line.strip():
             continue
+        if not show.as_json:
+            click.echo(f"{between}{shorten(text_line(line), _MAX_QUESTION)}")
+            between = "\n"
         try:
             show(ask(line.strip()))
         except MemnetError as error:

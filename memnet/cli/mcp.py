@@ -48,7 +48,11 @@ def mcp(
     protocol's reference server is taken over by 'memnet ingest memory.jsonl'.
 
     \b
-    Example of a client's configuration:
+    Example:
+      memnet mcp --store notes --read-only
+
+    \b
+    In a client's configuration:
       {"mcpServers": {"memory": {"command": "memnet", "args": ["mcp", "--store", "DIR"]}}}
     """
     from memnet.mcp import serve_stdio

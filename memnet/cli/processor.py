@@ -1,11 +1,12 @@
 """The processor, and those of its instructions that products of vectors and in eight bits use."""
 
-import os
 import platform
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
+
+from memnet.config import available_cores
 
 _CPUINFO = Path("/proc/cpuinfo")
 _SETS: Mapping[str, frozenset[str]] = {
@@ -35,16 +36,9 @@ def processor() -> Processor:
     name, flags = _from_linux(_CPUINFO)
     return Processor(
         name or _name_elsewhere() or platform.machine(),
-        _cores(),
+        available_cores(),
         tuple(one for one, marks in _SETS.items() if marks & (flags or _from_numpy())),
     )
-
-
-def _cores() -> int:
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # only Linux knows it
-        return os.cpu_count() or 1
 
 
 def _from_linux(path: Path) -> tuple[str, frozenset[str]]:

@@ -18,7 +18,7 @@ class ShowAnswer:
 
     def __init__(self, *, as_json: bool, explained: bool) -> None:
         """Choose JSON, or a text with or without what each hop attended to."""
-        self._as_json = as_json
+        self.as_json = as_json
         self._explained = explained
 
     def __call__(self, answer: "Answer") -> None:
@@ -26,7 +26,7 @@ class ShowAnswer:
         _log.info("answered by %s in %.1f ms", answer.model, answer.elapsed_ms)
         for hop in answer.hops:
             _log.debug("hop %d attended to %d slots", hop.hop, len(hop.weights))
-        if self._as_json:
+        if self.as_json:
             click.echo(answer.model_dump_json())
             return
         from memnet.cli.show import show_answer

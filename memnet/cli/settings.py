@@ -181,7 +181,9 @@ def _parameter(option: click.Option) -> str:
 def _checked(
     file: Path, where: str, option: click.Option, value: Any, command: click.Command
 ) -> Any:
-    """A value of the file as click takes it for an option.
+    """A value of the file as click takes it for an option: as from the environment, as text.
+
+    Click's types take texts; a path takes a number for that of an open file.
 
     Raises:
         InputError: the option refuses it.
@@ -191,7 +193,7 @@ def _checked(
         isinstance(value, bool) and not option.is_flag
     ):
         raise InputError(f"{file}: {where} is {_kind(value)}; that is no value of {option.opts[0]}")
-    values = [one.isoformat() if isinstance(one, date) else one for one in values]
+    values = [one if isinstance(one, bool) else str(one) for one in values]
     given = values if option.multiple else values[0]
     try:
         option.process_value(click.Context(command), given)

@@ -1,4 +1,4 @@
-"""A table of statements on a terminal."""
+"""Statements on a terminal."""
 
 from collections.abc import Sequence
 
@@ -23,11 +23,11 @@ def show_statements(statements: Sequence[Statement]) -> None:
     if not statements:
         console.print("Nothing was told about it.")
         return
-    table = Table(box=None, padding=(0, 1))
-    for name in ("held", "told", "subject", "relation", "values", "changed"):
-        table.add_column(name, overflow="fold", no_wrap=name in ("held", "told"))
+    table = Table(box=None, padding=(0, 1), show_header=False)
+    table.add_column(no_wrap=True)
+    table.add_column()
     for one in statements:
-        table.add_row(*map(Text, _cells(one)))
+        table.add_row(Text(_held(one)), Text("\n".join((_told(one), *map(_changed, one.changes)))))
     console.print(table)
 
 
@@ -38,25 +38,28 @@ def show_evictions(evictions: Sequence[Eviction]) -> None:
         click.echo(f"evicted {_day(one.evicted)}  {one.kind} {text_line(one.source)}{where}")
 
 
-def _cells(one: Statement) -> tuple[str, ...]:
+def _held(one: Statement) -> str:
+    """From when until when; an end that is left out has not come."""
     until = "" if one.valid_until is None else _day(one.valid_until)
-    held = "never" if one.change == "correct" else f"{_day(one.valid_from)} - {until}"
-    if one.standing:
-        held = f"{held.rstrip()} (standing)"
-    relation = " ".join(filter(None, ("" if one.polarity else "not", one.relation)))
+    held = "never" if one.change == "correct" else f"{_day(one.valid_from)} - {until}".rstrip()
+    return f"{held} (standing)" if one.standing else held
+
+
+def _told(one: Statement) -> str:
+    """The text and its source id, with what the text does not say itself."""
+    known = [text_line(one.source)]
+    if one.subject and one.subject.casefold() not in one.text.casefold():
+        known.append(f"about {text_line(one.subject)}")
     if one.certainty in ("planned", "maybe"):
-        relation = f"{relation} ({one.certainty})"
-    return (
-        held.rstrip(),
-        _day(one.told),
-        *map(text_line, (one.subject, relation, "; ".join(one.values))),
-        "\n".join(map(_changed, one.changes)),
-    )
+        known.append(one.certainty)
+    if (told := _day(one.told)) != _day(one.valid_from):
+        known.append(f"told {told}")
+    return f"{text_line(one.text)}  ({', '.join(known)})"
 
 
 def _changed(change: StatementChange) -> str:
     by = "" if change.text is None else f' by "{text_line(change.text)}"'
-    return text_line(f"{_CHANGED[change.change]}{by}: {change.reason}")
+    return "  " + text_line(f"{_CHANGED[change.change]}{by}: {change.reason}")
 
 
 def _day(seconds: float) -> str:

@@ -210,7 +210,11 @@ class TextAnswers:
                 Prediction(found, (own,), "statement", quotes=shown) if supported else Prediction()
             )
         prediction = self._read_spans(text, passages, loaded.reader, retrieval)
-        return judged(prediction, loaded.calibration, settings.threshold if supported else math.inf)
+        threshold = settings.threshold
+        if not supported:
+            needed = math.inf if loaded.calibration is None else settings.unsupported_threshold
+            threshold = max(threshold, needed)
+        return judged(prediction, loaded.calibration, threshold)
 
     def _read_spans(
         self, text: str, passages: Sequence[RankedSlot], reader: Reader, retrieval: Retrieval

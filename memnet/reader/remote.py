@@ -27,7 +27,9 @@ _INSTRUCTIONS = (
     "brackets, the best answer first, for example:\nUna Thale [2]\n"
     "Add nothing else. If the passages do not hold the answer, write NONE."
 )
-_CITED = re.compile(r"^\s*(?:[-*]\s+|\d+[.)]\s+)?(\S.*?)\s*\[(\d{1,6})\][\s.]*$", re.MULTILINE)
+_BULLET = re.compile(r"(?:[-*]|\d{1,6}[.)])\s++")
+_CITATION = re.compile(r"\[(\d{1,6})\]$")
+_LONGEST_CITATION = 8
 _MARKS = "\"'`*“”‘’«» "
 """What models put around a quotation."""
 
@@ -128,8 +130,14 @@ def cited_spans(answer: str, passages: Sequence[Passage]) -> tuple[Span, ...]:
         Their spans, best first. White space may differ.
     """
     spans: dict[tuple[int, int, int], Span] = {}
-    for quoted, number in _CITED.findall(answer):
-        index = int(number) - 1
+    for line in map(str.strip, answer.splitlines()):
+        cited = line.rstrip(" .\t")
+        citation = _CITATION.search(cited[-_LONGEST_CITATION:])
+        if citation is None:
+            continue
+        index = int(citation[1]) - 1
+        bullet = _BULLET.match(cited)
+        quoted = cited[bullet.end() if bullet else 0 : -len(citation[0])]
         words = quoted.strip(_MARKS).split()
         if not words or not 0 <= index < len(passages):
             continue

@@ -169,12 +169,15 @@ def _condition(wanted: Any) -> tuple[str, list[str]]:
             condition += f" AND found.atom {_COMPARISON[end]} json_extract(?, '$[0]')"
         return condition, [_json([value]) for value in ends.values()]
     values = list(wanted) if isinstance(wanted, list | tuple) else [wanted]
-    return (
-        "found.type NOT IN ('array', 'object') AND EXISTS (SELECT 1 FROM json_each(?) AS wanted "
-        "WHERE wanted.atom IS found.atom "
-        "AND (wanted.type IN ('true', 'false')) = (found.type IN ('true', 'false')))",
-        [_json(values)],
+    # A subquery that does not depend on the row is read once, and its values are looked up by an
+    # index, so that thousands of them cost little. Null equals nothing there.
+    condition = (
+        "(found.type IN ('true', 'false'), found.atom) IN "
+        "(SELECT wanted.type IN ('true', 'false'), wanted.atom FROM json_each(?) AS wanted)"
     )
+    if None in values:
+        condition = f"(found.type = 'null' OR {condition})"
+    return f"found.type NOT IN ('array', 'object') AND {condition}", [_json(values)]
 
 
 def _json(values: list[Any]) -> str:

@@ -9,7 +9,7 @@ import re
 
 _TASK = "### Task:"
 _TITLE_WORDS = 6
-_FIRST_QUESTION = re.compile(r"^\s*USER:\s*(\S.*)$", re.MULTILINE | re.IGNORECASE)
+_FIRST_QUESTION = re.compile(r"^[^\S\n]*+USER:[^\S\n]*+(\S.*)$", re.MULTILINE | re.IGNORECASE)
 
 
 def task_answer(prompt: str) -> str | None:

@@ -168,7 +168,7 @@ def told_until(scenario: Scenario, count: int) -> tuple[Passage, ...]:
         whole = len(ends) == len(tell.statements)
         title = period(tell.at, max(ends, default=None), whole)
         # Of every other text that does not name its subject it is known, as after parsing.
-        who = _unnamed_subject(tell) if index % 2 else ""
+        who = tell.speaker or (_unnamed_subject(tell) if index % 2 else "")
         passages.append(Passage(f"{title}, {who}" if who else title, tell.text))
     return tuple(passages)
 

@@ -53,6 +53,8 @@ class ScenarioTell(_Part):
 
     text: str = Field(min_length=1)
     at: datetime
+    speaker: str = ""
+    """Who is "I" in it, where that is not who asks."""
     statements: tuple[ScenarioStatement, ...] = ()
 
 
