@@ -239,8 +239,9 @@ def read_in_hops(
             previous, state = state, controller.update(reads[-1].ids, logits)
             if set(previous.attended) == set(state.attended):
                 break
-        again = compared_again(candidates, reads[-1].order[: config.compared_again], question)
-        if again is not candidates:
+        found, best = reads[-1].candidates, reads[-1].order[: config.compared_again]
+        again = compared_again(found, best, question)
+        if again is not found:
             reads[-1] = _attend(again, controller, len(reads) - 1, question.text)
     return reads
 
