@@ -21,7 +21,7 @@ from memnet.config import Config
 from memnet.description import check_store, describe, stored_document, summary
 from memnet.device import device_copier, find_device
 from memnet.documents.answers import TextAnswers
-from memnet.encoders import Encoder
+from memnet.encoders import DocumentEncoder, Encoder
 from memnet.errors import ModelError, Problem, StoreError
 from memnet.experts.answers import ExpertAnswers
 from memnet.ingest.inputs import Input, flatten_inputs
@@ -142,9 +142,10 @@ class Engine:
                 reader`` made, "sentences" for whole sentences, the name or folder of an
                 extractive model of the transformers library, or "openai:URL#MODEL" for a model on
                 a server of that interface, which gets the passages and may only quote them.
-            encoder: name or folder of a sentence-transformers model; None for the one that the
-                store was made with, or all-MiniLM-L6-v2 for a new one. Only a model that is named
-                here is fetched from the network, never one that the store names.
+            encoder: name or folder of a sentence-transformers model; "static" for all-MiniLM-L6-v2
+                with a table for passages, which takes a fraction of the time; None for the one that
+                the store was made with, or all-MiniLM-L6-v2 for a new one. Only a model that is
+                named here is fetched from the network, never one that the store names.
             extractor: what finds the names in documents that are ingested; None for runs of
                 capitalised words.
             model: the earlier name of ``answerer``.
@@ -222,6 +223,9 @@ class Engine:
             self.store,
             self.encoder.encode,
             self.config,
+            encode_document=self.encoder.encode_document
+            if isinstance(self.encoder, DocumentEncoder)
+            else None,
             namespace=namespace,
             options=ReadOptions(facts, key, read_as, exclude),
             extractor=self._extractor,

@@ -8,13 +8,28 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from memnet.checkpoints import MODEL, load_checkpoint, shipped_models
+from memnet.checkpoints import (
+    MODEL,
+    SHIPPED,
+    check_shapes,
+    check_weights,
+    load_checkpoint,
+    shipped_models,
+)
 from memnet.config import Config, HopConfig
 from memnet.device import find_device
 from memnet.documents.answers import TextAnswers
 from memnet.documents.controller import KIND, TextController, text_model_of
-from memnet.encoders import Encoder, MiniLMEncoder, TokenEncoder, token_encoder
+from memnet.encoders import (
+    DocumentEncoder,
+    Encoder,
+    MiniLMEncoder,
+    StaticEncoder,
+    TokenEncoder,
+    token_encoder,
+)
 from memnet.encoders.hub import SentenceTransformersEncoder, stored_encoder_name
+from memnet.encoders.static import STATIC, STATIC_PREFIX, static_shapes
 from memnet.errors import EncoderError, InputError, ModelError
 from memnet.experts.answers import ExpertAnswers
 from memnet.experts.contradictions import MessageContradictions
@@ -25,7 +40,7 @@ from memnet.protocols import Answerer, Name, Reader
 from memnet.reader.loading import LazyReader
 from memnet.statements.answers import StatementAnswers
 from memnet.statements.loading import LazyStatementReader
-from memnet.storage import MemoryStore
+from memnet.storage import Encode, MemoryStore
 
 if TYPE_CHECKING:
     from memnet.facts.model import AnswerRule, FactModel
@@ -38,6 +53,8 @@ UNTRAINED = "untrained"
 STORIES = "babi"
 """Name of the shipped model for stories."""
 _STORY, _FACTS = "story", "facts"
+_PASSAGES_KEPT = 5_000
+"""Passages whose full vectors stay in memory, 1.5 kB each and their texts."""
 
 
 def load_encoder(
@@ -46,8 +63,8 @@ def load_encoder(
     """The encoder of a store.
 
     Args:
-        encoder: name or folder of a sentence-transformers model, or an encoder; None for the one
-            that the store was made with, or all-MiniLM-L6-v2.
+        encoder: "static", name or folder of a sentence-transformers model, or an encoder; None for
+            the one that the store was made with, or all-MiniLM-L6-v2.
         config: settings.
         stored: the store's fingerprint; None without a store.
 
@@ -57,18 +74,34 @@ def load_encoder(
         DependencyError: the library of a named model is not installed.
         DeviceError: the device of the settings is not there.
         InputError: an object is no encoder.
+        ModelError: what ships with memnet is damaged.
     """
     if encoder is not None and not isinstance(encoder, (str, os.PathLike)):
         check_members(encoder, "encoder", ("fingerprint", "dimension", "encode"))
         _check_vectors(encoder)
         return encoder
     device = find_device(config.device)
+    default = MiniLMEncoder(threads=config.cores(), eight_bits=config.eight_bits, device=device)
+    if encoder == STATIC or (encoder is None and (stored or "").startswith(STATIC_PREFIX)):
+        return load_static_encoder(SHIPPED / STATIC, default)
     if encoder:
         return SentenceTransformersEncoder(os.fspath(encoder), device)
     if stored is not None and (stored_name := stored_encoder_name(stored)):
         # The store may come from anyone, who must not choose what is fetched from the network.
         return SentenceTransformersEncoder(stored_name, device, fetch=False)
-    return MiniLMEncoder(threads=config.cores(), eight_bits=config.eight_bits, device=device)
+    return default
+
+
+def load_static_encoder(folder: Path, full: MiniLMEncoder) -> StaticEncoder:
+    """The encoder with the table of a folder.
+
+    Raises:
+        ModelError: there is no table, or it is damaged.
+    """
+    arrays, description = load_checkpoint(folder, STATIC)
+    check_shapes(arrays, static_shapes(), folder)
+    check_weights(arrays, folder)
+    return StaticEncoder(arrays, description["sha256"][:12], full)
 
 
 def _check_vectors(encoder: Encoder) -> None:
@@ -149,7 +182,10 @@ def load_answerer(
         TextController(config.hop) if untrained else load_model(model_folder(model), config.hop)
     )
     if isinstance(loaded, TextController):
-        return TextAnswers(store, encoder, loaded, reader, name, config, on_read)
+        again = _encode_again(encoder)
+        return TextAnswers(
+            store, encoder, loaded, reader, name, config, on_read, encode_again=again
+        )
     # Models of facts and of stories are torch's, which takes a second to import.
     from memnet.facts.answers import FactAnswers
     from memnet.stories.answers import StoryAnswers
@@ -181,7 +217,10 @@ def load_experts(
     owned = OwnedModels(store)
     vectors = RecentVectors(encoder)
     name, controller = _documents_model(store, owned, config.hop)
-    documents = TextAnswers(store, vectors, controller, reader, name, config, on_read)
+    again = _encode_again(encoder)
+    documents = TextAnswers(
+        store, vectors, controller, reader, name, config, on_read, encode_again=again
+    )
 
     def load_facts() -> Answerer:
         folder = store.models.folder(_FACTS)
@@ -203,6 +242,13 @@ def load_experts(
         store, vectors, shipped_gate, documents, told, owned, load_facts,
         LazyStories(load_stories), contradictions,
     )  # fmt: skip
+
+
+def _encode_again(encoder: Encoder) -> Encode | None:
+    """What encodes passages whose stored vectors are quick ones; None where they are not."""
+    if not isinstance(encoder, DocumentEncoder):
+        return None
+    return RecentVectors(encoder, _PASSAGES_KEPT).encode
 
 
 def _documents_model(

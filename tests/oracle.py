@@ -375,3 +375,16 @@ def logistic(
         value = values[name]
         total += weight * (math.log(value / (1 - value)) if name in probabilities else value)
     return 1 / (1 + math.exp(-total))
+
+
+def table_vector(arrays: Mapping[str, Any], tokens: Sequence[int]) -> list[float]:
+    """The quick vector [D] of a text, a token and a number at a time."""
+    table, scale, projection = arrays["table"], arrays["scale"], arrays["projection"]
+    vector = [0.0] * projection.shape[1]
+    for token in tokens:
+        for r in range(len(projection)):
+            weight = float(table[token, r]) * float(scale[token])
+            for d in range(len(vector)):
+                vector[d] += weight * float(projection[r, d])
+    length = math.sqrt(sum(number * number for number in vector))
+    return [number / length for number in vector]

@@ -134,6 +134,7 @@ def _settings(root: click.Context) -> dict[str, Any]:
 def _store(folder: Path, problems: list[str]) -> dict[str, Any]:
     from memnet.encoders.hub import stored_encoder_name
     from memnet.encoders.minilm import MiniLMEncoder
+    from memnet.encoders.static import STATIC_PREFIX
     from memnet.errors import MemnetError
     from memnet.storage.overview import overview, writer
 
@@ -153,8 +154,8 @@ def _store(folder: Path, problems: list[str]) -> dict[str, Any]:
     except MemnetError as error:
         problems.append(str(error))
         return found | {"exists": True}
-    if seen.encoder not in ("", MiniLMEncoder.fingerprint) and not stored_encoder_name(
-        seen.encoder
+    if seen.encoder not in ("", MiniLMEncoder.fingerprint) and not (
+        seen.encoder.startswith(STATIC_PREFIX) or stored_encoder_name(seen.encoder)
     ):
         problems.append(
             f"the store {folder} was made with the encoder {seen.encoder!r}, which the command "

@@ -80,7 +80,11 @@ def _formats() -> str:
     is_flag=True,
     help="Then follow the folders until Ctrl+C: what changes in them is ingested at once.",
 )
-@encoder_option("For a new store: a sentence-transformers model.  [default: all-MiniLM-L6-v2]")
+@encoder_option(
+    "For a new store: a sentence-transformers model, or static, which encodes passages by a table "
+    "in a fraction of the time; a question then compares the best of them in full.  "
+    "[default: all-MiniLM-L6-v2]"
+)
 @index_option
 @device_option
 @click.option(

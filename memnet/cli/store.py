@@ -137,7 +137,9 @@ def export_store(bundle: Path, store: Path | None) -> None:
 
 @click.command("import")
 @click.argument("bundle", type=click.Path(path_type=Path, dir_okay=False))
-@encoder_option("The sentence-transformers model it was made with.  [default: all-MiniLM-L6-v2]")
+@encoder_option(
+    "The sentence-transformers model it was made with, or static.  [default: all-MiniLM-L6-v2]"
+)
 @store_option
 def import_store(bundle: Path, encoder: str | None, store: Path | None) -> None:
     """Make a new memory from a bundle that 'memnet export' wrote, here or elsewhere.

@@ -20,7 +20,7 @@ from memnet.reader.passages import RankedSlot, evidence_of
 from memnet.reader.quotes import Quotation, quote_around
 from memnet.reader.spans import Passage, Reader
 from memnet.reader.tables import read_cells
-from memnet.storage import EVERYWHERE, MemoryStore, Scope
+from memnet.storage import EVERYWHERE, Encode, MemoryStore, Scope
 from memnet.text.names import normalise
 from memnet.text.relative import times_in
 from memnet.text.resolved import day_said
@@ -52,6 +52,7 @@ class TextAnswers:
         config: Config,
         on_read: Callable[[Mapping[int, float]], None],
         decomposer: Decomposer | None = _ENGLISH,
+        encode_again: Encode | None = None,
     ) -> None:
         """Join a memory and a controller.
 
@@ -65,6 +66,8 @@ class TextAnswers:
             on_read: given the attention weights of statements and messages after each question.
             decomposer: splits questions into parts; None, or rules that are switched off in the
                 settings, read all questions as they are.
+            encode_again: encodes the best passages of a hop, where the stored vectors are quick
+                ones; None where they are not.
         """
         self._name = name
         self._reader = reader
@@ -75,6 +78,7 @@ class TextAnswers:
         self._threads = config.cores()
         self._on_read = on_read
         self._decomposer = decomposer if config.answer.rules else None
+        self._again = encode_again
 
     def ask(self, question: str, hops: int | None, top_k: int, scope: Scope) -> Answer:
         """Answer a question; arguments as for ``Engine.ask``."""
@@ -144,7 +148,9 @@ class TextAnswers:
         self, text: str, hops: int | None, top_k: int, scope: Scope
     ) -> tuple[Question, Retrieval, list[RankedSlot]]:
         background = getattr(self._encoder, "releases_gil", False)
-        question = Question(text, self._store, self._encoder.encode, scope, background)
+        question = Question(
+            text, self._store, self._encoder.encode, scope, background, encode_again=self._again
+        )
         retrieval = Retrieval(question, self._controller, self._config)
         return question, retrieval, retrieval.search(hops or self._config.hop.hops, top_k)
 

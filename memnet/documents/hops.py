@@ -20,6 +20,7 @@ from memnet.documents.candidates import (
 from memnet.documents.controller import TextController
 from memnet.documents.messages import MessageAddressing, has_messages
 from memnet.documents.question import FetchedSlots, Question, relation_stems
+from memnet.documents.rescoring import compared_again
 from memnet.reader.decompose import Decomposer, Resolved
 from memnet.reader.passages import RankedSlot, indices_about, read_best
 from memnet.reader.spans import Reader
@@ -220,6 +221,7 @@ def read_in_hops(
     """Read the memory up to ``max_hops`` times, at least once; fewer if a hop brings nothing new.
 
     Messages are read once: what chats name, greet and mention leads everywhere.
+    Where stored vectors are quick ones, the best passages of the last hop are compared again.
 
     Source: Sukhbaatar et al. 2015, section 2.2 (hops); Miller et al. 2016, section 3.1 (key
     hashing and addressing).
@@ -230,16 +232,24 @@ def read_in_hops(
     with np.errstate(all="ignore"):
         for hop in range(max_hops):
             candidates = addressing.candidates(state)
-            scores = controller.score(candidates, hop)
-            logits = controller.logits(scores)
-            order = np.argsort(-logits, kind="stable")
-            reads.append(HopRead(candidates, scores, softmax(logits), order, question.text))
+            reads.append(_attend(candidates, controller, hop, question.text))
             if candidates.messages is not None and candidates.messages.is_message.all():
                 break  # no link leads to a message
-            previous, state = state, controller.update(reads[-1].ids, logits[order])
+            logits = controller.logits(reads[-1].scores)[reads[-1].order]
+            previous, state = state, controller.update(reads[-1].ids, logits)
             if set(previous.attended) == set(state.attended):
                 break
+        found, best = reads[-1].candidates, reads[-1].order[: config.compared_again]
+        again = compared_again(found, best, question)
+        if again is not found:
+            reads[-1] = _attend(again, controller, len(reads) - 1, question.text)
     return reads
+
+
+def _attend(candidates: Candidates, controller: TextController, hop: int, query: str) -> HopRead:
+    scores = controller.score(candidates, hop)
+    logits = controller.logits(scores)
+    return HopRead(candidates, scores, softmax(logits), np.argsort(-logits, kind="stable"), query)
 
 
 class Retrieval:

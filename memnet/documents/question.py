@@ -112,6 +112,7 @@ class Question:
         scope: Scope = EVERYWHERE,
         background: bool = False,
         fetched: FetchedSlots | None = None,
+        encode_again: Encode | None = None,
     ) -> None:
         """Look up what the question names and the words it is made of.
 
@@ -122,10 +123,13 @@ class Question:
             scope: which sources to look in.
             background: whether ``encode`` releases the GIL, so that it may overlap with look-ups.
             fetched: what was fetched for a question that this one is a part of.
+            encode_again: encodes the best passages that are found, to be compared again; None where
+                the stored vectors are good enough.
         """
         self.text = text
         self.store = store
         self.scope = scope
+        self.encode_again = encode_again
         self.fetched = FetchedSlots(store) if fetched is None else fetched
         self._encode = encode
         self._background = background
@@ -141,8 +145,9 @@ class Question:
     def sub_question(self, text: str) -> Self:
         """A question that is asked to answer this one; it shares what was fetched."""
         return type(self)(
-            text, self.store, self._encode, self.scope, self._background, self.fetched
-        )
+            text, self.store, self._encode, self.scope, self._background, self.fetched,
+            self.encode_again,
+        )  # fmt: skip
 
     @cached_property
     def vector(self) -> NDArray[np.float32]:

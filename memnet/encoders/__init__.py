@@ -1,6 +1,23 @@
 """Encoders: texts to vectors."""
 
 from memnet.encoders.minilm import MiniLMEncoder
-from memnet.encoders.protocol import MENTION, Encoder, TokenEncoder, TokenStates, token_encoder
+from memnet.encoders.protocol import (
+    MENTION,
+    DocumentEncoder,
+    Encoder,
+    TokenEncoder,
+    TokenStates,
+    token_encoder,
+)
+from memnet.encoders.static import StaticEncoder
 
-__all__ = ["MENTION", "Encoder", "MiniLMEncoder", "TokenEncoder", "TokenStates", "token_encoder"]
+__all__ = [
+    "MENTION",
+    "DocumentEncoder",
+    "Encoder",
+    "MiniLMEncoder",
+    "StaticEncoder",
+    "TokenEncoder",
+    "TokenStates",
+    "token_encoder",
+]

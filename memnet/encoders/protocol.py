@@ -16,7 +16,8 @@ class Encoder(Protocol):
     """Texts to vectors of length one; equal texts have equal vectors. Must be thread-safe.
 
     An encoder whose ``encode`` releases the GIL may say so with an attribute ``releases_gil =
-    True``: it then overlaps with Python work. One for models of facts is a ``TokenEncoder`` too.
+    True``: it then overlaps with Python work. One for models of facts is a ``TokenEncoder`` too,
+    one with a quicker way for passages a ``DocumentEncoder``.
     """
 
     @property
@@ -31,6 +32,18 @@ class Encoder(Protocol):
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """N texts of any length -> [N, D] float32, rows of length one."""
+        ...
+
+
+@runtime_checkable
+class DocumentEncoder(Protocol):
+    """An encoder that has a quicker way for passages than for all else, in the same space.
+
+    What a question finds by them is then compared again by ``Encoder.encode``.
+    """
+
+    def encode_document(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """N passages of any length -> [N, D] float32, rows of length one."""
         ...
 
 

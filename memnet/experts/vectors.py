@@ -1,4 +1,4 @@
-"""The vector of a question, encoded once for all experts."""
+"""Vectors of texts that are encoded again and again: a question by all experts, passages found."""
 
 import threading
 from collections import OrderedDict
@@ -14,11 +14,12 @@ _KEPT = 64
 
 
 class RecentVectors:
-    """An encoder that remembers the vectors of single texts that it encoded last."""
+    """An encoder that remembers the vectors of the texts that it encoded last."""
 
-    def __init__(self, encoder: Encoder) -> None:
-        """Take the encoder that does the work."""
+    def __init__(self, encoder: Encoder, kept: int = _KEPT) -> None:
+        """Take the encoder that does the work, and the number of texts to remember."""
         self._encoder = encoder
+        self._kept = kept
         self._recent: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
         self._lock = threading.Lock()
         self.releases_gil = bool(getattr(encoder, "releases_gil", False))
@@ -35,14 +36,15 @@ class RecentVectors:
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """N texts -> [N, D] float32, not to be changed."""
-        if len(texts) != 1:
-            return self._encoder.encode(texts)
         with self._lock:
-            known = self._recent.get(texts[0])
-        if known is None:
-            known = self._encoder.encode(texts)
-            with self._lock:
-                self._recent[texts[0]] = known
-                while len(self._recent) > _KEPT:
-                    self._recent.popitem(last=False)
-        return known
+            known = {text: self._recent[text] for text in texts if text in self._recent}
+        missing = [text for text in dict.fromkeys(texts) if text not in known]
+        if missing:
+            known |= zip(missing, self._encoder.encode(missing), strict=True)
+        with self._lock:
+            for text in known:
+                self._recent[text] = known[text]
+                self._recent.move_to_end(text)
+            while len(self._recent) > self._kept:
+                self._recent.popitem(last=False)
+        return np.array([known[text] for text in texts], np.float32).reshape(-1, self.dimension)

@@ -64,6 +64,7 @@ class Ingest:
         encode: Encode,
         config: Config,
         *,
+        encode_document: Encode | None = None,
         namespace: str = "",
         options: ReadOptions | None = None,
         extractor: Extractor | None = None,
@@ -73,10 +74,12 @@ class Ingest:
     ) -> None:
         """Set up a run; ``extractor`` finds names in passages, ``learner`` learns from messages.
 
+        ``encode_document`` encodes passages; without it ``encode`` encodes all.
         Without ``on_problem`` each problem is a line of the log.
         """
         self._store = store
         self._encode = encode
+        self._encode_document = encode_document
         self._config = config
         self._namespace = namespace
         self._extractor = extractor
@@ -242,7 +245,9 @@ class Ingest:
         learn = self._learner.prepare(self._said, self._namespace) if self._learner else None
         self._said = []
         with self._store.changing(advance=False) if said or learn else nullcontext():
-            counts = self._store.put(sources, self._encode, self._files, self._namespace)
+            counts = self._store.put(
+                sources, self._encode, self._files, self._namespace, self._encode_document
+            )
             if learn is not None:
                 learn()
             self._evicted += self._evict(said)

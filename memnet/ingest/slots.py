@@ -119,13 +119,18 @@ def _document_slots(
                 text=text,
                 start=window.start,
                 end=window.end,
-                key_text=f"{title}\n{text}" if title else text,
+                key_text=passage_key(title, text),
                 key_symbols=key_symbols,
                 value_symbols=tuple(name for name in mentioned if name and name not in key_symbols),
                 places=window.places,
             )
         )
     return slots
+
+
+def passage_key(title: str, text: str) -> str:
+    """What the key vector of a passage of a document encodes."""
+    return f"{title}\n{text}" if title else text
 
 
 def _title(title: str, window: Window) -> str:

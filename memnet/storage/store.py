@@ -174,19 +174,25 @@ class MemoryStore:
         encode: Encode,
         files: Mapping[str, bytes] | None = None,
         namespace: str = "",
+        encode_document: Encode | None = None,
     ) -> PutCounts:
         """Add sources, or replace those of the same name and namespace, in one transaction.
 
         A source whose digest is stored already is left alone. Of a changed source only the slots
         that differ are replaced, and only key texts never seen before are encoded. ``files`` are
-        the digests of files, by path, all of whose sources are stored then.
+        the digests of files, by path, all of whose sources are stored then. ``encode_document``
+        encodes the key texts of passages, where that is not ``encode``.
 
         Raises:
             StoreBusyError, StoreError: as ``writing``.
         """
         with self.writing():
             changed, counts = sources.changed(self._connection, new)
-            vectors = sources.new_vectors(self._connection, changed, encode) if changed else []
+            vectors = (
+                sources.new_vectors(self._connection, changed, encode, encode_document)
+                if changed
+                else []
+            )
             if changed or files:
                 with self.changing(advance=bool(changed)):
                     for where in {source.namespace for source in changed}:

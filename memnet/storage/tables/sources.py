@@ -221,13 +221,33 @@ def changed(connection: Connection, new: Sequence[NewSource]) -> tuple[list[NewS
 
 
 def new_vectors(
-    connection: Connection, new: Sequence[NewSource], encode: Encode
+    connection: Connection,
+    new: Sequence[NewSource],
+    encode: Encode,
+    encode_document: Encode | None = None,
 ) -> list[tuple[bytes, NDArray[np.float32]]]:
-    """Encode what some sources need and the store lacks: vectors with their digests."""
+    """Encode what some sources need and the store lacks: vectors with their digests.
+
+    Args:
+        connection: to read by.
+        new: the sources.
+        encode: encodes texts.
+        encode_document: encodes the key texts of passages of documents; None for ``encode``.
+    """
+    passages: set[bytes] = set()
+    if encode_document is not None:
+        documents = (source for source in new if source.kind != "facts")
+        passages = set(text_vectors.texts_of(slot for one in documents for slot in one.slots))
     texts = text_vectors.texts_of(slot for source in new for slot in source.slots)
     digests = text_vectors.missing_digests(connection, texts)
-    vectors = encode([texts[digest] for digest in digests]) if digests else ()
-    return list(zip(digests, vectors, strict=True))
+    vectors: list[tuple[bytes, NDArray[np.float32]]] = []
+    for how, own in (
+        (encode_document, [digest for digest in digests if digest in passages]),
+        (encode, [digest for digest in digests if digest not in passages]),
+    ):
+        if how is not None and own:
+            vectors += zip(own, how([texts[digest] for digest in own]), strict=True)
+    return vectors
 
 
 def put(connection: Connection, source: NewSource) -> tuple[list[int], list[int]]:
