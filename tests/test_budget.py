@@ -201,7 +201,8 @@ def test_history_breaks_lines_between_words(
     statement_table.show_statements([statement])
     shown = capsys.readouterr().out
     expected = (
-        "2024-10-04 - 2024-10-14 She lives in Paris. (told/1, about Ann, planned, told 2024-10-05) "
+        "2024-10-04 - 2024-10-14 She lives in Paris. (told/1, planned, told 2024-10-05) "
+        "Ann | lives in | Paris "
         f'superseded by "Ann moved to Rome.": {reason}'
     )
     assert shown.split() == expected.split()

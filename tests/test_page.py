@@ -81,6 +81,7 @@ def test_the_answer_stands_first_and_evidence_below(toy_engine: Engine, open_pag
     assert texts(page, ".evidence .title bdi") == [item.title for item in answer.evidence]
     assert page.get_by_role("status").filter(has_text="evidence").count() == 1
     page.click("#found summary")
+    page.wait_for_selector("svg.hops")
     assert page.locator("svg.hops .bar").count() == sum(
         weight.weight >= 0.01 for hop in answer.hops for weight in hop.weights[:6]
     )
@@ -241,6 +242,7 @@ def test_text_of_documents_is_never_markup(toy_engine: Engine, open_page: Open) 
         assert no_sideways_scroll(page)
         page.keyboard.press("Escape")
     page.click("#found summary")
+    page.wait_for_selector("svg.hops")
     assert no_sideways_scroll(page)
     page.goto(f"{page.url.split('#')[0]}#/sources")
     page.wait_for_selector(".source")
