@@ -311,8 +311,8 @@ class _Story:
         self._speaker = ""
         if not self._frame.of_things and rng.random() < _FIRST_PERSON:
             if rng.random() < _SPEAKER:
-                names = set(_NAMES) - {self._other}
-                self._speaker = rng.choice(sorted(name for name in names if " " not in name))
+                single = {name for name in _NAMES if " " not in name} - {self._other}
+                self._speaker = rng.choice(sorted(single))
             self._subject = "I"
         self._at = datetime(2023, 1, 1) + timedelta(hours=rng.randrange(24_000))
         self._tells: list[ScenarioTell] = []
