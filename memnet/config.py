@@ -115,6 +115,11 @@ class IngestConfig(Settings):
     and enough for the encoder to batch windows of equal length."""
     batch_sources: int = Field(default=2000, ge=1)
     """Documents and facts of a batch: each costs memory besides its text."""
+    min_quick: int = Field(default=200, ge=1)
+    """New passages of one ingest from which on they get quick vectors, where the encoder has any,
+    and full ones later: so many take the network 2 s on two cores."""
+    commit_vectors: int = Field(default=256, ge=1)
+    """Full vectors that are committed together: 2 s of work on two cores, which a kill may lose."""
 
 
 class HopConfig(Settings):

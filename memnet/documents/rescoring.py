@@ -19,30 +19,38 @@ def compared_again(
 ) -> Candidates:
     """Candidates, some of which are compared with the question by newly encoded vectors.
 
-    They stay as they are where the question has nothing to encode them by.
+    They stay as they are where all of their vectors are full, or the question has nothing to encode
+    them by.
 
     The new cosines are shifted by one constant, so that their mean stays: quick vectors lie nearer
     to the question or farther from it as a whole, and what is compared again is to change places
-    among itself. Facts, whose keys are few words, and messages stay as they are.
+    among itself. Those of full vectors are shifted along, so that all of the best are compared in
+    full. Facts, whose keys are few words, and messages stay as they are.
 
     Args:
         candidates: of a hop.
         best: [A] int64: indices of those to compare.
-        question: that is asked; its ``encode_again`` encodes their keys.
+        question: that is asked; its ``full`` encodes their keys.
     """
-    encode = question.encode_again
-    if encode is None:
+    full = question.full
+    if full is None:
         return candidates
     own = [index for index in best.tolist() if not candidates.is_fact[index]]
     if candidates.messages is not None:
         own = [index for index in own if not candidates.messages.is_message[index]]
     if len(own) < 2:
         return candidates
-    slots = question.fetched.slots([candidates.ids[index] for index in own])
-    keys = encode([passage_key(slot.title, slot.text)[:_CHARACTERS] for slot in slots])
-    cosines: NDArray[np.float32] = keys @ question.vector
+    ids = [candidates.ids[index] for index in own]
+    quick = frozenset(ids) if full.of_all else question.store.quick.of_slots(ids)
+    if not quick:
+        return candidates
     features, links = candidates.features.copy(), candidates.links
-    cosines += features[own, SlotFeature.DENSE].mean() - cosines.mean()
+    cosines = features[own, SlotFeature.DENSE]
+    before = cosines.mean()
+    slots = question.fetched.slots([slot for slot in ids if slot in quick])
+    keys = full.encode([passage_key(slot.title, slot.text)[:_CHARACTERS] for slot in slots])
+    cosines[[slot in quick for slot in ids]] = keys @ question.vector
+    cosines += before - cosines.mean()
     features[own, SlotFeature.DENSE] = cosines
     if len(links.candidate):
         of_links = links.features.copy()

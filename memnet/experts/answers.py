@@ -119,6 +119,8 @@ class ExpertAnswers:
                 own = _of_kinds(scope, frozenset(("document",)))
                 best = self._contradictions.told_by(best, question, top_k, own)
             notes = [one.note for one in self._owned.current().values() if one.note]
+            if self._store.quick.any():
+                notes.append(_QUICK)
         others = [one.experts[0] for one in answers if one.experts[0] != best.experts[0]]
         return best.model_copy(
             update={
