@@ -24,6 +24,7 @@ from memnet.documents.answers import TextAnswers
 from memnet.encoders import DocumentEncoder, Encoder
 from memnet.errors import ModelError, Problem, StoreBusyError, StoreError
 from memnet.experts.answers import ExpertAnswers
+from memnet.in_flight import InFlight
 from memnet.ingest.full import encode_full
 from memnet.ingest.inputs import Input, flatten_inputs
 from memnet.ingest.pipeline import Ingest, Progress
@@ -104,6 +105,8 @@ class Engine:
         self._told = StatementMemory(store, encoder.encode, config, parser, judge, statements)
         self._extractor = extractor
         self._encode_quick = find_quick(encoder)
+        self.questions: Final = InFlight()
+        """Those that are being answered now."""
         self.config: Final = config
         self.store: Final = store
         self.encoder: Final = encoder
@@ -396,7 +399,7 @@ class Engine:
             ModelError: the model is damaged, so that its numbers are none.
         """
         top_k, scope = check_question(question, hops, top_k, namespace, where, self.config, as_of)
-        with damaged_model_errors():
+        with damaged_model_errors(), self.questions.one():
             return self.answerer.ask(question, hops, top_k, scope)
 
     def ask_many(
@@ -441,7 +444,7 @@ class Engine:
             raise ModelError(
                 "the answerer of this memory can't search; open it with the answerer 'text'"
             )
-        with damaged_model_errors():
+        with damaged_model_errors(), self.questions.one():
             return self.answerer.search(query, hops, top_k, scope)
 
     def forget(self, *source_ids: str, namespace: str = "") -> int:

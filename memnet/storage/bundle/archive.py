@@ -325,7 +325,9 @@ class BundleReader:
             ValueError: one is of a vector that is not there.
         """
         last = -1
-        for quick in self._lines(QUICK, BundledQuickVector, self.head.quick) if self.head.quick else ():
+        for quick in (
+            self._lines(QUICK, BundledQuickVector, self.head.quick) if self.head.quick else ()
+        ):
             if not last < quick.vector < self.head.vectors:
                 raise ValueError(f"{QUICK} names vector {quick.vector} twice, or there is none")
             last = quick.vector

@@ -136,7 +136,9 @@ def _write_members(archive: zipfile.ZipFile, connection: Connection, head: Bundl
             file.write(b"".join(row[1] for row in page))
     if head.quick:
         with _member(archive, QUICK) as file:
-            for page in _pages(connection, "SELECT vector AS id, text FROM quick_vector WHERE vector > ?"):
+            for page in _pages(
+                connection, "SELECT vector AS id, text FROM quick_vector WHERE vector > ?"
+            ):
                 for vector, text in checked_rows(page, "a quick vector", int, str):
                     file.write(_json_line({"vector": _index(vectors, vector), "text": text}))
     with _member(archive, SOURCES) as file:

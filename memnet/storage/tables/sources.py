@@ -4,9 +4,6 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-import numpy as np
-from numpy.typing import NDArray
-
 from memnet.storage.tables import slots
 from memnet.storage.tables import vectors as text_vectors
 from memnet.storage.tables.checked import (
@@ -312,9 +309,7 @@ def add_slots(
     texts = text_vectors.texts_of(new)
     digests = text_vectors.missing_digests(connection, texts)
     vectors = encode([texts[digest] for digest in digests]) if digests else ()
-    text_vectors.add(
-        connection, [NewVector(*one) for one in zip(digests, vectors, strict=True)]
-    )
+    text_vectors.add(connection, [NewVector(*one) for one in zip(digests, vectors, strict=True)])
     return slots.add(connection, checked_count(row[0]), slots.by_content(new), namespace, 0.0)
 
 
