@@ -17,7 +17,7 @@ import pytest
 from click.testing import CliRunner
 from numpy.typing import NDArray
 
-from memnet import Document, Engine, Fact, MemoryStore, Message
+from memnet import Document, Engine, Fact, MemoryStore, Message, watch
 from memnet.checkpoints import SHIPPED
 from memnet.cli.main import memnet as group
 from memnet.config import HopConfig
@@ -30,11 +30,13 @@ from memnet.encoders import MiniLMEncoder
 from memnet.encoders.static import STATIC
 from memnet.errors import StoreError
 from memnet.registry import find_quick, load_static_encoder
+from memnet.server import ServerSettings
 from memnet.storage import import_bundle
 from memnet.storage.values import VectorCounts
 from tests.quick import MIN_QUICK, NAMES, QuickEncoder, birds, half, open_quick, stored_vectors
+from tests.serving import serving
 from tests.toy import ToyEncoder
-from tests.waiting import PATIENCE, hear, repeating
+from tests.waiting import PATIENCE, hear, repeating, until
 
 QUESTION = "Which colour has the bird that nests by the pier?"
 
@@ -566,3 +568,64 @@ def test_the_command_makes_all_vectors_full(tmp_path: Path) -> None:
     again = CliRunner().invoke(group, ["ingest", str(lines), "--store", store])
     assert "210 unchanged" in again.stdout
     assert "full vectors" not in again.stderr
+
+
+def _is_full(memory: Engine) -> bool:
+    counts = memory.store.quick.counts()
+    return counts.full == counts.vectors > 0
+
+
+def test_a_watched_folder_gets_full_vectors_between_changes(tmp_path: Path) -> None:
+    folder, stop = tmp_path / "notes", threading.Event()
+    folder.mkdir()
+    for one in birds():
+        (folder / f"{one.id}.txt").write_text(one.text)
+    with open_quick(tmp_path / "store") as memory:
+        reports = watch(memory, folder, stop=stop)
+        assert next(reports).added == len(NAMES)
+        assert memory.info().vectors_full == 0
+        thread = threading.Thread(target=list, args=(reports,))
+        thread.start()
+        try:
+            until(lambda: _is_full(memory), "quick vectors stay")
+            (folder / "crow.txt").write_text("A crow came later.")
+            until(lambda: len(memory) == len(NAMES) + 1, "a later file is not stored")
+        finally:
+            stop.set()
+            thread.join(PATIENCE)
+        assert memory.verify().problems == ()
+
+
+def test_a_server_makes_full_vectors_while_nobody_asks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "\n\n".join(f"# {one.id}\n\n{one.text} {'It sleeps. ' * 40}" for one in birds())
+    encoder, looked = QuickEncoder(), threading.Event()
+    with open_quick(tmp_path / "store", encoder) as memory, serving(memory) as client:
+        wait = memory.questions.wait_for_none
+
+        def waits(seconds: float) -> bool:
+            free = wait(seconds)
+            looked.set()
+            return free
+
+        monkeypatch.setattr(memory.questions, "wait_for_none", waits)
+        with memory.questions.one():
+            put = client.put("/sources/birds.md", json={"text": text})
+            assert put.status_code == 200, put.text
+            slots = put.json()["slots"]
+            assert slots >= MIN_QUICK
+            assert looked.wait(PATIENCE)
+            assert client.get("/info").json()["vectors_full"] == 0
+            assert encoder.encoded == []
+        until(lambda: client.get("/info").json()["vectors_full"] == slots, "quick vectors stay")
+
+
+def test_a_server_that_only_reads_leaves_quick_vectors(tmp_path: Path) -> None:
+    with open_quick(tmp_path / "store") as memory:
+        memory.ingest(birds(), full=False)
+        with serving(memory, ServerSettings(read_only=True)):
+            assert "memnet-vectors" not in {thread.name for thread in threading.enumerate()}
+        with serving(memory):
+            assert "memnet-vectors" in {thread.name for thread in threading.enumerate()}
+        assert "memnet-vectors" not in {thread.name for thread in threading.enumerate()}
