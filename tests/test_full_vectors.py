@@ -25,7 +25,7 @@ from memnet.documents.candidates import SlotFeature
 from memnet.documents.controller import TextController
 from memnet.documents.hops import read_in_hops
 from memnet.documents.question import FullVectors, Question
-from memnet.documents.rescoring import compared_again
+from memnet.documents.rescoring import compared_again, next_to_border
 from memnet.encoders import MiniLMEncoder
 from memnet.encoders.static import STATIC
 from memnet.errors import StoreError
@@ -154,6 +154,29 @@ def test_what_is_asked_meanwhile_is_compared_in_full(tmp_path: Path) -> None:
             read = read_in_hops(question, TextController(HopConfig()), HopConfig(), 1)[-1]
             assert compared_again(read.candidates, read.order, question) is read.candidates
         assert len(texts) == len(quick)
+
+
+def test_what_may_cross_the_border_is_compared() -> None:
+    logits = np.array([0, -1, -1.5, -4, -6, -7, -7.5, -12], np.float32)
+    assert next_to_border(logits, 5, 4).tolist() == [3, 4, 5, 6]
+    assert next_to_border(logits, 2, 3).tolist() == [0, 1, 2]
+    assert next_to_border(logits, 5, 0).tolist() == []
+    assert next_to_border(logits, 8, 4).tolist() == list(range(8))
+    assert next_to_border(logits, 7, 99).tolist() == list(range(8))
+    assert next_to_border(logits[:0], 5, 4).tolist() == []
+
+
+def test_a_question_encodes_few_passages_once(tmp_path: Path) -> None:
+    encoder = QuickEncoder()
+    with open_quick(tmp_path / "store", encoder) as memory:
+        memory.ingest(birds(), full=False)
+        assert encoder.encoded == []
+        memory.search(QUESTION)
+        keys = [text for text in encoder.encoded if text != QUESTION]
+        assert len(keys) == len(set(keys)) == memory.config.hop.compared_again
+        assert set(keys) <= set(map(_key, birds()))
+        memory.search(QUESTION)
+        assert [text for text in encoder.encoded if text != QUESTION] == keys
 
 
 def test_answers_say_that_vectors_are_quick(tmp_path: Path) -> None:
