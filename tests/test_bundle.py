@@ -217,7 +217,7 @@ def test_a_bundle_of_an_older_format_is_taken_apart(
 @pytest.mark.parametrize(
     ("member", "change", "complaint"),
     [
-        ("bundle.json", _lines(format=6), "format: Input should be 1, 2, 3, 4 or 5"),
+        ("bundle.json", _lines(format=7), "format: Input should be 1, 2, 3, 4, 5 or 6"),
         ("bundle.json", _lines(slots=10**20), "slots: Input should be less than"),
         ("bundle.json", _lines(vectors=10**12), "vectors.f32 has .* bytes, expected 25600"),
         ("bundle.json", _lines(slots=3), "slots.jsonl has .* lines, expected 3"),

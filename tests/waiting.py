@@ -45,6 +45,14 @@ def repeating(function: Callable[[], object], threads: int = 3) -> Iterator[None
     assert errors == []
 
 
+def until(holds: Callable[[], bool], otherwise: str) -> None:
+    """Wait until something holds; fails, saying what is so otherwise, if that takes too long."""
+    deadline = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < deadline, otherwise
+        time.sleep(0.02)
+
+
 def hear(connection: Connection) -> Any:
     """What a process sends next; fails if it sends nothing or has ended."""
     assert connection.poll(PATIENCE), "the other process says nothing"

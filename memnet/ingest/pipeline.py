@@ -21,7 +21,7 @@ from memnet.ingest.slots import Extractor, document_source, facts_source
 from memnet.loaders.document import ParsedDocument
 from memnet.loaders.process import LoaderProcess
 from memnet.loaders.reading import LoadLimits
-from memnet.storage import Encode, MemoryStore, NewSource
+from memnet.storage import Encode, MemoryStore, NewSource, PassageVectors
 from memnet.types import IngestReport
 
 _PIPELINE_VERSION = "7"
@@ -65,6 +65,7 @@ class Ingest:
         config: Config,
         *,
         encode_document: Encode | None = None,
+        encode_quick: Encode | None = None,
         namespace: str = "",
         options: ReadOptions | None = None,
         extractor: Extractor | None = None,
@@ -74,12 +75,16 @@ class Ingest:
     ) -> None:
         """Set up a run; ``extractor`` finds names in passages, ``learner`` learns from messages.
 
-        ``encode_document`` encodes passages; without it ``encode`` encodes all.
+        ``encode_document`` encodes passages; without it ``encode`` encodes all. ``encode_quick``
+        does so where there are many, and leaves their full vectors to ``encode_full``.
         Without ``on_problem`` each problem is a line of the log.
         """
         self._store = store
         self._encode = encode
         self._encode_document = encode_document
+        self._encode_quick = encode_quick
+        self._encoded = 0
+        """Key texts of passages that the store lacked."""
         self._config = config
         self._namespace = namespace
         self._extractor = extractor
@@ -246,7 +251,7 @@ class Ingest:
         self._said = []
         with self._store.changing(advance=False) if said or learn else nullcontext():
             counts = self._store.put(
-                sources, self._encode, self._files, self._namespace, self._encode_document
+                sources, self._encode, self._files, self._namespace, self._encode_passages
             )
             if learn is not None:
                 learn()
@@ -264,6 +269,15 @@ class Ingest:
         self._batch_characters = 0
         self._files = {}
         self._on_progress(self._progress)
+
+    def _encode_passages(self, texts: Sequence[str]) -> PassageVectors:
+        """Vectors of new key texts: quick ones once the run has many of them."""
+        self._encoded += len(texts)
+        if self._encode_document is not None:
+            return PassageVectors(self._encode_document(texts))
+        if self._encode_quick is None or self._encoded < self._config.ingest.min_quick:
+            return PassageVectors(self._encode(texts))
+        return PassageVectors(self._encode_quick(texts), quick=True)
 
     def _evict(self, said: Sequence[NewSource]) -> int:
         """Evict messages beyond the capacity, but not the last of a batch; returns how many."""

@@ -4,9 +4,6 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-import numpy as np
-from numpy.typing import NDArray
-
 from memnet.storage.tables import slots
 from memnet.storage.tables import vectors as text_vectors
 from memnet.storage.tables.checked import (
@@ -23,8 +20,10 @@ from memnet.storage.tables.database import Connection
 from memnet.storage.values import (
     SOURCE_KINDS,
     Encode,
+    EncodePassages,
     NewSlot,
     NewSource,
+    NewVector,
     PutCounts,
     SourceState,
 )
@@ -165,7 +164,7 @@ class Sources:
 def put_all(
     connection: Connection,
     new: Iterable[NewSource],
-    vectors: Iterable[tuple[bytes, NDArray[np.float32]]],
+    vectors: Iterable[NewVector],
 ) -> None:
     """Put sources with the vectors that their slots lack, and delete what they no longer have."""
     text_vectors.add(connection, vectors)
@@ -224,29 +223,32 @@ def new_vectors(
     connection: Connection,
     new: Sequence[NewSource],
     encode: Encode,
-    encode_document: Encode | None = None,
-) -> list[tuple[bytes, NDArray[np.float32]]]:
-    """Encode what some sources need and the store lacks: vectors with their digests.
+    encode_passages: EncodePassages | None = None,
+) -> list[NewVector]:
+    """Encode what some sources need and the store lacks.
 
     Args:
         connection: to read by.
         new: the sources.
         encode: encodes texts.
-        encode_document: encodes the key texts of passages of documents; None for ``encode``.
+        encode_passages: encodes the key texts of documents; None for ``encode``.
     """
-    passages: set[bytes] = set()
-    if encode_document is not None:
-        documents = (source for source in new if source.kind != "facts")
-        passages = set(text_vectors.texts_of(slot for one in documents for slot in one.slots))
-    texts = text_vectors.texts_of(slot for source in new for slot in source.slots)
+    documents = [one for one in new if encode_passages is not None and one.kind != "facts"]
+    others = [one for one in new if encode_passages is None or one.kind == "facts"]
+    passages = text_vectors.texts_of(slot for one in documents for slot in one.slots)
+    texts = text_vectors.texts_of(slot for one in others for slot in one.slots)
+    vectors: list[NewVector] = []
+    digests = [digest for digest in passages if digest not in texts]
+    digests = text_vectors.missing_digests(connection, digests, quick_ones=True)
+    if digests and encode_passages is not None:
+        own = [passages[digest] for digest in digests]
+        encoded, quick = encode_passages(own)
+        later = own if quick else [None] * len(own)
+        vectors += [NewVector(*one) for one in zip(digests, encoded, later, strict=True)]
     digests = text_vectors.missing_digests(connection, texts)
-    vectors: list[tuple[bytes, NDArray[np.float32]]] = []
-    for how, own in (
-        (encode_document, [digest for digest in digests if digest in passages]),
-        (encode, [digest for digest in digests if digest not in passages]),
-    ):
-        if how is not None and own:
-            vectors += zip(own, how([texts[digest] for digest in own]), strict=True)
+    if digests:
+        own = [texts[digest] for digest in digests]
+        vectors += [NewVector(*one) for one in zip(digests, encode(own), strict=True)]
     return vectors
 
 
@@ -307,7 +309,7 @@ def add_slots(
     texts = text_vectors.texts_of(new)
     digests = text_vectors.missing_digests(connection, texts)
     vectors = encode([texts[digest] for digest in digests]) if digests else ()
-    text_vectors.add(connection, zip(digests, vectors, strict=True))
+    text_vectors.add(connection, [NewVector(*one) for one in zip(digests, vectors, strict=True)])
     return slots.add(connection, checked_count(row[0]), slots.by_content(new), namespace, 0.0)
 
 
