@@ -20,13 +20,14 @@ from memnet.cli.options import (
     store_option,
     top_k_option,
     where_option,
+    words_argument,
 )
 from memnet.cli.plot import check_plot, draw
 from memnet.cli.results import ShowAnswer
 
 
 @click.command()
-@click.argument("question", required=False)
+@words_argument("question")
 @hops_option
 @top_k_option
 @click.option("--explain", is_flag=True, help="Show what each hop attended to, and why.")
@@ -87,7 +88,7 @@ def ask(
 
 
 @click.command()
-@click.argument("query")
+@words_argument("query", required=True)
 @hops_option
 @top_k_option
 @index_option
