@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from memnet.attention.arrays import softmax
 from memnet.encoders import Encoder
 from memnet.reader.answers import asks_whether
+from memnet.statements.lists import Part, without_ended
 from memnet.statements.loading import LazyStatementReader
 from memnet.statements.presentation import FoundStatements, answer_of, attended, with_contradiction
 from memnet.statements.reading import StatementReader
@@ -108,7 +109,10 @@ class StatementAnswers:
                 prior *= found.weights**_PRIOR
             reading = network.answer(dated, found.passages, prior)
             slots = {one.id: one for one in self._store.fetch([one.id for one in found.told])}
+            held = _held(question, scope.moment())
+            parts = [] if held is None else self._ended_parts(found.told, held)
         if reading is not None:
+            reading = without_ended(reading, found.told, parts)
             reading = with_contradiction(found, reading)
             ids = (one.id for one in found.told)
             self._on_read(dict(zip(ids, attended(reading), strict=True)))
@@ -160,6 +164,21 @@ class StatementAnswers:
             [told[index] for index in kept], [passages[index] for index in kept], weights[kept],
             second, chosen,
         )  # fmt: skip
+
+    def _ended_parts(self, told: Sequence[Told], held: float) -> list[Part]:
+        """What has ended parts of statements by a time, in seconds since the epoch."""
+        ended = {
+            (index, change.changed_by)
+            for index, one in enumerate(told)
+            for change in one.changes
+            if change.change == "end"
+        }
+        by = {one.id: one for one in self._store.statements.told([slot for _, slot in ended])}
+        return [
+            Part(index, by[slot])
+            for index, slot in sorted(ended)
+            if slot in by and by[slot].valid_from <= held
+        ]
 
     def _address(self, question: str, vector: NDArray[np.float32], scope: Scope) -> list[int]:
         """Ids by vector, words and names together, best first (reciprocal rank fusion).
