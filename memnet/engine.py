@@ -278,8 +278,8 @@ class Engine:
 
         Raises:
             InputError: the text holds no words, only asks, is too long, or wants a statement
-                forgotten that is not stored; ``at`` is no time, before 1970, or over a century ahead; or standing
-                statements leave no room for it. Nothing is written then.
+                forgotten that is not stored; ``at`` is no time, before 1970, or over a century
+                ahead; or standing statements leave no room for it. Nothing is written then.
         """
         return self._told.tell(text, at, namespace, standing)
 

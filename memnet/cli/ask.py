@@ -58,7 +58,9 @@ def ask(
     When the memory does not hold the answer, it says so; that is a result, not an error.
 
     Without a QUESTION it is a conversation: Tab completes names from the memory, /help lists what
-    else can be typed, Ctrl-D ends it. If standard input is no terminal, it has a question a line.
+    else can be typed, Ctrl-D ends it. "And where was she born?" is asked of the names in the
+    question and the answer before; which one is said. If standard input is no terminal, it has a
+    question a line.
 
     \b
     Example:
