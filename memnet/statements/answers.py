@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from memnet.attention.arrays import softmax
 from memnet.encoders import Encoder
 from memnet.reader.answers import asks_whether
-from memnet.statements.lists import Part, without_ended
+from memnet.statements.ended import Ended, without_ended
 from memnet.statements.loading import LazyStatementReader
 from memnet.statements.presentation import FoundStatements, answer_of, attended, with_contradiction
 from memnet.statements.reading import StatementReader
@@ -110,9 +110,9 @@ class StatementAnswers:
             reading = network.answer(dated, found.passages, prior)
             slots = {one.id: one for one in self._store.fetch([one.id for one in found.told])}
             held = _held(question, scope.moment())
-            parts = [] if held is None else self._ended_parts(found.told, held)
+            ended = [] if held is None else self._ended(found, held)
         if reading is not None:
-            reading = without_ended(reading, found.told, parts)
+            reading = without_ended(reading, found.told, ended)
             reading = with_contradiction(found, reading)
             ids = (one.id for one in found.told)
             self._on_read(dict(zip(ids, attended(reading), strict=True)))
@@ -142,7 +142,9 @@ class StatementAnswers:
             ranked = list(dict.fromkeys([*ranked[:_BEST], *changing, *second, *ranked]))
         # What is known to have ended answers only questions about the past.
         held = _held(question, scope.moment())
-        known = {one.id: one for one in statements.told(ranked) if _is_read(one, scope, held)}
+        all_told = statements.told(ranked)
+        known = {one.id: one for one in all_told if _is_read(one, scope, held)}
+        ended = [one for one in all_told if one.change == "end" and one.id not in known]
         # However often something has changed, what holds is read as well.
         holding = [slot for slot, one in known.items() if not _has_ended(one, scope)]
         by_rank = {slot: rank for rank, slot in enumerate(ranked)}
@@ -162,21 +164,32 @@ class StatementAnswers:
         kept = sorted(best[:room], key=lambda index: (told[index].told, told[index].id))
         return FoundStatements(
             [told[index] for index in kept], [passages[index] for index in kept], weights[kept],
-            second, chosen,
+            second, chosen, vector, ended,
         )  # fmt: skip
 
-    def _ended_parts(self, told: Sequence[Told], held: float) -> list[Part]:
-        """What has ended parts of statements by a time, in seconds since the epoch."""
-        ended = {
-            (index, change.changed_by)
-            for index, one in enumerate(told)
+    def _ended(self, found: FoundStatements, held: float) -> list[Ended]:
+        """What has ended by a time, in seconds since the epoch, and what ended it.
+
+        Statements of which a part has ended; and those that ended whole, where the question is
+        nearer to them than to what ended them: "Who did Tom divorce?" is about that.
+        """
+        by = {one.id: one for one in found.told}
+        parts = [
+            (one, change.changed_by)
+            for one in found.told
             for change in one.changes
             if change.change == "end"
-        }
-        by = {one.id: one for one in self._store.statements.told([slot for _, slot in ended])}
+        ]
+        unread = {slot for _, slot in parts} - by.keys()
+        by |= {one.id: one for one in self._store.statements.told(sorted(unread))}
+        whole = [(one, one.changed_by) for one in found.ended if one.changed_by in by]
+        ids = list(dict.fromkeys(slot for one, other in whole for slot in (one.id, other)))
+        keys = self._store.existing_keys(ids)
+        nearness = dict(zip(ids, (keys.vectors @ found.vector).tolist(), strict=True))
+        asked = [(one, slot) for one, slot in whole if nearness[one.id] > nearness[slot]]
         return [
-            Part(index, by[slot])
-            for index, slot in sorted(ended)
+            Ended(one, by[slot])
+            for one, slot in (*parts, *asked)
             if slot in by and by[slot].valid_from <= held
         ]
 
