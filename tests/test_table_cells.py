@@ -60,6 +60,30 @@ def test_a_question_without_a_row_or_column_has_no_cell(
     assert _read(question, passages) == Prediction()
 
 
+_CAKE = {
+    "Apple cake": "For a tin of 26 cm.\n\ningredient | amount\nbutter | 125 g\nsugar | 120 g\n"
+    "eggs | 3\napples | 4\nsalt | a little"
+}
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("How many eggs are in the apple cake?", "3"),
+        ("How much butter goes into the cake?", "125 g"),
+        ("How much butter is in the apple cake?", "125 g"),
+        ("How many apples are in the apple cake?", None),  # its title says "apple", too
+        ("How much salt is in the apple cake?", None),  # no number
+        ("How much butter and sugar is in the apple cake?", None),  # which of them?
+        ("Why are eggs in the apple cake?", None),
+        ("How many eggs does a hen lay a week?", None),
+    ],
+)
+def test_a_quantity_is_read_from_the_row_of_its_name(question: str, answer: str | None) -> None:
+    found = [one.text for one in _read(question, _CAKE).candidates]
+    assert found == ([] if answer is None else [answer])
+
+
 def test_two_rows_that_fit_equally_give_none() -> None:
     rows = {"a": "Plan: Large; Price: $12", "b": "Plan: Large; Price: $13"}
     assert _read("price of the large plan", rows) == Prediction()

@@ -19,6 +19,8 @@ _BETWEEN = " | "
 _MIN_COVERED = 0.7
 """Share of the question's words, by IDF, that headers and values of a row must hold."""
 _STEM_LETTERS = 5
+_QUANTITY = frozenset({"many", "much"})
+"""Words of questions for a quantity, which no cell holds."""
 
 
 class _Cell(NamedTuple):
@@ -51,7 +53,7 @@ def read_cells(terms: Mapping[str, float], passages: Sequence[RankedSlot]) -> Pr
         one
         for item in passages
         for row in _rows(item.slot.text, item.slot.title)
-        if (one := _read_row(asked, row, item)) is not None
+        if (one := _read_row(asked, row, item) or _read_quantity(asked, row, item)) is not None
     ]
     found.sort(key=lambda one: -one.values)
     if not found or (len(found) > 1 and found[1].values == found[0].values):
@@ -87,6 +89,26 @@ def _read_row(asked: Mapping[str, float], row: Sequence[_Cell], item: RankedSlot
     stands_out = preference(first) < preference(second)
     if header and values and covered >= _MIN_COVERED and stands_out:
         return _Found(values, item, first)
+    return None
+
+
+def _read_quantity(
+    asked: Mapping[str, float], row: Sequence[_Cell], item: RankedSlot
+) -> _Found | None:
+    """The number in a row of two cells whose first one names what "how many" or "how much" is of.
+
+    What the title says, "How many apples are in the apple cake?", names no row.
+    """
+    if len(row) != 2 or _QUANTITY.isdisjoint(asked):
+        return None
+    label, value = row
+    title = _stems(item.slot.title)
+    named = label.value - title
+    known = label.value | title | label.header | value.header | _QUANTITY
+    covered = sum(weight for stem, weight in asked.items() if stem in known)
+    is_number = any(stem[0].isdigit() for stem in value.value)
+    if named and named <= asked.keys() and is_number and covered >= _MIN_COVERED:
+        return _Found(sum(asked[stem] for stem in named), item, value)
     return None
 
 
