@@ -12,6 +12,7 @@ from memnet.attention.arrays import softmax
 from memnet.encoders import Encoder
 from memnet.reader.answers import asks_whether
 from memnet.statements.ended import Ended, without_ended
+from memnet.statements.judge import reading as columns_of
 from memnet.statements.loading import LazyStatementReader
 from memnet.statements.presentation import FoundStatements, answer_of, attended, with_contradiction
 from memnet.statements.reading import Piece, StatementReader
@@ -22,6 +23,7 @@ from memnet.text.names import maximal_names, possible_names
 from memnet.text.places import local_time
 from memnet.text.relative import times_in
 from memnet.text.resolved import with_days
+from memnet.text.tense import Clauses
 from memnet.types import Answer
 
 _READ = 24
@@ -52,6 +54,7 @@ _UNREAD = 1e-6
 
 
 _PAST = re.compile(r"\b(?:did|was|were|past|ago|moved?|still)\b", re.IGNORECASE)
+_PRESENT = re.compile(r"\b(?:is|are|am|does|do)\b|['’](?:s|re|m)\b", re.IGNORECASE)
 _EVER = re.compile(
     r"\b(?:ever|before|previous\w*|former\w*|earlier|original\w*|first|until|since|used to|"
     r"how (?:often|many times)|any ?more|any longer|change[ds]?)\b",
@@ -120,7 +123,11 @@ class StatementAnswers:
                     reading = reading._replace(pieces=_agreed(reading.pieces, by_words.pieces))
             slots = {one.id: one for one in self._store.fetch([one.id for one in found.told])}
             held = _held(question, scope.moment())
-            ended = [] if held is None else self._ended(found, held)
+            ended = (
+                []
+                if held is None or _asks_what_was(question)
+                else self._ended(found, held, network)
+            )
         if reading is not None:
             reading = without_ended(reading, found.told, ended)
             reading = with_contradiction(found, reading)
@@ -177,11 +184,12 @@ class StatementAnswers:
             second, chosen, vector, ended,
         )  # fmt: skip
 
-    def _ended(self, found: FoundStatements, held: float) -> list[Ended]:
-        """What has ended by a time, in seconds since the epoch, and what ended it.
+    def _ended(self, found: FoundStatements, held: float, network: StatementReader) -> list[Ended]:
+        """What has ended by a time, in seconds since the epoch, and what ended and denies it.
 
         Statements of which a part has ended; and those that ended whole, where the question is
-        nearer to them than to what ended them: "Who did Tom divorce?" is about that.
+        nearer to them than to what ended them: "Who has Tom divorced?" is about that. What says
+        what holds instead, "I'm taking the train again", may answer.
         """
         by = {one.id: one for one in found.told}
         parts = [
@@ -197,11 +205,14 @@ class StatementAnswers:
         keys = self._store.existing_keys(ids)
         nearness = dict(zip(ids, (keys.vectors @ found.vector).tolist(), strict=True))
         asked = [(one, slot) for one, slot in whole if nearness[one.id] > nearness[slot]]
-        return [
-            Ended(one, by[slot])
-            for one, slot in (*parts, *asked)
-            if slot in by and by[slot].valid_from <= held
-        ]
+        pairs = [(one, by[slot]) for one, slot in (*parts, *asked) if slot in by]
+        denying = {
+            one.id
+            for one in {other.id: other for _, other in pairs}.values()
+            if one.valid_from <= held
+            and (columns_of(one).negative or network.manner(one.text).negative > 0)
+        }
+        return [Ended(one, other) for one, other in pairs if other.id in denying]
 
     def _address(self, question: str, vector: NDArray[np.float32], scope: Scope) -> list[int]:
         """Ids by vector, words and names together, best first (reciprocal rank fusion).
@@ -274,6 +285,11 @@ def _held(question: str, moment: float) -> float | None:
     if begin is not None:
         return min(begin, moment)
     return None if _PAST.search(question) else moment
+
+
+def _asks_what_was(question: str) -> bool:
+    """Whether a question is about the past: "Who had the key?", but not "Who is married?"."""
+    return Clauses(question).way(0) < 0 and _PRESENT.search(question) is None
 
 
 def _shares_of_words(question: str, told: Sequence[Told]) -> NDArray[np.float32]:
