@@ -125,7 +125,8 @@ def test_a_file_of_an_unknown_kind_is_named_and_skipped(toy_engine: Engine, tmp_
     report = toy_engine.ingest(tmp_path / "in", on_problem=problems.append)
     assert (report.added, report.skipped) == (2, 2)
     assert [Path(problem.where).name for problem in problems] == ["Table.XYZ", "photo.png"]
-    assert all("unknown kind" in problem.what for problem in problems)
+    assert ["unknown kind" in problem.what for problem in problems] == [True, False]
+    assert "has the suffix '.png' of images" in problems[1].what
     assert {title for _, title, _ in _slots(toy_engine)} == {"README", "a"}
 
 
