@@ -45,6 +45,14 @@ def repeating(function: Callable[[], object], threads: int = 3) -> Iterator[None
     assert errors == []
 
 
+def until(condition: Callable[[], bool]) -> None:
+    """Wait until something holds; fails if it does not."""
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline, "it does not come true"
+        time.sleep(0.05)
+
+
 def hear(connection: Connection) -> Any:
     """What a process sends next; fails if it sends nothing or has ended."""
     assert connection.poll(PATIENCE), "the other process says nothing"

@@ -16,6 +16,7 @@ from memnet import __version__
 from memnet.engine import Engine
 from memnet.server import page_files
 from memnet.server.errors import CatchErrors, error_response, handle_errors
+from memnet.server.head import AnswerHead
 from memnet.server.metrics import CountRequests, Metrics
 from memnet.server.routes import answers, facts, pages, sources, state, statements, uploads
 from memnet.server.security import Security
@@ -47,6 +48,7 @@ def create_app(engine: Engine, settings: ServerSettings | None = None) -> FastAP
         docs_url=None,
         redoc_url=None,
         middleware=[
+            Middleware(AnswerHead),
             Middleware(CountRequests, metrics=metrics),
             Middleware(Security, settings=settings),
             Middleware(CatchErrors),
@@ -64,7 +66,7 @@ def create_app(engine: Engine, settings: ServerSettings | None = None) -> FastAP
     app.include_router(sources.router(engine, work))
     app.include_router(page_files.router())
     if _is_there("memnet.server.openai"):
-        app.include_router(importlib.import_module("memnet.server.openai").router(engine))
+        app.include_router(importlib.import_module("memnet.server.openai").router(engine, work))
     if _is_there("memnet.mcp") and _is_there("mcp"):  # the extra of that name
         served = importlib.import_module("memnet.mcp").http_app(engine, settings.read_only)
         app.router.routes.append(Route("/mcp", _Served(served)))
