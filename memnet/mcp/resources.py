@@ -32,7 +32,7 @@ def list_sources_page(memory: ServedMemory, cursor: str | None) -> types.ListRes
     """
     if cursor is not None and not _CURSOR.fullmatch(cursor):
         raise InputError(f"the cursor is {cursor!r}; expected one that a list has given")
-    start = int(cursor or 0)
+    start = 0 if cursor is None else int(cursor)
     sources = memory.engine().sources(memory.namespace)
     page = list(islice(sources, start, start + _PAGE + 1))
     more = len(page) > _PAGE
