@@ -1,7 +1,10 @@
 """Hostile requests: whatever comes, every route answers with an error of its form and goes on."""
 
+import io
 import json
 import socket
+import tarfile
+import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
@@ -236,3 +239,39 @@ def test_a_client_that_leaves_is_no_error(
             )
     until(lambda: "memnet_requests_in_flight 1\n" in client.get("/metrics").text)
     assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == []
+
+
+def test_the_schema_says_what_errors_look_like(
+    client: httpx.Client, schema: dict[str, Any]
+) -> None:
+    for _, path, operation in _operations(schema):
+        described = operation["responses"]["default"]["content"]["application/json"]["schema"]
+        name = "OpenAIErrorBody" if path.startswith("/v1/") else "ErrorBody"
+        assert described == {"$ref": f"#/components/schemas/{name}"}, path
+        assert operation["responses"].keys() == {"200", "default"}
+    assert "HTTPValidationError" not in schema["components"]["schemas"]
+    for path in ("/ask", "/v1/embeddings"):
+        error = client.post(path, json=[]).json()["error"]
+        name = "OpenAIErrorDetail" if path.startswith("/v1/") else "ErrorDetail"
+        assert error.keys() == schema["components"]["schemas"][name]["properties"].keys()
+
+
+def test_errors_of_uploads_tell_no_paths(client: httpx.Client) -> None:
+    archive, linked = io.BytesIO(), io.BytesIO()
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("../up.txt", "Some text.")
+    with tarfile.open(fileobj=linked, mode="w:gz") as tar:
+        tar.addfile(tarfile.TarInfo("../../up.txt"))
+    files = {
+        "a.zip": archive.getvalue(), "l.tar.gz": linked.getvalue(), "d.jsonl": b"[" * 5_000,
+        "e.jsonl": b'{"id": 1}', "f.csv": b"a,b\n" + b'"' * 99, "p.pdf": b"%PDF-1.4\n",
+        "n.txt": b" ",
+    }  # fmt: skip
+    sent = [("files", item) for item in files.items()]
+    reports = client.post("/upload", files=sent).json()["reports"]
+    for report in reports:
+        assert report["error"] or report["report"]
+        assert "uploads" not in (report["error"] or ""), report
+    errors = {report["name"]: report["error"] for report in reports}
+    assert errors["l.tar.gz"].startswith("l.tar.gz/../../up.txt: ")
+    assert errors["d.jsonl"].startswith("d.jsonl, line 1: ")

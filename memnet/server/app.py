@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from memnet import __version__
 from memnet.engine import Engine
 from memnet.server import page_files
-from memnet.server.errors import CatchErrors, error_response, handle_errors
+from memnet.server.errors import ERROR_RESPONSES, CatchErrors, error_response, handle_errors
 from memnet.server.head import AnswerHead
 from memnet.server.metrics import CountRequests, Metrics
 from memnet.server.routes import answers, facts, pages, sources, state, statements, uploads
@@ -44,6 +44,7 @@ def create_app(engine: Engine, settings: ServerSettings | None = None) -> FastAP
         title="memnet",
         version=__version__,
         lifespan=lifespan,
+        responses=ERROR_RESPONSES,
         # Its pages would load scripts from elsewhere.
         docs_url=None,
         redoc_url=None,
