@@ -6,26 +6,22 @@ no language model and no list of names: it goes by capital letters, numbers and 
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from functools import cache
 from itertools import pairwise
 
 from memnet.text.english import ALIAS, ARTICLES, CONNECTIVES, COPULA, NOT_NAMES, query_terms
 
 _LETTERS = re.compile(r"[^\W_]+")
-_WORD_PATTERN = r"[\w&]++(?:['’.\-]\w++)*+\.?+"
-_WORD = re.compile(_WORD_PATTERN)
+_WORD = re.compile(r"[\w&]+(?:['’.\-]\w+)*\.?")
 _DETERMINER = re.compile(r"^(?:the|a|an|my|our|your|his|her|its|their|this|that) ", re.IGNORECASE)
 # With the space before them, looked for only where a run of spaces starts: a run of n spaces would
 # else be read n times.
 _BRACKETS = re.compile(r"(?<!\s)\s*+\([^()]*\)")
 _QUOTED = re.compile(r'["“]\s?([^"“”\n]{2,80}?)\s?["”]')
 _SENTENCE_END = re.compile(r"(?<=[a-z)\d])\.\s")
-_GAP = r"[ ,\-–/:'’!\u00a0]{0,3}+"
+_GAP_CHARACTERS = " ,-–/:'’!&\u00a0"
 """May stand between two words of one name."""
-_LAST_CODE_POINT = 0x1FFFF
-"""Of the two planes of Unicode that have all capital letters and digits."""
 _OPENING_CHARACTERS = 250
 """Characters of a text in which its first sentence is looked for."""
 _MAX_NAME_WORDS = 10
@@ -35,7 +31,10 @@ _MAX_QUESTION_WORDS = 200
 def normalise(name: str) -> str:
     """Normalise a name: no case, accents, punctuation or underscores, single spaces."""
     folded = name.casefold()
-    if not folded.isascii():
+    if folded.isascii():
+        if folded.isalnum():
+            return folded
+    else:
         decomposed = unicodedata.normalize("NFKD", folded).casefold()
         folded = "".join(letter for letter in decomposed if not unicodedata.combining(letter))
     return " ".join(_LETTERS.findall(folded))
@@ -74,9 +73,9 @@ def mentions(text: str) -> tuple[str, ...]:
     each and together ("Rank", "Rank of Orre"), and a run counts also without its first or last
     word ("President Ada Orre", "Ada Orre").
     """
-    names = [name for run in _runs(text) for name in _names(text, run)]
-    quoted = map(normalise, _QUOTED.findall(text))
-    return tuple(dict.fromkeys(name for name in (*names, *quoted) if is_name(name)))
+    spans = [span for run in _runs(text) for span in _name_spans(run)]
+    names = [text[start:end] for start, end in sorted(spans)] + _QUOTED.findall(text)
+    return tuple(dict.fromkeys(name for name in map(normalise, names) if is_name(name)))
 
 
 def opening_names(text: str) -> tuple[str, ...]:
@@ -196,80 +195,47 @@ class _Chunk:
 
 def _runs(text: str) -> list[list[_Chunk]]:
     """Runs of chunks that only connectives, commas and the like separate."""
-    return [_chunks(text, *found.span(1)) for found in _run_pattern().finditer(text) if found[1]]
-
-
-@cache
-def _run_pattern() -> re.Pattern[str]:
-    """A run, as group 1, with the words in lower case that stand before it; or the latter alone.
-
-    Up to two connectives stand between two words of a run. "Corp." and "J." go on, a longer word
-    with a full stop ends its sentence.
-    """
-    # What ``re`` has no class for. Made at the first use: it takes 10 ms.
-    characters = map(chr, range(_LAST_CODE_POINT + 1))
-    large = _character_class(one for one in characters if one.isupper() or one.isdigit())
-    connective = rf"(?:{'|'.join(sorted(CONNECTIVES))})(?![\w&.])(?!['’\-]\w)"
-    last = r"(?=[\w&'’\-]{3})[\w&]++(?:['’\-]\w++)*+\.(?!\w)"
-    return re.compile(
-        rf"(?:[^\w&]++|(?!{large}){_WORD_PATTERN})*+"
-        rf"((?:(?!{last}){_WORD_PATTERN}{_GAP}(?:{connective}{_GAP}){{0,2}}+(?={large}))*+"
-        rf"{_WORD_PATTERN})?+"
-    )
-
-
-def _character_class(characters: Iterable[str]) -> str:
-    """A class of a regular expression with some characters, given in their order."""
-    ranges: list[list[int]] = []
-    for code in map(ord, characters):
-        if ranges and ranges[-1][1] == code - 1:
-            ranges[-1][1] = code
-        else:
-            ranges.append([code, code])
-    written = (rf"\U{first:08x}-\U{last:08x}" for first, last in ranges)
-    return f"[{''.join(written)}]"
-
-
-def _chunks(text: str, start: int, end: int) -> list[_Chunk]:
-    """The chunks of a run that goes from ``start`` to ``end``."""
-    chunks: list[_Chunk] = []
-    previous_end = -2
-    """Of the last word; before the text if that is a connective, or there is none."""
-    for match in _WORD.finditer(text, start, end):
-        if match[0] in CONNECTIVES:
-            previous_end = -2
+    runs: list[list[_Chunk]] = []
+    run: list[_Chunk] = []
+    connectives = 0
+    previous_end = 0
+    sentence_ended = True
+    for match in _WORD.finditer(text):
+        word = match[0]
+        is_large = word[0].isupper() or word[0].isdigit()
+        if not run and not is_large:  # most words: what is before them matters to runs only
             continue
-        word_start, word_end = match.span()
-        if previous_end == word_start - 1 and text[previous_end] == " ":
-            chunks[-1].starts.append(word_start)
-            chunks[-1].ends.append(word_end)
+        start, end = match.span()
+        gap = text[previous_end:start]
+        if sentence_ended or len(gap) > 3 or gap.strip(_GAP_CHARACTERS):
+            run, connectives = [], 0
+        if is_large:
+            if run and not connectives and gap == " ":
+                run[-1].starts.append(start)
+                run[-1].ends.append(end)
+            else:
+                if not run:
+                    runs.append(run)
+                run.append(_Chunk([start], [end]))
+            connectives = 0
+        elif run and word in CONNECTIVES and connectives < 2:
+            connectives += 1
         else:
-            chunks.append(_Chunk([word_start], [word_end]))
-        previous_end = word_end
-    return chunks
+            run, connectives = [], 0
+        previous_end = end
+        # "Corp." and "J." go on, a longer word with a full stop ends its sentence.
+        sentence_ended = word.endswith(".") and len(word) > 3 and word.count(".") == 1
+    return runs
 
 
-def _names(text: str, run: Sequence[_Chunk]) -> list[str]:
-    """What of a run may be a name, normalised, in order of appearance."""
-    # Words are normalised once, although several names have them.
-    words = [
-        [normalise(text[start:end]) for start, end in zip(chunk.starts, chunk.ends, strict=True)]
-        for chunk in run
+def _name_spans(run: list[_Chunk]) -> list[tuple[int, int]]:
+    """Spans of a run that may be a name."""
+    spans = [
+        (run[first].starts[0], run[last].ends[-1])
+        for first in range(len(run))
+        for last in range(first, min(first + 3, len(run)))
     ]
-    between = [
-        normalise(text[chunk.ends[-1] : following.starts[0]]) for chunk, following in pairwise(run)
-    ]
-    names: list[tuple[int, int, str]] = []
-    for first, chunk in enumerate(run):
-        start, name = chunk.starts[0], ""
-        for last in range(first, min(first + 3, len(run))):
-            name = _joined([name, between[last - 1] if name else "", *words[last]])
-            names.append((start, run[last].ends[-1], name))
+    for chunk in run:
         if len(chunk.starts) > 1:
-            names.append((chunk.starts[1], chunk.ends[-1], _joined(words[first][1:])))
-            names.append((start, chunk.ends[-2], _joined(words[first][:-1])))
-    return [name for _, _, name in sorted(names)]
-
-
-def _joined(words: Iterable[str]) -> str:
-    return " ".join(filter(None, words))
+            spans += [(chunk.starts[1], chunk.ends[-1]), (chunk.starts[0], chunk.ends[-2])]
+    return spans
