@@ -226,6 +226,7 @@ class Engine:
             encode_document=self.encoder.encode_document
             if isinstance(self.encoder, DocumentEncoder)
             else None,
+            ahead=getattr(self.encoder, "releases_gil", False),
             namespace=namespace,
             options=ReadOptions(facts, key, read_as, exclude),
             extractor=self._extractor,

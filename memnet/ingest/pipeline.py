@@ -5,6 +5,7 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -65,6 +66,7 @@ class Ingest:
         config: Config,
         *,
         encode_document: Encode | None = None,
+        ahead: bool = False,
         namespace: str = "",
         options: ReadOptions | None = None,
         extractor: Extractor | None = None,
@@ -74,18 +76,24 @@ class Ingest:
     ) -> None:
         """Set up a run; ``extractor`` finds names in passages, ``learner`` learns from messages.
 
-        ``encode_document`` encodes passages; without it ``encode`` encodes all.
+        ``encode_document`` encodes passages quickly; without it ``encode`` encodes all. It is
+        called from another thread, while a batch is written, where ``ahead`` says so.
         Without ``on_problem`` each problem is a line of the log.
         """
         self._store = store
         self._encode = encode
         self._encode_document = encode_document
+        self._pool = ThreadPoolExecutor(1) if ahead and encode_document is not None else None
+        self._batches = config.ingest.quick_batches if encode_document is not None else 1
+        """As many times as large is a batch."""
         self._config = config
         self._namespace = namespace
         self._extractor = extractor
         self._learner = learner
         self._said: list[SaidMessage] = []
         """The new messages of the batch."""
+        self._prepared: _Prepared | None = None
+        """A batch before the present one, which is not written yet."""
         limits = config.limit
         self._loaders = LoaderProcess(
             LoadLimits(
@@ -120,7 +128,7 @@ class Ingest:
             StoreBusyError, StoreError: the store can't be written.
         """
         started = time.perf_counter()
-        with self._loaders, self._store.writing():
+        with self._loaders, self._store.writing(), self._pool or nullcontext():
             self._store.sources.start_run()
             for item in self._reader.read(inputs):
                 if isinstance(item, Problem):
@@ -132,6 +140,7 @@ class Ingest:
                 else:
                     self._add(item)
             self._store_batch()
+            self._write_prepared()
         self._problems.finish(nothing_used=not (self._used or self._reader.follows))
         return IngestReport(
             added=self._added,
@@ -177,13 +186,18 @@ class Ingest:
         self._batch_characters += parsed.size()
         limits = self._config.ingest
         if (
-            self._batch_characters >= limits.batch_characters
-            or len(self._batch) >= limits.batch_sources
+            self._batch_characters >= self._batches * limits.batch_characters
+            or len(self._batch) >= self._batches * limits.batch_sources
         ):
             self._store_batch()
 
-    def _sources(self, batch: Sequence[tuple[Parsed, bytes]]) -> list[NewSource]:
-        """Sources of a batch, its messages with what was said before them."""
+    def _sources(
+        self, batch: Sequence[tuple[Parsed, bytes]]
+    ) -> tuple[list[NewSource], list[NewSource]]:
+        """Sources of a batch, its messages with what was said before them; documents that changed.
+
+        The slots of the others are not made.
+        """
         documents = iter(
             with_turns([parsed for parsed, _ in batch if isinstance(parsed, ParsedDocument)])
         )
@@ -192,6 +206,7 @@ class Ingest:
         evicted = self._evicted_before(names)
         now = max(time.time(), 1.0)
         sources: list[NewSource] = []
+        documents_changed: list[NewSource] = []
         for parsed, digest in batch:
             if not isinstance(parsed, ParsedDocument):
                 sources.append(facts_source(parsed, digest, self._namespace))
@@ -214,8 +229,10 @@ class Ingest:
                     continue
             if changed and self._learner is not None:
                 self._said += said_messages(document)
+            if changed:
+                documents_changed.append(source)
             sources.append(source)
-        return sources
+        return sources, documents_changed
 
     def _evicted_before(self, names: Sequence[str]) -> dict[str, bytes]:
         """The digests of those of some sources that were evicted; where there is room, of none."""
@@ -239,14 +256,43 @@ class Ingest:
         return False
 
     def _store_batch(self) -> None:
-        """Write what changed of the batch, and evict what it displaces, in one transaction."""
-        sources = self._sources(self._batch)
-        said = [source for source in sources if source.used]
+        """Write the batch; or begin to encode it, and write the one before it meanwhile."""
+        has_messages = any(
+            isinstance(parsed, ParsedDocument) and parsed.turn is not None
+            for parsed, _ in self._batch
+        )
+        if has_messages:  # they are placed among those that are stored
+            self._write_prepared()
+        prepared = self._prepare()
+        self._write_prepared()
+        self._prepared = prepared
+        if self._pool is None or has_messages:
+            self._write_prepared()
+
+    def _prepare(self) -> "_Prepared":
+        """What is to be written of the batch; the next one begins."""
+        sources, changed = self._sources(self._batch)
+        encode = self._encode_document
+        if encode is not None and self._pool is not None:
+            texts = {slot.key_text for one in changed for slot in one.slots}
+            encode = _encoded_ahead(self._pool, encode, sorted(texts))
         learn = self._learner.prepare(self._said, self._namespace) if self._learner else None
-        self._said = []
+        prepared = _Prepared(
+            sources, self._files, learn, encode, self._batch_characters, len(self._batch)
+        )
+        self._said, self._batch, self._batch_characters, self._files = [], [], 0, {}
+        return prepared
+
+    def _write_prepared(self) -> None:
+        """Write what changed of a batch, and evict what it displaces, in one transaction."""
+        if self._prepared is None:
+            return
+        sources, files, learn, encode_document, characters, documents = self._prepared
+        self._prepared = None
+        said = [source for source in sources if source.used]
         with self._store.changing(advance=False) if said or learn else nullcontext():
             counts = self._store.put(
-                sources, self._encode, self._files, self._namespace, self._encode_document
+                sources, self._encode, files, self._namespace, encode_document
             )
             if learn is not None:
                 learn()
@@ -255,14 +301,11 @@ class Ingest:
         self._updated += counts.updated
         self._unchanged += counts.unchanged
         self._progress = Progress(
-            self._progress.characters + self._batch_characters,
-            self._progress.documents + len(self._batch),
+            self._progress.characters + characters,
+            self._progress.documents + documents,
             self._reader.bytes,
             dict(self._reader.kinds),
         )
-        self._batch = []
-        self._batch_characters = 0
-        self._files = {}
         self._on_progress(self._progress)
 
     def _evict(self, said: Sequence[NewSource]) -> int:
@@ -289,6 +332,26 @@ class Ingest:
         if vanished:
             self._store.delete(vanished, self._namespace)
             self._removed += len(vanished)
+
+
+class _Prepared(NamedTuple):
+    """A batch that is ready to be written."""
+
+    sources: list[NewSource]
+    files: Mapping[str, bytes]
+    """Digests of files of which all is stored with it, by path."""
+    learn: Callable[[], None] | None
+    encode_document: Encode | None
+    characters: int
+    documents: int
+    """And facts."""
+
+
+def _encoded_ahead(pool: ThreadPoolExecutor, encode: Encode, texts: Sequence[str]) -> Encode:
+    """Begin to encode texts in a pool; gives the vectors of some of them when they are wanted."""
+    rows = {text: row for row, text in enumerate(texts)}
+    vectors = pool.submit(encode, texts)
+    return lambda wanted: vectors.result()[[rows[text] for text in wanted]]
 
 
 def _is_missing(path: str) -> bool:

@@ -23,6 +23,12 @@ _UNREADABLE = (sqlite3.DatabaseError, UnicodeDecodeError)
 _INHERITED: list[object] = []
 """What a parent process opened, kept for the life of a forked child: SQLite forbids the child to
 close the parent's connections, and Python would close those that nothing refers to."""
+_WRITER_CACHE = 128 << 20
+"""Bytes of pages that a transaction may change before they are written: SQLite's 2 MB are written
+many times over, as the rows of a batch lie all over the indexes of a large store."""
+_CHECKPOINT = 128 << 20
+"""Bytes of the log before it is taken into the database, where a page is then written once for many
+commits; a checkpoint for each commit would write most of a large store's indexes each time."""
 _REVISION = "SELECT generation, mark, last_slot FROM revision"
 
 
@@ -102,6 +108,7 @@ class Connection:
             yield
             return
         with self._changes():
+            self._connection.execute(f"PRAGMA cache_size = {-_WRITER_CACHE // 1024}")
             self._connection.execute("BEGIN IMMEDIATE")
             self._advances = advance
             yield
@@ -210,6 +217,8 @@ class Connection:
             if not read_only:
                 self._connection.execute("PRAGMA journal_mode = WAL")
                 self._connection.execute("PRAGMA synchronous = FULL")
+                page_size = int(self._connection.execute("PRAGMA page_size").fetchone()[0])
+                self._connection.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT // page_size}")
             self._connection.execute("PRAGMA foreign_keys = ON")
             self._connection.execute("PRAGMA cell_size_check = ON")
         except _UNREADABLE as error:

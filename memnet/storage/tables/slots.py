@@ -145,6 +145,8 @@ def add_symbols(
     )
     rows = connection.rows(f"SELECT name, id FROM symbol WHERE name {IN_LIST}", json_list(names))
     symbol_ids: dict[str, int] = dict(checked_rows(rows, "a symbol", str, int))
+    for name in names.keys() - symbol_ids.keys():  # to SQLite's JSON a text ends at a NUL
+        symbol_ids[name] = connection.only("SELECT id FROM symbol WHERE name = ?", name)[0]
     for table, symbols in (("slot_key", keys), ("mention", mentions)):
         # By symbol: the index by symbol is as large as the store, and is gone through once.
         connection.execute_many(
