@@ -17,7 +17,8 @@ import json
 import random
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 _WORD = re.compile(r"[^\W\d_]+")
@@ -49,15 +50,14 @@ class Passages:
 
     def make(self, count: int) -> Iterator[dict[str, str]]:
         """The first ``count`` passages, each with ``id``, ``title`` and ``text``."""
+        forms: dict[str, str] = {}
         for number in range(count):
             turn, place = divmod(number, len(self._real))
             if number and not place:
                 forms = {name: self._form(name, uses) for name, uses in self._uses.items()}
             one = self._real[place]
             if turn:
-                text = _WORD.sub(
-                    lambda found: forms.get(found[0], found[0]), f"{one['title']}\n{one['text']}"
-                )
+                text = _WORD.sub(partial(_form_of, forms), f"{one['title']}\n{one['text']}")
                 title, _, text = _NUMBER.sub(self._other_number, text).partition("\n")
                 one = {"title": title, "text": text}
             yield {"id": f"p{number}", "title": one["title"], "text": one["text"]}
@@ -79,6 +79,10 @@ class Passages:
         if len(found[0]) == 4 and first in "12":
             return f"{self._random.randint(1700, 2024)}"
         return first + "".join(self._random.choice("0123456789") for _ in rest)
+
+
+def _form_of(forms: Mapping[str, str], found: re.Match[str]) -> str:
+    return forms.get(found[0], found[0])
 
 
 def _other_name(name: str, number: int) -> str:

@@ -291,9 +291,7 @@ class Ingest:
         self._prepared = None
         said = [source for source in sources if source.used]
         with self._store.changing(advance=False) if said or learn else nullcontext():
-            counts = self._store.put(
-                sources, self._encode, files, self._namespace, encode_document
-            )
+            counts = self._store.put(sources, self._encode, files, self._namespace, encode_document)
             if learn is not None:
                 learn()
             self._evicted += self._evict(said)

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
-SCHEMA_VERSION = 7
+SCHEMA_VERSION = 9
 
 MOVE_CHANGES = """
     INSERT OR IGNORE INTO statement_change
@@ -271,6 +271,9 @@ MIGRATIONS = {
     );
     CREATE INDEX eviction_by_source ON eviction (source);
     """,
+    8: "",
+    # Vectors in half precision, which earlier versions take for damage.
+    9: "",
 }
 
 
