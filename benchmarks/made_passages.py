@@ -43,7 +43,7 @@ class Passages:
         most = _COMMON_SHARE * len(real)
         self._uses: dict[str, list[int]] = {
             word: [1]
-            for word, count in spread.items()
+            for word, count in sorted(spread.items())
             if word[0].isupper() and len(word) > 2 and max(count, spread[word.lower()]) <= most
         }
         """How many passes used each form of a name; the first form is the name itself."""

@@ -207,7 +207,7 @@ def changed(connection: Connection, new: Sequence[NewSource]) -> tuple[list[NewS
     """The sources that differ from what is stored, and the counts that a ``put`` of them gives."""
     differing: list[NewSource] = []
     added = updated = 0
-    for namespace in {source.namespace for source in new}:
+    for namespace in dict.fromkeys(source.namespace for source in new):
         here = [source for source in new if source.namespace == namespace]
         stored = states(connection, [source.name for source in here], namespace)
         for source in here:
