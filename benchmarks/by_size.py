@@ -3,9 +3,9 @@
 python -m benchmarks.by_size --source CORPUS.jsonl --questions DIR --scratch DIR [--sizes N ...]
 
 One store grows from size to size by passages of ``benchmarks.made_passages``, the first of which
-are those of CORPUS.jsonl. At each size some questions are asked of it: each for the first time,
-and once more, as the store keeps what it looked up. Seconds are given by the clock, which other work
-on the machine delays, and of the processors.
+are those of CORPUS.jsonl. At each size some questions are asked of it: each for the first time, and
+once more, as the store keeps what it looked up. Seconds are given by the clock, which other work on
+the machine delays, and of the processors.
 """
 
 import argparse
@@ -30,7 +30,7 @@ _RESULTS = Path(__file__).parent / "results"
 _SIZES = (1_000, 10_000, 100_000, 1_000_000)
 _QUESTIONS = 60
 _FORGOTTEN = 20
-"""Passages that are forgotten one by one at each size, and come back."""
+"""Passages that are forgotten one by one at each size."""
 
 
 class Stopwatch:
@@ -60,12 +60,12 @@ def percentiles(watched: Sequence[dict[str, float]]) -> dict[str, float]:
     return found
 
 
-def timed(calls: Sequence[Callable[[], Any]]) -> dict[str, float]:
+def timed(call: Callable[[str], Any], arguments: Sequence[str]) -> dict[str, float]:
     """Percentiles of the times of some calls."""
     watched = []
-    for call in calls:
+    for argument in arguments:
         watch = Stopwatch()
-        call()
+        call(argument)
         watched.append(watch.read())
     return percentiles(watched)
 
@@ -109,12 +109,11 @@ def grow(
         watch = Stopwatch()
         memory.search(asked[0])
         result["first_search"] = watch.read()
-        for name, ask in (("search", memory.search), ("ask", memory.ask)):
-            calls = [lambda ask=ask, one=one: ask(one) for one in asked]  # type: ignore[misc]
-            result[f"{name}_first"] = timed(calls)
-            result[name] = timed(calls)
+        for name, call in (("search", memory.search), ("ask", memory.ask)):
+            result[f"{name}_first"] = timed(call, asked)
+            result[name] = timed(call, asked)
         gone = [one.id for one in islice(memory.sources(), 0, None, max(1, size // _FORGOTTEN))]
-        result["forget"] = timed([lambda one=one: memory.forget(one) for one in gone])  # type: ignore[misc]
+        result["forget"] = timed(memory.forget, gone)
         watch = Stopwatch()
         problems = memory.verify().problems
         result["verify"] = watch.read()
