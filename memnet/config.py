@@ -115,9 +115,9 @@ class IngestConfig(Settings):
     and enough for the encoder to batch windows of equal length."""
     batch_sources: int = Field(default=2000, ge=1)
     """Documents and facts of a batch: each costs memory besides its text."""
-    quick_batches: int = Field(default=8, ge=1)
+    quick_batches: int = Field(default=4, ge=1)
     """As many times as large are batches of which the encoder has a quick way to encode passages:
-    about 8 s of work. A commit writes each page that it changes, and in a large store few rows of a
+    about 3 s of work. A commit writes each page that it changes, and in a large store few rows of a
     batch share one."""
 
 
