@@ -438,7 +438,7 @@ def test_a_newer_schema_is_refused(tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "store" / "memory.sqlite3") as database:
         database.execute("PRAGMA user_version = 99")
     with pytest.raises(
-        StoreError, match="has schema 99, this version of memnet knows schemas up to 7"
+        StoreError, match="has schema 99, this version of memnet knows schemas up to 9"
     ):
         open_store(tmp_path / "store")
 

@@ -71,6 +71,8 @@ class StaticEncoder:
     def encode_document(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """N texts of any length -> [N, 384] float32, rows of length one, by the table.
 
+        All are numbers of half precision, so that the length of a row may be 0.0002 off.
+
         Raises:
             EncoderError: the tokenizer is missing or damaged.
         """
