@@ -463,7 +463,7 @@ def _engine(path: Path, encoder: ToyEncoder) -> Engine:
     return Engine(store, encoder, Config(ingest=batches), answerer="untrained", reader="sentences")
 
 
-_MIXED = [
+_MIXED: list[Document | Message | Fact] = [
     *(Document(id=f"d{number}", text=f"Orre {number} is a town.") for number in range(5)),
     Message(id="m1", text="I live in Kestle.", speaker="Ann", session="s"),
     *(Fact(subject=f"Boat {number}", relation="built by", object="Ann") for number in range(3)),

@@ -1,9 +1,7 @@
 """Ingest: inputs are parsed, compared with what is stored, and what changed is written."""
 
 import hashlib
-import logging
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
@@ -13,10 +11,11 @@ from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
 from memnet.config import Config
-from memnet.errors import InputError, Problem
+from memnet.errors import Problem
 from memnet.ingest.formats import Parsed
 from memnet.ingest.inputs import Input, InputReader, ReadToEnd
 from memnet.ingest.messages import Conversations, SaidMessage, said_messages, with_turns
+from memnet.ingest.problems import Problems
 from memnet.ingest.selection import ReadOptions
 from memnet.ingest.slots import Extractor, document_source, facts_source
 from memnet.loaders.document import ParsedDocument
@@ -27,9 +26,6 @@ from memnet.types import IngestReport
 
 _PIPELINE_VERSION = "7"
 """Part of every digest: raise it when slots are made in another way, so that all are made again."""
-
-
-_log = logging.getLogger("memnet")
 
 
 class Learner(Protocol):
@@ -106,7 +102,7 @@ class Ingest:
         )
         self._reader = InputReader(limits, options or ReadOptions(), self._loaders, self._is_known)
         self._on_progress = on_progress or (lambda _: None)
-        self._problems = _Problems(on_problem or _log_problem)
+        self._problems = Problems(on_problem)
         self._added = self._updated = self._unchanged = self._removed = 0
         self._progress = Progress(0, 0)
         self._used = False
@@ -361,49 +357,3 @@ def _is_missing(path: str) -> bool:
     except (OSError, ValueError):
         return False
     return False
-
-
-class _Problems:
-    """Counts and reports problems; the only one of a run that used nothing becomes its error."""
-
-    def __init__(self, report: Callable[[Problem], None]) -> None:
-        self.count = 0
-        self._reasons: Counter[str] = Counter()
-        self._report = report
-        self._first: Problem | None = None
-
-    def add(self, problem: Problem) -> None:
-        self.count += 1
-        self._reasons[problem.reason] += 1
-        if self.count == 1:
-            self._first = problem
-            return
-        self._report_first()
-        self._report(problem)
-
-    def finish(self, *, nothing_used: bool) -> None:
-        if nothing_used and self._first is not None:
-            raise InputError(str(self._first))
-        self._report_first()
-        if nothing_used and self.count:
-            raise InputError(
-                f"nothing was ingested: all {self.count} inputs were skipped"
-                + (", see above" if self._reasons[""] else f" ({self._counted()})")
-            )
-
-    def by_reason(self) -> dict[str, int]:
-        """How many there were, most first; those where something is wrong as "errors"."""
-        return {reason or "errors": count for reason, count in self._reasons.most_common()}
-
-    def _counted(self) -> str:
-        return ", ".join(f"{count:,} {reason}" for reason, count in self.by_reason().items())
-
-    def _report_first(self) -> None:
-        if self._first is not None:
-            self._report(self._first)
-            self._first = None
-
-
-def _log_problem(problem: Problem) -> None:
-    level = logging.INFO if problem.reason else logging.WARNING
-    _log.log(level, "skipped: %s", problem)
