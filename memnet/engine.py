@@ -237,6 +237,7 @@ class Engine:
             if isinstance(self.encoder, DocumentEncoder)
             else None,
             encode_quick=self._encode_quick,
+            ahead=getattr(self.encoder, "releases_gil", False),
             namespace=namespace,
             options=ReadOptions(facts, key, read_as, exclude),
             extractor=self._extractor,
