@@ -27,7 +27,7 @@ _WRITER_CACHE = 128 << 20
 """Bytes of pages that a transaction may change before they are written: SQLite's 2 MB are written
 many times over, as the rows of a batch lie all over the indexes of a large store."""
 _CHECKPOINT_PAGES = (1_000, 32_768)
-"""Pages of the log before it is taken into the database: at least, as SQLite has it, and at most."""
+"""Pages of the log before it is taken into the database: at least (as in SQLite), and at most."""
 _CHECKPOINT_SHARE = 1 / 8
 """Of the pages of the database, in between. A page is then written there once for many commits; a
 checkpoint for each would write most of a large store's indexes each time."""
