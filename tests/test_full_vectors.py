@@ -46,11 +46,13 @@ def _key(document: Document) -> str:
 
 
 def _quick(document: Document) -> NDArray[np.float32]:
-    return ToyEncoder().encode([half(_key(document))])[0]
+    [vector] = ToyEncoder().encode([half(_key(document))])
+    return np.asarray(vector, np.float32)
 
 
 def _full(document: Document) -> NDArray[np.float32]:
-    return ToyEncoder().encode([_key(document)])[0]
+    [vector] = ToyEncoder().encode([_key(document)])
+    return np.asarray(vector, np.float32)
 
 
 def _bundle(memory: Engine, path: Path) -> bytes:
