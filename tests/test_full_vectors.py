@@ -47,13 +47,13 @@ def _key(document: Document) -> str:
 
 
 def _quick(document: Document) -> NDArray[np.float32]:
-    vector: NDArray[np.float32] = ToyEncoder().encode([half(_key(document))])[0]
-    return vector
+    [vector] = ToyEncoder().encode([half(_key(document))])
+    return np.asarray(vector, np.float32)
 
 
 def _full(document: Document) -> NDArray[np.float32]:
-    vector: NDArray[np.float32] = ToyEncoder().encode([_key(document)])[0]
-    return vector
+    [vector] = ToyEncoder().encode([_key(document)])
+    return np.asarray(vector, np.float32)
 
 
 def _bundle(memory: Engine, path: Path) -> bytes:

@@ -225,8 +225,8 @@ def read_in_hops(
     """Read the memory up to ``max_hops`` times, at least once; fewer if a hop brings nothing new.
 
     Messages are read once: what chats name, greet and mention leads everywhere.
-    Where stored vectors are quick ones, those passages of the last hop are compared again that
-    stand next to the border between the best ``passages`` and the others.
+    Where stored vectors are quick ones, passages of the last hop are compared again: those next to
+    the border between the best ``passages`` and the others.
 
     Args:
         question: that is asked.
