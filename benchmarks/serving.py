@@ -213,7 +213,7 @@ class _Load:
                 with self._guard:
                     lost += self._held.get(name, "") == text and found != text
         for text in told:
-            query = {"query": text, "limit": 1}
+            query: dict[str, str | int] = {"query": text, "limit": 1}
             response = httpx.get(f"{self.url}/history", params=query, timeout=60)
             lost += not response.json()["statements"]
         return lost

@@ -13,7 +13,7 @@ from memnet import Document, Engine, Fact
 from memnet.checkpoints import SHIPPED, load_checkpoint
 from memnet.cli.main import memnet as group
 from memnet.documents.candidates import Candidates, LinkFeature, SlotFeature
-from memnet.documents.question import Question
+from memnet.documents.question import FullVectors, Question
 from memnet.documents.rescoring import compared_again
 from memnet.encoders import DocumentEncoder, MiniLMEncoder, StaticEncoder
 from memnet.encoders.static import STATIC
@@ -40,7 +40,9 @@ def test_a_vector_is_the_projected_sum_of_token_vectors(encoder: StaticEncoder) 
     arrays, _ = load_checkpoint(FOLDER, STATIC)
     tokenizer = load_tokenizer(checked_folder())
     slow = [oracle.table_vector(arrays, tokenizer.encode(text).ids) for text in texts]
-    np.testing.assert_allclose(encoder.encode_document(texts), slow, atol=1e-6)
+    vectors = encoder.encode_document(texts)
+    np.testing.assert_allclose(vectors, slow, atol=2**-12)
+    np.testing.assert_array_equal(vectors, vectors.astype(np.float16))
 
 
 def test_a_long_text_is_summed_whole(encoder: StaticEncoder) -> None:
@@ -50,7 +52,7 @@ def test_a_long_text_is_summed_whole(encoder: StaticEncoder) -> None:
     whole = (arrays["table"][ids] * arrays["scale"][ids, None].astype(np.float64)).sum(axis=0)
     vector = whole @ arrays["projection"].astype(np.float64)
     np.testing.assert_allclose(
-        encoder.encode_document([LONG])[0], vector / np.linalg.norm(vector), atol=1e-6
+        encoder.encode_document([LONG])[0], vector / np.linalg.norm(vector), atol=2**-12
     )
 
 
@@ -63,7 +65,7 @@ def test_a_vector_depends_neither_on_its_batch_nor_on_the_run(encoder: StaticEnc
     np.testing.assert_array_equal(again.encode_document(texts), together)
     assert again.fingerprint == encoder.fingerprint
     assert together.dtype == np.float32
-    np.testing.assert_allclose(np.linalg.norm(together, axis=1), 1, atol=1e-6)
+    np.testing.assert_allclose(np.linalg.norm(together, axis=1), 1, atol=2**-12)
     assert encoder.encode_document([]).shape == (0, 384)
 
 
@@ -207,7 +209,7 @@ def test_new_cosines_keep_their_mean(toy_engine: Engine) -> None:
             return encode([f"{text} tower tower" for text in texts])
 
         assert compared_again(before, np.array([0, 2]), question) is before
-        question.encode_again, best = other, [0, 2]
+        question.full, best = FullVectors(other, of_all=True), [0, 2]
         after = compared_again(before, np.array(best), question)
         slots = question.fetched.slots([before.ids[index] for index in best])
         vectors = other([f"{slot.title}\n{slot.text}" for slot in slots])

@@ -1,5 +1,6 @@
 """The app: a memory's routes behind security and metrics."""
 
+import asyncio
 import importlib
 import importlib.util
 from collections.abc import AsyncIterator
@@ -21,6 +22,7 @@ from memnet.server.metrics import CountRequests, Metrics
 from memnet.server.routes import answers, facts, pages, sources, state, statements, uploads
 from memnet.server.security import Security
 from memnet.server.settings import ServerSettings
+from memnet.server.vectors import FullVectors
 from memnet.server.work import Work
 
 
@@ -37,7 +39,12 @@ def create_app(engine: Engine, settings: ServerSettings | None = None) -> FastAP
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        vectors = None if settings.read_only else FullVectors(engine)
+        if vectors is not None:
+            vectors.start()
         yield
+        if vectors is not None:
+            await asyncio.to_thread(vectors.stop)
         work.close()
 
     app = FastAPI(

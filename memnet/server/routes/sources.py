@@ -78,7 +78,9 @@ def writing_router(engine: Engine, work: Work) -> APIRouter:
             id=source_id, text=given.text, title=given.title, metadata=given.metadata
         )
         try:
-            return engine.ingest(document, namespace=given.namespace, on_problem=problems.append)
+            return engine.ingest(
+                document, namespace=given.namespace, full=False, on_problem=problems.append
+            )
         except InputError as error:
             raise InputError(str(problems[0]) if problems else str(error)) from error
 

@@ -23,6 +23,14 @@ _UNREADABLE = (sqlite3.DatabaseError, UnicodeDecodeError)
 _INHERITED: list[object] = []
 """What a parent process opened, kept for the life of a forked child: SQLite forbids the child to
 close the parent's connections, and Python would close those that nothing refers to."""
+_WRITER_CACHE = 128 << 20
+"""Bytes of pages that a transaction may change before they are written: SQLite's 2 MB are written
+many times over, as the rows of a batch lie all over the indexes of a large store."""
+_CHECKPOINT_PAGES = (1_000, 32_768)
+"""Pages of the log before it is taken into the database: at least (as in SQLite), and at most."""
+_CHECKPOINT_SHARE = 1 / 8
+"""Of the pages of the database, in between. A page is then written there once for many commits; a
+checkpoint for each would write most of a large store's indexes each time."""
 _REVISION = "SELECT generation, mark, last_slot FROM revision"
 
 
@@ -102,6 +110,7 @@ class Connection:
             yield
             return
         with self._changes():
+            self._prepare_writing()
             self._connection.execute("BEGIN IMMEDIATE")
             self._advances = advance
             yield
@@ -196,6 +205,14 @@ class Connection:
             self._roll_back()
             self.changing = False
             self._guard.release()
+
+    def _prepare_writing(self) -> None:
+        """Let a transaction write each page once."""
+        least, most = _CHECKPOINT_PAGES
+        (pages,) = self._connection.execute("PRAGMA page_count").fetchone()
+        pages = min(most, max(least, int(pages * _CHECKPOINT_SHARE)))
+        self._connection.execute(f"PRAGMA cache_size = {-_WRITER_CACHE // 1024}")
+        self._connection.execute(f"PRAGMA wal_autocheckpoint = {pages}")
 
     def _prepare(self, path: Path, read_only: bool, trusted: int | None) -> None:
         """Check the database and set the connection up; arguments as for the constructor."""
@@ -361,11 +378,14 @@ def changes_since(connection: Connection, revision: Revision) -> Changes:
     """How the slots that vector search covers differ from those of an earlier commit.
 
     No id is used twice: what was added since has a higher id, and what was removed is listed in the
-    table ``gone``. Statements that ended stay, and a search leaves them out.
+    table ``gone``. A slot whose vector was replaced is listed there too: it is removed and added.
+    Statements that ended stay, and a search leaves them out.
     """
     added = connection.rows(
-        "SELECT id FROM slot WHERE id > ? AND kind = 'passage'",
+        "SELECT id FROM slot WHERE id > ? AND kind = 'passage' UNION "
+        "SELECT slot.id FROM gone JOIN slot ON slot.id = gone.slot WHERE gone.generation > ?",
         revision.last_slot,
+        revision.generation,
     )
     removed = connection.rows("SELECT slot FROM gone WHERE generation > ?", revision.generation)
     return Changes(
@@ -375,7 +395,7 @@ def changes_since(connection: Connection, revision: Revision) -> Changes:
 
 
 def count_changes_since(connection: Connection, revision: Revision) -> int:
-    """How many slots ``changes_since`` gives."""
+    """About how many slots ``changes_since`` gives: replaced ones count once or twice."""
     row = connection.only(
         "SELECT (SELECT count(*) FROM slot WHERE id > ? AND kind = 'passage') + "
         "(SELECT count(*) FROM gone WHERE generation > ?)",
