@@ -250,7 +250,7 @@ def test_the_schema_says_what_errors_look_like(
         assert described == {"$ref": f"#/components/schemas/{name}"}, path
         assert operation["responses"].keys() == {"200", "default"}
     assert "HTTPValidationError" not in schema["components"]["schemas"]
-    for path in ("/ask", "/v1/embeddings"):
+    for path in ("/ask", "/v1/embeddings", "/v1/chat/completions"):
         error = client.post(path, json=[]).json()["error"]
         name = "OpenAIErrorDetail" if path.startswith("/v1/") else "ErrorDetail"
         assert error.keys() == schema["components"]["schemas"][name]["properties"].keys()
@@ -275,3 +275,16 @@ def test_errors_of_uploads_tell_no_paths(client: httpx.Client) -> None:
     errors = {report["name"]: report["error"] for report in reports}
     assert errors["l.tar.gz"].startswith("l.tar.gz/../../up.txt: ")
     assert errors["d.jsonl"].startswith("d.jsonl, line 1: ")
+
+
+@pytest.mark.parametrize("name", ["kept\n", "ke\npt", "\nkept", "kept\r\n", "kept\u2028", "\n"])
+def test_line_ends_belong_to_an_id(client: httpx.Client, name: str) -> None:
+    url = f"/sources/{quote(name, safe='')}"
+    kept = {"text": "Not to be touched."}
+    assert client.put("/sources/kept", json=kept).status_code == 200
+    assert client.delete(url).status_code == 404
+    assert client.put(url, json={"text": "Another."}).json()["added"] == 1
+    assert client.get(url).json()["source"]["id"] == name
+    assert client.get("/sources/kept").json()["text"] == kept["text"]
+    assert client.delete(url).json() == {"forgotten": 1}
+    assert client.get("/sources/kept").status_code == 200

@@ -71,7 +71,7 @@ def test_every_route_but_the_page_and_health_needs_it(
 ) -> None:
     paths = known.get("/openapi.json").json()["paths"]
     del guarded.headers["Authorization"]
-    for path, methods in {**paths, "/openapi.json": {"get": {}}}.items():
+    for path, methods in {**paths, "/openapi.json": {"get": {}}, "/mcp": {"post": {}}}.items():
         for method in methods:
             response = guarded.request(method, path)
             assert response.status_code == (200 if path == "/healthz" else 401), path

@@ -7,6 +7,7 @@ from fastapi import Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from pydantic import BaseModel
+from starlette.exceptions import HTTPException
 
 from memnet.errors import InputError, MemnetError, StoreBusyError, one_line
 
@@ -56,6 +57,8 @@ class OpenAIRoute(APIRoute):
                 where = ".".join(str(part) for part in first["loc"][1:])
                 message = f"{where or 'body'}: {first['msg']}"
                 return _response(400, message, _INVALID, param=where or None)
+            except HTTPException as error:
+                return _response(error.status_code, str(error.detail), _INVALID)
             except ModelNotFoundError as error:
                 return _response(404, str(error), _INVALID, "model", "model_not_found")
             except InputError as error:
