@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from memnet import Config, Document, Engine, Fact, MemoryStore
 from memnet.errors import InputError, Problem
 from memnet.ingest.pipeline import Ingest, Progress
 from tests.toy import ToyEncoder
+from tests.waiting import PATIENCE, without_coverage
 
 
 def _slots(engine: Engine) -> list[tuple[str, str, str]]:
@@ -444,17 +446,23 @@ def test_an_interrupted_ingest_is_finished_by_the_next(
     ]
     corpus = _write(tmp_path / "c.jsonl", "\n".join(lines))
     command = [sys.executable, "-c", _INGEST, str(tmp_path / "store"), str(corpus)]
-    process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    )
-    assert process.stdout is not None
-    acknowledged = 0
-    for _ in range(after):
-        acknowledged = int(process.stdout.readline())
-    os.kill(process.pid, how)
-    acknowledged = max([acknowledged, *map(int, process.stdout.read().split())])
-    process.wait()
-    process.stdout.close()
+    with subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env=without_coverage(),
+    ) as process:
+        assert process.stdout is not None
+        acknowledged = 0
+        for _ in range(after):
+            acknowledged = int(process.stdout.readline())
+        os.kill(process.pid, how)
+        limit = threading.Timer(PATIENCE, process.kill)
+        limit.start()
+        acknowledged = max([acknowledged, *map(int, process.stdout.read().split())])
+        limit.cancel()
+    assert process.returncode == -how
     assert acknowledged < 900
 
     encoder = ToyEncoder()

@@ -68,6 +68,15 @@ def ended_fork(child: int) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
+def without_coverage() -> dict[str, str]:
+    """The environment for a process that is interrupted: coverage is not measured there.
+
+    coverage takes a lock when code of another file runs first; an interrupt between taking and
+    holding it leaves it locked, and the process waits for it for ever.
+    """
+    return {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_")}
+
+
 def completed(
     command: Sequence[object], *, check: bool = True, given: str | None = None, **options: Any
 ) -> subprocess.CompletedProcess[str]:
