@@ -10,7 +10,7 @@ import pytest
 from memnet import Engine
 from memnet.errors import InputError
 from memnet.statements.ended import Ended, without_ended
-from memnet.statements.heads import FORMS
+from memnet.statements.heads import FORMS, AnswerForm
 from memnet.statements.lists import ends_an_item, list_items
 from memnet.statements.parsing import RuleParser, is_question
 from memnet.statements.reading import Piece, StatementReading
@@ -76,7 +76,7 @@ def _reading(form: str, told: Told, *pieces: str, statement: int = 0) -> Stateme
         Piece(statement, told.text.index(one), told.text.index(one) + len(one), 0.9 - 0.5 * rank)
         for rank, one in enumerate(pieces)
     )
-    forms = {name: 0.9 if name == form else 0.01 for name in FORMS}
+    forms: dict[AnswerForm, float] = {name: 0.9 if name == form else 0.01 for name in FORMS}
     return StatementReading(forms, found, found if form == "list" else (), 0, (1.0, 1.0))
 
 
