@@ -11,7 +11,6 @@ from memnet.types import Answer
 _PRONOUN = re.compile(
     r"\b(?:he|she|it|they|him|them|(?P<owner>his|its|their)|(?P<her>her))\b(?!['’]s)", re.IGNORECASE
 )
-_NEXT_WORD = re.compile(r"\s+(\w+)")
 _NO_SINGLE_NAME = re.compile(r",|\b\d+\b")
 _MAX_NAMES = 3
 """Names that are tried: each is a question of its own."""
@@ -41,10 +40,8 @@ def follow_ups(question: str, last: Answer | None) -> list[FollowUp]:
     found = _PRONOUN.search(question)
     if found is None or last is None or _names(question):
         return []
-    following = _NEXT_WORD.match(question, found.end())
-    owns = found["owner"] or (
-        found["her"] and following and following[1].casefold() not in NOT_NAMES
-    )
+    following = normalise(question[found.end() :]).split()[:1]
+    owns = found["owner"] or (found["her"] and following and following[0] not in NOT_NAMES)
     names = dict.fromkeys([*_names(last.short or ""), *_names(last.question)])
     return [
         FollowUp(

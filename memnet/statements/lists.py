@@ -8,7 +8,7 @@ import re
 from memnet.storage import Told
 from memnet.text.names import stems
 
-_JOINT = re.compile(r"\s*(?:[,;/]?\s*(?:\b(?:and|or)\b|[&+])|[,;/])\s*", re.IGNORECASE)
+_JOINT = re.compile(r"(?<!\s)\s*+(?:[,;/]?\s*+(?:\b(?:and|or)\b|[&+])|[,;/])\s*+", re.IGNORECASE)
 """What stands between two items."""
 _LAST_JOINT = re.compile(r"\b(?:and|or)\b|[&+]", re.IGNORECASE)
 """What stands before the last item: commas alone may part anything."""
