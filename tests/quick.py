@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from memnet import Config, Document, Engine, MemoryStore
 from memnet.config import IngestConfig, StoreConfig
 from tests.toy import ToyEncoder
+from tests.waiting import PATIENCE
 
 MIN_QUICK = 5
 NAMES = "heron kestrel osprey merlin harrier buzzard falcon kite eagle owl plover dunlin".split()
@@ -52,7 +53,7 @@ def open_quick(
     )
     rows = MemoryStore(
         path, fingerprint=encoder.fingerprint, dimension=encoder.dimension, create=True,
-        config=store,
+        lock_seconds=PATIENCE, config=store,
     )  # fmt: skip
     return Engine(rows, encoder, config, answerer=answerer, reader="sentences")
 
