@@ -120,6 +120,10 @@ class IngestConfig(Settings):
     and full ones later: so many take the network 2 s on two cores."""
     commit_vectors: int = Field(default=256, ge=1)
     """Full vectors that are committed together: 2 s of work on two cores, which a kill may lose."""
+    quick_batches: int = Field(default=4, ge=1)
+    """As many times as large are batches of which the encoder has a quick way to encode passages:
+    about 3 s of work. A commit writes each page that it changes, and in a large store few rows of a
+    batch share one."""
 
 
 class HopConfig(Settings):

@@ -237,6 +237,7 @@ class Engine:
             if isinstance(self.encoder, DocumentEncoder)
             else None,
             encode_quick=self._encode_quick,
+            ahead=getattr(self.encoder, "releases_gil", False),
             namespace=namespace,
             options=ReadOptions(facts, key, read_as, exclude),
             extractor=self._extractor,
@@ -332,9 +333,9 @@ class Engine:
             Each decision with its reason.
 
         Raises:
-            InputError: the text holds no words, is too long, or asks to forget a statement that
-                is not stored; ``at`` is no time, before 1970, or over a century ahead; or standing
-                statements leave no room for it. Nothing is written then.
+            InputError: the text holds no words, only asks, is too long, or wants a statement
+                forgotten that is not stored; ``at`` is no time, before 1970, or over a century
+                ahead; or standing statements leave no room for it. Nothing is written then.
         """
         return self._told.tell(text, at, namespace, standing)
 

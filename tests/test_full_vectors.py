@@ -32,6 +32,7 @@ from memnet.errors import StoreError
 from memnet.registry import find_quick, load_static_encoder
 from memnet.server import ServerSettings
 from memnet.storage import import_bundle
+from memnet.storage.tables.schema import SCHEMA_VERSION
 from memnet.storage.values import VectorCounts
 from tests.quick import MIN_QUICK, NAMES, QuickEncoder, birds, half, open_quick, stored_vectors
 from tests.serving import serving
@@ -498,7 +499,7 @@ def test_a_store_of_the_schema_before_gets_quick_vectors(tmp_path: Path) -> None
         )
     with open_quick(tmp_path / "store") as memory:
         info = memory.info()
-        assert (info.schema_version, info.vectors, info.vectors_full) == (8, 3, 3)
+        assert (info.schema_version, info.vectors, info.vectors_full) == (SCHEMA_VERSION, 3, 3)
         memory.ingest(birds(), full=False)
         assert memory.info().vectors_full == 3
         memory.forget("heron")

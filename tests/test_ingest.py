@@ -5,12 +5,16 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from memnet import Config, Document, Engine, Fact, MemoryStore
-from memnet.errors import InputError, Problem
+from memnet import Config, Document, Engine, Fact, MemoryStore, Message
+from memnet.config import IngestConfig
+from memnet.errors import EncoderError, InputError, Problem
 from memnet.ingest.pipeline import Ingest, Progress
 from tests.toy import ToyEncoder
 from tests.waiting import PATIENCE, without_coverage
@@ -125,7 +129,8 @@ def test_a_file_of_an_unknown_kind_is_named_and_skipped(toy_engine: Engine, tmp_
     report = toy_engine.ingest(tmp_path / "in", on_problem=problems.append)
     assert (report.added, report.skipped) == (2, 2)
     assert [Path(problem.where).name for problem in problems] == ["Table.XYZ", "photo.png"]
-    assert all("unknown kind" in problem.what for problem in problems)
+    assert ["unknown kind" in problem.what for problem in problems] == [True, False]
+    assert "has the suffix '.png' of images" in problems[1].what
     assert {title for _, title, _ in _slots(toy_engine)} == {"README", "a"}
 
 
@@ -433,6 +438,68 @@ store = MemoryStore(
 engine = Engine(store, encoder, Config.model_validate({"ingest": {"batch_characters": 500}}))
 print(engine.ingest(sys.argv[2], on_progress=lambda p: print(p.documents, flush=True)).added)
 """
+
+
+class _QuickEncoder(ToyEncoder):
+    """Has a quick way for passages, which may fail at a text, and notes its threads."""
+
+    def __init__(self, fails_at: str = "none") -> None:
+        self.fails_at = fails_at
+        self.threads: set[int] = set()
+
+    def encode_document(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        self.threads.add(threading.get_ident())
+        if any(self.fails_at in text for text in texts):
+            raise EncoderError("no weights")
+        return -self.encode(texts)
+
+
+def _engine(path: Path, encoder: ToyEncoder) -> Engine:
+    """A memory whose batches hold two sources."""
+    store = MemoryStore(
+        path, fingerprint=encoder.fingerprint, dimension=encoder.dimension, create=True
+    )
+    batches = IngestConfig(batch_sources=1, quick_batches=2)
+    return Engine(store, encoder, Config(ingest=batches), answerer="untrained", reader="sentences")
+
+
+_MIXED: list[Document | Message | Fact] = [
+    *(Document(id=f"d{number}", text=f"Orre {number} is a town.") for number in range(5)),
+    Message(id="m1", text="I live in Kestle.", speaker="Ann", session="s"),
+    *(Fact(subject=f"Boat {number}", relation="built by", object="Ann") for number in range(3)),
+    Message(id="m2", text="It is small.", speaker="Ann", session="s"),
+    Document(id="d9", text="Orre 3 is a town."),
+]
+
+
+def test_encoding_ahead_changes_nothing_but_the_thread(tmp_path: Path) -> None:
+    stored = []
+    for ahead in (True, False):
+        encoder = _QuickEncoder()
+        encoder.releases_gil = ahead
+        with _engine(tmp_path / str(ahead), encoder) as engine:
+            told: list[int] = []
+            report = engine.ingest(_MIXED, on_progress=lambda done: told.append(done.documents))  # noqa: B023
+            assert report.added == len(_MIXED)
+            slots = engine.store.fetch(range(1, 40))
+            keys = engine.store.keys([slot.id for slot in slots])
+            texts = [(slot.id, slot.kind, slot.source, slot.text) for slot in slots]
+            stored.append((texts, keys.vectors.tolist(), told))
+            assert engine.store.verify() == []
+        assert (threading.get_ident() in encoder.threads) != ahead
+    assert stored[0] == stored[1]
+
+
+def test_batches_before_one_that_can_not_be_encoded_are_stored(tmp_path: Path) -> None:
+    documents = [Document(id=f"d{number}", text=f"Orre {number}.") for number in range(9)]
+    with _engine(tmp_path / "store", _QuickEncoder(fails_at="Orre 5")) as engine:
+        with pytest.raises(EncoderError, match="no weights"):
+            engine.ingest(documents)
+        assert [source.id for source in engine.sources()] == ["d0", "d1", "d2", "d3"]
+    with _engine(tmp_path / "store", _QuickEncoder()) as engine:
+        report = engine.ingest(documents)
+        assert (report.added, report.unchanged) == (5, 4)
+        assert engine.store.verify() == []
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])

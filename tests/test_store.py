@@ -4,7 +4,8 @@ import sqlite3
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
+from numpy.typing import NDArray
 
 from memnet.errors import EncoderMismatchError, StoreBusyError, StoreError
 from memnet.storage import EVERYWHERE, MemoryStore, NewSlot, NewSource, Scope
@@ -436,7 +438,7 @@ def test_a_newer_schema_is_refused(tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "store" / "memory.sqlite3") as database:
         database.execute("PRAGMA user_version = 99")
     with pytest.raises(
-        StoreError, match="has schema 99, this version of memnet knows schemas up to 8"
+        StoreError, match="has schema 99, this version of memnet knows schemas up to 9"
     ):
         open_store(tmp_path / "store")
 
@@ -594,6 +596,44 @@ def test_a_changed_source_may_need_a_vector_that_only_it_used(store: MemoryStore
     assert {slot.value for slot in store.fetch(store.search_symbolic(["orre"], 9)["orre"])} == {
         "fenna"
     }
+    assert store.verify() == []
+
+
+def test_sources_of_one_put_keep_their_slots_apart(store: MemoryStore) -> None:
+    store.put([source("a", passage("one"), passage("two", start=5))], encode)
+    store.put(
+        [
+            source("a", passage("two", start=5), passage("three", start=9)),
+            source("a", passage("two"), namespace="other"),
+            source("b", passage("one", "", ["orre"], ["kestle", "a\0b"]), fact("orre", "in", "x")),
+            source("c"),
+        ],
+        encode,
+    )
+    expected = [
+        ("a", "", "two"), ("a", "", "three"), ("b", "", "one"), ("b", "", "orre\tin\tx"),
+        ("a", "other", "two"),
+    ]  # fmt: skip
+    stored = store.fetch(range(1, 10))
+    assert [(slot.source, slot.namespace, slot.text) for slot in stored] == expected
+    b = stored[2].id
+    assert store.symbols([b]) == {b: (["orre"], ["a\0b", "kestle"])}
+    assert [source.id for source in store.sources.all()] == ["a", "b", "c", "a"]
+    assert store.verify() == []
+
+
+def test_vectors_of_half_precision_take_half_the_room(store: MemoryStore) -> None:
+    def half(texts: Sequence[str]) -> NDArray[np.float32]:
+        return encode(texts).astype(np.float16).astype(np.float32)
+
+    store.put([source("a", passage("one"))], half)
+    store.put([source("b", passage("two"))], encode)
+    with closing(sqlite3.connect(store.path / "memory.sqlite3")) as database:
+        lengths = [row[0] for row in database.execute("SELECT length(data) FROM vector")]
+    assert lengths == [2 * DIMENSION, 4 * DIMENSION]
+    np.testing.assert_array_equal(
+        store.keys([1, 2]).vectors, np.concatenate([half(["\none"]), encode(["\ntwo"])])
+    )
     assert store.verify() == []
 
 

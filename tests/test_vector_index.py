@@ -60,8 +60,12 @@ def filled(
 class AgainstNumPy(RuleBasedStateMachine):
     """Up to 200 vectors: every search compares all that could be among the hits exactly."""
 
-    @initialize(kind=st.sampled_from(sorted(_KINDS)), on_device=st.booleans())
-    def start(self, kind: str, on_device: bool) -> None:
+    @initialize(
+        kind=st.sampled_from(sorted(_KINDS)),
+        on_device=st.booleans(),
+        half=st.sampled_from(["all", "some", "none"]),
+    )
+    def start(self, kind: str, on_device: bool, half: str) -> None:
         import tempfile
 
         self.folder = tempfile.TemporaryDirectory()
@@ -71,6 +75,8 @@ class AgainstNumPy(RuleBasedStateMachine):
         self.index = VectorIndex.empty(DIMENSION, self.config)
         self.twin: dict[int, NDArray[np.float32]] = {}
         self.last = 0
+        self.half = {"all": 1.0, "some": 0.9, "none": 0.0}[half]
+        """Share of the additions whose vectors have half precision."""
 
     def teardown(self) -> None:
         if hasattr(self, "folder"):
@@ -82,6 +88,8 @@ class AgainstNumPy(RuleBasedStateMachine):
         ids = self.last + step * np.arange(1, count + 1)
         ids = ids[::-1] if backwards else ids
         rows = vectors(count, seed=self.last)
+        if np.random.default_rng(self.last).random() < self.half:
+            rows = rows.astype(np.float16).astype(np.float32)
         self.index = self.index.add(ids, rows)
         self.twin.update(zip(ids.tolist(), rows, strict=True))
         self.last += step * count
@@ -113,6 +121,9 @@ class AgainstNumPy(RuleBasedStateMachine):
         coded = coded and (self.to_device is None or self.config.kind == "pq")
         expected = "pq" if coded and len(self.twin) >= 16 else "flat"
         assert self.index.info().kind == expected
+        rows = np.array(list(self.twin.values()), np.float32)
+        fits = np.array_equal(rows, rows.astype(np.float16))
+        assert header.half == (fits and header.code_size > 0)
 
     @rule(
         seed=st.integers(0, 99),
@@ -263,7 +274,7 @@ def replace_header(path: Path, text: bytes) -> None:
         {"recall": "all"}, {"recall": float("nan")}, {"recall": 7.0}, {"rerank": None},
         {"rerank": -1}, {"dimension": 3}, {"dimension": 0}, {"dimension": 2**40},
         {"code_size": 0}, {"code_size": 1}, {"code_size": 2**62}, {"code_size": -16},
-        {"fingerprint": 7}, {"fingerprint": "another"}, {"more": 1},
+        {"fingerprint": 7}, {"fingerprint": "another"}, {"more": 1}, {"half": True}, {"half": 0},
         # As large as before: 300 x (8 + 4 D + W), without that of the ids.
         {"dimension": 32, "code_size": 16 + 128},
     ],

@@ -45,7 +45,7 @@ def repeating(function: Callable[[], object], threads: int = 3) -> Iterator[None
     assert errors == []
 
 
-def until(holds: Callable[[], bool], otherwise: str) -> None:
+def until(holds: Callable[[], bool], otherwise: str = "it does not come true") -> None:
     """Wait until something holds; fails, saying what is so otherwise, if that takes too long."""
     deadline = time.monotonic() + PATIENCE
     while not holds():

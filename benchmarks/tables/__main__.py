@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.tables import documents, learned, stores
+from benchmarks.tables.by_size import by_size
 from benchmarks.tables.neighbours import neighbours
 
 _PAGE = Path(__file__).parents[1] / "README.md"
@@ -20,6 +21,8 @@ def page() -> str:
     text = _PAGE.read_text(encoding="utf-8")
     for name, table in _tables().items():
         start, end = f"<!-- {name} -->\n", f"\n<!-- /{name} -->"
+        if text.count(start) != 1 or end not in text.partition(start)[2]:
+            raise SystemExit(f"{_PAGE} has no place for the table {name!r}: {start!r} to {end!r}")
         before, _, rest = text.partition(start)
         text = before + start + table + end + rest.partition(end)[2]
     return text
@@ -52,6 +55,7 @@ def _tables() -> dict[str, str]:
         "story_seeds": learned.story_seeds(_results("stories-seed-*")),
         "sparse_attention": learned.sparse_attention(sparse),
         "scale": stores.scale(_result("scale")),
+        "by_size": by_size(_result("by_size")),
         "memory_tasks": learned.memory_tasks(_results("memory-*.json")),
         "fuzz": stores.fuzz(_results("fuzz-*.json")),
         "bounded_memory": stores.bounded_memory(_result("bounded_memory")),

@@ -177,7 +177,7 @@ class TextAnswers:
             if not compares and _names_subject(text, by_facts):
                 return retrieval, ranked, by_facts
         terms = dict(zip(question.terms.words, question.terms.weights.tolist(), strict=True))
-        by_cell = read_cells(terms, passages[: self._config.answer.passages])
+        by_cell = read_cells(text, terms, passages[: self._config.answer.passages])
         read = self._read(text, passages, retrieval) if passages else Prediction()
         if by_cell.candidates and (read.abstained or _attends(read, by_cell.quotes[0])):
             return retrieval, ranked, by_cell

@@ -1,34 +1,35 @@
 """Ingest: inputs are parsed, compared with what is stored, and what changed is written."""
 
 import hashlib
-import logging
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from memnet.config import Config
-from memnet.errors import InputError, Problem
+from memnet.errors import Problem
 from memnet.ingest.formats import Parsed
 from memnet.ingest.inputs import Input, InputReader, ReadToEnd
 from memnet.ingest.messages import Conversations, SaidMessage, said_messages, with_turns
+from memnet.ingest.problems import Problems
 from memnet.ingest.selection import ReadOptions
 from memnet.ingest.slots import Extractor, document_source, facts_source
 from memnet.loaders.document import ParsedDocument
 from memnet.loaders.process import LoaderProcess
 from memnet.loaders.reading import LoadLimits
-from memnet.storage import Encode, MemoryStore, NewSource, PassageVectors
+from memnet.storage import Encode, EncodePassages, MemoryStore, NewSource, PassageVectors
 from memnet.types import IngestReport
 
 _PIPELINE_VERSION = "7"
 """Part of every digest: raise it when slots are made in another way, so that all are made again."""
-
-
-_log = logging.getLogger("memnet")
 
 
 class Learner(Protocol):
@@ -66,6 +67,7 @@ class Ingest:
         *,
         encode_document: Encode | None = None,
         encode_quick: Encode | None = None,
+        ahead: bool = False,
         namespace: str = "",
         options: ReadOptions | None = None,
         extractor: Extractor | None = None,
@@ -75,8 +77,10 @@ class Ingest:
     ) -> None:
         """Set up a run; ``extractor`` finds names in passages, ``learner`` learns from messages.
 
-        ``encode_document`` encodes passages; without it ``encode`` encodes all. ``encode_quick``
-        does so where there are many, and leaves their full vectors to ``encode_full``.
+        ``encode_document`` encodes passages quickly; without it ``encode`` encodes all.
+        ``encode_quick`` does so where there are many, and leaves their full vectors to
+        ``encode_full``. Both are called from another thread, while a batch is written, where
+        ``ahead`` says so.
         Without ``on_problem`` each problem is a line of the log.
         """
         self._store = store
@@ -85,12 +89,18 @@ class Ingest:
         self._encode_quick = encode_quick
         self._encoded = 0
         """Key texts of passages that the store lacked."""
+        has_quick = encode_document is not None or encode_quick is not None
+        self._pool = ThreadPoolExecutor(1) if ahead and has_quick else None
+        self._batches = config.ingest.quick_batches if has_quick else 1
+        """As many times as large is a batch."""
         self._config = config
         self._namespace = namespace
         self._extractor = extractor
         self._learner = learner
         self._said: list[SaidMessage] = []
         """The new messages of the batch."""
+        self._prepared: _Prepared | None = None
+        """A batch before the present one, which is not written yet."""
         limits = config.limit
         self._loaders = LoaderProcess(
             LoadLimits(
@@ -103,7 +113,7 @@ class Ingest:
         )
         self._reader = InputReader(limits, options or ReadOptions(), self._loaders, self._is_known)
         self._on_progress = on_progress or (lambda _: None)
-        self._problems = _Problems(on_problem or _log_problem)
+        self._problems = Problems(on_problem)
         self._added = self._updated = self._unchanged = self._removed = 0
         self._progress = Progress(0, 0)
         self._used = False
@@ -125,7 +135,7 @@ class Ingest:
             StoreBusyError, StoreError: the store can't be written.
         """
         started = time.perf_counter()
-        with self._loaders, self._store.writing():
+        with self._loaders, self._store.writing(), self._pool or nullcontext():
             self._store.sources.start_run()
             for item in self._reader.read(inputs):
                 if isinstance(item, Problem):
@@ -137,6 +147,7 @@ class Ingest:
                 else:
                     self._add(item)
             self._store_batch()
+            self._write_prepared()
         self._problems.finish(nothing_used=not (self._used or self._reader.follows))
         return IngestReport(
             added=self._added,
@@ -182,13 +193,18 @@ class Ingest:
         self._batch_characters += parsed.size()
         limits = self._config.ingest
         if (
-            self._batch_characters >= limits.batch_characters
-            or len(self._batch) >= limits.batch_sources
+            self._batch_characters >= self._batches * limits.batch_characters
+            or len(self._batch) >= self._batches * limits.batch_sources
         ):
             self._store_batch()
 
-    def _sources(self, batch: Sequence[tuple[Parsed, bytes]]) -> list[NewSource]:
-        """Sources of a batch, its messages with what was said before them."""
+    def _sources(
+        self, batch: Sequence[tuple[Parsed, bytes]]
+    ) -> tuple[list[NewSource], list[NewSource]]:
+        """Sources of a batch, its messages with what was said before them; documents that changed.
+
+        The slots of the others are not made.
+        """
         documents = iter(
             with_turns([parsed for parsed, _ in batch if isinstance(parsed, ParsedDocument)])
         )
@@ -197,6 +213,7 @@ class Ingest:
         evicted = self._evicted_before(names)
         now = max(time.time(), 1.0)
         sources: list[NewSource] = []
+        documents_changed: list[NewSource] = []
         for parsed, digest in batch:
             if not isinstance(parsed, ParsedDocument):
                 sources.append(facts_source(parsed, digest, self._namespace))
@@ -219,8 +236,10 @@ class Ingest:
                     continue
             if changed and self._learner is not None:
                 self._said += said_messages(document)
+            if changed:
+                documents_changed.append(source)
             sources.append(source)
-        return sources
+        return sources, documents_changed
 
     def _evicted_before(self, names: Sequence[str]) -> dict[str, bytes]:
         """The digests of those of some sources that were evicted; where there is room, of none."""
@@ -244,15 +263,39 @@ class Ingest:
         return False
 
     def _store_batch(self) -> None:
-        """Write what changed of the batch, and evict what it displaces, in one transaction."""
-        sources = self._sources(self._batch)
-        said = [source for source in sources if source.used]
+        """Write the batch; or begin to encode it, and write the one before it meanwhile."""
+        has_messages = any(
+            isinstance(parsed, ParsedDocument) and parsed.turn is not None
+            for parsed, _ in self._batch
+        )
+        if has_messages:  # they are placed among those that are stored
+            self._write_prepared()
+        prepared = self._prepare()
+        self._write_prepared()
+        self._prepared = prepared
+        if self._pool is None or has_messages:
+            self._write_prepared()
+
+    def _prepare(self) -> "_Prepared":
+        """What is to be written of the batch; the next one begins."""
+        sources, changed = self._sources(self._batch)
+        encode = partial(self._encode_passages, self._quick_encode(changed))
         learn = self._learner.prepare(self._said, self._namespace) if self._learner else None
-        self._said = []
+        prepared = _Prepared(
+            sources, self._files, learn, encode, self._batch_characters, len(self._batch)
+        )
+        self._said, self._batch, self._batch_characters, self._files = [], [], 0, {}
+        return prepared
+
+    def _write_prepared(self) -> None:
+        """Write what changed of a batch, and evict what it displaces, in one transaction."""
+        if self._prepared is None:
+            return
+        sources, files, learn, encode_passages, characters, documents = self._prepared
+        self._prepared = None
+        said = [source for source in sources if source.used]
         with self._store.changing(advance=False) if said or learn else nullcontext():
-            counts = self._store.put(
-                sources, self._encode, self._files, self._namespace, self._encode_passages
-            )
+            counts = self._store.put(sources, self._encode, files, self._namespace, encode_passages)
             if learn is not None:
                 learn()
             self._evicted += self._evict(said)
@@ -260,24 +303,36 @@ class Ingest:
         self._updated += counts.updated
         self._unchanged += counts.unchanged
         self._progress = Progress(
-            self._progress.characters + self._batch_characters,
-            self._progress.documents + len(self._batch),
+            self._progress.characters + characters,
+            self._progress.documents + documents,
             self._reader.bytes,
             dict(self._reader.kinds),
         )
-        self._batch = []
-        self._batch_characters = 0
-        self._files = {}
         self._on_progress(self._progress)
 
-    def _encode_passages(self, texts: Sequence[str]) -> PassageVectors:
-        """Vectors of new key texts: quick ones once the run has many of them."""
+    def _quick_encode(self, changed: Sequence[NewSource]) -> Encode | None:
+        """The quick way to encode passages of these sources, if there is one, begun if possible."""
+        encode = self._encode_document or self._encode_quick
+        if encode is None or self._pool is None:
+            return encode
+        texts = {slot.key_text for one in changed for slot in one.slots}
+        if self._is_full(len(texts)):
+            return encode
+        return _encoded_ahead(self._pool, encode, sorted(texts))
+
+    def _encode_passages(self, encode: Encode | None, texts: Sequence[str]) -> PassageVectors:
+        """Vectors of new key texts: those of ``encode`` once the run has many of them."""
+        is_full = encode is None or self._is_full(len(texts))
         self._encoded += len(texts)
-        if self._encode_document is not None:
-            return PassageVectors(self._encode_document(texts))
-        if self._encode_quick is None or self._encoded < self._config.ingest.min_quick:
+        if encode is None or is_full:
             return PassageVectors(self._encode(texts))
-        return PassageVectors(self._encode_quick(texts), quick=True)
+        return PassageVectors(encode(texts), quick=self._encode_document is None)
+
+    def _is_full(self, more: int) -> bool:
+        """Whether so many more key texts are encoded in full at once."""
+        return (
+            self._encode_document is None and self._encoded + more < self._config.ingest.min_quick
+        )
 
     def _evict(self, said: Sequence[NewSource]) -> int:
         """Evict messages beyond the capacity, but not the last of a batch; returns how many."""
@@ -305,6 +360,33 @@ class Ingest:
             self._removed += len(vanished)
 
 
+class _Prepared(NamedTuple):
+    """A batch that is ready to be written."""
+
+    sources: list[NewSource]
+    files: Mapping[str, bytes]
+    """Digests of files of which all is stored with it, by path."""
+    learn: Callable[[], None] | None
+    encode_passages: EncodePassages
+    characters: int
+    documents: int
+    """And facts."""
+
+
+def _encoded_ahead(pool: ThreadPoolExecutor, encode: Encode, texts: Sequence[str]) -> Encode:
+    """Begin to encode texts in a pool; gives the vectors of some of them when they are wanted."""
+    rows = {text: row for row, text in enumerate(texts)}
+    vectors = pool.submit(encode, texts)
+
+    def encoded(wanted: Sequence[str]) -> NDArray[np.float32]:
+        # The batch before may have replaced what made a source count as stored.
+        if not rows.keys() >= set(wanted):
+            return encode(wanted)
+        return vectors.result()[[rows[text] for text in wanted]]
+
+    return encoded
+
+
 def _is_missing(path: str) -> bool:
     """Whether a file does not exist; one in a folder that can't be read counts as existing."""
     try:
@@ -314,49 +396,3 @@ def _is_missing(path: str) -> bool:
     except (OSError, ValueError):
         return False
     return False
-
-
-class _Problems:
-    """Counts and reports problems; the only one of a run that used nothing becomes its error."""
-
-    def __init__(self, report: Callable[[Problem], None]) -> None:
-        self.count = 0
-        self._reasons: Counter[str] = Counter()
-        self._report = report
-        self._first: Problem | None = None
-
-    def add(self, problem: Problem) -> None:
-        self.count += 1
-        self._reasons[problem.reason] += 1
-        if self.count == 1:
-            self._first = problem
-            return
-        self._report_first()
-        self._report(problem)
-
-    def finish(self, *, nothing_used: bool) -> None:
-        if nothing_used and self._first is not None:
-            raise InputError(str(self._first))
-        self._report_first()
-        if nothing_used and self.count:
-            raise InputError(
-                f"nothing was ingested: all {self.count} inputs were skipped"
-                + (", see above" if self._reasons[""] else f" ({self._counted()})")
-            )
-
-    def by_reason(self) -> dict[str, int]:
-        """How many there were, most first; those where something is wrong as "errors"."""
-        return {reason or "errors": count for reason, count in self._reasons.most_common()}
-
-    def _counted(self) -> str:
-        return ", ".join(f"{count:,} {reason}" for reason, count in self.by_reason().items())
-
-    def _report_first(self) -> None:
-        if self._first is not None:
-            self._report(self._first)
-            self._first = None
-
-
-def _log_problem(problem: Problem) -> None:
-    level = logging.INFO if problem.reason else logging.WARNING
-    _log.log(level, "skipped: %s", problem)

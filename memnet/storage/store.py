@@ -211,7 +211,7 @@ class MemoryStore:
         with self.changing():
             vectors = sources.new_vectors(self._connection, [source], encode)
             text_vectors.add(self._connection, vectors)
-            return sources.put(self._connection, source)[0]
+            return sources.put(self._connection, [source])[0]
 
     def add_slots(
         self, name: str, namespace: str, new: Sequence[NewSlot], encode: Encode

@@ -31,7 +31,10 @@ _MAX_QUESTION_WORDS = 200
 def normalise(name: str) -> str:
     """Normalise a name: no case, accents, punctuation or underscores, single spaces."""
     folded = name.casefold()
-    if not folded.isascii():
+    if folded.isascii():
+        if folded.isalnum():
+            return folded
+    else:
         decomposed = unicodedata.normalize("NFKD", folded).casefold()
         folded = "".join(letter for letter in decomposed if not unicodedata.combining(letter))
     return " ".join(_LETTERS.findall(folded))
@@ -198,12 +201,15 @@ def _runs(text: str) -> list[list[_Chunk]]:
     previous_end = 0
     sentence_ended = True
     for match in _WORD.finditer(text):
+        word = match[0]
+        is_large = word[0].isupper() or word[0].isdigit()
+        if not run and not is_large:  # most words: what is before them matters to runs only
+            continue
         start, end = match.span()
-        word = match.group()
         gap = text[previous_end:start]
         if sentence_ended or len(gap) > 3 or gap.strip(_GAP_CHARACTERS):
             run, connectives = [], 0
-        if word[0].isupper() or word[0].isdigit():
+        if is_large:
             if run and not connectives and gap == " ":
                 run[-1].starts.append(start)
                 run[-1].ends.append(end)

@@ -40,6 +40,7 @@ from memnet.storage.tables.checked import (
     checked_places,
     checked_rows,
     checked_texts,
+    checked_vectors,
     damaged,
     json_list,
     missing,
@@ -127,10 +128,10 @@ def _write_members(archive: zipfile.ZipFile, connection: Connection, head: Bundl
     with _member(archive, VECTORS) as file:
         for row in chain.from_iterable(_pages(connection, vector_pages)):
             ((vector, digest, data),) = checked_rows([row], "a vector", int, bytes, bytes)
-            if len(data) != 4 * head.dimension or len(digest) != DIGEST_BYTES:
+            if len(digest) != DIGEST_BYTES:
                 raise damaged("a vector")
             vectors[vector] = len(vectors)
-            file.write(data)
+            file.write(checked_vectors([data], head.dimension).astype("<f4").tobytes())
     with _member(archive, DIGESTS) as file:
         for page in _pages(connection, "SELECT id, digest FROM vector WHERE id > ?"):
             file.write(b"".join(row[1] for row in page))

@@ -27,7 +27,7 @@ from memnet.storage.store import MemoryStore
 from memnet.storage.tables import slots as slot_rows
 from memnet.storage.tables.database import Connection, IntegrityError
 from memnet.storage.tables.schema import MOVE_CHANGES
-from memnet.storage.tables.vectors import digest_of
+from memnet.storage.tables.vectors import digest_of, vector_bytes
 
 
 def stored_fingerprint(path: str | os.PathLike[str]) -> str | None:
@@ -115,7 +115,7 @@ def _fill(connection: Connection, bundle: BundleReader) -> None:
             "vector",
             ("id", "digest", "data"),
             (
-                {"id": vector_id, "digest": digest, "data": vector.astype("<f4").tobytes()}
+                {"id": vector_id, "digest": digest, "data": vector_bytes(vector)}
                 for vector_id, (digest, vector) in enumerate(
                     zip(vectors.digests, vectors.data, strict=True), vectors.first + 1
                 )

@@ -191,14 +191,23 @@ def _nesting(value: Any) -> int:
 
 
 def checked_vectors(blobs: Sequence[Any], dimension: int) -> NDArray[np.float32]:
-    """Stored vectors as [K, D] float32.
+    """Stored vectors as [K, D] float32; those in half precision have half the length.
 
     Raises:
         StoreError: one has another width, or a component that is not finite.
     """
-    if any(type(blob) is not bytes or len(blob) != 4 * dimension for blob in blobs):
+    if not {*map(type, blobs)} <= {bytes}:
         raise damaged("a vector")
-    rows = np.frombuffer(b"".join(blobs), "<f4").reshape(-1, dimension).astype(np.float32)
+    rows = np.empty((len(blobs), dimension), np.float32)
+    lengths = np.fromiter(map(len, blobs), np.int64, len(blobs))
+    known = np.zeros(len(blobs), np.bool_)
+    for dtype in ("<f4", "<f2"):
+        own = np.flatnonzero(lengths == np.dtype(dtype).itemsize * dimension)
+        joined = b"".join([blobs[row] for row in own.tolist()])
+        rows[own] = np.frombuffer(joined, dtype).reshape(-1, dimension)
+        known[own] = True
+    if not known.all():
+        raise damaged("a vector")
     if not np.isfinite(rows).all():
         raise damaged("a vector")
     return rows

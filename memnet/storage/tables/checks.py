@@ -52,8 +52,9 @@ def problems(connection: Connection, dimension: int) -> list[str]:
         f"row {row[1]} of {row[0]} refers to a missing row of {row[2]}"
         for row in connection.rows("PRAGMA foreign_key_check")
     ]
-    width = 4 * dimension
-    (wrong,) = connection.only("SELECT count(*) FROM vector WHERE length(data) <> ?", width)
+    (wrong,) = connection.only(
+        "SELECT count(*) FROM vector WHERE length(data) NOT IN (?, ?)", 4 * dimension, 2 * dimension
+    )
     if wrong:
         found.append(f"{wrong} vectors have another width than {dimension}")
     if _has_wrong_values(connection):

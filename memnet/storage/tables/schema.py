@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
-SCHEMA_VERSION = 8
+SCHEMA_VERSION = 9
 
 MOVE_CHANGES = """
     INSERT OR IGNORE INTO statement_change
@@ -282,6 +282,8 @@ MIGRATIONS = {
             SELECT value + 1, old.id FROM property WHERE name = 'generation';
     END;
     """,
+    # Vectors in half precision, which earlier versions take for damage.
+    9: "",
 }
 
 

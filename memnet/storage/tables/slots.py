@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,28 +36,32 @@ def by_content(slots: Iterable[NewSlot]) -> dict[bytes, NewSlot]:
     }  # fmt: skip
 
 
-def add(
-    connection: Connection,
-    source_id: int,
-    slots: Mapping[bytes, NewSlot],
-    namespace: str,
-    used: float,
-) -> list[int]:
-    """Add slots, by the digests of their content, to a source; their vectors are stored already.
+class SourceSlots(NamedTuple):
+    """Slots that a source is to get."""
+
+    source: int
+    """Id of its row."""
+    slots: Mapping[bytes, NewSlot]
+    """By the digests of their content; statements are those with a time."""
+    namespace: str
+    used: float = 0.0
+    """As ``NewSource.used``."""
+
+
+def add(connection: Connection, new: Iterable[SourceSlots]) -> list[int]:
+    """Add slots to sources; their vectors are stored already.
 
     Args:
         connection: in a transaction.
-        source_id: of the source.
-        slots: statements are those with a time.
-        namespace: of the source.
-        used: as ``NewSource.used``.
+        new: a statement is run for all of them: one for each source would cost more than its rows.
 
     Returns:
         Their ids, which no slot ever had.
     """
+    added = [(one, digest, slot) for one in new for digest, slot in one.slots.items()]
     row = connection.one("SELECT seq FROM sqlite_sequence WHERE name = 'slot'")
     first = 1 if row is None else checked_count(row[0]) + 1
-    ids = list(range(first, first + len(slots)))
+    ids = list(range(first, first + len(added)))
     connection.execute_many(
         """INSERT INTO slot (id, source, kind, title, text, start, end, relation, value, vector,
             relation_vector, digest, valid_from, valid_until, usage, used, places)
@@ -65,24 +69,25 @@ def add(
             (SELECT id FROM vector WHERE digest = ?), ?, ?, ?, ?, ?, ?)""",
         (
             (
-                slot_id, source_id, slot.kind, slot.title, slot.text, slot.start, slot.end,
+                slot_id, one.source, slot.kind, slot.title, slot.text, slot.start, slot.end,
                 slot.relation, slot.value, digest_of(slot.key_text),
                 None if slot.valid_from is None else digest_of(slot.relation), digest,
                 slot.valid_from, slot.valid_until,
-                0.0 if slot.valid_from is None and not used else 1.0,
-                used if slot.valid_from is None else _told(slot),
+                0.0 if slot.valid_from is None and not one.used else 1.0,
+                one.used if slot.valid_from is None else _told(slot),
                 json.dumps(slot.places, ensure_ascii=False),
             )
-            for slot_id, (digest, slot) in zip(ids, slots.items(), strict=True)
+            for slot_id, (one, digest, slot) in zip(ids, added, strict=True)
         ),
     )  # fmt: skip
-    keys = [slot.key_symbols for slot in slots.values()]
-    mentions = [slot.value_symbols for slot in slots.values()]
+    keys = [slot.key_symbols for _, _, slot in added]
+    mentions = [slot.value_symbols for _, _, slot in added]
     add_symbols(connection, ids, keys, mentions)
     statements = [
-        (slot_id, slot) for slot_id, slot in zip(ids, slots.values(), strict=True)
+        (slot_id, one.namespace, slot)
+        for slot_id, (one, _, slot) in zip(ids, added, strict=True)
         if slot.valid_from is not None
-    ]  # fmt: skip
+    ]
     connection.execute_many(
         """INSERT INTO statement
             (slot, namespace, aliases, relation, objects, polarity, certainty, told, standing,
@@ -93,10 +98,10 @@ def add(
                 slot_id, namespace, *structure_columns(slot.structure), _told(slot),
                 int(slot.structure.standing), slot.structure.speaker,
             )
-            for slot_id, slot in statements
+            for slot_id, namespace, slot in statements
         ),
     )  # fmt: skip
-    add_statement_names(connection, [slot_id for slot_id, _ in statements])
+    add_statement_names(connection, [slot_id for slot_id, _, _ in statements])
     return ids
 
 
@@ -134,18 +139,23 @@ def add_symbols(
     mentions: Sequence[Iterable[str]],
 ) -> None:
     """Store which symbols new slots, with rising ids, are about and mention, and link facts."""
+    names = dict.fromkeys(name for some in (*keys, *mentions) for name in some)
+    connection.execute_many(
+        "INSERT OR IGNORE INTO symbol (name) VALUES (?)", ((name,) for name in names)
+    )
+    rows = connection.rows(f"SELECT name, id FROM symbol WHERE name {IN_LIST}", json_list(names))
+    symbol_ids: dict[str, int] = dict(checked_rows(rows, "a symbol", str, int))
+    for name in names.keys() - symbol_ids.keys():  # to SQLite's JSON a text ends at a NUL
+        symbol_ids[name] = connection.only("SELECT id FROM symbol WHERE name = ?", name)[0]
     for table, symbols in (("slot_key", keys), ("mention", mentions)):
-        pairs = [
-            (slot, name)
-            for slot, names in zip(ids, symbols, strict=True)
-            for name in dict.fromkeys(names)
-        ]
+        # By symbol: the index by symbol is as large as the store, and is gone through once.
         connection.execute_many(
-            "INSERT OR IGNORE INTO symbol (name) VALUES (?)",
-            ((name,) for name in dict.fromkeys(name for _, name in pairs)),
-        )
-        connection.execute_many(
-            f"INSERT INTO {table} (slot, symbol) SELECT ?, id FROM symbol WHERE name = ?", pairs
+            f"INSERT INTO {table} (symbol, slot) VALUES (?, ?)",
+            sorted(
+                (symbol_ids[name], slot)
+                for slot, names_of_slot in zip(ids, symbols, strict=True)
+                for name in dict.fromkeys(names_of_slot)
+            ),
         )
     if ids:
         connection.execute(

@@ -143,33 +143,23 @@ class Sources:
             origin: the file that they came from, or a folder above it.
             namespace: they are in.
         """
-        # A folder's files lie between its name with a separator and with the next character.
-        first = origin.rstrip(os.sep) + os.sep
-        end = first[:-1] + chr(ord(first[-1]) + 1)
-        query = (
-            "SELECT name, origin FROM source WHERE namespace = ? AND {} "
-            "AND name NOT IN (SELECT name FROM temp.seen)"
-        )
-        rows = self._connection().rows(
-            f"{query.format('origin = ?')} UNION ALL {query.format('origin > ? AND origin < ?')}",
-            namespace,
-            origin,
-            namespace,
-            first,
-            end,
-        )
-        return dict(checked_rows(rows, "a source", str, str))
+        unseen = "AND name NOT IN (SELECT name FROM temp.seen)"
+        return _from_path(self._connection(), origin, namespace, unseen)
+
+    def from_path(self, path: str, namespace: str = "") -> list[str]:
+        """Names of the stored sources that came from a file, or from files below a folder."""
+        return list(_from_path(self._connection(), path, namespace))
 
 
 def put_all(
     connection: Connection,
-    new: Iterable[NewSource],
+    new: Sequence[NewSource],
     vectors: Iterable[NewVector],
 ) -> None:
     """Put sources with the vectors that their slots lack, and delete what they no longer have."""
     text_vectors.add(connection, vectors)
     # Last: until all are put, one may come to share the vectors of another.
-    slots.delete(connection, [slot for source in new for slot in put(connection, source)[1]])
+    slots.delete(connection, put(connection, new)[1])
 
 
 def put_files(connection: Connection, files: Mapping[str, bytes], namespace: str) -> None:
@@ -206,7 +196,7 @@ def changed(connection: Connection, new: Sequence[NewSource]) -> tuple[list[NewS
     """The sources that differ from what is stored, and the counts that a ``put`` of them gives."""
     differing: list[NewSource] = []
     added = updated = 0
-    for namespace in {source.namespace for source in new}:
+    for namespace in dict.fromkeys(source.namespace for source in new):
         here = [source for source in new if source.namespace == namespace]
         stored = states(connection, [source.name for source in here], namespace)
         for source in here:
@@ -252,51 +242,73 @@ def new_vectors(
     return vectors
 
 
-def put(connection: Connection, source: NewSource) -> tuple[list[int], list[int]]:
-    """Give a source its slots, leaving those that it has already untouched.
+def put(connection: Connection, new: Sequence[NewSource]) -> tuple[list[int], list[int]]:
+    """Give sources their slots, leaving those that they have already untouched.
 
-    Slots that it should no longer have are for the caller to delete, once every source of the
+    Slots that they should no longer have are for the caller to delete, once every source of the
     transaction is put: until then other sources may come to share their vectors.
 
-    The vectors of its slots must be stored.
+    The vectors of their slots must be stored.
+
+    Args:
+        connection: in a transaction.
+        new: each of another name or namespace.
 
     Returns:
         Ids of the slots that were added, and of those that are to be deleted.
     """
-    connection.execute(
-        "DELETE FROM file WHERE namespace = ? AND path = "
-        "(SELECT origin FROM source WHERE namespace = ? AND name = ?)",
-        source.namespace,
-        source.namespace,
-        source.name,
+    names = [(source.namespace, source.name) for source in new]
+    before = _ids(connection, names)
+    connection.execute_many(
+        "DELETE FROM file WHERE namespace = ? AND path = (SELECT origin FROM source WHERE id = ?)",
+        [(namespace, source) for (namespace, _), source in before.items()],
     )
-    row = connection.only(
+    connection.execute_many(
         """INSERT INTO source (namespace, name, kind, origin, title, metadata, digest, headings)
         VALUES (?, ?, ?, ?, ?, ?, ?, ?)
         ON CONFLICT (namespace, name) DO UPDATE SET kind = excluded.kind,
             origin = excluded.origin, title = excluded.title, metadata = excluded.metadata,
-            digest = excluded.digest, headings = excluded.headings
-        RETURNING id""",
-        source.namespace,
-        source.name,
-        source.kind,
-        source.origin,
-        source.title,
-        json.dumps(dict(source.metadata), ensure_ascii=False, default=str),
-        source.digest,
-        json.dumps(list(source.headings), ensure_ascii=False),
-    )
-    source_id = int(row[0])
-    stored: dict[bytes, int] = dict(
-        connection.rows("SELECT digest, id FROM slot WHERE source = ?", source_id)
-    )
-    wanted = slots.by_content(source.slots)
-    new = {digest: slot for digest, slot in wanted.items() if digest not in stored}
-    outdated = [slot for digest, slot in stored.items() if digest not in wanted]
-    connection.execute(
-        "DELETE FROM evicted WHERE namespace = ? AND name = ?", source.namespace, source.name
-    )
-    return slots.add(connection, source_id, new, source.namespace, source.used), outdated
+            digest = excluded.digest, headings = excluded.headings""",
+        [
+            (
+                source.namespace, source.name, source.kind, source.origin, source.title,
+                json.dumps(dict(source.metadata), ensure_ascii=False, default=str),
+                source.digest, json.dumps(list(source.headings), ensure_ascii=False),
+            )
+            for source in new
+        ],
+    )  # fmt: skip
+    connection.execute_many("DELETE FROM evicted WHERE namespace = ? AND name = ?", names)
+    ids = _ids(connection, names)
+    stored: dict[int, dict[bytes, int]] = {}
+    for source_id, digest, slot in connection.rows(
+        f"SELECT source, digest, id FROM slot WHERE source {IN_LIST}", json_list(before.values())
+    ):
+        stored.setdefault(source_id, {})[digest] = slot
+    added: list[slots.SourceSlots] = []
+    outdated: list[int] = []
+    for name, source in zip(names, new, strict=True):
+        wanted, own = slots.by_content(source.slots), stored.get(ids[name], {})
+        lacking = {digest: slot for digest, slot in wanted.items() if digest not in own}
+        added.append(slots.SourceSlots(ids[name], lacking, source.namespace, source.used))
+        outdated += [slot for digest, slot in own.items() if digest not in wanted]
+    return slots.add(connection, added), outdated
+
+
+def _ids(connection: Connection, names: Iterable[tuple[str, str]]) -> dict[tuple[str, str], int]:
+    """Ids of those of some sources, given by namespace and name, that are stored."""
+    by_namespace: dict[str, list[str]] = {}
+    for namespace, name in names:
+        by_namespace.setdefault(namespace, []).append(name)
+    return {
+        (namespace, name): checked_count(source)
+        for namespace, some in by_namespace.items()
+        for name, source in connection.rows(
+            f"SELECT name, id FROM source WHERE namespace = ? AND name {IN_LIST}",
+            namespace,
+            json_list(some),
+        )
+    }
 
 
 def add_slots(
@@ -310,7 +322,8 @@ def add_slots(
     digests = text_vectors.missing_digests(connection, texts)
     vectors = encode([texts[digest] for digest in digests]) if digests else ()
     text_vectors.add(connection, [NewVector(*one) for one in zip(digests, vectors, strict=True)])
-    return slots.add(connection, checked_count(row[0]), slots.by_content(new), namespace, 0.0)
+    own = slots.SourceSlots(checked_count(row[0]), slots.by_content(new), namespace)
+    return slots.add(connection, [own])
 
 
 def delete(connection: Connection, names: Iterable[str], namespace: str | None) -> int:
@@ -349,6 +362,25 @@ def origins(connection: Connection, names: Iterable[str], namespace: str | None)
         *([] if namespace is None else [namespace]),
     )
     return [row[0] for row in checked_rows(rows, "the origin of a source", str)]
+
+
+def _from_path(
+    connection: Connection, path: str, namespace: str, condition: str = ""
+) -> dict[str, str]:
+    """Names and origins of the sources that came from a file, or from files below a folder."""
+    # A folder's files lie between its name with a separator and with the next character.
+    first = path.rstrip(os.sep) + os.sep
+    end = first[:-1] + chr(ord(first[-1]) + 1)
+    query = f"SELECT name, origin FROM source WHERE namespace = ? AND {{}} {condition}"
+    rows = connection.rows(
+        f"{query.format('origin = ?')} UNION ALL {query.format('origin > ? AND origin < ?')}",
+        namespace,
+        path,
+        namespace,
+        first,
+        end,
+    )
+    return dict(checked_rows(rows, "a source", str, str))
 
 
 def unused_origins(connection: Connection, found: Sequence[str]) -> list[str]:

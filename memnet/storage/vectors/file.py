@@ -1,6 +1,7 @@
 """The file of the vector index: plain little-endian arrays, mapped rather than read.
 
-    ids [N] int64 | vectors [N, D] float32 | pq only: codebook [16 D] float32, codes [N, W] uint8
+    ids [N] int64 | vectors [N, D] float32, or float16 |
+    pq only: codebook [16 D] float32, codes [N, W] uint8 |
     CRC-32 of each 64 KiB of these, uint32 | header as JSON
     length of the header, CRC-32 of checksums and header, both uint64 | magic
 
@@ -47,6 +48,8 @@ class IndexHeader(BaseModel):
     """D, width of the vectors."""
     count: int = Field(ge=0)
     """N, number of vectors."""
+    half: bool = False
+    """Whether vectors are in half precision."""
     code_size: int = Field(default=0, ge=0)
     """W, bytes of a product-quantisation code; 0 for a flat index."""
     rerank: int = Field(default=0, ge=0)
@@ -212,7 +215,7 @@ def _layout(header: IndexHeader) -> tuple[dict[str, _Section], int]:
     """The sections of a file by name, and where they end."""
     arrays: dict[str, tuple[str, tuple[int, ...]]] = {
         "ids": ("<i8", (header.count,)),
-        "vectors": ("<f4", (header.count, header.dimension)),
+        "vectors": ("<f2" if header.half else "<f4", (header.count, header.dimension)),
     }
     if header.code_size:
         arrays["codebook"] = ("<f4", (16 * header.dimension,))

@@ -25,7 +25,9 @@ from memnet.storage.vectors.search import (
     best,
     empty_pq,
     fast_scan_index,
+    fit_half,
     import_faiss,
+    uses_pq,
     write_index,
 )
 
@@ -244,7 +246,13 @@ class VectorIndex:
         ids = self.ids()
         order = np.argsort(ids)
         header = IndexHeader(
-            commit_id=commit_id, fingerprint=fingerprint, dimension=self.dimension, count=len(ids)
+            commit_id=commit_id,
+            fingerprint=fingerprint,
+            dimension=self.dimension,
+            count=len(ids),
+            # Of a flat index all vectors are compared with each query, and none is to be copied.
+            half=uses_pq(len(ids), self.config)
+            and all(fit_half(segment.exact.vectors) for segment in self._segments),
         )
         write_index(path, header, ids[order], self._blocks(order), self.config)
 

@@ -23,6 +23,8 @@ from memnet.storage.vectors.file import IndexHeader, IndexWriter, replacing
 
 Nearest = tuple[NDArray[np.int64], NDArray[np.float32]]
 """Rows [K] int64 and their inner products [K] float32, best first."""
+Vectors = NDArray[np.float32] | NDArray[np.float16]
+"""[N, D], the latter in files of codes, where few vectors are read at a time."""
 Check = Callable[[NDArray[np.int64] | None], None]
 """Verifies rows [K] int64 before they are used, or all for None; raises DamagedIndexError."""
 CODE_BITS = 4
@@ -54,16 +56,15 @@ ToDevice = Callable[[NDArray[np.float32]], Searcher | None]
 class ExactSearch:
     """Compares every vector with the query."""
 
-    def __init__(self, vectors: NDArray[np.float32], check: Check | None = None) -> None:
-        """Search ``vectors`` [N, D] float32; ``check`` verifies them where that is needed."""
+    def __init__(self, vectors: Vectors, check: Check | None = None) -> None:
+        """Search ``vectors``; ``check`` verifies them where that is needed."""
         self.vectors = vectors
         self.check = check or (lambda _: None)
 
     def read(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
         """Vectors [K, D] float32 of rows [K] int64, verified."""
         self.check(rows)
-        found: NDArray[np.float32] = self.vectors[rows]
-        return found
+        return in_full(self.vectors[rows])
 
     def nearest(
         self, query: NDArray[np.float32], limit: int, allowed: NDArray[np.bool_] | None
@@ -86,14 +87,7 @@ class ExactSearch:
     def rerank(self, query: NDArray[np.float32], limit: int, rows: NDArray[np.int64]) -> Nearest:
         """The nearest among rows [K] int64."""
         self.check(rows)
-        scores = np.empty(len(rows), np.float32)
-        if len(rows):
-            faiss, rows = import_faiss(), np.ascontiguousarray(rows)
-            pointer = faiss.swig_ptr
-            faiss.fvec_inner_products_by_idx(
-                pointer(scores), pointer(query), pointer(self.vectors), pointer(rows),
-                len(query), 1, len(rows),
-            )  # fmt: skip
+        scores = inner_products(query, self.vectors, rows)
         order = best(scores, limit)
         return rows[order], scores[order]
 
@@ -169,7 +163,7 @@ class OnDeviceSearch:
         with self._guard:
             if self._copy is None and self._to_device is not None:
                 self._exact.check(None)
-                self._copy = self._to_device(self._exact.vectors)
+                self._copy = self._to_device(in_full(self._exact.vectors))
                 if self._copy is None:
                     self._to_device = None
         return (self._copy or self._fallback).nearest(query, limit, allowed)
@@ -193,12 +187,56 @@ def fast_scan_index(codebook: NDArray[np.float32], codes: NDArray[np.uint8]) -> 
     return faiss.IndexPQFastScan(index)
 
 
-def knn(queries: NDArray[np.float32], vectors: NDArray[np.float32], limit: int) -> Nearest:
+def knn(queries: NDArray[np.float32], vectors: Vectors, limit: int) -> Nearest:
     """Rows and inner products of the nearest vectors of each query, both [Q, limit]."""
     faiss = import_faiss()
+    # FAISS takes full precision only: the others are copied part by part.
+    size = len(vectors) if vectors.dtype == np.float32 else _BLOCK
+    found: list[Nearest] = []
     with one_thread():
-        scores, rows = faiss.knn(queries, vectors, limit, metric=faiss.METRIC_INNER_PRODUCT)
+        for start in range(0, len(vectors), size):
+            part = in_full(vectors[start : start + size])
+            scores, rows = faiss.knn(
+                queries, part, min(limit, len(part)), metric=faiss.METRIC_INNER_PRODUCT
+            )
+            found.append((rows + start, scores))
+    rows, scores = (np.concatenate(parts, axis=1) for parts in zip(*found, strict=True))
+    if len(found) > 1:
+        order = np.argsort(-scores, axis=1, kind="stable")[:, :limit]
+        rows, scores = (np.take_along_axis(some, order, axis=1) for some in (rows, scores))
     return rows, scores
+
+
+def in_full(vectors: Vectors) -> NDArray[np.float32]:
+    """Vectors [N, D] as float32: themselves, or a copy of those in half precision."""
+    return vectors.astype(np.float32, copy=False)
+
+
+def fit_half(vectors: Vectors) -> bool:
+    """Whether all components of vectors [N, D] are numbers of half precision."""
+    return vectors.dtype == np.float16 or all(
+        np.array_equal(part, part.astype(np.float16))
+        for part in (vectors[start : start + _BLOCK] for start in range(0, len(vectors), _BLOCK))
+    )
+
+
+def inner_products(
+    query: NDArray[np.float32], vectors: Vectors, rows: NDArray[np.int64]
+) -> NDArray[np.float32]:
+    """Inner products [K] float32 of a query and rows [K] of vectors, which must be there."""
+    scores = np.empty(len(rows), np.float32)
+    if vectors.dtype == np.float16:
+        for start in range(0, len(rows), _BLOCK):
+            part = in_full(vectors[rows[start : start + _BLOCK]])
+            scores[start : start + _BLOCK] = inner_products(query, part, np.arange(len(part)))
+    elif len(rows):
+        faiss, rows = import_faiss(), np.ascontiguousarray(rows)
+        pointer = faiss.swig_ptr
+        faiss.fvec_inner_products_by_idx(
+            pointer(scores), pointer(query), pointer(vectors), pointer(rows),
+            len(query), 1, len(rows),
+        )  # fmt: skip
+    return scores
 
 
 def best(scores: NDArray[np.float32], limit: int) -> NDArray[np.int64]:
@@ -257,7 +295,8 @@ def write_index(
 
     Args:
         path: of the file.
-        header: of a flat index.
+        header: of a flat index; ``half`` only where all vectors are numbers of half precision and
+            there are enough of them for codes.
         ids: rising, [N] int64.
         blocks: their vectors [N, D] float32, in consecutive parts.
         config: chooses the kind.
@@ -277,7 +316,7 @@ def write_index(
 
 
 def _write_codes(
-    writer: IndexWriter, vectors: NDArray[np.float32], header: IndexHeader, config: IndexConfig
+    writer: IndexWriter, vectors: Vectors, header: IndexHeader, config: IndexConfig
 ) -> IndexHeader:
     """Write codebook and codes; returns the header with ``rerank`` and the recall it reaches."""
     rng = np.random.default_rng(0)
@@ -285,10 +324,12 @@ def _write_codes(
     pq = empty_pq(header.dimension)
     pq.pq.cp.min_points_per_centroid = 1  # no warning where there are few
     with one_thread():
-        pq.train(vectors[np.sort(sample)])
+        pq.train(in_full(vectors[np.sort(sample)]))
         codebook = writer.write("codebook", [import_faiss().vector_to_array(pq.pq.centroids)])
         starts = range(0, len(vectors), _BLOCK)
-        codes = writer.write("codes", (pq.sa_encode(vectors[at : at + _BLOCK]) for at in starts))
+        codes = writer.write(
+            "codes", (pq.sa_encode(in_full(vectors[at : at + _BLOCK])) for at in starts)
+        )
     index, exact = fast_scan_index(codebook, codes), ExactSearch(vectors)
     queries = sample_queries(vectors, config.recall_queries, rng)
     least = knn(queries, vectors, _HITS)[1][:, -1]
@@ -303,9 +344,7 @@ def _write_codes(
         rerank *= 2
 
 
-def sample_queries(
-    vectors: NDArray[np.float32], count: int, rng: np.random.Generator
-) -> NDArray[np.float32]:
+def sample_queries(vectors: Vectors, count: int, rng: np.random.Generator) -> NDArray[np.float32]:
     """Queries that measure recall: half are stored vectors, half as far from one as questions are.
 
     The rest of such a query is the difference of two stored vectors, so that it lies where they do.
@@ -313,7 +352,7 @@ def sample_queries(
     Returns:
         [count, D] float32.
     """
-    near, one, other = vectors[np.sort(rng.integers(0, len(vectors), (3, count)))]
+    near, one, other = in_full(vectors[np.sort(rng.integers(0, len(vectors), (3, count)))])
     rest = one - other
     rest -= np.sum(rest * near, axis=1, keepdims=True) * near
     length = np.linalg.norm(rest, axis=1, keepdims=True)
