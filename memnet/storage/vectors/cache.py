@@ -145,11 +145,14 @@ class IndexCache:
         ids = np.append(np.setdiff1d(index.ids(), changes.removed), changes.added)
         if not np.array_equal(np.sort(ids), slots.dense_ids(connection)):
             return ["vector index: does not hold the ids of the rows"]
-        kept = np.setdiff1d(index.ids(), changes.removed)
-        for start in range(0, len(kept), _BATCH):
-            rows = slots.keys(connection, kept[start : start + _BATCH].tolist(), self._dimension)
-            if not np.array_equal(rows.vectors, index.vectors(rows.ids)[0]):
-                return ["vector index: does not hold the vectors of the rows"]
+        # A damaged vector is a problem of the rows, which say so themselves.
+        with suppress(StoreError):
+            kept = np.setdiff1d(index.ids(), changes.removed)
+            for start in range(0, len(kept), _BATCH):
+                batch = kept[start : start + _BATCH].tolist()
+                rows = slots.keys(connection, batch, self._dimension)
+                if not np.array_equal(rows.vectors, index.vectors(rows.ids)[0]):
+                    return ["vector index: does not hold the vectors of the rows"]
         return []
 
     def rebuild(self) -> None:
