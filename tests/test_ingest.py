@@ -438,8 +438,6 @@ print(engine.ingest(sys.argv[2], on_progress=lambda p: print(p.documents, flush=
 """
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
-@pytest.mark.parametrize("after", [1, 5])
 class _QuickEncoder(ToyEncoder):
     """Has a quick way for passages, which may fail at a text, and notes its threads."""
 
@@ -502,6 +500,8 @@ def test_batches_before_one_that_can_not_be_encoded_are_stored(tmp_path: Path) -
         assert engine.store.verify() == []
 
 
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize("after", [1, 5])
 def test_an_interrupted_ingest_is_finished_by_the_next(
     tmp_path: Path, how: signal.Signals, after: int
 ) -> None:

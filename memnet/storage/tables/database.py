@@ -26,11 +26,9 @@ close the parent's connections, and Python would close those that nothing refers
 _WRITER_CACHE = 128 << 20
 """Bytes of pages that a transaction may change before they are written: SQLite's 2 MB are written
 many times over, as the rows of a batch lie all over the indexes of a large store."""
-_CHECKPOINT_PAGES = (1_000, 32_768)
-"""Pages of the log before it is taken into the database, at least (as SQLite has it) and at most."""
-_CHECKPOINT_SHARE = 1 / 8
-"""Of the pages of the database, in between. A page is then written there once for many commits; a
-checkpoint for each would write most of a large store's indexes each time."""
+_LOG_PAGES = (1_000, 32_768)
+"""Least and most pages of the log before it is taken into the database; in between an eighth of the
+database, so that a page is written there once for many commits."""
 _REVISION = "SELECT generation, mark, last_slot FROM revision"
 
 
@@ -110,7 +108,9 @@ class Connection:
             yield
             return
         with self._changes():
-            self._prepare_writing()
+            pages = self._connection.execute("PRAGMA page_count").fetchone()[0] // 8
+            self._connection.execute(f"PRAGMA wal_autocheckpoint = {np.clip(pages, *_LOG_PAGES)}")
+            self._connection.execute(f"PRAGMA cache_size = {-_WRITER_CACHE // 1024}")
             self._connection.execute("BEGIN IMMEDIATE")
             self._advances = advance
             yield
@@ -205,14 +205,6 @@ class Connection:
             self._roll_back()
             self.changing = False
             self._guard.release()
-
-    def _prepare_writing(self) -> None:
-        """Let a transaction write each page once."""
-        least, most = _CHECKPOINT_PAGES
-        (pages,) = self._connection.execute("PRAGMA page_count").fetchone()
-        pages = min(most, max(least, int(pages * _CHECKPOINT_SHARE)))
-        self._connection.execute(f"PRAGMA cache_size = {-_WRITER_CACHE // 1024}")
-        self._connection.execute(f"PRAGMA wal_autocheckpoint = {pages}")
 
     def _prepare(self, path: Path, read_only: bool, trusted: int | None) -> None:
         """Check the database and set the connection up; arguments as for the constructor."""
