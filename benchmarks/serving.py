@@ -4,9 +4,11 @@
 
 The Saltmere example is served by ``memnet serve`` with its defaults. A question takes turns: once
 in process, once over HTTP on a connection that is kept; what passes outside the engine is the time
-of the request less the answer's own ``elapsed_ms``. Then so many clients ask at once. Last, clients
-ask, tell, put and delete, while the server is ended by SIGKILL every half minute and started again;
-what it acknowledged must be there after each start. Fifteen minutes are the full run.
+of the request less the answer's own ``elapsed_ms``. Then so many clients ask at once. Then clients
+ask, tell, put and delete, while the server is ended by SIGKILL every half minute or so and started
+again; what it acknowledged must be there after each start. Last, they do so without kills, taking
+back what they tell, and the memory of the server is looked at. Each of these two takes M minutes;
+fifteen are the full run.
 """
 
 import argparse
@@ -33,6 +35,9 @@ _RESULTS = Path(__file__).parent / "results" / "serving.json"
 _SALTMERE = Path(__file__).parents[1] / "examples" / "saltmere"
 _WRITERS = 3
 _KILL_SECONDS = 30
+"""Between two kills, on average."""
+_SAMPLE_SECONDS = 30
+"""Between two looks at the server's memory."""
 _WARM = 10
 """Questions before the clock starts."""
 
@@ -56,6 +61,7 @@ def main() -> None:
             "added": _added(store, questions, options.questions),
             "clients": _at_once(store, questions, options.clients, options.questions),
             "kills": _kills(store, questions, options.minutes * 60),
+            "steady": _steady(store, questions, options.minutes * 60),
         }
     options.out.write_text(json.dumps(results, indent=1) + "\n")
     print(json.dumps(results, indent=1))
@@ -157,103 +163,163 @@ def _at_once(store: Path, questions: list[str], clients: int, count: int) -> dic
     }
 
 
+class _Load:
+    """Clients that ask and write, each on sources of its own, and what the server acknowledged."""
+
+    def __init__(self, url: str, questions: list[str], *, takes_back: bool = False) -> None:
+        """Start no client yet.
+
+        Args:
+            url: of the server; it may change while the clients run.
+            questions: to ask.
+            takes_back: undo each statement, so that the memory holds no more from hour to hour.
+        """
+        self.url = url
+        self.counts: Counter[str] = Counter()
+        self._questions = questions
+        self._takes_back = takes_back
+        self._held: dict[str, str | None] = {}
+        """The acknowledged text of each source, None once it is deleted; those in doubt are left
+        out."""
+        self._told: list[str] = []
+        self._guard = threading.Lock()
+        self._stop = threading.Event()
+        self._clients = [threading.Thread(target=self._work, args=(n,)) for n in range(_WRITERS)]
+
+    def __enter__(self) -> "_Load":
+        """Start the clients."""
+        for client in self._clients:
+            client.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Stop them."""
+        self._stop.set()
+        for client in self._clients:
+            client.join()
+
+    def acknowledged(self) -> tuple[dict[str, str | None], list[str]]:
+        """Sources and statements that must be there from now on."""
+        with self._guard:
+            return dict(self._held), list(self._told)
+
+    def lost(self, expected: dict[str, str | None], told: list[str]) -> int:
+        """Acknowledged writes that the server lacks; what changed meanwhile is not looked at."""
+        lost = 0
+        for name, text in expected.items():
+            with suppress(httpx.HTTPError):
+                response = httpx.get(f"{self.url}/sources/{name}", timeout=60)
+                found = response.json()["text"] if response.is_success else None
+                with self._guard:
+                    lost += self._held.get(name, "") == text and found != text
+        for text in told:
+            query: dict[str, str | int] = {"query": text, "limit": 1}
+            response = httpx.get(f"{self.url}/history", params=query, timeout=60)
+            lost += not response.json()["statements"]
+        return lost
+
+    def _work(self, client: int) -> None:
+        chance = random.Random(client)
+        number = 0
+        while not self._stop.is_set():
+            number += 1
+            name = f"{client}/{chance.randrange(50)}"
+            what = chance.choice(("ask", "put", "put", "delete", "tell"))
+            try:
+                response = self._request(what, name, client, number)
+            except httpx.HTTPError:
+                self.counts["requests cut off by a kill"] += 1
+                time.sleep(0.2)
+                continue
+            self.counts[what] += 1
+            if response.status_code >= 400 and response.status_code != 404:
+                self.counts["errors"] += 1
+
+    def _request(self, what: str, name: str, client: int, number: int) -> httpx.Response:
+        url = self.url
+        if what == "ask":
+            question = random.choice(self._questions)
+            return httpx.post(f"{url}/ask", json={"question": question}, timeout=60)
+        if what == "tell":
+            text = f"Person{client}x{number} lives in Town{number}."
+            space = f"of {client}" if self._takes_back else ""
+            body = {"text": text, "namespace": space}
+            response = httpx.post(f"{url}/tell", json=body, timeout=60)
+            if self._takes_back:
+                return httpx.post(f"{url}/undo", json={"namespace": space}, timeout=60)
+            if response.is_success:
+                with self._guard:
+                    self._told.append(text)
+            return response
+        text = f"Version {number} of {name} tells of boat {number}."
+        with self._guard:
+            self._held.pop(name, None)
+        if what == "put":
+            response = httpx.put(f"{url}/sources/{name}", json={"text": text}, timeout=60)
+        else:
+            response = httpx.delete(f"{url}/sources/{name}", timeout=60)
+        with self._guard:
+            self._held[name] = text if what == "put" else None
+        return response
+
+
 def _kills(store: Path, questions: list[str], seconds: float) -> dict[str, Any]:
     """Clients that ask and write, while the server is killed and started again."""
     server = _Server(store)
-    counts: Counter[str] = Counter()
-    held: dict[str, str | None] = {}
-    """The acknowledged text of each source, None once it is deleted; in doubt, it is left out."""
-    told: set[str] = set()
-    guard = threading.Lock()
-    stop = threading.Event()
-
-    def work(writer: int) -> None:
-        chance = random.Random(writer)
-        number = 0
-        while not stop.is_set():
-            number += 1
-            name = f"{writer}/{chance.randrange(50)}"
-            what = chance.choice(("ask", "put", "put", "delete", "tell"))
-            try:
-                _request(what, name, writer, number)
-            except httpx.HTTPError:
-                counts["requests cut off by a kill"] += 1
-                time.sleep(0.2)
-
-    def _request(what: str, name: str, writer: int, number: int) -> None:
-        url = server.url
-        if what == "ask":
-            question = random.choice(questions)
-            response = httpx.post(f"{url}/ask", json={"question": question}, timeout=60)
-        elif what == "tell":
-            text = f"Person{writer}x{number} lives in Town{number}."
-            response = httpx.post(f"{url}/tell", json={"text": text}, timeout=60)
-            if response.is_success:
-                with guard:
-                    told.add(text)
-        else:
-            text = f"Version {number} of {name} tells of boat {number}."
-            with guard:
-                held.pop(name, None)
-            if what == "put":
-                response = httpx.put(f"{url}/sources/{name}", json={"text": text}, timeout=60)
-            else:
-                response = httpx.delete(f"{url}/sources/{name}", timeout=60)
-            with guard:
-                held[name] = text if what == "put" else None
-        counts[what] += 1
-        if response.status_code >= 400 and response.status_code != 404:
-            counts["errors"] += 1
-
-    lost = 0
+    chance = random.Random(0)
     memory: list[float] = []
+    kills = lost = checked = 0
     ends = time.monotonic() + seconds
-    workers = [threading.Thread(target=work, args=(writer,)) for writer in range(_WRITERS)]
-    for worker in workers:
-        worker.start()
-    while time.monotonic() < ends:
-        time.sleep(max(1.0, min(_KILL_SECONDS, ends - time.monotonic())))
-        memory.append(server.memory())
-        with guard:
-            expected, statements = dict(held), set(told)
-        server.end(kill=True)
-        counts["kills"] += 1
-        server = _Server(store)
-        lost += _lost(server.url, expected, statements, held, guard)
-    stop.set()
-    for worker in workers:
-        worker.join()
+    with _Load(server.url, questions) as load:
+        while time.monotonic() < ends:
+            wait = chance.uniform(0.2, 1.8) * _KILL_SECONDS
+            time.sleep(max(1.0, min(wait, ends - time.monotonic())))
+            memory.append(server.memory())
+            expected, told = load.acknowledged()
+            server.end(kill=True)
+            kills += 1
+            server = _Server(store)
+            load.url = server.url
+            lost += load.lost(expected, told[checked:])
+            checked = len(told)
     server.end()
+    expected, told = load.acknowledged()
     with Engine.open(store) as engine:
         problems = engine.verify().problems
+        kept = {one.text for one in engine.history()}
+        lost += sum(text not in kept for text in told)
+        for name, text in expected.items():
+            document = engine.get(name)
+            lost += (None if document is None else document.text) != text
     return {
         "minutes": seconds / 60,
-        **counts,
+        **load.counts,
+        "kills": kills,
         "lost acknowledged writes": lost,
         "problems": list(problems),
         "memory_mib": memory,
     }
 
 
-def _lost(
-    url: str,
-    expected: dict[str, str | None],
-    told: set[str],
-    held: dict[str, str | None],
-    guard: threading.Lock,
-) -> int:
-    """Acknowledged writes that are not there; what changed meanwhile is not looked at."""
-    lost = 0
-    for name, text in expected.items():
-        with suppress(httpx.HTTPError):
-            response = httpx.get(f"{url}/sources/{name}", timeout=60)
-            found = response.json()["text"] if response.is_success else None
-            with guard:
-                lost += held.get(name, "") == text and found != text
-    statements: set[str] = set()
-    response = httpx.get(f"{url}/history", params={"limit": 1000}, timeout=60)
-    statements = {one["text"] for one in response.json()["statements"]}
-    return lost + len(told - statements if len(told) < 1000 else set())
+def _steady(store: Path, questions: list[str], seconds: float) -> dict[str, Any]:
+    """The same clients without kills: the memory of a server that holds no more than before."""
+    server = _Server(store)
+    memory: list[float] = []
+    with _Load(server.url, questions, takes_back=True) as load:
+        ends = time.monotonic() + seconds
+        while time.monotonic() < ends:
+            time.sleep(min(_SAMPLE_SECONDS, seconds / 4))
+            memory.append(server.memory())
+    server.end()
+    later = memory[len(memory) // 2 :]
+    minutes = np.arange(len(later)) * _SAMPLE_SECONDS / 60
+    slope = float(np.polyfit(minutes, later, 1)[0]) if len(later) > 1 else 0.0
+    return {
+        "minutes": seconds / 60,
+        **load.counts,
+        "memory_mib": memory,
+        "mib_a_minute_in_the_second_half": slope,
+    }
 
 
 def _quantiles(values: list[float]) -> dict[str, float]:

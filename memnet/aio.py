@@ -89,6 +89,7 @@ class AsyncEngine:
     ask = _on_thread(Engine.ask)
     search = _on_thread(Engine.search)
     ingest = _on_thread(Engine.ingest)
+    encode_full = _on_thread(Engine.encode_full)
     remember = _on_thread(Engine.remember)
     tell = _on_thread(Engine.tell)
     undo = _on_thread(Engine.undo)

@@ -115,6 +115,11 @@ class IngestConfig(Settings):
     and enough for the encoder to batch windows of equal length."""
     batch_sources: int = Field(default=2000, ge=1)
     """Documents and facts of a batch: each costs memory besides its text."""
+    min_quick: int = Field(default=200, ge=1)
+    """New passages of one ingest from which on they get quick vectors, where the encoder has any,
+    and full ones later: so many take the network 2 s on two cores."""
+    commit_vectors: int = Field(default=256, ge=1)
+    """Full vectors that are committed together: 2 s of work on two cores, which a kill may lose."""
     quick_batches: int = Field(default=4, ge=1)
     """As many times as large are batches of which the encoder has a quick way to encode passages:
     about 3 s of work. A commit writes each page that it changes, and in a large store few rows of a
@@ -134,9 +139,10 @@ class HopConfig(Settings):
     """Slots returned as evidence."""
     candidates: int = Field(default=100, ge=1, le=100_000)
     """Slots that dense and lexical addressing may each propose at a hop."""
-    compared_again: int = Field(default=10, ge=0)
-    """Passages of the last hop, the best ones, that are encoded anew where the stored vectors are
-    quick ones: as many as are returned as evidence."""
+    compared_again: int = Field(default=4, ge=0)
+    """Passages of the last hop that are encoded anew where the stored vectors are quick ones: those
+    of which it is least certain whether they are among the ones that are read. Each takes 7 to 9 ms
+    of processor time."""
     dense_weight: float = 1.0
     """Of the cosine of query and key: the unit that the other weights are measured in."""
     lexical_weight: float = 0.2

@@ -16,10 +16,12 @@ def describe(store: MemoryStore, config: Config) -> StoreInfo:
         DeviceError: the device of the settings is not there.
         StoreError: the store can't be read.
     """
-    index = store.index_info()
+    index, vectors = store.index_info(), store.quick.counts()
     return StoreInfo(
         path=str(store.path),
         **store.counts()._asdict(),
+        vectors=vectors.vectors,
+        vectors_full=vectors.full,
         encoder=store.fingerprint,
         dimension=store.dimension,
         schema_version=store.schema_version,

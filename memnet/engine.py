@@ -22,8 +22,10 @@ from memnet.description import check_store, describe, stored_document, summary
 from memnet.device import device_copier, find_device
 from memnet.documents.answers import TextAnswers
 from memnet.encoders import DocumentEncoder, Encoder
-from memnet.errors import ModelError, Problem, StoreError
+from memnet.errors import ModelError, Problem, StoreBusyError, StoreError
 from memnet.experts.answers import ExpertAnswers
+from memnet.in_flight import InFlight
+from memnet.ingest.full import encode_full
 from memnet.ingest.inputs import Input, flatten_inputs
 from memnet.ingest.pipeline import Ingest, Progress
 from memnet.ingest.selection import ReadOptions
@@ -40,6 +42,7 @@ from memnet.reader.loading import SPANS
 from memnet.reader.remote import is_remote
 from memnet.registry import (
     check_members,
+    find_quick,
     find_reader,
     load_answerer,
     load_encoder,
@@ -101,6 +104,9 @@ class Engine:
             )
         self._told = StatementMemory(store, encoder.encode, config, parser, judge, statements)
         self._extractor = extractor
+        self._encode_quick = find_quick(encoder)
+        self.questions: Final = InFlight()
+        """Those that are being answered now."""
         self.config: Final = config
         self.store: Final = store
         self.encoder: Final = encoder
@@ -195,13 +201,16 @@ class Engine:
         key: str | None = None,
         read_as: str | None = None,
         exclude: Sequence[str] = (),
+        full: bool = True,
         on_progress: Callable[[Progress], None] | None = None,
         on_problem: Callable[[Problem], None] | None = None,
     ) -> IngestReport:
         """Remember files, folders, binary streams, documents and facts.
 
         What is stored already and unchanged costs nothing; what changed replaces what it was; what
-        a file or folder no longer holds is removed.
+        a file or folder no longer holds is removed. Where there are many new passages, they are
+        stored with quick vectors first, so that other threads and processes can ask about them, and
+        full vectors follow.
 
         Args:
             inputs: paths, open binary files, ``Document``, ``Message`` and ``Fact``
@@ -211,6 +220,7 @@ class Engine:
             key: with ``facts`` the column of the subjects; None for the first of each table.
             read_as: format, such as "text", of files of unknown kind or named by themselves.
             exclude: patterns as in a .gitignore of each folder; what matches is removed, too.
+            full: False to return once all is stored, and leave full vectors to ``encode_full``.
             on_progress: called after each batch that is safely stored.
             on_problem: called for each input that is skipped; None logs it.
 
@@ -219,13 +229,14 @@ class Engine:
         """
         check_text(namespace, "the namespace", self.config.limit.name)
         self._told.usage.save()
-        return Ingest(
+        report = Ingest(
             self.store,
             self.encoder.encode,
             self.config,
             encode_document=self.encoder.encode_document
             if isinstance(self.encoder, DocumentEncoder)
             else None,
+            encode_quick=self._encode_quick,
             ahead=getattr(self.encoder, "releases_gil", False),
             namespace=namespace,
             options=ReadOptions(facts, key, read_as, exclude),
@@ -234,6 +245,46 @@ class Engine:
             on_progress=on_progress,
             on_problem=on_problem,
         ).run(flatten_inputs(inputs))
+        if full:
+            # What is stored is stored. Another ingest, which writes now, goes on with the rest.
+            with suppress(StoreBusyError):
+                self.encode_full()
+        return report
+
+    def encode_full(
+        self,
+        most: int | None = None,
+        *,
+        on_progress: Callable[[int], None] | None = None,
+        may_go_on: Callable[[], bool] | None = None,
+    ) -> int:
+        """Put full vectors in the place of the quick ones that a large ingest left.
+
+        Nothing is locked but while some hundreds of them are committed; others ask and write
+        meanwhile, and may do the same. What is committed stays, however this ends.
+
+        Args:
+            most: vectors to replace; None for all.
+            on_progress: called after each commit with the number of those that were replaced.
+            may_go_on: asked every few texts, and may wait; no ends the work.
+
+        Returns:
+            How many were replaced.
+
+        Raises:
+            StoreBusyError: something else writes for longer than a write waits.
+        """
+        done = 0
+        while most is None or done < most:
+            limit = self.config.ingest.commit_vectors
+            limit = limit if most is None else min(limit, most - done)
+            count = encode_full(self.store, self.encoder.encode, limit, may_go_on)
+            if not count:
+                break
+            done += count
+            if on_progress is not None:
+                on_progress(done)
+        return done
 
     def remember(
         self, messages: Iterable[Message | Mapping[str, Any]], *, namespace: str = ""
@@ -242,12 +293,16 @@ class Engine:
 
         Those of one session follow each other as they are given. One whose id is stored already is
         left alone, or replaced where it differs; blank ones are skipped. Beyond the capacity
-        (``Config.messages``) the least used messages are evicted, the oldest first.
+        (``Config.messages``) the least used messages are evicted, the oldest first. Vectors as with
+        ``ingest``.
 
         Raises:
             InputError: a field is missing or of another type; nothing is stored then.
         """
-        return self.ingest(check_messages(messages), namespace=namespace)
+        checked = check_messages(messages)
+        # A few are encoded in full at once, and do not wait for what another ingest left.
+        full = len(checked) >= self.config.ingest.min_quick
+        return self.ingest(checked, namespace=namespace, full=full)
 
     def tell(
         self,
@@ -278,9 +333,9 @@ class Engine:
             Each decision with its reason.
 
         Raises:
-            InputError: the text holds no words, is too long, or asks to forget a statement that
-                is not stored; ``at`` is no time, before 1970, or over a century ahead; or standing
-                statements leave no room for it. Nothing is written then.
+            InputError: the text holds no words, only asks, is too long, or wants a statement
+                forgotten that is not stored; ``at`` is no time, before 1970, or over a century
+                ahead; or standing statements leave no room for it. Nothing is written then.
         """
         return self._told.tell(text, at, namespace, standing)
 
@@ -345,7 +400,7 @@ class Engine:
             ModelError: the model is damaged, so that its numbers are none.
         """
         top_k, scope = check_question(question, hops, top_k, namespace, where, self.config, as_of)
-        with damaged_model_errors():
+        with damaged_model_errors(), self.questions.one():
             return self.answerer.ask(question, hops, top_k, scope)
 
     def ask_many(
@@ -390,7 +445,7 @@ class Engine:
             raise ModelError(
                 "the answerer of this memory can't search; open it with the answerer 'text'"
             )
-        with damaged_model_errors():
+        with damaged_model_errors(), self.questions.one():
             return self.answerer.search(query, hops, top_k, scope)
 
     def forget(self, *source_ids: str, namespace: str = "") -> int:

@@ -6,7 +6,7 @@ All of them may be called from several threads at once.
 import os
 from typing import Protocol, runtime_checkable
 
-from memnet.encoders import DocumentEncoder, Encoder, TokenEncoder, TokenStates
+from memnet.encoders import DocumentEncoder, Encoder, QuickEncoder, TokenEncoder, TokenStates
 from memnet.ingest.slots import Extractor
 from memnet.reader.spans import Passage, Reader, Reading, Span
 from memnet.statements.protocol import (
@@ -28,6 +28,7 @@ __all__ = [
     "Label",
     "ParsedStatement",
     "Passage",
+    "QuickEncoder",
     "Reader",
     "Reading",
     "Scope",

@@ -20,10 +20,12 @@ from memnet.config import Config, HopConfig
 from memnet.device import find_device
 from memnet.documents.answers import TextAnswers
 from memnet.documents.controller import KIND, TextController, text_model_of
+from memnet.documents.question import FullVectors
 from memnet.encoders import (
     DocumentEncoder,
     Encoder,
     MiniLMEncoder,
+    QuickEncoder,
     StaticEncoder,
     TokenEncoder,
     token_encoder,
@@ -104,6 +106,23 @@ def load_static_encoder(folder: Path, full: MiniLMEncoder) -> StaticEncoder:
     return StaticEncoder(arrays, description["sha256"][:12], full)
 
 
+def find_quick(encoder: Encoder) -> Encode | None:
+    """What encodes the passages of a large ingest until full vectors follow; None for nothing.
+
+    all-MiniLM-L6-v2 has the table of the encoder "static", which is loaded at the first use.
+    """
+    if isinstance(encoder, QuickEncoder):
+        return encoder.encode_quick
+    if not isinstance(encoder, MiniLMEncoder):
+        return None
+
+    @lru_cache(maxsize=1)
+    def load() -> StaticEncoder:
+        return load_static_encoder(SHIPPED / STATIC, encoder)
+
+    return lambda texts: load().encode_document(texts)
+
+
 def _check_vectors(encoder: Encoder) -> None:
     # Rows of another width would be stored as they are, and be found damaged when they are read.
     vectors: object = encoder.encode(["memnet"])
@@ -182,10 +201,8 @@ def load_answerer(
         TextController(config.hop) if untrained else load_model(model_folder(model), config.hop)
     )
     if isinstance(loaded, TextController):
-        again = _encode_again(encoder)
-        return TextAnswers(
-            store, encoder, loaded, reader, name, config, on_read, encode_again=again
-        )
+        full = _full_vectors(encoder)
+        return TextAnswers(store, encoder, loaded, reader, name, config, on_read, full=full)
     # Models of facts and of stories are torch's, which takes a second to import.
     from memnet.facts.answers import FactAnswers
     from memnet.stories.answers import StoryAnswers
@@ -217,10 +234,8 @@ def load_experts(
     owned = OwnedModels(store)
     vectors = RecentVectors(encoder)
     name, controller = _documents_model(store, owned, config.hop)
-    again = _encode_again(encoder)
-    documents = TextAnswers(
-        store, vectors, controller, reader, name, config, on_read, encode_again=again
-    )
+    full = _full_vectors(encoder)
+    documents = TextAnswers(store, vectors, controller, reader, name, config, on_read, full=full)
 
     def load_facts() -> Answerer:
         folder = store.models.folder(_FACTS)
@@ -244,11 +259,10 @@ def load_experts(
     )  # fmt: skip
 
 
-def _encode_again(encoder: Encoder) -> Encode | None:
-    """What encodes passages whose stored vectors are quick ones; None where they are not."""
-    if not isinstance(encoder, DocumentEncoder):
-        return None
-    return RecentVectors(encoder, _PASSAGES_KEPT).encode
+def _full_vectors(encoder: Encoder) -> FullVectors:
+    """What encodes passages whose stored vectors are quick ones."""
+    encode = RecentVectors(encoder, _PASSAGES_KEPT).encode
+    return FullVectors(encode, of_all=isinstance(encoder, DocumentEncoder))
 
 
 def _documents_model(

@@ -383,6 +383,10 @@ class StoreInfo(Value):
 
     path: str
     slots: int
+    vectors: int
+    """Of distinct texts."""
+    vectors_full: int
+    """Those of them that are full; the others are quick ones, which full ones are to replace."""
     superseded: int
     """Those of the slots that are valid no longer and kept as history."""
     sources: int

@@ -3,6 +3,7 @@
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence, Set
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -24,6 +25,8 @@ _POLL_MS: Final = 1000
 _MOST_CHANGES: Final = 4_000
 """Of more at once the system may have dropped some (Linux queues 16,384), so that the whole folder
 is compared; that costs a second for 20,000 unchanged files."""
+_VECTORS: Final = 64
+"""Full vectors that are made between two looks for changes: half a second on two cores."""
 _REMOTE: Final = tuple("nfs cifs smb 9p afs ceph glusterfs fuse. vboxsf drvfs".split())
 """Starts of the types of file systems that others change: Linux tells only of changes made here."""
 
@@ -47,8 +50,9 @@ def watch(
         for report in memnet.watch(memory, "notes/"):
             print(report.paths, report.slots)
 
-    Others can ask and write between two changes: the store is held only while one is ingested. A
-    file that can't be read is a problem and ends nothing.
+    Others can ask and write between two changes: the store is held only while one is ingested.
+    Full vectors of many new files are made between two changes, too. A file that can't be read is a
+    problem and ends nothing.
 
     Args:
         memory: to ingest into.
@@ -81,6 +85,7 @@ def watch(
         read_as=read_as,
         exclude=exclude,
         on_problem=on_problem,
+        full=False,
     )
     changes = _changes(roots, Exclusions(exclude), stop)
 
@@ -91,6 +96,8 @@ def watch(
         for changed in changes:
             pending |= changed
             if not pending:
+                with suppress(StoreBusyError):
+                    memory.encode_full(most=_VECTORS)
                 continue
             try:
                 done = ingest(_by_folder(roots, pending))

@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-import uvicorn
 
 from memnet import Answer, Config, Engine, MemoryStore
 from memnet.server import ServerSettings, create_app
-from memnet.server.running import listening, serve
+from memnet.server.running import listening, serve, server_of
 from memnet.storage import Scope
 from tests.toy import ToyEncoder
 
@@ -26,10 +25,7 @@ SLOW_SECONDS = 2.0
 @contextmanager
 def serving(engine: Engine, settings: ServerSettings | None = None) -> Iterator[httpx.Client]:
     """A client of a server in a thread."""
-    config = uvicorn.Config(
-        create_app(engine, settings), http="h11", ws="none", log_config=None, access_log=False
-    )
-    server = uvicorn.Server(config)
+    server = server_of(create_app(engine, settings))
     with listening("127.0.0.1", 0) as listener:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()

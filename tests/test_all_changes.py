@@ -108,14 +108,16 @@ def test_changes_of_the_schema_before_are_kept(
     with _open(path) as engine:
         _tell(engine, *_TEXTS[:3])
     with closing(sqlite3.connect(path / "memory.sqlite3")) as database:
-        database.executescript("DROP TABLE statement_change; DROP TABLE eviction;")
+        database.executescript(
+            "DROP TABLE statement_change; DROP TABLE eviction; DROP TABLE quick_vector;"
+        )
         database.execute("UPDATE statement SET changed_by = 3, change = ?, reason = ? "
                          "WHERE slot = 1", (change, reason))  # fmt: skip
         database.execute("UPDATE journal SET changed_by = 2, change = 'supersede', reason = ? "
                          "WHERE tell = 3 AND slot = 1", (_PARTLY,))  # fmt: skip
         database.execute("PRAGMA user_version = 6")
         database.commit()
-    assert max(MIGRATIONS) == 7
+    assert max(MIGRATIONS) == 8
     with _open(path) as engine:
         assert _changes(engine) == [_ALL[0], (_TEXTS[2], change)]
         assert engine.history()[0].change == change

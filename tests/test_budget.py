@@ -188,7 +188,8 @@ def test_standing_statements_on_a_terminal(capsys: pytest.CaptureFixture[str]) -
 def test_history_breaks_lines_between_words(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("COLUMNS", "60")
+    for name, value in {"FORCE_COLOR": "1", "COLUMNS": "60", "LINES": "50"}.items():
+        monkeypatch.setenv(name, value)
     reason = "The same subject and relation have a new value."
     change = StatementChange(
         changed_by=2, text="Ann moved to Rome.", change="supersede", reason=reason

@@ -134,6 +134,8 @@ def test_the_command_line(
     store, copy, bundle = saltmere.info().path, str(tmp_path / "copy"), str(tmp_path / "m.zip")
     assert run(["export", bundle, "--store", store]) == 0
     assert "slots exported to" in capsys.readouterr().out
+    assert run(["export", bundle, "--store", store]) == 1
+    assert "exists, so nothing was exported" in capsys.readouterr().err
     assert run(["import", bundle, "--store", copy]) == 0
     question = "In which town was the builder of the Orre Light born?"
     with Engine.open(copy) as engine:
@@ -217,7 +219,7 @@ def test_a_bundle_of_an_older_format_is_taken_apart(
 @pytest.mark.parametrize(
     ("member", "change", "complaint"),
     [
-        ("bundle.json", _lines(format=6), "format: Input should be 1, 2, 3, 4 or 5"),
+        ("bundle.json", _lines(format=7), "format: Input should be 1, 2, 3, 4, 5 or 6"),
         ("bundle.json", _lines(slots=10**20), "slots: Input should be less than"),
         ("bundle.json", _lines(vectors=10**12), "vectors.f32 has .* bytes, expected 25600"),
         ("bundle.json", _lines(slots=3), "slots.jsonl has .* lines, expected 3"),

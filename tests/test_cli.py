@@ -189,7 +189,8 @@ def test_evidence_shows_its_text_and_not_a_long_path(tmp_path: Path) -> None:
         return completed(
             [sys.executable, "-m", "memnet", *arguments, "--store", tmp_path / "store"],
             cwd=where,
-            env={**os.environ, "COLUMNS": "80"},
+            # A terminal of 80 columns without bold letters.
+            env={**os.environ, "FORCE_COLOR": "1", "TERM": "dumb"},
         ).stdout
 
     memnet("ingest", str(folder), where=tmp_path)
@@ -328,7 +329,10 @@ def test_eval_in_json(store: Path, tmp_path: Path) -> None:
     [
         (["ask", ""], "the question is empty"),
         (["ingest", "nowhere"], "nowhere: no such file or folder"),
-        (["ingest", "benchmarks/results/neighbours.svg"], "is of the unknown kind '.svg'"),
+        (
+            ["ingest", "benchmarks/results/neighbours.svg"],
+            "has the suffix '.svg' of images: text in pictures is",
+        ),
         (["tell", " "], "the text holds no words"),
         (["tell", "Forget that Ann left."], "no stored statement matches"),
         (["eval", "nowhere.jsonl"], "nowhere.jsonl can't be read"),

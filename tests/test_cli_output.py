@@ -18,7 +18,7 @@ from memnet.cli.main import run
 from memnet.cli.options import store_path
 from memnet.reader.checkpoint import load_calibration
 from tests.conftest import EXAMPLES
-from tests.waiting import completed
+from tests.waiting import completed, without_coverage
 
 Memnet = Callable[..., tuple[str, str]]
 
@@ -179,6 +179,7 @@ def test_watched_folders_are_followed_until_an_interrupt(
         stderr=subprocess.PIPE,
         text=True,
         cwd=tmp_path,
+        env=without_coverage(),
     )
     request.addfinalizer(watching.kill)
     assert watching.stdout

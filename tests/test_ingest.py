@@ -17,6 +17,7 @@ from memnet.config import IngestConfig
 from memnet.errors import EncoderError, InputError, Problem
 from memnet.ingest.pipeline import Ingest, Progress
 from tests.toy import ToyEncoder
+from tests.waiting import PATIENCE, without_coverage
 
 
 def _slots(engine: Engine) -> list[tuple[str, str, str]]:
@@ -128,7 +129,8 @@ def test_a_file_of_an_unknown_kind_is_named_and_skipped(toy_engine: Engine, tmp_
     report = toy_engine.ingest(tmp_path / "in", on_problem=problems.append)
     assert (report.added, report.skipped) == (2, 2)
     assert [Path(problem.where).name for problem in problems] == ["Table.XYZ", "photo.png"]
-    assert all("unknown kind" in problem.what for problem in problems)
+    assert ["unknown kind" in problem.what for problem in problems] == [True, False]
+    assert "has the suffix '.png' of images" in problems[1].what
     assert {title for _, title, _ in _slots(toy_engine)} == {"README", "a"}
 
 
@@ -510,17 +512,23 @@ def test_an_interrupted_ingest_is_finished_by_the_next(
     ]
     corpus = _write(tmp_path / "c.jsonl", "\n".join(lines))
     command = [sys.executable, "-c", _INGEST, str(tmp_path / "store"), str(corpus)]
-    process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    )
-    assert process.stdout is not None
-    acknowledged = 0
-    for _ in range(after):
-        acknowledged = int(process.stdout.readline())
-    os.kill(process.pid, how)
-    acknowledged = max([acknowledged, *map(int, process.stdout.read().split())])
-    process.wait()
-    process.stdout.close()
+    with subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env=without_coverage(),
+    ) as process:
+        assert process.stdout is not None
+        acknowledged = 0
+        for _ in range(after):
+            acknowledged = int(process.stdout.readline())
+        os.kill(process.pid, how)
+        limit = threading.Timer(PATIENCE, process.kill)
+        limit.start()
+        acknowledged = max([acknowledged, *map(int, process.stdout.read().split())])
+        limit.cancel()
+    assert process.returncode == -how
     assert acknowledged < 900
 
     encoder = ToyEncoder()

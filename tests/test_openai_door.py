@@ -14,6 +14,7 @@ import uvicorn
 from memnet import Document, Engine, Fact
 from memnet.server.openai import router
 from memnet.server.openai.tasks import task_answer
+from memnet.server.work import Work
 
 TEXT = "The Orre Light was built by Una Thale.\n\nIt stands on granite."
 
@@ -30,7 +31,8 @@ def client(toy_engine: Engine) -> Iterator[Any]:
         Fact(subject="Mole", relation="lies on", object="Fenna"),
     )
     app = fastapi.FastAPI()
-    app.include_router(router(toy_engine))
+    work = Work(2)
+    app.include_router(router(toy_engine, work))
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning"))
     thread = threading.Thread(target=server.run)
     thread.start()
@@ -44,6 +46,7 @@ def client(toy_engine: Engine) -> Iterator[Any]:
     finally:
         server.should_exit = True
         thread.join()
+        work.close()
 
 
 def ask(client: Any, *messages: Any, **options: Any) -> Any:

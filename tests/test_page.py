@@ -79,6 +79,7 @@ def test_the_answer_stands_first_and_evidence_below(toy_engine: Engine, open_pag
     answer = toy_engine.ask("Who built the Orre Light?")
     assert _LIGHT in page.inner_text("article .quotes")
     assert texts(page, ".evidence .title bdi") == [item.title for item in answer.evidence]
+    assert page.locator(".evidence").first.is_visible()
     assert page.get_by_role("status").filter(has_text="evidence").count() == 1
     page.click("#found summary")
     page.wait_for_selector("svg.hops")
@@ -86,6 +87,33 @@ def test_the_answer_stands_first_and_evidence_below(toy_engine: Engine, open_pag
         weight.weight >= 0.01 for hop in answer.hops for weight in hop.weights[:6]
     )
     assert f"{answer.hops[0].weights[0].weight:.2f}" in texts(page, "svg.hops .number")
+
+
+def test_what_hops_hardly_attended_to_is_folded(toy_engine: Engine, open_page: Open) -> None:
+    toy_engine.ingest(
+        Document(id="light", title="Orre Light", text=_LIGHT),
+        *(Document(id=str(n), title=f"Boat {n}", text=f"Boat {n} sails by.") for n in range(4)),
+    )
+    answer = toy_engine.ask("Who built the Orre Light?")
+    carrying = {quote.evidence for quote in answer.quotes}
+    for hop in answer.hops:
+        most = max(one.weight for one in hop.weights)
+        carrying |= {one.id for one in hop.weights if one.weight >= most / 2}
+    strong = [item.title for item in answer.evidence if item.id in carrying]
+    weak = [item.title for item in answer.evidence if item.id not in carrying]
+    assert strong
+    assert weak
+    page = open_page()
+    ask(page, "Who built the Orre Light?")
+    assert texts(page, ".evidence:not([hidden]) .title bdi") == strong
+    page.get_by_role("button", name=f"{len(weak)} more of less weight").click()
+    assert texts(page, ".evidence:not([hidden]) .title bdi") == [
+        item.title for item in answer.evidence
+    ]
+    assert texts(page, ".evidence.weak .title bdi") == weak
+    focused = page.evaluate("document.activeElement.closest('.evidence').className")
+    assert focused == "evidence weak"
+    assert violations(page) == []
 
 
 def test_no_answer_is_said_plainly(open_page: Open) -> None:
@@ -320,6 +348,21 @@ def test_facts_lead_on_from_node_to_node(toy_engine: Engine, open_page: Open) ->
     assert set(labels) == {
         "Tobias Wrennick", "Tobias Wrennick born in Kestle", "Orre Light built by Tobias Wrennick",
     }  # fmt: skip
+
+
+def test_facts_say_how_to_begin(toy_engine: Engine, open_page: Open) -> None:
+    page = open_page("#/facts")
+    page.wait_for_selector("#graph:has-text('No facts yet.')")
+    assert "memnet ingest --facts FILE" in page.inner_text("#graph")
+    assert violations(page) == []
+    page.click("#graph a")
+    page.wait_for_selector("#sources-title")
+    toy_engine.ingest(Fact(subject="Una Thale", relation="born_in", object="Kestle"))
+    page.click("nav a[href='#/facts']")
+    page.wait_for_selector("#graph:has-text('Give a name')")
+    page.fill("#entity", "Kestle")
+    page.press("#entity", "Enter")
+    page.wait_for_selector("svg.graph")
 
 
 def test_earlier_questions_are_kept_until_they_are_cleared(

@@ -352,7 +352,7 @@ def test_info_health_and_metrics(client: httpx.Client, toy_engine: Engine) -> No
     client.get("/sources/nothing")
     client.get("/scanned/path")
     lines = client.get("/metrics").text.splitlines()
-    route = 'route="/sources/{source_id:path}"'
+    route = 'route="/sources/{source_id:id}"'
     assert f'memnet_requests_total{{method="GET",{route},status="200"}} 3' in lines
     assert f'memnet_requests_total{{method="GET",{route},status="404"}} 1' in lines
     assert 'memnet_requests_total{method="GET",route="unknown",status="404"} 1' in lines

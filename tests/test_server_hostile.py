@@ -1,18 +1,27 @@
 """Hostile requests: whatever comes, every route answers with an error of its form and goes on."""
 
+import io
 import json
-from collections.abc import Iterator
+import socket
+import tarfile
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
+import fastapi.routing
 import httpx
 import pytest
+from fastapi.exceptions import RequestValidationError
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
-from memnet import Document
+from memnet import Document, Engine
+from memnet.mcp.tools import Tool
 from memnet.server import ServerSettings
 from tests.serving import open_toy, serving
+from tests.waiting import until
 
 _text = st.text(max_size=40) | st.sampled_from(
     [
@@ -136,3 +145,146 @@ def test_no_upload_breaks_it(client: httpx.Client, name: str, content: bytes) ->
     raw = b"--x\r\nContent-Disposition: form-data; name=files; filename=" + content + b"\r\n\r\n"
     headers = {"Content-Type": "multipart/form-data; boundary=x"}
     _check(client.post("/upload", content=raw, headers=headers))
+
+
+_WRONG = 200_000
+"""Items: as errors of their own they would take seconds and hundreds of megabytes."""
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/ask", {"question": "Who?"} | {f"x{n}": 1 for n in range(_WRONG)}),
+        ("/tell", {f"x{n}": 1 for n in range(_WRONG)}),
+        ("/v1/chat/completions", {"model": "memnet", "messages": [1] * _WRONG}),
+        (
+            "/v1/chat/completions",
+            {"model": "memnet", "messages": [{"role": "user", "content": [1] * _WRONG}]},
+        ),
+        ("/v1/embeddings", {"model": "memnet", "input": [1] * _WRONG}),
+    ],
+)
+def test_of_many_errors_one_is_looked_for(
+    toy_engine: Engine, monkeypatch: pytest.MonkeyPatch, path: str, body: Any
+) -> None:
+    counted: list[int] = []
+
+    class CountingError(RequestValidationError):
+        def __init__(self, errors: Sequence[Any], **options: Any) -> None:
+            counted.append(len(errors))
+            super().__init__(errors, **options)
+
+    monkeypatch.setattr(fastapi.routing, "RequestValidationError", CountingError)
+    with serving(toy_engine) as client:
+        _check(response := client.post(path, json=body))
+    assert response.status_code in (400, 422)
+    assert len(counted) == 1
+    assert counted[0] <= 3
+
+
+def test_what_holds_no_unicode_is_told(client: httpx.Client) -> None:
+    for content in ("\ud800", '### Task: "title"\nUSER: \ud800', "### Task: title\nUSER: \ud800"):
+        body = {"model": "memnet", "messages": [{"role": "user", "content": content}]}
+        headers = {"Content-Type": "application/json"}
+        response = client.post("/v1/chat/completions", content=json.dumps(body), headers=headers)
+        assert response.status_code == 400
+        assert "broken character" in response.json()["error"]["message"]
+
+
+def _call(client: httpx.Client, method: str, parameters: Any) -> httpx.Response:
+    body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": parameters}
+    return client.post("/mcp", json=body, headers={"Accept": "application/json, text/event-stream"})
+
+
+@pytest.mark.parametrize("cursor", ["9" * 5000, "9" * 30, "-1", "²", "१", "", "x", "1.0"])
+def test_cursors_of_strangers_are_told_apart(client: httpx.Client, cursor: str) -> None:
+    error = _call(client, "resources/list", {"cursor": cursor}).json()["error"]
+    assert error["code"] == -32602
+    assert error["message"].startswith("the cursor is ")
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [("status", {f"x{n}": 1 for n in range(_WRONG)}), ("forget", {"id": [None] * _WRONG})],
+)
+def test_of_many_wrong_arguments_of_a_tool_one_is_looked_for(
+    toy_engine: Engine, monkeypatch: pytest.MonkeyPatch, name: str, arguments: Any
+) -> None:
+    counted: list[int] = []
+    problem = Tool._problem
+
+    def counting(tool: Tool[Any], error: ValidationError, given: Mapping[str, Any]) -> str:
+        counted.append(error.error_count())
+        return problem(tool, error, given)
+
+    monkeypatch.setattr(Tool, "_problem", counting)
+    with serving(toy_engine) as client:
+        result = _call(client, "tools/call", {"name": name, "arguments": arguments}).json()[
+            "result"
+        ]
+    assert result["isError"]
+    assert all(count <= 3 for count in counted)
+
+
+def test_a_client_that_leaves_is_no_error(
+    client: httpx.Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    for path in ("/mcp", "/ask", "/upload", "/v1/chat/completions"):
+        address = (client.base_url.host, client.base_url.port or 0)
+        with socket.create_connection(address) as connection:
+            connection.sendall(
+                b"POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                b"Accept: application/json, text/event-stream\r\nContent-Length: 100\r\n\r\n{"
+                % path.encode()
+            )
+    until(lambda: "memnet_requests_in_flight 1\n" in client.get("/metrics").text)
+    assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == []
+
+
+def test_the_schema_says_what_errors_look_like(
+    client: httpx.Client, schema: dict[str, Any]
+) -> None:
+    for _, path, operation in _operations(schema):
+        described = operation["responses"]["default"]["content"]["application/json"]["schema"]
+        name = "OpenAIErrorBody" if path.startswith("/v1/") else "ErrorBody"
+        assert described == {"$ref": f"#/components/schemas/{name}"}, path
+        assert operation["responses"].keys() == {"200", "default"}
+    assert "HTTPValidationError" not in schema["components"]["schemas"]
+    for path in ("/ask", "/v1/embeddings", "/v1/chat/completions"):
+        error = client.post(path, json=[]).json()["error"]
+        name = "OpenAIErrorDetail" if path.startswith("/v1/") else "ErrorDetail"
+        assert error.keys() == schema["components"]["schemas"][name]["properties"].keys()
+
+
+def test_errors_of_uploads_tell_no_paths(client: httpx.Client) -> None:
+    archive, linked = io.BytesIO(), io.BytesIO()
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("../up.txt", "Some text.")
+    with tarfile.open(fileobj=linked, mode="w:gz") as tar:
+        tar.addfile(tarfile.TarInfo("../../up.txt"))
+    files = {
+        "a.zip": archive.getvalue(), "l.tar.gz": linked.getvalue(), "d.jsonl": b"[" * 5_000,
+        "e.jsonl": b'{"id": 1}', "f.csv": b"a,b\n" + b'"' * 99, "p.pdf": b"%PDF-1.4\n",
+        "n.txt": b" ",
+    }  # fmt: skip
+    sent = [("files", item) for item in files.items()]
+    reports = client.post("/upload", files=sent).json()["reports"]
+    for report in reports:
+        assert report["error"] or report["report"]
+        assert "uploads" not in (report["error"] or ""), report
+    errors = {report["name"]: report["error"] for report in reports}
+    assert errors["l.tar.gz"].startswith("l.tar.gz/../../up.txt: ")
+    assert errors["d.jsonl"].startswith("d.jsonl, line 1: ")
+
+
+@pytest.mark.parametrize("name", ["kept\n", "ke\npt", "\nkept", "kept\r\n", "kept\u2028", "\n"])
+def test_line_ends_belong_to_an_id(client: httpx.Client, name: str) -> None:
+    url = f"/sources/{quote(name, safe='')}"
+    kept = {"text": "Not to be touched."}
+    assert client.put("/sources/kept", json=kept).status_code == 200
+    assert client.delete(url).status_code == 404
+    assert client.put(url, json={"text": "Another."}).json()["added"] == 1
+    assert client.get(url).json()["source"]["id"] == name
+    assert client.get("/sources/kept").json()["text"] == kept["text"]
+    assert client.delete(url).json() == {"forgotten": 1}
+    assert client.get("/sources/kept").status_code == 200

@@ -8,12 +8,14 @@ import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from urllib.parse import quote
 
 import httpx
 import pytest
 
 from memnet.server.running import listening
 from tests.serving import SLOW, open_toy, served_process
+from tests.waiting import until
 
 posix = pytest.mark.skipif(os.name != "posix", reason="Windows has no such signals")
 
@@ -145,3 +147,40 @@ def test_responses_are_sent_at_once() -> None:
         connection, _ = listener.accept()
         with connection:
             assert connection.proto == socket.IPPROTO_TCP
+
+
+def _text(path: Path) -> str:
+    """Of a file that may be replaced meanwhile."""
+    try:
+        return path.read_text()
+    except FileNotFoundError:
+        return ""
+
+
+def test_a_kill_during_an_upload_leaves_nothing_of_it_on_its_way(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+
+    def send(url: str, text: str) -> httpx.Response:
+        return httpx.post(f"{url}/upload", files=[("files", ("a.txt", text.encode()))], timeout=60)
+
+    with served_process(store) as (process, url):
+        assert send(url, "The first text.").json()["reports"][0]["report"]["added"] == 1
+        (source,) = httpx.get(f"{url}/sources").json()["sources"]
+        kept = Path(source["id"])
+        with ThreadPoolExecutor(1) as pool:
+            # It takes many seconds to read, and the other stands aside meanwhile.
+            sending = pool.submit(send, url, "Another text is here now. " * 500_000)
+            until(lambda: "Another" in _text(kept))
+            process.kill()
+            with pytest.raises(httpx.HTTPError):
+                sending.result()
+    with served_process(store) as (_, url):
+        assert httpx.get(f"{url}/sources/{quote(source['id'], safe='')}").json()["text"] == (
+            "The first text."
+        )
+        assert send(url, "The last text.").json()["reports"][0]["report"]["updated"] == 1
+        left = [path for path in (store / "uploads").rglob("*") if path.is_file()]
+        assert left == [kept]
+        assert kept.read_text() == "The last text."
+    with open_toy(store) as memory:
+        assert memory.verify().problems == ()

@@ -71,7 +71,7 @@ def test_every_route_but_the_page_and_health_needs_it(
 ) -> None:
     paths = known.get("/openapi.json").json()["paths"]
     del guarded.headers["Authorization"]
-    for path, methods in {**paths, "/openapi.json": {"get": {}}}.items():
+    for path, methods in {**paths, "/openapi.json": {"get": {}}, "/mcp": {"post": {}}}.items():
         for method in methods:
             response = guarded.request(method, path)
             assert response.status_code == (200 if path == "/healthz" else 401), path
@@ -92,6 +92,12 @@ def test_every_route_but_the_page_and_health_needs_it(
         ("127.0.0.1.evil.example", False),
         ("192.168.1.5", False),
         ("", False),
+        ("[::1]evil.example", False),
+        ("localhost:80@evil.example", False),
+        ("localhost:80x", False),
+        ("localhost evil.example", False),
+        ("0x7f000001", False),
+        ("127.1", False),
     ],
 )
 def test_the_host_must_be_a_name_of_this_server(
@@ -115,6 +121,8 @@ def test_the_host_must_be_a_name_of_this_server(
         ("null", False),
         ("", False),
         ("http://[", False),
+        ("evil://localhost:8321", False),
+        ("localhost:8321", False),
     ],
 )
 def test_pages_of_other_sites_are_refused(known: httpx.Client, origin: str, allowed: bool) -> None:
@@ -122,6 +130,43 @@ def test_pages_of_other_sites_are_refused(known: httpx.Client, origin: str, allo
     response = known.get("/info", headers=headers)
     assert response.status_code == (200 if allowed else 403)
     assert "access-control-allow-origin" not in response.headers
+
+
+def test_another_host_in_a_header_of_proxies_changes_nothing(known: httpx.Client) -> None:
+    for name in ("X-Forwarded-Host", "X-Original-Host", "Forwarded"):
+        headers = {"Host": "evil.example", name: "localhost"}
+        assert known.get("/info", headers=headers).status_code == 400
+        headers = {"Host": "localhost", name: "evil.example"}
+        assert known.get("/info", headers=headers).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("site", "mode", "allowed"),
+    [
+        ("none", "navigate", True),
+        ("same-origin", "cors", True),
+        ("same-origin", "no-cors", True),
+        ("cross-site", "navigate", True),
+        ("cross-site", "no-cors", False),
+        ("same-site", "no-cors", False),
+        ("cross-site", "cors", False),
+    ],
+)
+def test_pictures_and_scripts_of_other_sites_are_refused(
+    known: httpx.Client, site: str, mode: str, allowed: bool
+) -> None:
+    headers = {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": mode}
+    for path in ("/", "/info"):
+        assert known.get(path, headers=headers).status_code == (200 if allowed else 403)
+
+
+@pytest.mark.parametrize("path", ["/", "/page/app.js", "/healthz", "/mcp", "/v1/models", "/info"])
+def test_all_doors_know_their_names(known: httpx.Client, path: str) -> None:
+    for headers in ({"Host": "evil.example"}, {"Origin": "http://evil.example"}):
+        assert known.get(path, headers=headers).status_code in (400, 403)
+        refused = known.post(path, headers=headers, content=b"{}")
+        assert refused.status_code in (400, 403)
+        assert guarded_headers(refused)
 
 
 def guarded_headers(response: httpx.Response) -> bool:

@@ -13,7 +13,7 @@ from memnet import Document, Engine, Fact
 from memnet.checkpoints import SHIPPED, load_checkpoint
 from memnet.cli.main import memnet as group
 from memnet.documents.candidates import Candidates, LinkFeature, SlotFeature
-from memnet.documents.question import Question
+from memnet.documents.question import FullVectors, Question
 from memnet.documents.rescoring import compared_again
 from memnet.encoders import DocumentEncoder, MiniLMEncoder, StaticEncoder
 from memnet.encoders.static import STATIC
@@ -209,7 +209,7 @@ def test_new_cosines_keep_their_mean(toy_engine: Engine) -> None:
             return encode([f"{text} tower tower" for text in texts])
 
         assert compared_again(before, np.array([0, 2]), question) is before
-        question.encode_again, best = other, [0, 2]
+        question.full, best = FullVectors(other, of_all=True), [0, 2]
         after = compared_again(before, np.array(best), question)
         slots = question.fetched.slots([before.ids[index] for index in best])
         vectors = other([f"{slot.title}\n{slot.text}" for slot in slots])

@@ -495,7 +495,7 @@ def test_facts_of_an_older_schema_can_be_followed(tmp_path: Path) -> None:
             DROP TABLE journal; DROP TABLE tell; DROP TABLE statement_name;
             DROP TABLE statement_change; DROP TABLE eviction; DROP TABLE statement;
             DROP INDEX source_by_origin; DROP TABLE file;
-            DROP INDEX slot_by_use; DROP TABLE evicted;
+            DROP INDEX slot_by_use; DROP TABLE evicted; DROP TABLE quick_vector;
             ALTER TABLE slot DROP COLUMN places; ALTER TABLE source DROP COLUMN headings;
             PRAGMA user_version = 2; DROP TRIGGER slot_text_delete;"""
             + MIGRATIONS[2][MIGRATIONS[2].index("CREATE TRIGGER slot_text_delete") :]

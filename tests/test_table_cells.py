@@ -2,6 +2,7 @@
 
 import pytest
 
+from memnet import Document
 from memnet.engine import Engine
 from memnet.reader.answers import Prediction
 from memnet.reader.tables import read_cells
@@ -17,7 +18,7 @@ _MARKDOWN = {"Plans": "Our plans:\n\nPlan | Storage | Price\nSmall | 2 TB | $7\n
 
 def _read(question: str, passages: dict[str, str]) -> Prediction:
     terms = query_terms(question)
-    return read_cells({term: 1 / len(terms) for term in terms}, ranked(passages))
+    return read_cells(question, {term: 1 / len(terms) for term in terms}, ranked(passages))
 
 
 @pytest.mark.parametrize("passages", [_PLANS, _MARKDOWN])
@@ -58,6 +59,36 @@ def test_a_question_without_a_row_or_column_has_no_cell(
     passages: dict[str, str], question: str
 ) -> None:
     assert _read(question, passages) == Prediction()
+
+
+_CAKE = {
+    "Apple cake": "For a tin of 26 cm.\n\ningredient | amount\nbutter | 125 g\nsugar | 120 g\n"
+    "eggs | 3\napples | 4\nsalt | a little"
+}
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("How many eggs are in the apple cake?", "3"),
+        ("How much butter goes into the cake?", None),
+        ("How much butter is in the apple cake?", "125 g"),
+        ("How many apples are in the apple cake?", None),  # its title says "apple", too
+        ("How much salt is in the apple cake?", None),  # no number
+        ("How much butter and sugar is in the apple cake?", None),  # which of them?
+        ("Why are eggs in the apple cake?", None),
+        ("How many eggs does a hen lay a week?", None),
+    ],
+)
+def test_a_quantity_is_read_from_the_row_of_its_name(question: str, answer: str | None) -> None:
+    found = [one.text for one in _read(question, _CAKE).candidates]
+    assert found == ([] if answer is None else [answer])
+
+
+def test_words_that_the_memory_does_not_have_count(toy_engine: Engine) -> None:
+    toy_engine.ingest(Document(id="c", title="Apple cake", text=_CAKE["Apple cake"]))
+    assert toy_engine.ask("How many eggs are in the apple cake?").short == "3"
+    assert toy_engine.ask("How many eggs does a hen lay a week?").kind != "table"
 
 
 def test_two_rows_that_fit_equally_give_none() -> None:

@@ -148,7 +148,6 @@ def test_likeness_decides_where_no_verb_does(
         ("Ann moved to Paris.", "Bob moved to Rome.", "add"),
         ("Ann moved to Paris.", "Ann wants to move to Rome.", "add"),
         ("Ann moved to Paris.", "Bob said that Ann moved to Rome.", "add"),
-        ("Ann moved to Paris.", "Where is Ann?", "add"),
         ("Ann moved to Paris.", "ann has moved to paris", "merge"),
         ("Ann moved to Paris in 2019.", "Ann moved to Paris.", "merge"),
         ("Ann moved to Paris.", "Ann moved to Paris in 2019.", "supersede"),

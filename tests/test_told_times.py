@@ -150,6 +150,7 @@ def diary(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
         ("What did I eat yesterday?", "2026-03-04T20:00", "fish"),
         ("What did I eat yesterday?", "2026-03-03T20:00", "rice"),
         ("What did I eat last Tuesday?", "2026-03-06", "fish"),
+        ("Who came by last Tuesday?", "2026-03-06", "Clara"),
         ("When does the 5 mg dose start?", "2026-03-04T20:00", "5 March 2026"),
         ("When did Una visit the dentist?", "2026-03-20", "3 March 2026"),
         ("When is my piano exam?", "2026-03-04T20:00", "Friday, 6 March 2026"),

@@ -45,6 +45,14 @@ def repeating(function: Callable[[], object], threads: int = 3) -> Iterator[None
     assert errors == []
 
 
+def until(holds: Callable[[], bool], otherwise: str = "it does not come true") -> None:
+    """Wait until something holds; fails, saying what is so otherwise, if that takes too long."""
+    deadline = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < deadline, otherwise
+        time.sleep(0.02)
+
+
 def hear(connection: Connection) -> Any:
     """What a process sends next; fails if it sends nothing or has ended."""
     assert connection.poll(PATIENCE), "the other process says nothing"
@@ -66,6 +74,15 @@ def ended_fork(child: int) -> int:
             break
         time.sleep(0.005)
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def without_coverage() -> dict[str, str]:
+    """The environment for a process that is interrupted: coverage is not measured there.
+
+    coverage takes a lock when code of another file runs first; an interrupt between taking and
+    holding it leaves it locked, and the process waits for it for ever.
+    """
+    return {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_")}
 
 
 def completed(

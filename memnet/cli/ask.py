@@ -20,13 +20,14 @@ from memnet.cli.options import (
     store_option,
     top_k_option,
     where_option,
+    words_argument,
 )
 from memnet.cli.plot import check_plot, draw
 from memnet.cli.results import ShowAnswer
 
 
 @click.command()
-@click.argument("question", required=False)
+@words_argument("question")
 @hops_option
 @top_k_option
 @click.option("--explain", is_flag=True, help="Show what each hop attended to, and why.")
@@ -57,7 +58,9 @@ def ask(
     When the memory does not hold the answer, it says so; that is a result, not an error.
 
     Without a QUESTION it is a conversation: Tab completes names from the memory, /help lists what
-    else can be typed, Ctrl-D ends it. If standard input is no terminal, it has a question a line.
+    else can be typed, Ctrl-D ends it. "And where was she born?" is asked of the names in the
+    question and the answer before; which one is said. If standard input is no terminal, it has a
+    question a line.
 
     \b
     Example:
@@ -87,7 +90,7 @@ def ask(
 
 
 @click.command()
-@click.argument("query")
+@words_argument("query", required=True)
 @hops_option
 @top_k_option
 @index_option

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
+from memnet.cli.follow_up import best_answer, follow_ups
 from memnet.cli.results import ShowAnswer, explain
 from memnet.cli.store import show_source
 from memnet.cli.tell import show_report, show_undone
@@ -96,7 +97,7 @@ class Conversation:
         word, _, rest = line.partition(" ")
         try:
             if not word.startswith("/"):
-                self._last = self._ask(line)
+                self._last = self._answer_to(line)
                 self._show(self._last)
             elif word in self.commands:
                 self.commands[word](rest.strip())
@@ -106,6 +107,16 @@ class Conversation:
             click.echo(f"Error: {error}", err=True)
         except KeyboardInterrupt:
             click.echo("Cancelled.", err=True)
+
+    def _answer_to(self, question: str) -> "Answer":
+        """The answer to a question, which may mean what the turn before was about by "she"."""
+        meant = follow_ups(question, self._last)
+        if not meant:
+            return self._ask(question)
+        answer, chosen = best_answer(meant, self._ask)
+        if not is_quiet():
+            click.echo(f'Note: "{chosen.pronoun}" is read as {chosen.name}.', err=True)
+        return answer
 
     def names(self, text: str) -> Iterator[tuple[str, int]]:
         """What may follow a text that is being typed.

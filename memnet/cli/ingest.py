@@ -1,5 +1,6 @@
 """``memnet ingest``."""
 
+import logging
 import sys
 import textwrap
 from collections.abc import Iterator
@@ -18,12 +19,21 @@ from memnet.cli.options import (
     open_engine,
     store_option,
 )
-from memnet.cli.progress import ProblemReporter, progress_bar, show_report, show_update
+from memnet.cli.progress import (
+    ProblemReporter,
+    progress_bar,
+    show_report,
+    show_update,
+    vectors_bar,
+)
 from memnet.cli.verbosity import is_quiet
 from memnet.loaders.formats import FORMATS
 
 if TYPE_CHECKING:
+    from memnet.engine import Engine
     from memnet.types import IngestReport, WatchReport
+
+_log = logging.getLogger("memnet")
 
 
 def _formats() -> str:
@@ -117,6 +127,9 @@ def ingest(
     of any other kind are counted and skipped, hidden ones left out. What is unchanged since last
     time costs nothing.
 
+    Many passages are stored with quick vectors at first: once the counts are printed, questions are
+    answered. Full vectors follow; if that is interrupted, the next 'memnet ingest' goes on.
+
     \b
     Example:
       memnet ingest notes/ articles.jsonl facts.tsv
@@ -145,7 +158,7 @@ def ingest(
                 report: IngestReport = next(updates)
             else:
                 inputs = [sys.stdin.buffer if path == "-" else path for path in paths]
-                report = engine.ingest(inputs, on_progress=advance, **options)
+                report = engine.ingest(inputs, on_progress=advance, full=False, **options)
         reporter.finish()
         if as_json:
             click.echo(report.model_dump_json())
@@ -153,6 +166,20 @@ def ingest(
             show_report(report, reporter)
         if follow:
             _follow(updates, paths, as_json=as_json)
+        else:
+            sys.stdout.flush()
+            _encode_full(engine)
+
+
+def _encode_full(engine: "Engine") -> None:
+    """Replace quick vectors, until all are full or the user interrupts."""
+    from memnet.errors import StoreBusyError
+
+    with vectors_bar(engine.store.quick.counts()) as advance:
+        try:
+            engine.encode_full(on_progress=advance)
+        except StoreBusyError as error:
+            _log.warning("full vectors are left to the next ingest: %s", error)
 
 
 def _follow(updates: "Iterator[WatchReport]", paths: tuple[str, ...], *, as_json: bool) -> None:

@@ -85,6 +85,7 @@ def run(arguments: list[str]) -> int:
     try:
         result = memnet.main(arguments, prog_name="memnet", standalone_mode=False)
     except click.ClickException as error:
+        _name_variable(error)
         error.show()
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
@@ -94,6 +95,18 @@ def run(arguments: list[str]) -> int:
         click.echo(f"Error: {error}", err=True)
         return 1
     return result if isinstance(result, int) else 0
+
+
+def _name_variable(error: click.ClickException) -> None:
+    """Let the error about an option's value say which environment variable has set it, if any."""
+    if not isinstance(error, click.BadParameter) or error.ctx is None or error.param is None:
+        return
+    name = error.param.name or ""
+    if error.ctx.get_parameter_source(name) != click.core.ParameterSource.ENVIRONMENT:
+        return
+    variables = [error.param.envvar] if isinstance(error.param.envvar, str) else error.param.envvar
+    variable = next(one for one in variables or () if os.environ.get(one))
+    error.param_hint = f"{error.param.get_error_hint(error.ctx)} (from ${variable})"
 
 
 def main() -> None:

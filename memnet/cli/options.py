@@ -122,6 +122,17 @@ index_option = click.option(
 )
 
 
+def words_argument(name: str, *, required: bool = False) -> Callable[[_Command], _Command]:
+    """A text as an argument, without which it is None; unquoted words are joined by spaces."""
+    return click.argument(
+        name,
+        nargs=-1,
+        required=required,
+        metavar=name.upper() if required else f"[{name.upper()}]",
+        callback=lambda _context, _argument, given: " ".join(given) if given else None,
+    )
+
+
 def capacity_option(what: str, variable: str) -> Callable[[_Command], _Command]:
     """``--capacity N``, of what there is an environment variable for, too."""
     return click.option(

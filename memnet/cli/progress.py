@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from memnet.errors import Problem
     from memnet.ingest.pipeline import Progress
     from memnet.ingest.selection import ReadOptions
+    from memnet.storage.values import VectorCounts
     from memnet.types import IngestReport, WatchReport
 
 _PROBLEMS_SHOWN = 20
@@ -135,3 +136,22 @@ def progress_bar(
             bar.update(min(progress.bytes, total) - bar.pos)
 
         yield advance
+
+
+@contextmanager
+def vectors_bar(counts: "VectorCounts") -> "Iterator[Callable[[int], None]]":
+    """A progress bar over quick vectors that full ones replace, on a terminal.
+
+    Without one a line says how many there are, unless there are none or little is to be said.
+    """
+    quick = counts.vectors - counts.full
+    if not quick or is_quiet():
+        yield lambda _: None
+        return
+    click.echo("Questions can be asked now; full vectors follow.", err=True)
+    if not shows_bar():
+        verbose = is_verbose()
+        yield lambda done: click.echo(f"{done:,} of {quick:,}", err=True) if verbose else None
+        return
+    with click.progressbar(length=quick, label="Full vectors", file=sys.stderr) as bar:
+        yield lambda done: bar.update(done - bar.pos)

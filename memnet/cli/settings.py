@@ -7,7 +7,7 @@ that before its default: click's own order, with the file as its ``default_map``
 import difflib
 import os
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -143,9 +143,7 @@ def _defaults(
         name = key.replace("_", "-")
         where = ".".join((*path, key))
         if name not in known:
-            near = difflib.get_close_matches(name, known, 1)
-            advice = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known)}"
-            raise InputError(f"{file}: unknown key {where!r}; {advice}")
+            raise InputError(f"{file}: {_unknown_key(where, name, known, below)}")
         if isinstance(value, dict) != (name in below):
             expected = f"a table, [{where}]" if name in below else "a value"
             raise InputError(f"{file}: {where} is {_kind(value)}; expected {expected}")
@@ -158,6 +156,19 @@ def _defaults(
     for name, value in shared.items():
         _share(file, name, value, command, found)
     return found
+
+
+def _unknown_key(
+    where: str, name: str, known: Sequence[str], below: Mapping[str, click.Command]
+) -> str:
+    """What is wrong with a key: where it would be known, or what it is near to."""
+    owners = [one for one, command in below.items() if name in options_of(command)]
+    if owners:
+        tables = " or ".join(f"[{one}]" for one in owners)
+        return f"{where!r} is an option of single commands; put it below {tables}"
+    near = difflib.get_close_matches(name, known, 1)
+    advice = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known)}"
+    return f"unknown key {where!r}; {advice}"
 
 
 def _share(

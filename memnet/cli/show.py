@@ -6,6 +6,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from memnet.cli.console import make_console, print_table
 from memnet.cli.evidence import show_evidence
 from memnet.cli.text import collapse_spaces, source_name, text_line
 from memnet.errors import one_line
@@ -18,7 +19,7 @@ _BAR_WIDTH = 10
 
 def show_answer(answer: Answer) -> None:
     """Print the answer, the further values of a set, and the best evidence."""
-    console = _console()
+    console = make_console()
     shown: list[Candidate] = []
     if answer.unknown_words:
         words = ", ".join(answer.unknown_words)
@@ -67,7 +68,7 @@ def _answer_text(console: Console, answer: Answer, shown: Sequence[Candidate]) -
 
 def show_found(query: str, evidence: Sequence[Evidence]) -> None:
     """Print the evidence that a search found, all of it."""
-    console = _console()
+    console = make_console()
     if not evidence:
         console.print("Nothing in the memory comes near.")
     for number, item in enumerate(evidence, start=1):
@@ -82,12 +83,12 @@ def show_experts(answer: Answer) -> None:
     for expert in answer.experts:
         share = f"{_bar(expert.weight)} {expert.weight:.2f}"
         table.add_row(share, expert.name, f"{expert.confidence:.2f}")
-    _console().print(table)
+    print_table(make_console(), table)
 
 
 def show_hops(answer: Answer) -> None:
     """Print a table of what each hop attended to, and why it went there where that is known."""
-    console = _console()
+    console = make_console()
     scored = any(weight.dense for hop in answer.hops for weight in hop.weights)
     for hop in answer.hops:
         columns = ("vector", "words", "name", "trained", "led here by") if scored else ()
@@ -98,14 +99,14 @@ def show_hops(answer: Answer) -> None:
                 *_share(weight),
                 *(_parts(weight, answer.hops[0].weights) if scored else ()),
             )
-        console.print(table)
+        print_table(console, table)
     if answer.units:
         _show_units(console, answer)
     for alignment in answer.alignments:
         table = _table(f'"{alignment.word}" was read from')
         for weight in alignment.weights[:_MAX_WEIGHTS]:
             table.add_row(*_share(weight))
-        console.print(table)
+        print_table(console, table)
 
 
 def _show_units(console: Console, answer: Answer) -> None:
@@ -120,7 +121,7 @@ def _show_units(console: Console, answer: Answer) -> None:
         place = item.place or item.title if item else source_name(unit.source)
         weight = f"{_bar(unit.weight)} {unit.weight:.2f}"
         table.add_row(weight, _marked_words(console, unit), one_line(place))
-    console.print(table)
+    print_table(console, table)
 
 
 def _marked_words(console: Console, unit: Quote) -> Text:
@@ -133,11 +134,6 @@ def _marked_words(console: Console, unit: Quote) -> Text:
         text.append(shown if bold else f"*{shown}*", style="bold")
         last = word.end
     return text.append(collapse_spaces(unit.text[last - unit.start :]))
-
-
-def _console() -> Console:
-    """Prints texts as they are: what is remembered holds no markup for this terminal."""
-    return Console(highlight=False, markup=False, emoji=False)
 
 
 def _table(title: str, *columns: str, what: str = "slot") -> Table:

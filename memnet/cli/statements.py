@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 import click
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from memnet.cli.console import make_console, print_table
 from memnet.cli.text import text_line
 from memnet.text.places import local_time
 from memnet.types import Change, Eviction, Statement, StatementChange
@@ -19,7 +19,7 @@ _CHANGED: dict[Change, str] = {
 
 def show_statements(statements: Sequence[Statement]) -> None:
     """Print statements, one or more lines each, with when they held and what changed them."""
-    console = Console(highlight=False, markup=False, emoji=False)
+    console = make_console()
     if not statements:
         console.print("Nothing was told about it.")
         return
@@ -29,7 +29,7 @@ def show_statements(statements: Sequence[Statement]) -> None:
     for one in statements:
         lines = (_told(one), *_structure(one), *map(_changed, one.changes))
         table.add_row(Text(_held(one)), Text("\n".join(lines)))
-    console.print(table)
+    print_table(console, table)
 
 
 def show_evictions(evictions: Sequence[Eviction]) -> None:

@@ -1,5 +1,6 @@
 """Commands about a memory as a whole: what is in it, what leaves it, and its files."""
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,9 +16,10 @@ from memnet.cli.options import (
     store_path,
 )
 from memnet.cli.text import source_name, text_line
-from memnet.errors import one_line
+from memnet.errors import InputError, one_line
 
 if TYPE_CHECKING:
+    from memnet.engine import Engine
     from memnet.types import Source
 
 
@@ -85,16 +87,31 @@ def info(store: Path | None, as_json: bool) -> None:
 def forget(source_ids: tuple[str, ...], namespace: str | None, store: Path | None) -> None:
     """Remove documents and fact files, with all that was made from them.
 
-    A source id is what evidence cites: the "id" of a JSON line, else the file's path. Sources of
-    the same id in another namespace stay.
+    A source id is what evidence cites: the "id" of a JSON line, else the file's path. A folder, an
+    archive or a file of JSON lines that was ingested stands for all sources that came from it.
+    Sources of the same id in another namespace stay.
 
     \b
     Example:
       memnet forget notes/old.md
+      memnet forget notes/
     """
+    kept_apart = namespace or ""
     with open_engine(store) as engine:
-        slots = engine.forget(*source_ids, namespace=namespace or "")
-    click.echo(f"{len(source_ids)} forgotten, {slots} slots removed.")
+        names = dict.fromkeys(
+            name for given in source_ids for name in _sources_of(engine, given, kept_apart)
+        )
+        slots = engine.forget(*names, namespace=kept_apart)
+    click.echo(f"{len(names)} forgotten, {slots} slots removed.")
+
+
+def _sources_of(engine: "Engine", given: str, namespace: str) -> list[str]:
+    """A source id itself; else the ids of what came from the file or folder of that path."""
+    path = os.path.abspath(given)
+    sources = engine.store.sources
+    stored = sources.states([given, path], namespace)
+    named = [name for name in (given, path) if name in stored][:1]
+    return named or sources.from_path(path, namespace) or [given]
 
 
 @click.command()
@@ -120,16 +137,23 @@ def verify(repair: bool, store: Path | None) -> int:
 
 @click.command("export")
 @click.argument("bundle", type=click.Path(path_type=Path, dir_okay=False))
+@click.option("--force", is_flag=True, help="Replace a file that is there.")
 @store_option
-def export_store(bundle: Path, store: Path | None) -> None:
+def export_store(bundle: Path, force: bool, store: Path | None) -> None:
     """Write the memory as one file, to keep it or to take it to another machine.
 
-    The bundle is a zip file of JSON lines and vectors; a file that is there is replaced.
+    The bundle is a zip file of JSON lines and vectors. A file that is there stays, unless --force
+    is given.
 
     \b
     Example:
       memnet export memory.zip
     """
+    if bundle.exists() and not force:
+        raise InputError(
+            f"{bundle} exists, so nothing was exported; choose another name, or replace it with "
+            "--force"
+        )
     with open_engine(store) as engine:
         slots = engine.export_bundle(bundle)
     click.echo(f"{slots} slots exported to {bundle}.")
@@ -178,7 +202,6 @@ def encoder(out: Path) -> None:
     """
     from memnet.encoders.onnx_model import encoder_model
     from memnet.encoders.weights import checked_folder
-    from memnet.errors import InputError
 
     model = encoder_model(checked_folder() / "model.safetensors", "int8")
     try:

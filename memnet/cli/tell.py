@@ -12,6 +12,7 @@ from memnet.cli.options import (
     namespace_option,
     open_engine,
     store_option,
+    words_argument,
 )
 from memnet.cli.text import text_line
 
@@ -30,7 +31,7 @@ _LINES = {
 
 
 @click.command()
-@click.argument("text", required=False)
+@words_argument("text")
 @click.option("--history", metavar="NAME", help="Show what was told about NAME instead, and when.")
 @click.option(
     "--at",

@@ -10,7 +10,7 @@ from memnet.device import in_background
 from memnet.documents.controller import TextController
 from memnet.documents.hops import Retrieval, answer_parts
 from memnet.documents.messages import day_sent
-from memnet.documents.question import Question
+from memnet.documents.question import FullVectors, Question
 from memnet.encoders import Encoder
 from memnet.reader.answers import Prediction, judged, predict_spans, rank_sentences
 from memnet.reader.decompose import Decomposer, Resolved
@@ -20,7 +20,7 @@ from memnet.reader.passages import RankedSlot, evidence_of
 from memnet.reader.quotes import Quotation, quote_around
 from memnet.reader.spans import Passage, Reader
 from memnet.reader.tables import read_cells
-from memnet.storage import EVERYWHERE, Encode, MemoryStore, Scope
+from memnet.storage import EVERYWHERE, MemoryStore, Scope
 from memnet.text.names import normalise
 from memnet.text.relative import times_in
 from memnet.text.resolved import day_said
@@ -52,7 +52,7 @@ class TextAnswers:
         config: Config,
         on_read: Callable[[Mapping[int, float]], None],
         decomposer: Decomposer | None = _ENGLISH,
-        encode_again: Encode | None = None,
+        full: FullVectors | None = None,
     ) -> None:
         """Join a memory and a controller.
 
@@ -66,8 +66,8 @@ class TextAnswers:
             on_read: given the attention weights of statements and messages after each question.
             decomposer: splits questions into parts; None, or rules that are switched off in the
                 settings, read all questions as they are.
-            encode_again: encodes the best passages of a hop, where the stored vectors are quick
-                ones; None where they are not.
+            full: encodes the best passages of a hop, where the stored vectors are quick ones; None
+                to leave these as they are.
         """
         self._name = name
         self._reader = reader
@@ -78,7 +78,7 @@ class TextAnswers:
         self._threads = config.cores()
         self._on_read = on_read
         self._decomposer = decomposer if config.answer.rules else None
-        self._again = encode_again
+        self._full = full
 
     def ask(self, question: str, hops: int | None, top_k: int, scope: Scope) -> Answer:
         """Answer a question; arguments as for ``Engine.ask``."""
@@ -149,7 +149,7 @@ class TextAnswers:
     ) -> tuple[Question, Retrieval, list[RankedSlot]]:
         background = getattr(self._encoder, "releases_gil", False)
         question = Question(
-            text, self._store, self._encoder.encode, scope, background, encode_again=self._again
+            text, self._store, self._encoder.encode, scope, background, full=self._full
         )
         retrieval = Retrieval(question, self._controller, self._config)
         return question, retrieval, retrieval.search(hops or self._config.hop.hops, top_k)
@@ -177,7 +177,7 @@ class TextAnswers:
             if not compares and _names_subject(text, by_facts):
                 return retrieval, ranked, by_facts
         terms = dict(zip(question.terms.words, question.terms.weights.tolist(), strict=True))
-        by_cell = read_cells(terms, passages[: self._config.answer.passages])
+        by_cell = read_cells(text, terms, passages[: self._config.answer.passages])
         read = self._read(text, passages, retrieval) if passages else Prediction()
         if by_cell.candidates and (read.abstained or _attends(read, by_cell.quotes[0])):
             return retrieval, ranked, by_cell

@@ -20,7 +20,7 @@ from memnet.documents.candidates import (
 from memnet.documents.controller import TextController
 from memnet.documents.messages import MessageAddressing, has_messages
 from memnet.documents.question import FetchedSlots, Question, relation_stems
-from memnet.documents.rescoring import compared_again
+from memnet.documents.rescoring import compared_again, next_to_border
 from memnet.reader.decompose import Decomposer, Resolved
 from memnet.reader.passages import RankedSlot, indices_about, read_best
 from memnet.reader.spans import Reader
@@ -216,12 +216,24 @@ class HopRead:
 
 
 def read_in_hops(
-    question: Question, controller: TextController, config: HopConfig, max_hops: int
+    question: Question,
+    controller: TextController,
+    config: HopConfig,
+    max_hops: int,
+    passages: int = 5,
 ) -> list[HopRead]:
     """Read the memory up to ``max_hops`` times, at least once; fewer if a hop brings nothing new.
 
     Messages are read once: what chats name, greet and mention leads everywhere.
-    Where stored vectors are quick ones, the best passages of the last hop are compared again.
+    Where stored vectors are quick ones, passages of the last hop are compared again: those next to
+    the border between the best ``passages`` and the others.
+
+    Args:
+        question: that is asked.
+        controller: scores candidates and updates the state.
+        config: settings.
+        max_hops: at least 1.
+        passages: how many are read for an answer.
 
     Source: Sukhbaatar et al. 2015, section 2.2 (hops); Miller et al. 2016, section 3.1 (key
     hashing and addressing).
@@ -239,10 +251,14 @@ def read_in_hops(
             previous, state = state, controller.update(reads[-1].ids, logits)
             if set(previous.attended) == set(state.attended):
                 break
-        found, best = reads[-1].candidates, reads[-1].order[: config.compared_again]
-        again = compared_again(found, best, question)
-        if again is not found:
-            reads[-1] = _attend(again, controller, len(reads) - 1, question.text)
+        found = reads[-1].candidates
+        if question.full is not None:
+            best = reads[-1].order
+            logits = controller.logits(reads[-1].scores)[best]
+            best = best[next_to_border(logits, passages, config.compared_again)]
+            found = compared_again(found, best, question)
+        if found is not reads[-1].candidates:
+            reads[-1] = _attend(found, controller, len(reads) - 1, question.text)
     return reads
 
 
@@ -275,7 +291,10 @@ class Retrieval:
             question: a part of the question; None for the whole of it.
         """
         question = question or self._question
-        reads = read_in_hops(question, self._controller, self._config.hop, max_hops)
+        config = self._config
+        reads = read_in_hops(
+            question, self._controller, config.hop, max_hops, config.answer.passages
+        )
         first = len(self.reads) + 1
         self.reads += reads
         first_hop = {

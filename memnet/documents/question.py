@@ -4,7 +4,7 @@ import itertools
 import math
 from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,14 @@ _MAX_DOCUMENT_FREQUENCY = 5000
 _STEM_LETTERS = 5
 _RELATION_STEM_LETTERS = 4
 """Words of relations and questions are compared by their first letters."""
+
+
+class FullVectors(NamedTuple):
+    """Encodes passages in full whose stored vectors are quick ones."""
+
+    encode: Encode
+    of_all: bool
+    """Whether the vectors of all passages are quick; else the store knows which."""
 
 
 class FetchedSlots:
@@ -112,7 +120,7 @@ class Question:
         scope: Scope = EVERYWHERE,
         background: bool = False,
         fetched: FetchedSlots | None = None,
-        encode_again: Encode | None = None,
+        full: FullVectors | None = None,
     ) -> None:
         """Look up what the question names and the words it is made of.
 
@@ -123,13 +131,13 @@ class Question:
             scope: which sources to look in.
             background: whether ``encode`` releases the GIL, so that it may overlap with look-ups.
             fetched: what was fetched for a question that this one is a part of.
-            encode_again: encodes the best passages that are found, to be compared again; None where
-                the stored vectors are good enough.
+            full: encodes the best passages that are found by quick vectors, to be compared again;
+                None for no such comparison.
         """
         self.text = text
         self.store = store
         self.scope = scope
-        self.encode_again = encode_again
+        self.full = full
         self.fetched = FetchedSlots(store) if fetched is None else fetched
         self._encode = encode
         self._background = background
@@ -146,7 +154,7 @@ class Question:
         """A question that is asked to answer this one; it shares what was fetched."""
         return type(self)(
             text, self.store, self._encode, self.scope, self._background, self.fetched,
-            self.encode_again,
+            self.full,
         )  # fmt: skip
 
     @cached_property

@@ -17,7 +17,7 @@ class Encoder(Protocol):
 
     An encoder whose ``encode`` releases the GIL may say so with an attribute ``releases_gil =
     True``: it then overlaps with Python work. One for models of facts is a ``TokenEncoder`` too,
-    one with a quicker way for passages a ``DocumentEncoder``.
+    one with a quicker way for passages a ``DocumentEncoder`` or a ``QuickEncoder``.
     """
 
     @property
@@ -43,6 +43,19 @@ class DocumentEncoder(Protocol):
     """
 
     def encode_document(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """N passages of any length -> [N, D] float32, rows of length one."""
+        ...
+
+
+@runtime_checkable
+class QuickEncoder(Protocol):
+    """An encoder with a quicker way for passages, in the same space, until there is time.
+
+    Passages of a large ingest get such vectors first, so that they can be asked about, and those of
+    ``Encoder.encode`` later. Until then what a question finds by them is compared again in full.
+    """
+
+    def encode_quick(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """N passages of any length -> [N, D] float32, rows of length one."""
         ...
 

@@ -27,6 +27,10 @@ _SURE = 0.8
 _RELEVANT = 0.5
 """Relevance of each statement that they quote for it. What somebody said of himself in a chat is
 little of the chat: read alone, something in it is soon taken for the answer."""
+_QUICK = (
+    "some passages have quick vectors until full ones are made, and may be missed; "
+    "if no 'memnet ingest' or server is at it, run 'memnet ingest' again"
+)
 _TOLD = frozenset[SourceKind](("statement",))
 _KIND_OF: dict[ExpertName, SourceKind] = {
     "documents": "document", "facts": "facts", "statements": "statement", "stories": "story",
@@ -119,6 +123,8 @@ class ExpertAnswers:
                 own = _of_kinds(scope, frozenset(("document",)))
                 best = self._contradictions.told_by(best, question, top_k, own)
             notes = [one.note for one in self._owned.current().values() if one.note]
+            if self._store.quick.any():
+                notes.append(_QUICK)
         others = [one.experts[0] for one in answers if one.experts[0] != best.experts[0]]
         return best.model_copy(
             update={

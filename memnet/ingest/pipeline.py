@@ -6,9 +6,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from memnet.config import Config
 from memnet.errors import Problem
@@ -21,7 +25,7 @@ from memnet.ingest.slots import Extractor, document_source, facts_source
 from memnet.loaders.document import ParsedDocument
 from memnet.loaders.process import LoaderProcess
 from memnet.loaders.reading import LoadLimits
-from memnet.storage import Encode, MemoryStore, NewSource
+from memnet.storage import Encode, EncodePassages, MemoryStore, NewSource, PassageVectors
 from memnet.types import IngestReport
 
 _PIPELINE_VERSION = "7"
@@ -62,6 +66,7 @@ class Ingest:
         config: Config,
         *,
         encode_document: Encode | None = None,
+        encode_quick: Encode | None = None,
         ahead: bool = False,
         namespace: str = "",
         options: ReadOptions | None = None,
@@ -72,15 +77,21 @@ class Ingest:
     ) -> None:
         """Set up a run; ``extractor`` finds names in passages, ``learner`` learns from messages.
 
-        ``encode_document`` encodes passages quickly; without it ``encode`` encodes all. It is
-        called from another thread, while a batch is written, where ``ahead`` says so.
+        ``encode_document`` encodes passages quickly; without it ``encode`` encodes all.
+        ``encode_quick`` does so where there are many, and leaves their full vectors to
+        ``encode_full``. Both are called from another thread, while a batch is written, where
+        ``ahead`` says so.
         Without ``on_problem`` each problem is a line of the log.
         """
         self._store = store
         self._encode = encode
         self._encode_document = encode_document
-        self._pool = ThreadPoolExecutor(1) if ahead and encode_document is not None else None
-        self._batches = config.ingest.quick_batches if encode_document is not None else 1
+        self._encode_quick = encode_quick
+        self._encoded = 0
+        """Key texts of passages that the store lacked."""
+        has_quick = encode_document is not None or encode_quick is not None
+        self._pool = ThreadPoolExecutor(1) if ahead and has_quick else None
+        self._batches = config.ingest.quick_batches if has_quick else 1
         """As many times as large is a batch."""
         self._config = config
         self._namespace = namespace
@@ -268,10 +279,7 @@ class Ingest:
     def _prepare(self) -> "_Prepared":
         """What is to be written of the batch; the next one begins."""
         sources, changed = self._sources(self._batch)
-        encode = self._encode_document
-        if encode is not None and self._pool is not None:
-            texts = {slot.key_text for one in changed for slot in one.slots}
-            encode = _encoded_ahead(self._pool, encode, sorted(texts))
+        encode = partial(self._encode_passages, self._quick_encode(changed))
         learn = self._learner.prepare(self._said, self._namespace) if self._learner else None
         prepared = _Prepared(
             sources, self._files, learn, encode, self._batch_characters, len(self._batch)
@@ -283,11 +291,11 @@ class Ingest:
         """Write what changed of a batch, and evict what it displaces, in one transaction."""
         if self._prepared is None:
             return
-        sources, files, learn, encode_document, characters, documents = self._prepared
+        sources, files, learn, encode_passages, characters, documents = self._prepared
         self._prepared = None
         said = [source for source in sources if source.used]
         with self._store.changing(advance=False) if said or learn else nullcontext():
-            counts = self._store.put(sources, self._encode, files, self._namespace, encode_document)
+            counts = self._store.put(sources, self._encode, files, self._namespace, encode_passages)
             if learn is not None:
                 learn()
             self._evicted += self._evict(said)
@@ -301,6 +309,30 @@ class Ingest:
             dict(self._reader.kinds),
         )
         self._on_progress(self._progress)
+
+    def _quick_encode(self, changed: Sequence[NewSource]) -> Encode | None:
+        """The quick way to encode passages of these sources, if there is one, begun if possible."""
+        encode = self._encode_document or self._encode_quick
+        if encode is None or self._pool is None:
+            return encode
+        texts = {slot.key_text for one in changed for slot in one.slots}
+        if self._is_full(len(texts)):
+            return encode
+        return _encoded_ahead(self._pool, encode, sorted(texts))
+
+    def _encode_passages(self, encode: Encode | None, texts: Sequence[str]) -> PassageVectors:
+        """Vectors of new key texts: those of ``encode`` once the run has many of them."""
+        is_full = encode is None or self._is_full(len(texts))
+        self._encoded += len(texts)
+        if encode is None or is_full:
+            return PassageVectors(self._encode(texts))
+        return PassageVectors(encode(texts), quick=self._encode_document is None)
+
+    def _is_full(self, more: int) -> bool:
+        """Whether so many more key texts are encoded in full at once."""
+        return (
+            self._encode_document is None and self._encoded + more < self._config.ingest.min_quick
+        )
 
     def _evict(self, said: Sequence[NewSource]) -> int:
         """Evict messages beyond the capacity, but not the last of a batch; returns how many."""
@@ -335,7 +367,7 @@ class _Prepared(NamedTuple):
     files: Mapping[str, bytes]
     """Digests of files of which all is stored with it, by path."""
     learn: Callable[[], None] | None
-    encode_document: Encode | None
+    encode_passages: EncodePassages
     characters: int
     documents: int
     """And facts."""
@@ -345,7 +377,14 @@ def _encoded_ahead(pool: ThreadPoolExecutor, encode: Encode, texts: Sequence[str
     """Begin to encode texts in a pool; gives the vectors of some of them when they are wanted."""
     rows = {text: row for row, text in enumerate(texts)}
     vectors = pool.submit(encode, texts)
-    return lambda wanted: vectors.result()[[rows[text] for text in wanted]]
+
+    def encoded(wanted: Sequence[str]) -> NDArray[np.float32]:
+        # The batch before may have replaced what made a source count as stored.
+        if not rows.keys() >= set(wanted):
+            return encode(wanted)
+        return vectors.result()[[rows[text] for text in wanted]]
+
+    return encoded
 
 
 def _is_missing(path: str) -> bool:

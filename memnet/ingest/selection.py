@@ -9,7 +9,7 @@ from typing import Final
 from memnet.errors import InputError, Problem
 from memnet.ingest.folders import Exclusions, files_below
 from memnet.loaders.formats import Format, find_format, format_by_name
-from memnet.loaders.without_text import skip_reason
+from memnet.loaders.without_text import UNKNOWN, skip_reason, why_skipped
 
 JSON_LINES: Final = Format("jsonl", "files of JSON lines", (".jsonl",), "", isolated=False)
 FACT_TABLE: Final = Format("facts", "fact tables", (".tsv",), "", isolated=False)
@@ -65,10 +65,13 @@ def choose_format(
         return FACT_TABLE
     # A file of an unknown kind may be a table or a program rather than prose.
     if found is None and suffix and options.read_as is None:
+        kind = skip_reason(suffix)
+        if kind != UNKNOWN:
+            raise InputError(f"has the suffix {suffix!r} of {kind}: {why_skipped(kind)}", kind)
         raise InputError(
             f"is of the unknown kind {suffix!r}; '--as text', or read_as=\"text\", reads it as "
             "plain text, and 'memnet ingest --help' lists what else there is",
-            skip_reason(suffix),
+            kind,
         )
     return found or format_by_name(options.read_as or "text")
 

@@ -13,6 +13,7 @@ from memnet.errors import InputError, Problem
 from memnet.loaders.decoding import decode
 from memnet.loaders.document import ParsedDocument
 from memnet.loaders.signatures import recognise
+from memnet.loaders.without_text import why_skipped
 
 
 @dataclass(frozen=True)
@@ -163,7 +164,7 @@ def find_format(name: str, head: bytes = b"") -> Format | None:
     if content is None:
         return _unmarked(PurePath(name), named, head)
     if content.reason:
-        raise InputError(f"is {content.name}: there is no text to read in it", content.reason)
+        raise InputError(f"is {content.name}: {why_skipped(content.reason)}", content.reason)
     first, *others = _BY_CONTENT[content.name]
     if named and named.name in (first, *others):
         return named

@@ -68,8 +68,8 @@ _PREFIXES: tuple[tuple[bytes, Content], ...] = (
     (b"\x93NUMPY", Content("a NumPy array", "model files")),
     (b"PAR1\x15", Content("a Parquet file", "model files")),
     (b"GGUF\3\0", Content("a model", "model files")),
-    (b"{\\rtf", Content("an RTF document, which is not read; save it as .docx", "RTF files")),
-    (b"%!PS", Content("a PostScript file, which is not read; save it as .pdf", "PostScript files")),
+    (b"{\\rtf", Content("an RTF document", "RTF files")),
+    (b"%!PS", Content("a PostScript file", "PostScript files")),
 )
 _CHUNKS = {
     b"WEBP": Content("a WebP image", "images"),

@@ -20,6 +20,20 @@ _BY_SUFFIX = {
 }
 
 
+_WHY = {
+    "images": "text in pictures is not recognised (there is no OCR)",
+    "sound files": "speech is not recognised",
+    "videos": "speech and pictures are not recognised",
+    "RTF files": "it is not read; save it as .docx",
+    "PostScript files": "it is not read; save it as .pdf",
+}
+
+
+def why_skipped(kind: str) -> str:
+    """Why files of a kind, as counts call it, can't be read."""
+    return _WHY.get(kind, "there is no text to read in it")
+
+
 def skip_reason(suffix: str) -> str:
     """Why a file of a suffix that no loader reads is skipped, as a count says it."""
     return _BY_SUFFIX.get(suffix.lower(), UNKNOWN)

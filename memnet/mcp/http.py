@@ -4,7 +4,10 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, TypeAlias
 
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-from mcp.server.transport_security import TransportSecuritySettings
+from mcp.server.transport_security import (
+    DEFAULT_MAX_REQUEST_BODY_SIZE,
+    TransportSecuritySettings,
+)
 
 from memnet.engine import Engine
 from memnet.mcp.memory import OpenMemory
@@ -42,10 +45,32 @@ def http_app(
             await send({"type": "http.response.start", "status": 405, "headers": headers})
             await send({"type": "http.response.body", "body": b""})
             return
+        # Read before the library waits in tasks of its own: what goes wrong here has its type then.
+        body = await _body(receive)
+        if body is None:
+            return
+        whole = [{"type": "http.request", "body": body, "more_body": False}]
+
+        async def replay() -> MutableMapping[str, Any]:
+            return whole.pop() if whole else await receive()
+
         manager = StreamableHTTPSessionManager(
             app=server, json_response=True, stateless=True, security_settings=trusting
         )
         async with manager.run():
-            await manager.handle_request(scope, receive, send)
+            await manager.handle_request(scope, replay, send)
 
     return app
+
+
+async def _body(receive: Receive) -> bytes | None:
+    """The body of a request; None if its client leaves. Of more than the library reads, a part."""
+    body = bytearray()
+    while len(body) <= DEFAULT_MAX_REQUEST_BODY_SIZE:
+        message = await receive()
+        if message["type"] != "http.request":
+            return None
+        body += message.get("body", b"")
+        if not message.get("more_body", False):
+            break
+    return bytes(body)

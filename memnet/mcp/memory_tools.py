@@ -2,11 +2,12 @@
 
 from datetime import UTC, datetime
 from itertools import islice
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import BaseModel
 
 from memnet.answer_text import SOURCE_SCHEME, answer_text, source_url
+from memnet.arguments import FIRST_ERROR
 from memnet.errors import InputError
 from memnet.mcp.memory import ServedMemory
 from memnet.mcp.resources import find_source, source_id, source_namespace
@@ -203,7 +204,7 @@ def _iso(seconds: float) -> str:
 class ForgetArguments(Arguments):
     """Of ``forget``."""
 
-    id: str | list[str] = argument(
+    id: str | Annotated[list[str], FIRST_ERROR] = argument(
         "Id of the source to remove, or several.",
         "id", "ids", "source", "source_id", "source_ids", "sources", "uri", "url",
     )  # fmt: skip

@@ -1,5 +1,6 @@
 """Sources as resources of the protocol, ``memnet://source/{id}``."""
 
+import re
 from itertools import islice
 from urllib.parse import quote, unquote
 
@@ -11,6 +12,8 @@ from memnet.mcp.memory import ServedMemory
 from memnet.types import Document, Source
 
 _PAGE = 100
+_CURSOR = re.compile(r"[0-9]{1,18}")
+"""The number of sources before a page."""
 _MIME_TYPE = "text/plain"
 SOURCE_TEMPLATE = types.ResourceTemplate(
     uri_template=f"{SOURCE_SCHEME}{{+id}}",
@@ -27,9 +30,9 @@ def list_sources_page(memory: ServedMemory, cursor: str | None) -> types.ListRes
     Raises:
         InputError: the cursor is none of this server's.
     """
-    if cursor is not None and not cursor.isdecimal():
+    if cursor is not None and not _CURSOR.fullmatch(cursor):
         raise InputError(f"the cursor is {cursor!r}; expected one that a list has given")
-    start = int(cursor or 0)
+    start = 0 if cursor is None else int(cursor)
     sources = memory.engine().sources(memory.namespace)
     page = list(islice(sources, start, start + _PAGE + 1))
     more = len(page) > _PAGE

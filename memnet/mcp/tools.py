@@ -9,6 +9,8 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 from memnet.errors import InputError
 from memnet.mcp.memory import ServedMemory
 
+_MAX_ARGUMENTS = 100
+
 
 class Arguments(BaseModel):
     """Base of the arguments of all tools: unknown ones are refused."""
@@ -68,6 +70,10 @@ class Tool(Generic[_Arguments]):
             InputError: an argument is missing, unknown or of another type.
             MemnetError: the memory refuses.
         """
+        if len(given) > _MAX_ARGUMENTS:  # each that is unknown would be an error of its own
+            raise InputError(
+                f"{self.name}: {len(given):,} arguments are given; expected {self._expected()}"
+            )
         try:
             # Models send null for what they leave out.
             arguments = self.arguments.model_validate(
@@ -80,10 +86,12 @@ class Tool(Generic[_Arguments]):
     def _problem(self, error: ValidationError, given: Mapping[str, Any]) -> str:
         first = error.errors(include_url=False)[0]
         where = ".".join(map(str, first["loc"]))
-        expected = ", ".join(self.input_schema().get("properties", {})) or "no arguments"
         found = ", ".join(given) or "nothing"
         what = first["msg"][:1].lower() + first["msg"][1:]
-        return f"{self.name}: {where!r}: {what}; given were {found}, expected {expected}"
+        return f"{self.name}: {where!r}: {what}; given were {found}, expected {self._expected()}"
+
+    def _expected(self) -> str:
+        return ", ".join(self.input_schema().get("properties", {})) or "no arguments"
 
 
 def _plain(schema: dict[str, Any]) -> dict[str, Any]:

@@ -19,6 +19,7 @@ _BETWEEN = " | "
 _MIN_COVERED = 0.7
 """Share of the question's words, by IDF, that headers and values of a row must hold."""
 _STEM_LETTERS = 5
+_QUANTITY = re.compile(r"\bhow (?:many|much)\b", re.IGNORECASE)
 
 
 class _Cell(NamedTuple):
@@ -37,21 +38,26 @@ class _Found(NamedTuple):
     cell: _Cell
 
 
-def read_cells(terms: Mapping[str, float], passages: Sequence[RankedSlot]) -> Prediction:
+def read_cells(
+    question: str, terms: Mapping[str, float], passages: Sequence[RankedSlot]
+) -> Prediction:
     """The cell that a question asks for; nothing where no row or no column stands out.
 
     Args:
-        terms: words of the question with their weights, which sum to one.
+        question: as asked.
+        terms: words of it that the memory has, with their weights, which sum to one.
         passages: what the hops found, best first.
     """
     asked: dict[str, float] = {}
     for term, weight in terms.items():
         asked[term[:_STEM_LETTERS]] = asked.get(term[:_STEM_LETTERS], 0.0) + weight
+    quantity_of = _stems(_QUANTITY.sub("", question)) if _QUANTITY.search(question) else frozenset()
     found = [
         one
         for item in passages
         for row in _rows(item.slot.text, item.slot.title)
-        if (one := _read_row(asked, row, item)) is not None
+        if (one := _read_row(asked, row, item) or _read_quantity(quantity_of, row, item))
+        is not None
     ]
     found.sort(key=lambda one: -one.values)
     if not found or (len(found) > 1 and found[1].values == found[0].values):
@@ -87,6 +93,29 @@ def _read_row(asked: Mapping[str, float], row: Sequence[_Cell], item: RankedSlot
     stands_out = preference(first) < preference(second)
     if header and values and covered >= _MIN_COVERED and stands_out:
         return _Found(values, item, first)
+    return None
+
+
+def _read_quantity(asked: frozenset[str], row: Sequence[_Cell], item: RankedSlot) -> _Found | None:
+    """The number in a row of two cells whose first one names what "how many" is asked of.
+
+    What the title says, "How many apples are in the apple cake?", names no row. All words of the
+    question count, also those that the memory does not have: "How many eggs does a hen lay?"
+
+    Args:
+        asked: stems of the question; none where it asks for no quantity.
+        row: a row of a table.
+        item: the passage that it stands in.
+    """
+    if len(row) != 2 or not asked:
+        return None
+    label, value = row
+    title = _stems(item.slot.title)
+    named = label.value - title
+    known = asked & (label.value | title | label.header | value.header)
+    is_number = any(stem[0].isdigit() for stem in value.value)
+    if named and named <= asked and is_number and len(known) >= _MIN_COVERED * len(asked):
+        return _Found(len(named) / len(asked), item, value)
     return None
 
 

@@ -1,5 +1,6 @@
 """The app: a memory's routes behind security and metrics."""
 
+import asyncio
 import importlib
 import importlib.util
 from collections.abc import AsyncIterator
@@ -15,11 +16,13 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from memnet import __version__
 from memnet.engine import Engine
 from memnet.server import page_files
-from memnet.server.errors import CatchErrors, error_response, handle_errors
+from memnet.server.errors import ERROR_RESPONSES, CatchErrors, error_response, handle_errors
+from memnet.server.head import AnswerHead
 from memnet.server.metrics import CountRequests, Metrics
 from memnet.server.routes import answers, facts, pages, sources, state, statements, uploads
 from memnet.server.security import Security
 from memnet.server.settings import ServerSettings
+from memnet.server.vectors import FullVectors
 from memnet.server.work import Work
 
 
@@ -36,17 +39,24 @@ def create_app(engine: Engine, settings: ServerSettings | None = None) -> FastAP
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        vectors = None if settings.read_only else FullVectors(engine)
+        if vectors is not None:
+            vectors.start()
         yield
+        if vectors is not None:
+            await asyncio.to_thread(vectors.stop)
         work.close()
 
     app = FastAPI(
         title="memnet",
         version=__version__,
         lifespan=lifespan,
+        responses=ERROR_RESPONSES,
         # Its pages would load scripts from elsewhere.
         docs_url=None,
         redoc_url=None,
         middleware=[
+            Middleware(AnswerHead),
             Middleware(CountRequests, metrics=metrics),
             Middleware(Security, settings=settings),
             Middleware(CatchErrors),
@@ -64,7 +74,7 @@ def create_app(engine: Engine, settings: ServerSettings | None = None) -> FastAP
     app.include_router(sources.router(engine, work))
     app.include_router(page_files.router())
     if _is_there("memnet.server.openai"):
-        app.include_router(importlib.import_module("memnet.server.openai").router(engine))
+        app.include_router(importlib.import_module("memnet.server.openai").router(engine, work))
     if _is_there("memnet.mcp") and _is_there("mcp"):  # the extra of that name
         served = importlib.import_module("memnet.mcp").http_app(engine, settings.read_only)
         app.router.routes.append(Route("/mcp", _Served(served)))

@@ -1,7 +1,7 @@
 """Errors as clients see them: ``{"error": {"message": one line, "type": ...}}``."""
 
 import logging
-from typing import Literal
+from typing import Any, Literal
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -34,6 +34,12 @@ class ErrorBody(Value):
     """The body of every response that is an error."""
 
     error: ErrorDetail
+
+
+ERROR_RESPONSES: dict[int | str, dict[str, Any]] = {
+    "default": {"model": ErrorBody, "description": "An error"}
+}
+"""For the schema of routes; without it FastAPI describes errors of its own form."""
 
 
 class NotFoundError(MemnetError):

@@ -27,7 +27,7 @@ class Metrics:
 
         Args:
             method: of HTTP.
-            route: as it is declared, "/sources/{source_id:path}": paths hold ids.
+            route: as it is declared, "/sources/{source_id:id}": paths hold ids.
             status: of the response.
             seconds: until its end.
         """

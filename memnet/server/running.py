@@ -8,10 +8,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import uvicorn
+from fastapi import FastAPI
 
 from memnet.engine import Engine
 from memnet.errors import InputError
 from memnet.server.app import create_app
+from memnet.server.connections import Connection
 from memnet.server.settings import ServerSettings
 
 _STOP_SECONDS = 30
@@ -31,9 +33,18 @@ def serve(engine: Engine, settings: ServerSettings, on_listening: Callable[[str]
     Raises:
         InputError: the address can't be listened on.
     """
+    server = server_of(create_app(engine, settings))
+    with listening(settings.host, settings.port) as listener, _stopping_quietly():
+        engine.preload()
+        on_listening(_url(listener))
+        server.run(sockets=[listener])
+
+
+def server_of(app: FastAPI) -> uvicorn.Server:
+    """The server of an app, with all that is set about it here."""
     config = uvicorn.Config(
-        create_app(engine, settings),
-        http="h11",  # the parser that its limits are tested with
+        app,
+        http=Connection,
         ws="none",
         lifespan="on",
         log_config=None,
@@ -42,10 +53,7 @@ def serve(engine: Engine, settings: ServerSettings, on_listening: Callable[[str]
         server_header=False,
         timeout_graceful_shutdown=_STOP_SECONDS,
     )
-    with listening(settings.host, settings.port) as listener, _stopping_quietly():
-        engine.preload()
-        on_listening(_url(listener))
-        uvicorn.Server(config).run(sockets=[listener])
+    return uvicorn.Server(config)
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import hmac
+import re
 from contextlib import suppress
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -23,6 +24,10 @@ _HEADERS = {
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
+_HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\[\]:@/\s]+)(?::[0-9]*)?")
+"""A name or address, and a port (RFC 9110, 7.2)."""
+_BODY_SECONDS = 30.0
+"""Between two parts of a body."""
 _DISCARDED_SECONDS = 2.0
 """For which the rest of a refused body is read and dropped: a connection that is closed while its
 client sends resets, and the client never sees why."""
@@ -82,20 +87,20 @@ class Security:
             _RefusedError: it is not allowed to.
         """
         hosts = headers.getlist("host")
-        if len(hosts) != 1 or not self._settings.answers_to(_host_name(hosts[0])):
+        name = _host_name(hosts[0]) if len(hosts) == 1 else None
+        if name is None or not self._settings.answers_to(name):
             raise _RefusedError(
                 400,
                 f"the Host header names {', '.join(hosts) or 'no host'!r}, which is no name of "
                 "this server; use its address, or allow the name with --allowed-host",
                 "invalid_request",
             )
-        for origin in headers.getlist("origin"):
-            if origin.partition("://")[2].lower() != hosts[0].lower():
-                raise _RefusedError(
-                    403,
-                    "the request comes from a page of another site, which may not use this server",
-                    "unauthorized",
-                )
+        if not _is_of_own_page(headers, hosts[0]):
+            raise _RefusedError(
+                403,
+                "the request comes from a page of another site, which may not use this server",
+                "unauthorized",
+            )
         if path in _PUBLIC or path.startswith("/page/"):
             return
         digest = self._settings.token_digest
@@ -149,7 +154,17 @@ class _Body:
                     await self._next()
 
     async def _next(self) -> Message:
-        message = await self._receive()
+        if self._ended:  # what comes next is the end of the connection, at any time
+            return await self._receive()
+        try:
+            async with asyncio.timeout(_BODY_SECONDS):
+                message = await self._receive()
+        except TimeoutError:
+            raise _RefusedError(
+                408,
+                f"no more of the body came for {_BODY_SECONDS:g} seconds; send it again",
+                "invalid_request",
+            ) from None
         self._read += len(message.get("body", b""))
         self._ended = message["type"] != "http.request" or not message.get("more_body", False)
         return message
@@ -167,11 +182,25 @@ def _is_upload(scope: Scope) -> bool:
     return bool(scope["path"] == "/upload")
 
 
-def _host_name(host: str) -> str:
-    """A Host header without its port."""
-    if host.startswith("["):
-        return host.partition("]")[0] + "]"
-    return host.partition(":")[0]
+def _host_name(host: str) -> str | None:
+    """A Host header without its port; None if it is none."""
+    found = _HOST.fullmatch(host)
+    return None if found is None else found[1]
+
+
+def _is_of_own_page(headers: Headers, host: str) -> bool:
+    """Whether no page sends a request, or one of this server, or a link leads here.
+
+    Requests for pictures and scripts have no Origin; browsers say of these where they come from
+    (Fetch Metadata), and whether their result is shown as a page of its own.
+    """
+    own = (f"http://{host.lower()}", f"https://{host.lower()}")
+    if any(origin.lower() not in own for origin in headers.getlist("origin")):
+        return False
+    return (
+        headers.get("sec-fetch-site", "none") in ("none", "same-origin")
+        or headers.get("sec-fetch-mode") == "navigate"
+    )
 
 
 def _has_token(headers: Headers, digest: str) -> bool:

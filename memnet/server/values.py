@@ -3,12 +3,26 @@
 from typing import Any
 
 from fastapi.responses import Response
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, model_validator
 
 from memnet.types import Evidence, IngestReport, Source, Statement, Value
 
 
-class AskRequest(Value):
+class Request(Value):
+    """Base of the bodies of requests."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _keep_first_unknown(cls, given: object) -> object:
+        """Leave out all unknown fields but the first, as it alone is told (``FIRST_ERROR``)."""
+        if not isinstance(given, dict) or len(given) <= len(cls.model_fields):
+            return given
+        known = {name: value for name, value in given.items() if name in cls.model_fields}
+        first = next(name for name in given if name not in known)
+        return {**known, first: given[first]}
+
+
+class AskRequest(Request):
     """Body of ``POST /ask``; the fields are the arguments of ``Engine.ask``."""
 
     question: str
@@ -19,7 +33,7 @@ class AskRequest(Value):
     where: dict[str, Any] | None = None
 
 
-class SearchRequest(Value):
+class SearchRequest(Request):
     """Body of ``POST /search``; the fields are the arguments of ``Engine.search``."""
 
     query: str
@@ -38,7 +52,7 @@ class Found(Value):
     elapsed_ms: float
 
 
-class PutRequest(Value):
+class PutRequest(Request):
     """Body of ``PUT /sources/{id}``: a document without its id."""
 
     text: str
@@ -47,7 +61,7 @@ class PutRequest(Value):
     namespace: str = ""
 
 
-class TellRequest(Value):
+class TellRequest(Request):
     """Body of ``POST /tell``; the fields are the arguments of ``Engine.tell``."""
 
     text: str
@@ -55,7 +69,7 @@ class TellRequest(Value):
     namespace: str = ""
 
 
-class UndoRequest(Value):
+class UndoRequest(Request):
     """Body of ``POST /undo``."""
 
     namespace: str = ""

@@ -11,15 +11,19 @@ from numpy.typing import NDArray
 from memnet.attention.arrays import softmax
 from memnet.encoders import Encoder
 from memnet.reader.answers import asks_whether
+from memnet.statements.ended import Ended, without_ended
+from memnet.statements.judge import reading as columns_of
 from memnet.statements.loading import LazyStatementReader
 from memnet.statements.presentation import FoundStatements, answer_of, attended, with_contradiction
-from memnet.statements.reading import StatementReader
+from memnet.statements.reading import Piece, StatementReader
 from memnet.statements.times import dated_passage, first_day, weights_in_time, without_plans
 from memnet.storage import MemoryStore, Scope, Told
 from memnet.text.english import query_terms
 from memnet.text.names import maximal_names, possible_names
 from memnet.text.places import local_time
+from memnet.text.relative import times_in
 from memnet.text.resolved import with_days
+from memnet.text.tense import Clauses
 from memnet.types import Answer
 
 _READ = 24
@@ -45,7 +49,12 @@ _PRIOR = 0.5
 all that was told is read, it is worth nothing: -1.7 points on 688 questions held out."""
 
 
+_UNREAD = 1e-6
+"""Probability of a piece that another reading does not have among its likeliest."""
+
+
 _PAST = re.compile(r"\b(?:did|was|were|past|ago|moved?|still)\b", re.IGNORECASE)
+_PRESENT = re.compile(r"\b(?:is|are|am|does|do)\b|['’](?:s|re|m)\b", re.IGNORECASE)
 _EVER = re.compile(
     r"\b(?:ever|before|previous\w*|former\w*|earlier|original\w*|first|until|since|used to|"
     r"how (?:often|many times)|any ?more|any longer|change[ds]?)\b",
@@ -107,8 +116,20 @@ class StatementAnswers:
             if found.chosen:
                 prior *= found.weights**_PRIOR
             reading = network.answer(dated, found.passages, prior)
+            undated = _without_days(question, scope.moment())
+            if reading is not None and undated != question and prior.max(initial=0.0) == 1:
+                by_words = network.answer(undated, found.passages, prior)
+                if by_words is not None and reading.form == "value":
+                    reading = reading._replace(pieces=_agreed(reading.pieces, by_words.pieces))
             slots = {one.id: one for one in self._store.fetch([one.id for one in found.told])}
+            held = _held(question, scope.moment())
+            ended = (
+                []
+                if held is None or _asks_what_was(question)
+                else self._ended(found, held, network)
+            )
         if reading is not None:
+            reading = without_ended(reading, found.told, ended)
             reading = with_contradiction(found, reading)
             ids = (one.id for one in found.told)
             self._on_read(dict(zip(ids, attended(reading), strict=True)))
@@ -138,7 +159,9 @@ class StatementAnswers:
             ranked = list(dict.fromkeys([*ranked[:_BEST], *changing, *second, *ranked]))
         # What is known to have ended answers only questions about the past.
         held = _held(question, scope.moment())
-        known = {one.id: one for one in statements.told(ranked) if _is_read(one, scope, held)}
+        all_told = statements.told(ranked)
+        known = {one.id: one for one in all_told if _is_read(one, scope, held)}
+        ended = [one for one in all_told if one.change == "end" and one.id not in known]
         # However often something has changed, what holds is read as well.
         holding = [slot for slot, one in known.items() if not _has_ended(one, scope)]
         by_rank = {slot: rank for rank, slot in enumerate(ranked)}
@@ -158,8 +181,38 @@ class StatementAnswers:
         kept = sorted(best[:room], key=lambda index: (told[index].told, told[index].id))
         return FoundStatements(
             [told[index] for index in kept], [passages[index] for index in kept], weights[kept],
-            second, chosen,
+            second, chosen, vector, ended,
         )  # fmt: skip
+
+    def _ended(self, found: FoundStatements, held: float, network: StatementReader) -> list[Ended]:
+        """What has ended by a time, in seconds since the epoch, and what ended and denies it.
+
+        Statements of which a part has ended; and those that ended whole, where the question is
+        nearer to them than to what ended them: "Who has Tom divorced?" is about that. What says
+        what holds instead, "I'm taking the train again", may answer.
+        """
+        by = {one.id: one for one in found.told}
+        parts = [
+            (one, change.changed_by)
+            for one in found.told
+            for change in one.changes
+            if change.change == "end"
+        ]
+        unread = {slot for _, slot in parts} - by.keys()
+        by |= {one.id: one for one in self._store.statements.told(sorted(unread))}
+        whole = [(one, one.changed_by) for one in found.ended if one.changed_by in by]
+        ids = list(dict.fromkeys(slot for one, other in whole for slot in (one.id, other)))
+        keys = self._store.existing_keys(ids)
+        nearness = dict(zip(ids, (keys.vectors @ found.vector).tolist(), strict=True))
+        asked = [(one, slot) for one, slot in whole if nearness[one.id] > nearness[slot]]
+        pairs = [(one, by[slot]) for one, slot in (*parts, *asked) if slot in by]
+        denying = {
+            one.id
+            for one in {other.id: other for _, other in pairs}.values()
+            if one.valid_from <= held
+            and (columns_of(one).negative or network.manner(one.text).negative > 0)
+        }
+        return [Ended(one, other) for one, other in pairs if other.id in denying]
 
     def _address(self, question: str, vector: NDArray[np.float32], scope: Scope) -> list[int]:
         """Ids by vector, words and names together, best first (reciprocal rank fusion).
@@ -198,6 +251,29 @@ class StatementAnswers:
         return softmax((scores / _TEMPERATURE).astype(np.float32))
 
 
+def _without_days(question: str, moment: float) -> str:
+    """A question without the days that it asks about, which statements are weighed by."""
+    places = times_in(question, local_time(moment).date())
+    for place in reversed([one for one in places if one.role == "at"]):
+        question = f"{question[: place.start]} {question[place.end :]}"
+    return question
+
+
+def _agreed(some: Sequence[Piece], others: Sequence[Piece]) -> tuple[Piece, ...]:
+    """Pieces of two readings, by the geometric mean of their probabilities, likeliest first."""
+    probabilities = {(one.statement, one.start, one.end): one.probability for one in others}
+    agreed = [
+        one._replace(
+            probability=(
+                one.probability * probabilities.get((one.statement, one.start, one.end), _UNREAD)
+            )
+            ** 0.5
+        )
+        for one in some
+    ]
+    return tuple(sorted(agreed, key=lambda one: -one.probability))
+
+
 def _held(question: str, moment: float) -> float | None:
     """A time before which what is read has not ended; None where all is read.
 
@@ -209,6 +285,11 @@ def _held(question: str, moment: float) -> float | None:
     if begin is not None:
         return min(begin, moment)
     return None if _PAST.search(question) else moment
+
+
+def _asks_what_was(question: str) -> bool:
+    """Whether a question is about the past: "Who had the key?", but not "Who is married?"."""
+    return Clauses(question).way(0) < 0 and _PRESENT.search(question) is None
 
 
 def _shares_of_words(question: str, told: Sequence[Told]) -> NDArray[np.float32]:

@@ -7,6 +7,7 @@ import numpy as np
 
 from memnet.errors import ModelError
 from memnet.statements.judge import reading, same_subjects
+from memnet.statements.lists import ends_an_item
 from memnet.statements.protocol import Judgement, Label
 from memnet.storage import Told
 from memnet.types import Change
@@ -82,7 +83,8 @@ def choose(new: Told, earlier: Sequence[Told], judgement: Judgement, late: bool)
     effects = [
         Effect(
             one, Label(label), float(np.clip(probabilities[index, label], 0, 1)),
-            bool(partly[index]) and label in ENDING,
+            (bool(partly[index]) and label in ENDING)
+            or (label == Label.END and not new.polarity and ends_an_item(new, one)),
         )
         for index, (one, label) in enumerate(zip(earlier, labels, strict=True))
         if label != Label.NONE

@@ -23,6 +23,7 @@ from memnet.statements.times import dated_passage
 from memnet.storage import Told
 from memnet.text.english import query_terms
 from memnet.text.names import normalise, subject_symbol
+from memnet.text.periods import Days
 from memnet.text.places import local_time
 from memnet.text.relative import times_in
 
@@ -160,6 +161,8 @@ class LearnedJudge:
         for row, index in enumerate(chosen):
             if not undecided[index]:
                 continue  # the rules see less, but are right more often
+            if not same_subject[index] and _happened_apart(new, earlier[index]):
+                continue
             threshold = _PLAIN_THRESHOLD if plain[index] else 1 / 2
             label, probability = _change(read.changes[row], new, earlier[index], threshold)
             labels[index] = 0
@@ -167,6 +170,26 @@ class LearnedJudge:
             labels[index, Label.NONE] = 1 - probability
             partly[index] = read.partly[row] > 1 / 2
         return Judgement(labels, partly)
+
+
+def _happened_apart(new: Told, earlier: Told) -> bool:
+    """Whether two statements tell of different days, both past when they were told.
+
+    That Bo came on Tuesday changes nothing about Una, who came on Monday.
+    """
+    own, other = _past_days(new), _past_days(earlier)
+    return bool(own and other) and not any(
+        one.first <= two.last and two.first <= one.last for one in own for two in other
+    )
+
+
+def _past_days(told: Told) -> list[Days]:
+    said_on = local_time(told.told).date()
+    return [
+        place.days.meant
+        for place in times_in(told.text, said_on)
+        if place.role == "at" and not place.weekday and place.days.meant.last <= said_on
+    ]
 
 
 def _change(

@@ -74,6 +74,14 @@ _NO_SUBJECT = frozenset(
     says said thinks thought believes believed hopes hoped wants wanted
     """.split()
 )
+_ASKS = re.compile(
+    r"(?:(?:and|but|so|then|or)\b,? )?(?:who|whom|whose|which|what|when|where|why|how|"
+    r"(?:is|are|am|was|were|do|does|did|has|have|had|will|would|shall|should|can|could|may|might|"
+    r"must)(?:n['’]t)?)\b",
+    re.IGNORECASE,
+)
+"""Words that begin a question: one that begins otherwise may tell something ("The vet says 6.6,
+who's right?")."""
 _MAX_SUBJECT_WORDS = 8
 _JOINT = re.compile(r"(?<!\s)(?:\s*+;\s++|,?\s++(?:and|but)\s++)", re.IGNORECASE)
 """What may join two clauses."""
@@ -259,6 +267,12 @@ def _may_be_subject(text: str) -> bool:
     if any(word.casefold() in _NO_SUBJECT for word in words):
         return False
     return len(words) <= 2 or is_plain_name(text) or bool(_DESCRIPTION.match(text))
+
+
+def is_question(sentence: str) -> bool:
+    """Whether a sentence only asks: it begins as a question and ends as one."""
+    asked = sentence.strip(" \t\r\n\"'“”‘’()")
+    return asked.endswith("?") and _ASKS.match(asked) is not None
 
 
 def is_pronoun(subject: str) -> bool:

@@ -41,6 +41,10 @@ class FoundStatements(NamedTuple):
     """Ids that a second hop added, each with the name that led to it."""
     chosen: bool
     """Whether there are others, that are not read."""
+    vector: NDArray[np.float32]
+    """[D] float32, of the question."""
+    ended: list[Told]
+    """Statements that are not read as another one ended them."""
 
 
 def answer_of(

@@ -24,6 +24,7 @@ from memnet.statements.decisions import (
     reason_for,
     reason_to_add,
 )
+from memnet.statements.parsing import is_question
 from memnet.statements.protocol import Label, ParsedStatement, StatementJudge, StatementParser
 from memnet.statements.usage import now, statement_time
 from memnet.storage import ChangeBy, Encode, MemoryStore, NewSlot, NewSource, Slot, Structure, Told
@@ -68,8 +69,8 @@ def tell(
         standing: whether it is never evicted.
 
     Raises:
-        InputError: the text holds no words, a statement to forget is not stored, or standing
-            statements leave no room; nothing is written then.
+        InputError: the text holds no words or only questions, a statement to forget is not stored,
+            or standing statements leave no room; nothing is written then.
         ModelError: the parser or judge gives what can't be right.
         StoreBusyError, StoreError: the store can't be written.
     """
@@ -78,6 +79,9 @@ def tell(
     parsed = [checked(sentence, text) for sentence in found if sentence.about]
     if not parsed:
         raise InputError("the text holds no words; tell something in plain words")
+    if all(is_question(sentence.text) for sentence in parsed):
+        asked = f'"{text.strip()}"'
+        raise InputError(f"{asked} is a question, so nothing was told; 'memnet ask' answers it")
     slots = [statement_slot(sentence) for sentence in parsed]
     # Encoded and judged before the lock is taken: another writer need not wait for networks.
     vectors = store.encoded(

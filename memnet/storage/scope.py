@@ -62,10 +62,14 @@ class Scope:
             InputError: one is of no form that ``Scope`` documents.
         """
         where = self.where or {}
-        if not isinstance(where, Mapping) or len(where) > _MAX_CONDITIONS:
+        if not isinstance(where, Mapping):
             raise InputError(
                 f"where is of type {type(where).__name__}; expected a mapping of metadata keys "
-                f"to values, at most {_MAX_CONDITIONS}"
+                "to values"
+            )
+        if len(where) > _MAX_CONDITIONS:
+            raise InputError(
+                f"where has {len(where):,} conditions, the limit is {_MAX_CONDITIONS}; ask for less"
             )
         for key, wanted in where.items():
             if not _is_key(key):

@@ -24,6 +24,7 @@ from memnet.storage.tables.database import Connection, Database, keep_inherited
 from memnet.storage.tables.facts import Facts
 from memnet.storage.tables.journal import Journal
 from memnet.storage.tables.messages import Messages
+from memnet.storage.tables.quick import QuickVectors
 from memnet.storage.tables.schema import SCHEMA_VERSION
 from memnet.storage.tables.sources import Sources
 from memnet.storage.tables.statements import Statements
@@ -31,6 +32,7 @@ from memnet.storage.tables.validity import Validity
 from memnet.storage.uploads import Uploads
 from memnet.storage.values import (
     Encode,
+    EncodePassages,
     Hits,
     Keys,
     NewSlot,
@@ -109,6 +111,7 @@ class MemoryStore:
         self.statements = Statements(lambda: self._connection, self.changing, dimension)
         self.journal = Journal(lambda: self._connection, self.changing, self.statements)
         self.messages = Messages(lambda: self._connection, self.changing, self.journal)
+        self.quick = QuickVectors(lambda: self._connection, self.changing)
         self._validity = Validity(lambda: self._connection)
         try:
             self._prepare()
@@ -174,14 +177,15 @@ class MemoryStore:
         encode: Encode,
         files: Mapping[str, bytes] | None = None,
         namespace: str = "",
-        encode_document: Encode | None = None,
+        encode_passages: EncodePassages | None = None,
     ) -> PutCounts:
         """Add sources, or replace those of the same name and namespace, in one transaction.
 
         A source whose digest is stored already is left alone. Of a changed source only the slots
         that differ are replaced, and only key texts never seen before are encoded. ``files`` are
-        the digests of files, by path, all of whose sources are stored then. ``encode_document``
-        encodes the key texts of passages, where that is not ``encode``.
+        the digests of files, by path, all of whose sources are stored then. ``encode_passages``
+        encodes the key texts of passages, where that is not ``encode``, and says whether full
+        vectors are to replace its own (``quick``).
 
         Raises:
             StoreBusyError, StoreError: as ``writing``.
@@ -189,7 +193,7 @@ class MemoryStore:
         with self.writing():
             changed, counts = sources.changed(self._connection, new)
             vectors = (
-                sources.new_vectors(self._connection, changed, encode, encode_document)
+                sources.new_vectors(self._connection, changed, encode, encode_passages)
                 if changed
                 else []
             )

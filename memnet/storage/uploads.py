@@ -16,7 +16,8 @@ from memnet.errors import StoreError
 
 _FOLDER = "uploads"
 _DEFAULT = "default"
-_PREFIX = ".incoming-"
+_INCOMING = "incoming"
+"""Folder of files on their way in and out; that of a namespace is never called so."""
 
 
 class Uploads:
@@ -30,6 +31,9 @@ class Uploads:
     def replacing(self, name: str, content: BinaryIO, namespace: str) -> Iterator[Path]:
         """Put a file in its place for the block; if that raises, what was there before stays.
 
+        One at a time, as the store's writer. What a process that was killed left on its way is
+        removed.
+
         Args:
             name: of the file, without a folder, valid on every system.
             content: is copied from where it stands.
@@ -38,15 +42,17 @@ class Uploads:
         Raises:
             StoreError: it can't be written.
         """
-        folder = self._folder / _folder_name(namespace)
+        folder, passing = (self._folder / one for one in (_folder_name(namespace), _INCOMING))
         before: Path | None = None
         try:
-            _make_folder(self._folder)
-            _make_folder(folder)
+            for one in (self._folder, folder, passing):
+                _make_folder(one)
+            for left in passing.iterdir():
+                left.unlink()
             target = folder / name
-            incoming = _copy(content, folder)
+            incoming = _copy(content, passing)
             if os.path.lexists(target):
-                before = _move_aside(target, folder)
+                before = _move_aside(target, passing)
             incoming.replace(target)
         except OSError as error:
             raise StoreError(
@@ -101,7 +107,7 @@ def _make_folder(folder: Path) -> None:
 
 def _copy(content: BinaryIO, folder: Path) -> Path:
     """A new file of the folder, for this user alone, with a stream's content."""
-    descriptor, path = mkstemp(prefix=_PREFIX, dir=folder)
+    descriptor, path = mkstemp(dir=folder)
     try:
         with os.fdopen(descriptor, "wb") as file:
             while part := content.read(1 << 20):
@@ -114,8 +120,8 @@ def _copy(content: BinaryIO, folder: Path) -> Path:
 
 
 def _move_aside(target: Path, folder: Path) -> Path:
-    """Give a file another name; returns it."""
-    descriptor, path = mkstemp(prefix=_PREFIX, dir=folder)
+    """Move a file into a folder; returns its path there."""
+    descriptor, path = mkstemp(dir=folder)
     os.close(descriptor)
     target.replace(path)
     return Path(path)

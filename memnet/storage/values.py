@@ -12,6 +12,18 @@ from memnet.types import Certainty, Change, SourceKind
 
 Encode = Callable[[Sequence[str]], NDArray[np.float32]]
 """Texts -> their vectors [N, D] float32, of length one."""
+
+
+class PassageVectors(NamedTuple):
+    """What an encoder made of the key texts of passages."""
+
+    vectors: NDArray[np.float32]
+    """[N, D] float32, of length one."""
+    quick: bool = False
+    """Whether full vectors are to replace them."""
+
+
+EncodePassages = Callable[[Sequence[str]], PassageVectors]
 SlotKind = Literal["passage", "fact", "reverse"]
 StoredKind = Literal["document", "story", "facts", "told"]
 """Kinds of sources as stores have them: "told" for statements."""
@@ -235,6 +247,25 @@ class Usage(NamedTuple):
     def share_left(self, amount: float, given: float, half_life: float) -> float:
         """What is left in ``usage`` of an amount that was added at an earlier time."""
         return amount * math.pow(0.5, max(0.0, self.used - given) / half_life)
+
+
+class NewVector(NamedTuple):
+    """A vector to store."""
+
+    digest: bytes
+    """Of the text that it encodes."""
+    data: NDArray[np.float32]
+    """[D] float32."""
+    text: str | None = None
+    """The text where the vector is a quick one, to encode it in full later."""
+
+
+class VectorCounts(NamedTuple):
+    """How many vectors of texts a store has."""
+
+    vectors: int
+    full: int
+    """Those that are not quick ones, which full ones are to replace."""
 
 
 class PutCounts(NamedTuple):

@@ -66,7 +66,7 @@ def _database(path: Path) -> bytes:
 @pytest.mark.parametrize(
     ("head", "what", "reason"),
     [
-        (b"\x89PNG\r\n\x1a\n\0\0", "is a PNG image: there is no text", "images"),
+        (b"\x89PNG\r\n\x1a\n\0\0", "is a PNG image: text in pictures", "images"),
         (b"\xff\xd8\xff\xe0\0\x10JFIF", "is a JPEG image", "images"),
         (b"RIFF\x24\0\0\0WEBPVP8 ", "is a WebP image", "images"),
         (b"RIFF\x24\0\0\0WAVEfmt ", "is a WAVE file", "sound files"),
@@ -75,7 +75,7 @@ def _database(path: Path) -> bytes:
         (b"\x7fELF\2\1\1", "is a program", "programs"),
         (b"MZ\x90\0\3\0", "is a program", "programs"),
         (b"7z\xbc\xaf\x27\x1c\0\4", "is a 7z archive", "other archives"),
-        (b"{\\rtf1\\ansi", "save it as .docx", "RTF files"),
+        (b"{\\rtf1\\ansi", "is an RTF document: it is not read; save it as .docx$", "RTF files"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "Office 97-2003", "files of old Office programs"),
     ],
 )

@@ -4,19 +4,23 @@ import json
 import time
 import uuid
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter
-from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 from pydantic import BaseModel
 
 from memnet.answer_text import CitedText, answer_text, source_url
+from memnet.arguments import FIRST_ERROR, check_text
 from memnet.engine import Engine
 from memnet.errors import InputError
 from memnet.server.openai.models import MODEL, check_model
 from memnet.server.openai.tasks import task_answer
 from memnet.server.openai.tokens import count_tokens
+from memnet.server.work import Work
+
+_MAX_MESSAGE = 1_000_000
+"""Characters: what chat pages ask on their own holds the whole chat."""
 
 
 class Part(BaseModel):
@@ -30,7 +34,7 @@ class ChatMessage(BaseModel):
     """A message of a chat."""
 
     role: str
-    content: str | list[Part] | None = None
+    content: str | Annotated[list[Part], FIRST_ERROR] | None = None
 
     def text(self) -> str:
         """Its text, whose parts are paragraphs."""
@@ -49,27 +53,26 @@ class ChatRequest(BaseModel):
     """The body of a request. What steers a language model, such as a temperature, is ignored."""
 
     model: str
-    messages: list[ChatMessage]
+    messages: Annotated[list[ChatMessage], FIRST_ERROR]
     stream: bool | None = False
     stream_options: StreamOptions | None = None
     n: Literal[1] | None = 1
 
 
-def add_routes(routes: APIRouter, engine: Engine) -> None:
+def add_routes(routes: APIRouter, engine: Engine, work: Work) -> None:
     """Add the route of chats."""
+
+    def answer(question: str, messages: list[ChatMessage]) -> tuple[CitedText, dict[str, int]]:
+        task = task_answer(question)
+        cited = CitedText(task, ()) if task is not None else answer_text(engine.ask(question))
+        return cited, _usage(messages, cited.text)
 
     @routes.post("/chat/completions")
     async def chat(body: ChatRequest) -> Response:
         """Answer the last message of the user; earlier ones are not looked at."""
         check_model(body.model)
         question = _question(body.messages)
-        task = task_answer(question)
-        cited = (
-            CitedText(task, ())
-            if task is not None
-            else await run_in_threadpool(lambda: answer_text(engine.ask(question)))
-        )
-        usage = _usage(body.messages, cited.text)
+        cited, usage = await work.answer(answer, question, body.messages)
         head = {
             "id": f"chatcmpl-{uuid.uuid4().hex}",
             "created": int(time.time()),
@@ -95,11 +98,12 @@ def _question(messages: list[ChatMessage]) -> str:
     """The text of the last message of the user.
 
     Raises:
-        InputError: there is none, or it holds no text.
+        InputError: there is none, or it holds no text, or one that is too long or broken.
     """
     question = next((one.text() for one in reversed(messages) if one.role == "user"), "")
     if not question.strip():
         raise InputError("the messages hold no text of the role 'user'; the last one is answered")
+    check_text(question, "the last message of the user", _MAX_MESSAGE)
     return question.strip()
 
 

@@ -1,36 +1,38 @@
 """``/v1/embeddings``: vectors of the memory's own encoder."""
 
 import base64
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from fastapi import APIRouter
-from fastapi.concurrency import run_in_threadpool
 from numpy.typing import NDArray
 from pydantic import BaseModel
 
-from memnet.arguments import check_text
+from memnet.arguments import FIRST_ERROR, check_text
 from memnet.engine import Engine
 from memnet.errors import InputError
 from memnet.server.openai.models import MODEL, check_model
 from memnet.server.openai.tokens import count_tokens
+from memnet.server.work import Work
 
 _MAX_TEXTS = 2048
 """Of a request, as with OpenAI."""
 _MAX_CHARACTERS = 100_000
 """Of a text: about 4 s of encoding on a processor."""
+_MAX_TOTAL = 1_200_000
+"""Characters of a request: as many as OpenAI's 300,000 tokens have."""
 
 
 class EmbeddingsRequest(BaseModel):
     """The body of a request."""
 
     model: str
-    input: str | list[str]
+    input: str | Annotated[list[str], FIRST_ERROR]
     encoding_format: Literal["float", "base64"] | None = "float"
     dimensions: int | None = None
 
 
-def add_routes(routes: APIRouter, engine: Engine) -> None:
+def add_routes(routes: APIRouter, engine: Engine, work: Work) -> None:
     """Add the route of embeddings."""
 
     @routes.post("/embeddings")
@@ -43,7 +45,7 @@ def add_routes(routes: APIRouter, engine: Engine) -> None:
             raise InputError(
                 f"dimensions is {body.dimensions}; the encoder's vectors have {width}: leave it out"
             )
-        vectors = await run_in_threadpool(engine.encoder.encode, texts)
+        vectors = await work.answer(engine.encoder.encode, texts)
         as_base64 = body.encoding_format == "base64"
         tokens = sum(map(count_tokens, texts))
         return {
@@ -65,7 +67,7 @@ def _checked_texts(given: str | list[str]) -> list[str]:
     """The texts of a request.
 
     Raises:
-        InputError: there are none or too many, or one is blank or too long.
+        InputError: there are none or too many, one is blank or too long, or all are.
     """
     texts = [given] if isinstance(given, str) else given
     if not 1 <= len(texts) <= _MAX_TEXTS:
@@ -74,6 +76,11 @@ def _checked_texts(given: str | list[str]) -> list[str]:
         check_text(text, f"text {number} of the input", _MAX_CHARACTERS)
         if not text.strip():
             raise InputError(f"text {number} of the input is blank; leave it out or fill it")
+    total = sum(map(len, texts))
+    if total > _MAX_TOTAL:
+        raise InputError(
+            f"input holds {total:,} characters, the limit is {_MAX_TOTAL:,}; send several requests"
+        )
     return texts
 
 

@@ -5,13 +5,36 @@ from typing import Any
 
 from fastapi import Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
 from fastapi.routing import APIRoute
+from pydantic import BaseModel
+from starlette.exceptions import HTTPException
 
 from memnet.errors import InputError, MemnetError, StoreBusyError, one_line
 
 _INVALID = "invalid_request_error"
 _SERVER = "server_error"
+
+
+class OpenAIErrorDetail(BaseModel):
+    """What went wrong."""
+
+    message: str
+    type: str
+    param: str | None
+    """The field of the request that is wrong."""
+    code: str | None
+
+
+class OpenAIErrorBody(BaseModel):
+    """The body of a response that is an error."""
+
+    error: OpenAIErrorDetail
+
+
+ERROR_RESPONSES: dict[int | str, dict[str, Any]] = {
+    "default": {"model": OpenAIErrorBody, "description": "An error"}
+}
+"""For the schema of routes."""
 
 
 class ModelNotFoundError(MemnetError):
@@ -34,6 +57,8 @@ class OpenAIRoute(APIRoute):
                 where = ".".join(str(part) for part in first["loc"][1:])
                 message = f"{where or 'body'}: {first['msg']}"
                 return _response(400, message, _INVALID, param=where or None)
+            except HTTPException as error:
+                return _response(error.status_code, str(error.detail), _INVALID)
             except ModelNotFoundError as error:
                 return _response(404, str(error), _INVALID, "model", "model_not_found")
             except InputError as error:
@@ -49,5 +74,7 @@ class OpenAIRoute(APIRoute):
 def _response(
     status: int, message: str, kind: str, param: str | None = None, code: str | None = None
 ) -> Response:
-    error = {"message": one_line(message), "type": kind, "param": param, "code": code}
-    return JSONResponse({"error": error}, status)
+    detail = OpenAIErrorDetail(message=one_line(message), type=kind, param=param, code=code)
+    return Response(
+        OpenAIErrorBody(error=detail).model_dump_json(), status, media_type="application/json"
+    )

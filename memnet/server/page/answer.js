@@ -87,6 +87,20 @@ function factItem(answer, item, number, open) {
     h("p", { class: "quiet" }, h("bdi", {}, sourceName(item.source)), ` · hop ${item.hop}`));
 }
 
+/**
+ * Ids of the slots that carry the answer: what it quotes, and what some hop attended to at least
+ * half as much as to what it attended to most. Null if that is not known.
+ */
+function carrying(answer) {
+  if (!answer.hops.some((hop) => hop.weights.length)) return null;
+  const ids = new Set(answer.quotes.map((one) => one.evidence));
+  for (const { weights } of answer.hops) {
+    const least = Math.max(...weights.map((one) => one.weight)) / 2;
+    for (const one of weights) if (one.weight >= least) ids.add(one.id);
+  }
+  return ids;
+}
+
 function evidenceItem(answer, item, number, open) {
   if (item.kind === "fact") return factItem(answer, item, number, open);
   const place = item.place && item.place !== item.title ? ` · ${item.place}` : "";
@@ -144,13 +158,21 @@ export function show(given) {
   const guess = answer.abstained && answer.confidence !== null ? answer.candidates[0] : null;
   const list = h("ol", { class: "plain list" },
     answer.evidence.map((item, index) => evidenceItem(answer, item, index, opener)));
-  [...list.children].slice(SHOWN).forEach((item) => (item.hidden = true));
-  const more = answer.evidence.length > SHOWN
+  const ids = carrying(answer);
+  const items = [...list.children];
+  const weak = ids ? items.filter((_, index) => !ids.has(answer.evidence[index].id)) : [];
+  const strong = items.filter((item) => !weak.includes(item));
+  weak.forEach((item) => item.classList.add("weak"));
+  // Where nothing carries the answer, what came nearest is shown all the same.
+  const shown = new Set((strong.length ? strong : items).slice(0, SHOWN));
+  const hidden = items.filter((item) => !shown.has(item));
+  hidden.forEach((item) => (item.hidden = true));
+  const more = hidden.length
     ? h("button", { type: "button", class: "light", onclick: (event) => {
-        [...list.children].forEach((item) => (item.hidden = false));
-        list.children[SHOWN].querySelector("button").focus();
+        hidden.forEach((item) => (item.hidden = false));
+        hidden[0].querySelector("button").focus();
         event.currentTarget.remove();
-      } }, `${answer.evidence.length - SHOWN} more`)
+      } }, `${hidden.length} more${hidden.every((item) => weak.includes(item)) ? " of less weight" : ""}`)
     : null;
   const details = found(given, openUnit);
   byId("answer").replaceChildren(

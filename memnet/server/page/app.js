@@ -37,7 +37,10 @@ function route(event) {
   if (view === "sources") sources.list();
   if (view === "told") told.list();
   const values = new URLSearchParams(query);
-  if (view === "facts" && values.get("entity")) facts.show(values.get("entity"), readPath(values.get("path")));
+  if (view === "facts") {
+    if (values.get("entity")) facts.show(values.get("entity"), readPath(values.get("path")));
+    else facts.invite();
+  }
   if (event) byId("main").focus({ preventScroll: true });
   if (view === "ask" && matchMedia("(hover: hover)").matches) byId("question").focus();
 }

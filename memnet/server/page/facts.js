@@ -204,6 +204,22 @@ export async function show(entity, path = []) {
   }
 }
 
+/** Says what can be shown before a name is given, or how facts come to be stored. */
+export async function invite() {
+  const mine = ++asked;
+  byId("entity").value = "";
+  try {
+    const found = await request("GET", "/sources", { query: { kind: "facts", namespace: namespace(), limit: 1 } });
+    if (mine !== asked) return;
+    byId("graph").replaceChildren(found.total
+      ? h("p", { class: "quiet" }, "Give a name to see the facts around it.")
+      : h("p", { class: "quiet" }, "No facts yet. Drop a table of subject, relation and object (.tsv) here or under ",
+          h("a", { href: "#/sources" }, "Sources"), ", or run ", h("code", {}, "memnet ingest --facts FILE"), "."));
+  } catch (error) {
+    if (mine === asked) byId("graph").replaceChildren(failure(error));
+  }
+}
+
 /** Connects the form. */
 export function start() {
   byId("facts-form").addEventListener("submit", (event) => {

@@ -57,14 +57,14 @@ def router(engine: Engine, work: Work) -> APIRouter:
         first, last = (min(max(0, offset - page.start), len(on_page)) for offset in (start, end))
         return picture_of(path, _state(path), number, on_page, first, last, scale)
 
-    @routes.get("/sources/{source_id:path}/pages", response_model=PdfPages)
+    @routes.get("/sources/{source_id:id}/pages", response_model=PdfPages)
     async def list_pages(source_id: str, namespace: str | None = None) -> Response:
         """The pages of a source that came from a PDF file which is still there."""
         _, found, _ = await work.read(pages, source_id, namespace)
         return json_response(PdfPages(pages=tuple(found)))
 
     @routes.get(
-        "/sources/{source_id:path}/pages/{number}.png",
+        "/sources/{source_id:id}/pages/{number}.png",
         response_class=Response,
         responses={200: {"content": {"image/png": {}}}},
     )

@@ -55,7 +55,7 @@ def router(engine: Engine, work: Work) -> APIRouter:
         """Sources whose ids begin with ``prefix``, page by page; of all namespaces by default."""
         return json_response(await work.read(page, namespace, kind, prefix, limit, after))
 
-    @routes.get("/sources/{source_id:path}", response_model=SourceText)
+    @routes.get("/sources/{source_id:id}", response_model=SourceText)
     async def source(
         source_id: str,
         namespace: str | None = None,
@@ -78,7 +78,9 @@ def writing_router(engine: Engine, work: Work) -> APIRouter:
             id=source_id, text=given.text, title=given.title, metadata=given.metadata
         )
         try:
-            return engine.ingest(document, namespace=given.namespace, on_problem=problems.append)
+            return engine.ingest(
+                document, namespace=given.namespace, full=False, on_problem=problems.append
+            )
         except InputError as error:
             raise InputError(str(problems[0]) if problems else str(error)) from error
 
@@ -88,12 +90,12 @@ def writing_router(engine: Engine, work: Work) -> APIRouter:
                 raise _unknown(source_id)
             return engine.forget(source_id, namespace=namespace)
 
-    @routes.put("/sources/{source_id:path}", response_model=IngestReport)
+    @routes.put("/sources/{source_id:id}", response_model=IngestReport)
     async def put(source_id: str, given: PutRequest) -> Response:
         """Store a document, or replace the one of this id."""
         return json_response(await work.write(ingest, source_id, given))
 
-    @routes.delete("/sources/{source_id:path}", response_model=Forgotten)
+    @routes.delete("/sources/{source_id:id}", response_model=Forgotten)
     async def forget(source_id: str, namespace: str = "") -> Response:
         """Remove a source with all that was made from it."""
         return json_response(Forgotten(forgotten=await work.write(delete, source_id, namespace)))

@@ -33,10 +33,14 @@ def writing_router(engine: Engine, work: Work) -> APIRouter:
             engine.store.uploads.replacing(name, upload.file, namespace) as path,
         ):
             try:
-                return engine.ingest(path, namespace=namespace, on_problem=problems.append)
+                return engine.ingest(
+                    path, namespace=namespace, full=False, on_problem=problems.append
+                )
             except InputError as error:
                 message = problems[0].what if problems else str(error)
-                raise InputError(message.removeprefix(f"{path}: ")) from error
+                # Where the file is kept is no concern of the client's.
+                message = message.removeprefix(f"{path}: ").replace(str(path), name)
+                raise InputError(message) from error
 
     async def report(upload: UploadFile, namespace: str) -> UploadedFile:
         name = one_line(upload.filename or "")

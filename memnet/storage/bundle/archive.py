@@ -4,7 +4,9 @@
 ``vectors.f32``   [V, D] float32, little-endian, row after row.
 ``digests.bin``   [V, 16] bytes: what each vector is of.
 ``sources.jsonl`` a source a line; ``slots.jsonl`` a slot a line, which refers to sources and
-vectors by their index. ``models/<name>/...`` are the files of the store's models, if it owns any.
+vectors by their index.
+``quick.jsonl``   the text of each quick vector, if there are any, to encode it in full.
+``models/<name>/...`` are the files of the store's models, if it owns any.
 There is no index in it, no SQL and nothing pickled. Every line is checked
 when it is read: a bundle may come from anyone.
 """
@@ -27,7 +29,9 @@ from memnet.storage.models import is_model_file
 from memnet.storage.values import StoredKind
 from memnet.types import Certainty, Change
 
-FORMAT = 5
+FORMAT = 6
+"""The first with quick vectors."""
+FORMAT_WITHOUT_QUICK = 5
 """The first with all changes of a statement."""
 FORMAT_WITHOUT_CHANGES = 4
 """The first with the structure of statements."""
@@ -37,9 +41,11 @@ FORMAT_WITHOUT_MODELS = 2
 HEAD, VECTORS, DIGESTS, SOURCES, SLOTS = MEMBERS = (
     "bundle.json", "vectors.f32", "digests.bin", "sources.jsonl", "slots.jsonl",
 )  # fmt: skip
+QUICK = "quick.jsonl"
+"""A member from format 6 on."""
 COMPRESSION = {
     HEAD: zipfile.ZIP_STORED, VECTORS: zipfile.ZIP_STORED, DIGESTS: zipfile.ZIP_STORED,
-    SOURCES: zipfile.ZIP_DEFLATED, SLOTS: zipfile.ZIP_DEFLATED,
+    SOURCES: zipfile.ZIP_DEFLATED, SLOTS: zipfile.ZIP_DEFLATED, QUICK: zipfile.ZIP_DEFLATED,
 }  # fmt: skip
 """Vectors don't shrink."""
 DIGEST_BYTES = 16
@@ -71,7 +77,7 @@ class BundleLine(BaseModel):
 class BundleHead(BundleLine):
     """What a bundle says of itself."""
 
-    format: Literal[1, 2, 3, 4, 5]
+    format: Literal[1, 2, 3, 4, 5, 6]
     encoder: Annotated[str, Field(min_length=1, max_length=4096)]
     """Fingerprint of the encoder that made the vectors."""
     dimension: Annotated[int, Field(ge=1, le=100_000)]
@@ -83,6 +89,8 @@ class BundleHead(BundleLine):
     """The highest ids ever given, so that none is given again."""
     told: _Index
     """How many names were given to sources of statements."""
+    quick: _Index = 0
+    """How many vectors are quick ones; 0 in formats before 6."""
 
 
 class BundledSource(BundleLine):
@@ -96,6 +104,14 @@ class BundledSource(BundleLine):
     metadata: dict[str, Any]
     digest: _Digest
     headings: _Places = ()
+
+
+class BundledQuickVector(BundleLine):
+    """A quick vector."""
+
+    vector: _Index
+    text: str
+    """What it encodes."""
 
 
 class BundledChange(BundleLine):
@@ -222,7 +238,8 @@ class BundleReader:
         self.model_files = [name for name in names if is_model_file(name)]
         """Names of the files of models."""
         rows = [name for name in names if name not in self.model_files]
-        if sorted(rows) != sorted(MEMBERS) or len(set(names)) < len(names):
+        has_quick = QUICK in rows
+        if sorted({*rows} - {QUICK}) != sorted(MEMBERS) or len(set(names)) < len(names):
             raise ValueError(f"it does not hold exactly {', '.join(MEMBERS)}, and models")
         if len(self.model_files) > _MAX_MODEL_FILES:
             raise ValueError(f"it holds {len(self.model_files)} files of models")
@@ -233,6 +250,8 @@ class BundleReader:
             raise ValueError(f"it expands to more than {_MAX_EXPANSION} times its size")
         (head,) = self._lines(HEAD, BundleHead, 1)
         self.head = head
+        if has_quick != (head.quick > 0) or (has_quick and head.format < FORMAT):
+            raise ValueError(f"it holds {QUICK} without quick vectors, or these without it")
         self._expect(VECTORS, 4 * head.dimension * head.vectors)
         self._expect(DIGESTS, DIGEST_BYTES * head.vectors)
 
@@ -298,6 +317,21 @@ class BundleReader:
                 raise ValueError(f"slot {slot.id} follows slot {last}; ids rise to the last given")
             last = slot.id
             yield slot
+
+    def quick_vectors(self) -> Iterator[BundledQuickVector]:
+        """The texts of all quick vectors, by rising index of these.
+
+        Raises:
+            ValueError: one is of a vector that is not there.
+        """
+        last = -1
+        for quick in (
+            self._lines(QUICK, BundledQuickVector, self.head.quick) if self.head.quick else ()
+        ):
+            if not last < quick.vector < self.head.vectors:
+                raise ValueError(f"{QUICK} names vector {quick.vector} twice, or there is none")
+            last = quick.vector
+            yield quick
 
     def model_file(self, member: str) -> bytes:
         """The content of a model's file; who uses it checks what is in it."""

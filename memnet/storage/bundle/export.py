@@ -19,8 +19,10 @@ from memnet.storage.bundle.archive import (
     FORMAT,
     FORMAT_WITHOUT_CHANGES,
     FORMAT_WITHOUT_MODELS,
+    FORMAT_WITHOUT_QUICK,
     FORMAT_WITHOUT_STATEMENTS,
     HEAD,
+    QUICK,
     SLOT_COLUMNS,
     SLOTS,
     SOURCE_COLUMNS,
@@ -85,8 +87,10 @@ def write_bundle(connection: Connection, path: Path, models: Mapping[str, bytes]
 
 def _format(connection: Connection, models: bool) -> int:
     """The first format that holds all of a store: who knows only that one can read it, too."""
-    if connection.one("SELECT 1 FROM statement_change LIMIT 1") is not None:
+    if connection.one("SELECT 1 FROM quick_vector LIMIT 1") is not None:
         return FORMAT
+    if connection.one("SELECT 1 FROM statement_change LIMIT 1") is not None:
+        return FORMAT_WITHOUT_QUICK
     if connection.one("SELECT 1 FROM statement LIMIT 1") is not None:
         return FORMAT_WITHOUT_CHANGES
     return FORMAT_WITHOUT_STATEMENTS if models else FORMAT_WITHOUT_MODELS
@@ -97,9 +101,10 @@ def _head(connection: Connection, bundle_format: int) -> BundleHead:
         """SELECT (SELECT count(*) FROM vector), (SELECT count(*) FROM source),
             (SELECT count(*) FROM slot),
             (SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'source'),
-            (SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'slot')"""
+            (SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'slot'),
+            (SELECT count(*) FROM quick_vector)"""
     )
-    names = ("vectors", "sources", "slots", "last_source", "last_slot")
+    names = ("vectors", "sources", "slots", "last_source", "last_slot", "quick")
     values = {
         "format": bundle_format,
         "encoder": connection.property("encoder"),
@@ -118,7 +123,8 @@ def _write_members(archive: zipfile.ZipFile, connection: Connection, head: Bundl
     sources: dict[int, int] = {}
     vector_pages = "SELECT id, digest, data FROM vector WHERE id > ?"
     with _member(archive, HEAD) as file:
-        file.write(head.model_dump_json().encode() + b"\n")
+        # An earlier version, which reads the format if nothing is quick, does not know the field.
+        file.write(head.model_dump_json(exclude_defaults=True).encode() + b"\n")
     with _member(archive, VECTORS) as file:
         for row in chain.from_iterable(_pages(connection, vector_pages)):
             ((vector, digest, data),) = checked_rows([row], "a vector", int, bytes, bytes)
@@ -129,6 +135,13 @@ def _write_members(archive: zipfile.ZipFile, connection: Connection, head: Bundl
     with _member(archive, DIGESTS) as file:
         for page in _pages(connection, "SELECT id, digest FROM vector WHERE id > ?"):
             file.write(b"".join(row[1] for row in page))
+    if head.quick:
+        with _member(archive, QUICK) as file:
+            for page in _pages(
+                connection, "SELECT vector AS id, text FROM quick_vector WHERE vector > ?"
+            ):
+                for vector, text in checked_rows(page, "a quick vector", int, str):
+                    file.write(_json_line({"vector": _index(vectors, vector), "text": text}))
     with _member(archive, SOURCES) as file:
         columns = f"SELECT id, {', '.join(SOURCE_COLUMNS)} FROM source WHERE id > ?"
         types = (int, str, str, str, str, str, str, bytes, str)

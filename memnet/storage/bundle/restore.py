@@ -27,7 +27,7 @@ from memnet.storage.store import MemoryStore
 from memnet.storage.tables import slots as slot_rows
 from memnet.storage.tables.database import Connection, IntegrityError
 from memnet.storage.tables.schema import MOVE_CHANGES
-from memnet.storage.tables.vectors import vector_bytes
+from memnet.storage.tables.vectors import digest_of, vector_bytes
 
 
 def stored_fingerprint(path: str | os.PathLike[str]) -> str | None:
@@ -121,6 +121,7 @@ def _fill(connection: Connection, bundle: BundleReader) -> None:
                 )
             ),
         )
+    _add_quick_vectors(connection, bundle)
     _insert(
         connection,
         "source",
@@ -155,6 +156,20 @@ def _fill(connection: Connection, bundle: BundleReader) -> None:
         head.last_slot,
     )
     connection.set_property("told", str(head.told))
+
+
+def _add_quick_vectors(connection: Connection, bundle: BundleReader) -> None:
+    """Note which of the stored vectors are quick ones.
+
+    Raises:
+        ValueError: the text of one is not the one that it encodes.
+    """
+    for quick in bundle.quick_vectors():
+        vector = quick.vector + 1
+        row = connection.only("SELECT digest FROM vector WHERE id = ?", vector)
+        if row[0] != digest_of(quick.text):
+            raise ValueError(f"the text of quick vector {quick.vector} is not what it encodes")
+        connection.execute("INSERT INTO quick_vector VALUES (?, ?)", vector, quick.text)
 
 
 def _add_slots(connection: Connection, slots: list[BundledSlot], namespaces: Sequence[str]) -> None:

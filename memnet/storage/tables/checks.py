@@ -5,7 +5,10 @@ from pathlib import Path
 from memnet.errors import StoreError
 from memnet.storage.tables import text
 from memnet.storage.tables.database import Connection
+from memnet.storage.tables.vectors import digest_of
 
+_PAGE = 1000
+"""Texts that are read together."""
 _WRONG_ROWS = {
     "SELECT count(*) FROM slot WHERE valid_until < valid_from": (
         "{} statements ended before they began"
@@ -27,6 +30,11 @@ _WRONG_ROWS = {
     ),
     "SELECT count(*) FROM slot WHERE kind <> 'passage' AND NOT EXISTS (SELECT 1 FROM link "
     "WHERE link.slot = slot.id AND link.relation = slot.vector)": "{} facts can't be followed",
+    "SELECT count(*) FROM quick_vector JOIN slot ON slot.vector = quick_vector.vector "
+    "OR slot.relation_vector = quick_vector.vector "
+    "WHERE slot.kind <> 'passage' OR slot.valid_from IS NOT NULL": (
+        "{} facts or statements have quick vectors"
+    ),
     "SELECT count(*) FROM "
     "(SELECT generation, last_slot FROM revision ORDER BY generation DESC LIMIT 1) "
     "WHERE generation <> (SELECT value + 0 FROM property WHERE name = 'generation') "
@@ -51,6 +59,9 @@ def problems(connection: Connection, dimension: int) -> list[str]:
         found.append(f"{wrong} vectors have another width than {dimension}")
     if _has_wrong_values(connection):
         found.append("holds values that memnet does not write")
+    wrong = _count_other_texts(connection)
+    if wrong:
+        found.append(f"{wrong} quick vectors are of other texts than noted")
     for statement, message in _WRONG_ROWS.items():
         (wrong,) = connection.only(statement)
         if wrong:
@@ -83,6 +94,21 @@ def new_location(connection: Connection, database: Path, dimension: int) -> str 
     return location
 
 
+def _count_other_texts(connection: Connection) -> int:
+    """How many quick vectors are noted with a text that is not the one of their digest."""
+    count, last = 0, 0
+    while page := connection.rows(
+        "SELECT quick_vector.vector, quick_vector.text, vector.digest FROM quick_vector "
+        "JOIN vector ON vector.id = quick_vector.vector WHERE quick_vector.vector > ? "
+        "ORDER BY quick_vector.vector LIMIT ?",
+        last,
+        _PAGE,
+    ):
+        count += sum(digest_of(text) != digest for _, text, digest in page)
+        last = page[-1][0]
+    return count
+
+
 def _not_texts(column: str) -> str:
     """SQL for a column of a statement that is no JSON list of texts."""
     return (
@@ -97,6 +123,7 @@ def _has_wrong_values(connection: Connection) -> bool:
         "property",
         "source",
         "vector",
+        "quick_vector",
         "slot",
         "symbol",
         "statement",

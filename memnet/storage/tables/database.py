@@ -370,11 +370,14 @@ def changes_since(connection: Connection, revision: Revision) -> Changes:
     """How the slots that vector search covers differ from those of an earlier commit.
 
     No id is used twice: what was added since has a higher id, and what was removed is listed in the
-    table ``gone``. Statements that ended stay, and a search leaves them out.
+    table ``gone``. A slot whose vector was replaced is listed there too: it is removed and added.
+    Statements that ended stay, and a search leaves them out.
     """
     added = connection.rows(
-        "SELECT id FROM slot WHERE id > ? AND kind = 'passage'",
+        "SELECT id FROM slot WHERE id > ? AND kind = 'passage' UNION "
+        "SELECT slot.id FROM gone JOIN slot ON slot.id = gone.slot WHERE gone.generation > ?",
         revision.last_slot,
+        revision.generation,
     )
     removed = connection.rows("SELECT slot FROM gone WHERE generation > ?", revision.generation)
     return Changes(
@@ -384,7 +387,7 @@ def changes_since(connection: Connection, revision: Revision) -> Changes:
 
 
 def count_changes_since(connection: Connection, revision: Revision) -> int:
-    """How many slots ``changes_since`` gives."""
+    """About how many slots ``changes_since`` gives: replaced ones count once or twice."""
     row = connection.only(
         "SELECT (SELECT count(*) FROM slot WHERE id > ? AND kind = 'passage') + "
         "(SELECT count(*) FROM gone WHERE generation > ?)",

@@ -271,7 +271,17 @@ MIGRATIONS = {
     );
     CREATE INDEX eviction_by_source ON eviction (source);
     """,
-    8: "",
+    8: """
+    CREATE TABLE quick_vector (
+        vector INTEGER PRIMARY KEY REFERENCES vector (id) ON DELETE CASCADE,
+        text TEXT NOT NULL
+    );
+    DROP TRIGGER slot_deleted;
+    CREATE TRIGGER slot_deleted AFTER DELETE ON slot WHEN old.kind = 'passage' BEGIN
+        INSERT OR IGNORE INTO gone
+            SELECT value + 1, old.id FROM property WHERE name = 'generation';
+    END;
+    """,
     # Vectors in half precision, which earlier versions take for damage.
     9: "",
 }

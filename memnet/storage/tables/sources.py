@@ -4,9 +4,6 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-import numpy as np
-from numpy.typing import NDArray
-
 from memnet.storage.tables import slots
 from memnet.storage.tables import vectors as text_vectors
 from memnet.storage.tables.checked import (
@@ -23,8 +20,10 @@ from memnet.storage.tables.database import Connection
 from memnet.storage.values import (
     SOURCE_KINDS,
     Encode,
+    EncodePassages,
     NewSlot,
     NewSource,
+    NewVector,
     PutCounts,
     SourceState,
 )
@@ -144,28 +143,18 @@ class Sources:
             origin: the file that they came from, or a folder above it.
             namespace: they are in.
         """
-        # A folder's files lie between its name with a separator and with the next character.
-        first = origin.rstrip(os.sep) + os.sep
-        end = first[:-1] + chr(ord(first[-1]) + 1)
-        query = (
-            "SELECT name, origin FROM source WHERE namespace = ? AND {} "
-            "AND name NOT IN (SELECT name FROM temp.seen)"
-        )
-        rows = self._connection().rows(
-            f"{query.format('origin = ?')} UNION ALL {query.format('origin > ? AND origin < ?')}",
-            namespace,
-            origin,
-            namespace,
-            first,
-            end,
-        )
-        return dict(checked_rows(rows, "a source", str, str))
+        unseen = "AND name NOT IN (SELECT name FROM temp.seen)"
+        return _from_path(self._connection(), origin, namespace, unseen)
+
+    def from_path(self, path: str, namespace: str = "") -> list[str]:
+        """Names of the stored sources that came from a file, or from files below a folder."""
+        return list(_from_path(self._connection(), path, namespace))
 
 
 def put_all(
     connection: Connection,
     new: Sequence[NewSource],
-    vectors: Iterable[tuple[bytes, NDArray[np.float32]]],
+    vectors: Iterable[NewVector],
 ) -> None:
     """Put sources with the vectors that their slots lack, and delete what they no longer have."""
     text_vectors.add(connection, vectors)
@@ -224,29 +213,32 @@ def new_vectors(
     connection: Connection,
     new: Sequence[NewSource],
     encode: Encode,
-    encode_document: Encode | None = None,
-) -> list[tuple[bytes, NDArray[np.float32]]]:
-    """Encode what some sources need and the store lacks: vectors with their digests.
+    encode_passages: EncodePassages | None = None,
+) -> list[NewVector]:
+    """Encode what some sources need and the store lacks.
 
     Args:
         connection: to read by.
         new: the sources.
         encode: encodes texts.
-        encode_document: encodes the key texts of passages of documents; None for ``encode``.
+        encode_passages: encodes the key texts of documents; None for ``encode``.
     """
-    passages: set[bytes] = set()
-    if encode_document is not None:
-        documents = (source for source in new if source.kind != "facts")
-        passages = set(text_vectors.texts_of(slot for one in documents for slot in one.slots))
-    texts = text_vectors.texts_of(slot for source in new for slot in source.slots)
+    documents = [one for one in new if encode_passages is not None and one.kind != "facts"]
+    others = [one for one in new if encode_passages is None or one.kind == "facts"]
+    passages = text_vectors.texts_of(slot for one in documents for slot in one.slots)
+    texts = text_vectors.texts_of(slot for one in others for slot in one.slots)
+    vectors: list[NewVector] = []
+    digests = [digest for digest in passages if digest not in texts]
+    digests = text_vectors.missing_digests(connection, digests, quick_ones=True)
+    if digests and encode_passages is not None:
+        own = [passages[digest] for digest in digests]
+        encoded, quick = encode_passages(own)
+        later = own if quick else [None] * len(own)
+        vectors += [NewVector(*one) for one in zip(digests, encoded, later, strict=True)]
     digests = text_vectors.missing_digests(connection, texts)
-    vectors: list[tuple[bytes, NDArray[np.float32]]] = []
-    for how, own in (
-        (encode_document, [digest for digest in digests if digest in passages]),
-        (encode, [digest for digest in digests if digest not in passages]),
-    ):
-        if how is not None and own:
-            vectors += zip(own, how([texts[digest] for digest in own]), strict=True)
+    if digests:
+        own = [texts[digest] for digest in digests]
+        vectors += [NewVector(*one) for one in zip(digests, encode(own), strict=True)]
     return vectors
 
 
@@ -329,7 +321,7 @@ def add_slots(
     texts = text_vectors.texts_of(new)
     digests = text_vectors.missing_digests(connection, texts)
     vectors = encode([texts[digest] for digest in digests]) if digests else ()
-    text_vectors.add(connection, zip(digests, vectors, strict=True))
+    text_vectors.add(connection, [NewVector(*one) for one in zip(digests, vectors, strict=True)])
     own = slots.SourceSlots(checked_count(row[0]), slots.by_content(new), namespace)
     return slots.add(connection, [own])
 
@@ -371,6 +363,25 @@ def origins(connection: Connection, names: Iterable[str], namespace: str | None)
     )
     # Made distinct here: to do so SQLite would go through the index of the origins of all sources.
     return list(dict.fromkeys(row[0] for row in checked_rows(rows, "the origin of a source", str)))
+
+
+def _from_path(
+    connection: Connection, path: str, namespace: str, condition: str = ""
+) -> dict[str, str]:
+    """Names and origins of the sources that came from a file, or from files below a folder."""
+    # A folder's files lie between its name with a separator and with the next character.
+    first = path.rstrip(os.sep) + os.sep
+    end = first[:-1] + chr(ord(first[-1]) + 1)
+    query = f"SELECT name, origin FROM source WHERE namespace = ? AND {{}} {condition}"
+    rows = connection.rows(
+        f"{query.format('origin = ?')} UNION ALL {query.format('origin > ? AND origin < ?')}",
+        namespace,
+        path,
+        namespace,
+        first,
+        end,
+    )
+    return dict(checked_rows(rows, "a source", str, str))
 
 
 def unused_origins(connection: Connection, found: Sequence[str]) -> list[str]:

@@ -14,7 +14,12 @@ from memnet.storage.tables.checked import (
     missing,
 )
 from memnet.storage.tables.database import Connection
-from memnet.storage.values import Encode, NewSlot
+from memnet.storage.values import Encode, NewSlot, NewVector
+
+_FULL = (
+    "FROM vector WHERE digest = ? "
+    "AND NOT EXISTS (SELECT 1 FROM quick_vector WHERE quick_vector.vector = vector.id)"
+)
 
 
 def digest_of(*parts: object) -> bytes:
@@ -32,20 +37,52 @@ def texts_of(slots: Iterable[NewSlot]) -> dict[bytes, str]:
     return texts
 
 
-def missing_digests(connection: Connection, digests: Iterable[bytes]) -> list[bytes]:
-    """Those of the digests under which no vector is stored."""
-    return [
-        digest
-        for digest in digests
-        if connection.one("SELECT 1 FROM vector WHERE digest = ?", digest) is None
-    ]
+def missing_digests(
+    connection: Connection, digests: Iterable[bytes], *, quick_ones: bool = False
+) -> list[bytes]:
+    """Those of the digests under which no full vector is stored, or with ``quick_ones`` none."""
+    stored = "SELECT 1 FROM vector WHERE digest = ?" if quick_ones else f"SELECT 1 {_FULL}"
+    return [digest for digest in digests if connection.one(stored, digest) is None]
 
 
-def add(connection: Connection, vectors: Iterable[tuple[bytes, NDArray[np.float32]]]) -> None:
-    """Store vectors under the digest of what they encode."""
+def add(connection: Connection, vectors: Iterable[NewVector]) -> None:
+    """Store vectors; a full one takes the place of a quick one of the same text."""
+    new = list(vectors)
     connection.execute_many(
         "INSERT OR IGNORE INTO vector (digest, data) VALUES (?, ?)",
-        ((digest, vector_bytes(vector)) for digest, vector in vectors),
+        ((vector.digest, vector_bytes(vector.data)) for vector in new),
+    )
+    connection.execute_many(
+        "INSERT INTO quick_vector SELECT id, ? FROM vector WHERE digest = ?",
+        ((vector.text, vector.digest) for vector in new if vector.text is not None),
+    )
+    replace_quick(connection, [vector for vector in new if vector.text is None])
+
+
+def replace_quick(connection: Connection, vectors: Iterable[NewVector]) -> None:
+    """Put full vectors in the place of quick ones; those whose text has none are passed over.
+
+    The slots that they are of are noted as changed, so that indexes follow.
+    """
+    if connection.one("SELECT 1 FROM quick_vector LIMIT 1") is None:
+        return
+    replaced: list[int] = []
+    for vector in vectors:
+        row = connection.one(
+            "UPDATE vector SET data = ? WHERE digest = ? "
+            "AND EXISTS (SELECT 1 FROM quick_vector WHERE quick_vector.vector = vector.id) "
+            "RETURNING id",
+            vector_bytes(vector.data),
+            vector.digest,
+        )
+        if row is not None:
+            replaced.append(row[0])
+    chosen = json_list(replaced)
+    connection.execute(f"DELETE FROM quick_vector WHERE vector {IN_LIST}", chosen)
+    connection.execute(
+        "INSERT OR IGNORE INTO gone SELECT property.value + 1, slot.id FROM slot, property "
+        f"WHERE slot.vector {IN_LIST} AND slot.kind = 'passage' AND property.name = 'generation'",
+        chosen,
     )
 
 
@@ -81,7 +118,7 @@ def by_id(
 def encoded(
     connection: Connection, texts: Iterable[str], dimension: int, encode: Encode
 ) -> dict[str, NDArray[np.float32]]:
-    """Vectors [D] float32 of texts: those that are stored, and those of all others from ``encode``.
+    """Full vectors [D] float32 of texts: stored ones, and those of all others from ``encode``.
 
     Args:
         connection: to read by.
@@ -92,7 +129,7 @@ def encoded(
     found: dict[str, NDArray[np.float32]] = {}
     rest: list[str] = []
     for text in dict.fromkeys(texts):
-        row = connection.one("SELECT data FROM vector WHERE digest = ?", digest_of(text))
+        row = connection.one(f"SELECT data {_FULL}", digest_of(text))
         if row is None:
             rest.append(text)
         else:

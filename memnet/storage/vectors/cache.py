@@ -145,6 +145,11 @@ class IndexCache:
         ids = np.append(np.setdiff1d(index.ids(), changes.removed), changes.added)
         if not np.array_equal(np.sort(ids), slots.dense_ids(connection)):
             return ["vector index: does not hold the ids of the rows"]
+        kept = np.setdiff1d(index.ids(), changes.removed)
+        for start in range(0, len(kept), _BATCH):
+            rows = slots.keys(connection, kept[start : start + _BATCH].tolist(), self._dimension)
+            if not np.array_equal(rows.vectors, index.vectors(rows.ids)[0]):
+                return ["vector index: does not hold the vectors of the rows"]
         return []
 
     def rebuild(self) -> None:
@@ -175,7 +180,7 @@ class IndexCache:
             if index is not None and of == revision:
                 return index
             first = of is None
-            if index is None:
+            if index is None or not self._leads_to(of, revision):
                 index, of = self._load_known()
             index = self._catch_up(index, of)
             if connection.changing:
@@ -200,11 +205,21 @@ class IndexCache:
             count = end
         return index.remove(changes.removed).add(ids[:count], vectors[:count])
 
+    def _leads_to(self, of: Revision | None, revision: Revision) -> bool:
+        """Whether an index of a commit can be made one of another, which is read now.
+
+        Not where the rows have forgotten what changed since, as after another process saved the
+        file: some of its vectors may have been replaced.
+        """
+        if of is None or of.generation > revision.generation:
+            return True
+        return revision_of(self._connection(), of.commit_id) == of
+
     def _changes(self, index: VectorIndex, revision: Revision | None) -> Changes:
         """Slots to add to an index of another commit, and to remove from it.
 
-        A slot never changes its vector and no id is used twice, so ids are enough. Where the rows
-        don't know the commit, as seen by a read that began before it, all ids are compared.
+        A read that began before the commit compares ids, of which none is used twice: it may see
+        vectors that replaced those of its own commit, until the index goes on to a later one.
         """
         connection = self._connection()
         if revision is not None and revision_of(connection, revision.commit_id) == revision:

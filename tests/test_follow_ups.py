@@ -1,0 +1,75 @@
+"""Questions of a conversation that mean by "she" what the turn before was about."""
+
+import pytest
+
+from memnet import Answer, Engine
+from memnet.cli.conversation import Conversation
+from memnet.cli.follow_up import FollowUp, best_answer, follow_ups
+from memnet.cli.results import ShowAnswer
+
+
+def _answer(question: str, short: str | None = None, confidence: float | None = 0.5) -> Answer:
+    return Answer(
+        question=question, answer=short, short=short, confidence=confidence,
+        abstained=short is None, candidates=(), evidence=(), hops=(), model="text", elapsed_ms=0.0,
+    )  # fmt: skip
+
+
+BUILT = _answer("Who built the Orre Light in 1862?", "Una Thale")
+
+
+@pytest.mark.parametrize(
+    ("question", "meant"),
+    [
+        ("And where was she born?", ["And where was Una Thale born?", "Una Thale", "she"]),
+        ("What was her trade?", ["What was Una Thale’s trade?", "Una Thale", "her"]),
+        ("Who taught her?", ["Who taught Una Thale?", "Una Thale", "her"]),
+        ("Who met her in 1860?", ["Who met Una Thale in 1860?", "Una Thale", "her"]),
+        ("How high is it?", ["How high is Una Thale?", "Una Thale", "it"]),
+    ],
+)
+def test_a_pronoun_may_mean_a_name_of_the_turn_before(question: str, meant: list[str]) -> None:
+    first, second = follow_ups(question, BUILT)
+    assert [first.question, first.name, first.pronoun] == meant
+    assert second.name == "Orre Light"
+    assert second.question == first.question.replace("Una Thale", "Orre Light")
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["Where was Una Thale when she died?", "Who lit the lamp?", "What’s the heritage?", ""],
+)
+def test_what_has_no_pronoun_or_a_name_of_its_own_is_left_alone(question: str) -> None:
+    assert follow_ups(question, BUILT) == []
+    assert follow_ups("Where was she born?", None) == []
+
+
+def test_names_are_few_and_without_the_words_before_them() -> None:
+    many = _answer("Is Kestle near Orre, Hallin, Tassen or Brannock?", "yes")
+    assert [one.name for one in follow_ups("Where is it?", many)] == ["Kestle", "Orre", "Hallin"]
+
+
+def test_the_most_confident_answer_is_kept_and_facts_are_certain() -> None:
+    meant = [FollowUp(name, "she", name) for name in ("a", "b", "c")]
+    given = {"a": _answer("a", "x", 0.4), "b": _answer("b", "y", 0.6), "c": _answer("c")}
+    assert best_answer(meant, given.__getitem__)[1].name == "b"
+    given["a"] = _answer("a", "x", None)
+    assert best_answer(meant, given.__getitem__)[1].name == "a"
+    given = {name: _answer(name, None, 0.1) for name in "abc"}
+    assert best_answer(meant, given.__getitem__)[1].name == "a"
+
+
+def test_a_conversation_says_what_it_takes_a_pronoun_for(
+    saltmere: Engine, capsys: pytest.CaptureFixture[str]
+) -> None:
+    talk = Conversation(
+        saltmere, saltmere.ask, ShowAnswer(as_json=False, explained=False), namespace=""
+    )
+    talk.answer("Who built the Orre Light?")
+    assert capsys.readouterr().err == ""
+    talk.answer("And where was he born?")
+    printed = capsys.readouterr()
+    assert printed.err == 'Note: "he" is read as Tobias Wrennick.\n'
+    assert "Kestle" in printed.out.splitlines()[0]
+    talk.answer("Who built the Orre Light?")
+    assert capsys.readouterr().err == ""
