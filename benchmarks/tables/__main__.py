@@ -21,6 +21,8 @@ def page() -> str:
     text = _PAGE.read_text(encoding="utf-8")
     for name, table in _tables().items():
         start, end = f"<!-- {name} -->\n", f"\n<!-- /{name} -->"
+        if text.count(start) != 1 or end not in text.partition(start)[2]:
+            raise SystemExit(f"{_PAGE} has no place for the table {name!r}: {start!r} to {end!r}")
         before, _, rest = text.partition(start)
         text = before + start + table + end + rest.partition(end)[2]
     return text

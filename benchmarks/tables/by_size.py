@@ -64,7 +64,9 @@ def _extrapolated(sizes: dict[int, Any]) -> str:
     (few, less), (many, more) = sorted(sizes.items())[-2:]
 
     def reached(read: _Read) -> float:
-        return read(more) + (read(more) - read(less)) / (many - few) * (_LARGEST - many)
+        # What fell between the two, by chance, is not expected to fall further.
+        slope = max(0.0, read(more) - read(less)) / (many - few)
+        return read(more) + slope * (_LARGEST - many)
 
     ingest = more["ingest_and_index"]["processor_seconds"] / more["added"]
     return (
