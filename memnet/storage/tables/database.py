@@ -24,11 +24,9 @@ _INHERITED: list[object] = []
 """What a parent process opened, kept for the life of a forked child: SQLite forbids the child to
 close the parent's connections, and Python would close those that nothing refers to."""
 _WRITER_CACHE = 128 << 20
-"""Bytes of pages that a transaction may change before they are written: SQLite's 2 MB are written
-many times over, as the rows of a batch lie all over the indexes of a large store."""
+"""Bytes of pages that a transaction may change before any is written, most of them of indexes."""
 _LOG_PAGES = (1_000, 32_768)
-"""Least and most pages of the log before it is taken into the database; in between an eighth of the
-database, so that a page is written there once for many commits."""
+"""Least and most pages of the log before it is taken into the database; else an eighth of it."""
 _REVISION = "SELECT generation, mark, last_slot FROM revision"
 
 
@@ -259,9 +257,7 @@ class Database:
     def __init__(self, path: Path, *, read_only: bool) -> None:
         """Open nothing yet.
 
-        Args:
-            path: of the database.
-            read_only: whether nobody may write there.
+        ``path`` is that of the database, ``read_only`` whether nobody may write there.
         """
         self._path = path
         self._read_only = read_only
