@@ -24,13 +24,9 @@ _INHERITED: list[object] = []
 """What a parent process opened, kept for the life of a forked child: SQLite forbids the child to
 close the parent's connections, and Python would close those that nothing refers to."""
 _WRITER_CACHE = 128 << 20
-"""Bytes of pages that a transaction may change before they are written: SQLite's 2 MB are written
-many times over, as the rows of a batch lie all over the indexes of a large store."""
-_CHECKPOINT_PAGES = (1_000, 32_768)
-"""Pages of the log before it is taken into the database: at least (as in SQLite), and at most."""
-_CHECKPOINT_SHARE = 1 / 8
-"""Of the pages of the database, in between. A page is then written there once for many commits; a
-checkpoint for each would write most of a large store's indexes each time."""
+"""Bytes of pages that a transaction may change before any is written, most of them of indexes."""
+_LOG_PAGES = (1_000, 32_768)
+"""Least and most pages of the log before it is taken into the database; else an eighth of it."""
 _REVISION = "SELECT generation, mark, last_slot FROM revision"
 
 
@@ -110,7 +106,9 @@ class Connection:
             yield
             return
         with self._changes():
-            self._prepare_writing()
+            pages = self._connection.execute("PRAGMA page_count").fetchone()[0] // 8
+            self._connection.execute(f"PRAGMA wal_autocheckpoint = {np.clip(pages, *_LOG_PAGES)}")
+            self._connection.execute(f"PRAGMA cache_size = {-_WRITER_CACHE // 1024}")
             self._connection.execute("BEGIN IMMEDIATE")
             self._advances = advance
             yield
@@ -206,14 +204,6 @@ class Connection:
             self.changing = False
             self._guard.release()
 
-    def _prepare_writing(self) -> None:
-        """Let a transaction write each page once."""
-        least, most = _CHECKPOINT_PAGES
-        (pages,) = self._connection.execute("PRAGMA page_count").fetchone()
-        pages = min(most, max(least, int(pages * _CHECKPOINT_SHARE)))
-        self._connection.execute(f"PRAGMA cache_size = {-_WRITER_CACHE // 1024}")
-        self._connection.execute(f"PRAGMA wal_autocheckpoint = {pages}")
-
     def _prepare(self, path: Path, read_only: bool, trusted: int | None) -> None:
         """Check the database and set the connection up; arguments as for the constructor."""
         try:
@@ -267,9 +257,7 @@ class Database:
     def __init__(self, path: Path, *, read_only: bool) -> None:
         """Open nothing yet.
 
-        Args:
-            path: of the database.
-            read_only: whether nobody may write there.
+        ``path`` is that of the database, ``read_only`` whether nobody may write there.
         """
         self._path = path
         self._read_only = read_only

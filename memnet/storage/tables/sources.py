@@ -357,11 +357,12 @@ def origins(connection: Connection, names: Iterable[str], namespace: str | None)
     """The files that some sources came from; ``namespace`` None means those of all."""
     within = "" if namespace is None else "AND namespace = ?"
     rows = connection.rows(
-        f"SELECT DISTINCT origin FROM source WHERE origin <> '' AND name {IN_LIST} {within}",
+        f"SELECT origin FROM source WHERE origin <> '' AND name {IN_LIST} {within}",
         json_list(names),
         *([] if namespace is None else [namespace]),
     )
-    return [row[0] for row in checked_rows(rows, "the origin of a source", str)]
+    # Made distinct here: to do so SQLite would go through the index of the origins of all sources.
+    return list(dict.fromkeys(row[0] for row in checked_rows(rows, "the origin of a source", str)))
 
 
 def _from_path(

@@ -27,6 +27,7 @@ from memnet.storage.vectors.search import (
     fast_scan_index,
     fit_half,
     import_faiss,
+    in_full,
     uses_pq,
     write_index,
 )
@@ -186,7 +187,7 @@ class VectorIndex:
         while fresh and len(fresh[-1]) < max(2 * len(ids), _MIN_SEGMENT):
             last = fresh.pop()
             ids = np.concatenate([last.ids[last.live], ids])
-            vectors = np.concatenate([last.exact.vectors[last.live], vectors])
+            vectors = np.concatenate([in_full(last.exact.vectors[last.live]), vectors])
         if np.any(ids[1:] <= ids[:-1]):
             order = np.argsort(ids)
             ids, vectors = ids[order], vectors[order]
