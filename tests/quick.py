@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from memnet import Config, Document, Engine, MemoryStore
 from memnet.config import IngestConfig, StoreConfig
 from tests.toy import ToyEncoder
-from tests.waiting import PATIENCE
 
 MIN_QUICK = 5
 NAMES = "heron kestrel osprey merlin harrier buzzard falcon kite eagle owl plover dunlin".split()
@@ -44,6 +43,7 @@ def open_quick(
     min_quick: int = MIN_QUICK,
     unsaved_share: float = 1 / 16,
     answerer: str | None = "untrained",
+    lock_seconds: float = 2.0,
 ) -> Engine:
     """A memory in which a few passages are many, made where there is none."""
     encoder = encoder or QuickEncoder()
@@ -53,7 +53,7 @@ def open_quick(
     )
     rows = MemoryStore(
         path, fingerprint=encoder.fingerprint, dimension=encoder.dimension, create=True,
-        lock_seconds=PATIENCE, config=store,
+        lock_seconds=lock_seconds, config=store,
     )  # fmt: skip
     return Engine(rows, encoder, config, answerer=answerer, reader="sentences")
 

@@ -325,7 +325,10 @@ def test_several_may_replace_and_ask_at_the_same_time(tmp_path: Path) -> None:
         Document(id=str(number), title=f"Bird {number}", text=f"Bird {number} nests by the pier.")
         for number in range(90)
     ]
-    with open_quick(tmp_path / "store") as memory, open_quick(tmp_path / "store") as other:
+    with (
+        open_quick(tmp_path / "store", lock_seconds=PATIENCE) as memory,
+        open_quick(tmp_path / "store", lock_seconds=PATIENCE) as other,
+    ):
         memory.ingest(documents, full=False)
         counts: list[int] = []
 

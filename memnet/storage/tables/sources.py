@@ -298,17 +298,25 @@ def put(connection: Connection, new: Sequence[NewSource]) -> tuple[list[int], li
 def _ids(connection: Connection, names: Iterable[tuple[str, str]]) -> dict[tuple[str, str], int]:
     """Ids of those of some sources, given by namespace and name, that are stored."""
     by_namespace: dict[str, list[str]] = {}
+    found: dict[tuple[str, str], int] = {}
     for namespace, name in names:
-        by_namespace.setdefault(namespace, []).append(name)
-    return {
-        (namespace, name): checked_count(source)
-        for namespace, some in by_namespace.items()
+        if "\0" not in name:
+            by_namespace.setdefault(namespace, []).append(name)
+            continue
+        # To SQLite's JSON a text ends at a NUL.
+        row = connection.one(
+            "SELECT id FROM source WHERE namespace = ? AND name = ?", namespace, name
+        )
+        if row is not None:
+            found[namespace, name] = checked_count(row[0])
+    for namespace, some in by_namespace.items():
         for name, source in connection.rows(
             f"SELECT name, id FROM source WHERE namespace = ? AND name {IN_LIST}",
             namespace,
             json_list(some),
-        )
-    }
+        ):
+            found[namespace, name] = checked_count(source)
+    return found
 
 
 def add_slots(
