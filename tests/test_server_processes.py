@@ -15,7 +15,7 @@ import pytest
 
 from memnet.server.running import listening
 from tests.serving import SLOW, open_toy, served_process
-from tests.waiting import until
+from tests.waiting import PATIENCE, until
 
 posix = pytest.mark.skipif(os.name != "posix", reason="Windows has no such signals")
 
@@ -91,8 +91,10 @@ def test_what_was_acknowledged_outlives_a_kill(tmp_path: Path) -> None:
             return acknowledged
 
         writers = [pool.submit(put, writer) for writer in range(4)]
-        assert stopped.wait(60)
-        process.kill()
+        try:
+            assert stopped.wait(PATIENCE)
+        finally:
+            process.kill()  # which ends the writers
         acknowledged = [name for writer in writers for name in writer.result()]
     with open_toy(store) as memory:
         assert len(acknowledged) >= 6

@@ -112,7 +112,9 @@ def soak(results: dict[str, Any]) -> str:
 
 def serving(results: dict[str, Any]) -> str:
     """The table of what HTTP adds, of many clients, and of a server that is killed."""
-    added, clients, kills = (results[part] for part in ("added", "clients", "kills"))
+    added, clients, kills, steady = (
+        results[part] for part in ("added", "clients", "kills", "steady")
+    )
     memory = kills["memory_mib"]
     measured = {
         "a question in process, p50 / p95": " / ".join(times(added["in_process_ms"])),
@@ -133,6 +135,13 @@ def serving(results: dict[str, Any]) -> str:
         "- of these lost": str(kills["lost acknowledged writes"]),
         "- memory of the server at the kills, least to most": (
             f"{min(memory):.0f} to {max(memory):.0f} MiB"
+        ),
+        f"{steady['minutes']:g} minutes without kills: memory at half-time, at the end": (
+            f"{steady['memory_mib'][len(steady['memory_mib']) // 2]:.1f}, "
+            f"{steady['memory_mib'][-1]:.1f} MiB"
+        ),
+        "- growth in the second half": (
+            f"{steady['mib_a_minute_in_the_second_half']:.2f} MiB a minute"
         ),
     }
     rows = head("", "measured") + [row(what, value) for what, value in measured.items()]
