@@ -18,7 +18,7 @@ def describe(store: MemoryStore, config: Config) -> StoreInfo:
     """
     index, vectors = store.index_info(), store.quick.counts()
     return StoreInfo(
-        path=str(store.path),
+        path=store.place,
         **store.counts()._asdict(),
         vectors=vectors.vectors,
         vectors_full=vectors.full,
@@ -43,17 +43,31 @@ def summary(store: MemoryStore) -> str:
         counts = store.counts()
     except StoreError as error:
         return f": {error}"
-    return f" {str(store.path)!r}: {counts.sources:,} sources, {counts.slots:,} slots"
+    return f" {store.place!r}: {counts.sources:,} sources, {counts.slots:,} slots"
 
 
 def check_store(store: MemoryStore, repair: bool) -> VerifyReport:
     """Check that all parts of a store agree; make those anew that can be, if asked."""
-    problems = store.verify()
+    problems, notes = store.verify(), _notes(store)
+    repaired = False
+    if notes and repair:
+        store.delete_unused()
+        repaired = True
     if problems and repair:
         store.rebuild()
         left = store.verify()
-        return VerifyReport(problems=tuple(left or problems), repaired=not left)
-    return VerifyReport(problems=tuple(problems), repaired=False)
+        problems, repaired = left or problems, not left
+    return VerifyReport(problems=tuple(problems), repaired=repaired, notes=notes)
+
+
+def _notes(store: MemoryStore) -> tuple[str, ...]:
+    """A line for each kind of rows that nothing uses."""
+    counts = zip(store.count_unused(), ("symbols", "vectors"), strict=True)
+    return tuple(
+        f"database: {count:,} {what} are used by nothing, as a killed process leaves them"
+        for count, what in counts
+        if count
+    )
 
 
 def stored_document(

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import closing, suppress
 from datetime import date
 from functools import partial
 from typing import Any, Final, Self
@@ -25,10 +25,14 @@ from memnet.encoders import DocumentEncoder, Encoder
 from memnet.errors import ModelError, Problem, StoreBusyError, StoreError
 from memnet.experts.answers import ExpertAnswers
 from memnet.in_flight import InFlight
-from memnet.ingest.full import encode_full
+from memnet.ingest.full import encode_full, full_by_workers
 from memnet.ingest.inputs import Input, flatten_inputs
+from memnet.ingest.passages import PassageEncoder
 from memnet.ingest.pipeline import Ingest, Progress
 from memnet.ingest.selection import ReadOptions
+from memnet.ingest.slots import recipe
+from memnet.ingest.worker import Worker
+from memnet.ingest.workers import Workers
 from memnet.protocols import (
     Answerer,
     Extractor,
@@ -51,6 +55,7 @@ from memnet.registry import (
 from memnet.statements.loading import LazyStatementReader
 from memnet.statements.memory import StatementMemory
 from memnet.storage import MemoryStore, import_bundle, stored_fingerprint
+from memnet.storage.place import store_place
 from memnet.types import (
     Answer,
     Document,
@@ -132,12 +137,13 @@ class Engine:
         parser: StatementParser | None = None,
         judge: StatementJudge | None = None,
     ) -> Self:
-        """Open the store in the folder ``path``.
+        """Open the store in the folder, or at the address, ``path``.
 
         Instead of names, objects that fulfil a protocol of ``memnet.protocols`` may be given.
 
         Args:
-            path: the store's folder.
+            path: the store's folder, or its address on PostgreSQL as a text:
+                "postgresql://user@host/database?schema=notes".
             create: make the store if there is none.
             config: settings.
             answerer: None for all that the store has something for, each question by the experts
@@ -162,8 +168,10 @@ class Engine:
             ModelError, EncoderError: there is none of that name, or it can't be loaded.
             EncoderMismatchError: the store was made with another encoder.
             DeviceError: the device of the settings is not there.
-            DependencyError: FAISS, or the library of a named model, is not installed.
+            DependencyError: FAISS, asyncpg for an address, or the library of a named model is not
+                installed.
         """
+        path = store_place(path)
         config = config or Config()
         loaded = load_encoder(encoder, config, stored_fingerprint(path))
         store = MemoryStore(
@@ -202,6 +210,7 @@ class Engine:
         read_as: str | None = None,
         exclude: Sequence[str] = (),
         full: bool = True,
+        workers: Workers | None = None,
         on_progress: Callable[[Progress], None] | None = None,
         on_problem: Callable[[Problem], None] | None = None,
     ) -> IngestReport:
@@ -221,6 +230,7 @@ class Engine:
             read_as: format, such as "text", of files of unknown kind or named by themselves.
             exclude: patterns as in a .gitignore of each folder; what matches is removed, too.
             full: False to return once all is stored, and leave full vectors to ``encode_full``.
+            workers: store what is read here, but for messages; None to do so here.
             on_progress: called after each batch that is safely stored.
             on_problem: called for each input that is skipped; None logs it.
 
@@ -233,23 +243,62 @@ class Engine:
             self.store,
             self.encoder.encode,
             self.config,
-            encode_document=self.encoder.encode_document
-            if isinstance(self.encoder, DocumentEncoder)
-            else None,
-            encode_quick=self._encode_quick,
-            ahead=getattr(self.encoder, "releases_gil", False),
+            self._passage_encoder(ahead=getattr(self.encoder, "releases_gil", False)),
             namespace=namespace,
             options=ReadOptions(facts, key, read_as, exclude),
             extractor=self._extractor,
             learner=self._told.learner,
+            workers=workers,
             on_progress=on_progress,
             on_problem=on_problem,
         ).run(flatten_inputs(inputs))
         if full:
             # What is stored is stored. Another ingest, which writes now, goes on with the rest.
             with suppress(StoreBusyError):
-                self.encode_full()
+                self.encode_full(workers=workers)
         return report
+
+    def workers(self, processes: int) -> Workers:
+        """What ``ingest`` and ``encode_full`` leave their work to; a context manager.
+
+        Only a store on a database server can have them. ``work`` of other processes works for
+        them, too.
+
+        Args:
+            processes: that are started on this machine once there is something to do; they have
+                the encoder that the store names.
+
+        Raises:
+            StoreError: the store is a folder, or can't be written.
+        """
+        queue = self.store.work_queue()
+        made_by = recipe(self.config.window, self._extractor)
+        return Workers(queue, made_by, processes, self.config.cores())
+
+    def work(self, run: int | None = None) -> None:
+        """Store what ingests leave to workers, on this machine or others, and encode it in full.
+
+        Args:
+            run: number of the one to work for, until it is over; None to work for all, for ever.
+
+        Raises:
+            StoreError: the store is a folder, or the server is gone.
+        """
+        with closing(self.store.work_queue()) as queue:
+            new_encoder = partial(self._passage_encoder, ahead=False)
+            Worker(self.store, queue, self.config, new_encoder, self._extractor).work(run)
+
+    def _passage_encoder(self, *, ahead: bool) -> PassageEncoder:
+        encoder = self.encoder
+        return PassageEncoder(
+            encoder.encode,
+            self.config.ingest,
+            encode_document=encoder.encode_document
+            if isinstance(encoder, DocumentEncoder)
+            else None,
+            encode_quick=self._encode_quick,
+            ahead=ahead,
+        )
 
     def encode_full(
         self,
@@ -257,6 +306,7 @@ class Engine:
         *,
         on_progress: Callable[[int], None] | None = None,
         may_go_on: Callable[[], bool] | None = None,
+        workers: Workers | None = None,
     ) -> int:
         """Put full vectors in the place of the quick ones that a large ingest left.
 
@@ -267,6 +317,7 @@ class Engine:
             most: vectors to replace; None for all.
             on_progress: called after each commit with the number of those that were replaced.
             may_go_on: asked every few texts, and may wait; no ends the work.
+            workers: do the work, all of it; None to do it here.
 
         Returns:
             How many were replaced.
@@ -274,6 +325,8 @@ class Engine:
         Raises:
             StoreBusyError: something else writes for longer than a write waits.
         """
+        if workers is not None:
+            return full_by_workers(self.store, workers, on_progress)
         done = 0
         while most is None or done < most:
             limit = self.config.ingest.commit_vectors
@@ -401,7 +454,7 @@ class Engine:
         """
         top_k, scope = check_question(question, hops, top_k, namespace, where, self.config, as_of)
         with damaged_model_errors(), self.questions.one():
-            return self.answerer.ask(question, hops, top_k, scope)
+            return self.store.read(lambda: self.answerer.ask(question, hops, top_k, scope))
 
     def ask_many(
         self,
@@ -441,12 +494,13 @@ class Engine:
             ModelError: the answerer can't search: those of stories and of trained facts can't.
         """
         top_k, scope = check_question(query, hops, top_k, namespace, where, self.config, as_of)
-        if not isinstance(self.answerer, Searcher):
+        answerer = self.answerer
+        if not isinstance(answerer, Searcher):
             raise ModelError(
                 "the answerer of this memory can't search; open it with the answerer 'text'"
             )
         with damaged_model_errors(), self.questions.one():
-            return self.answerer.search(query, hops, top_k, scope)
+            return self.store.read(lambda: answerer.search(query, hops, top_k, scope))
 
     def forget(self, *source_ids: str, namespace: str = "") -> int:
         """Remove documents and fact files, with all that was made from them.
@@ -513,7 +567,11 @@ class Engine:
         return describe(self.store, self.config)
 
     def verify(self, repair: bool = False) -> VerifyReport:
-        """Check that rows, text search and vector index agree; rebuild the last two if asked."""
+        """Check that rows, text search and vector index agree.
+
+        Args:
+            repair: whether to rebuild the last two if they do not, and to delete what nothing uses.
+        """
         return check_store(self.store, repair)
 
     @staticmethod
@@ -522,7 +580,9 @@ class Engine:
         path: str | os.PathLike[str],
         encoder: Name | Encoder | None = None,
     ) -> None:
-        """Make a store from a bundle, in a new or empty folder; it appears whole or not at all.
+        """Make a store from a bundle; it appears whole or not at all.
+
+        ``path`` is a new or empty folder, or an address whose schema is new or empty.
 
         Everything in the bundle is checked: it may come from anyone.
 
@@ -530,5 +590,6 @@ class Engine:
             EncoderMismatchError: the bundle was made with another encoder.
             StoreError: the bundle is damaged, or the folder is not empty or can't be written.
         """
+        path = store_place(path)
         loaded = load_encoder(encoder, Config())
         import_bundle(bundle, path, fingerprint=loaded.fingerprint, dimension=loaded.dimension)

@@ -399,7 +399,8 @@ class StoreInfo(Value):
     generation: int
     index: str
     index_kind: str
-    """"flat", where every vector is compared exactly, or "pq"."""
+    """Of FAISS: "flat", where every vector is compared exactly, or "pq"; of a server: "exact", or
+    "hnsw"."""
     index_recall: float
     """Share of the ten nearest vectors that it finds, as measured when it was built."""
     device: str
@@ -416,6 +417,8 @@ class VerifyReport(Value):
     """One line each; empty when everything agrees."""
     repaired: bool
     """Whether a repair was asked for and left no problem behind."""
+    notes: tuple[str, ...] = ()
+    """What does no harm and can be repaired, one line each."""
 
 
 class ReliabilityBin(Value):

@@ -1,6 +1,7 @@
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -11,6 +12,9 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 
 from memnet import Config, Engine, MemoryStore
 from tests.toy import ToyEncoder
+
+if TYPE_CHECKING:
+    from tests.postgres_server import Schema, Server
 
 EXAMPLES = Path(__file__).parents[1] / "examples" / "saltmere"
 
@@ -64,3 +68,21 @@ def saltmere(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
 def saltmere_pdf() -> Path:
     """A PDF file of the shipped example."""
     return EXAMPLES / "memory" / "board" / "annual-report-2011.pdf"
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator["Server"]:
+    """A PostgreSQL server with pgvector, one for all tests of a process."""
+    from tests.postgres_server import running_server
+
+    with running_server() as server:
+        yield server
+
+
+@pytest.fixture
+def postgres_schema(postgres: "Server") -> Iterator["Schema"]:
+    """An empty schema of that server."""
+    from tests.postgres_server import new_schema
+
+    with new_schema(postgres) as schema:
+        yield schema

@@ -8,7 +8,6 @@ no time, and starts often.
 import functools
 import hashlib
 import multiprocessing
-import os
 import random
 import re
 import shutil
@@ -28,9 +27,8 @@ from numpy.typing import NDArray
 from memnet.config import StoreConfig
 from memnet.errors import StoreError
 from memnet.storage import MemoryStore, NewSlot, NewSource, Slot
-from memnet.storage.folder import DATABASE
-from memnet.storage.tables.database import Connection as StoreConnection
-from memnet.storage.tables.database import latest_revision, revision_of
+from memnet.storage.place import StorePlace
+from memnet.storage.tables.vectors import digest_of
 from memnet.storage.vectors.file import read_header
 from memnet.text.english import query_terms
 from tests.exact_store import ExactStore
@@ -62,7 +60,9 @@ def _vector(word: str) -> NDArray[np.float64]:
     return np.random.default_rng(seed).normal(size=DIMENSION)
 
 
-def open_store(path: Path, *, unsaved_share: float = 1 / 16, create: bool = True) -> MemoryStore:
+def open_store(
+    path: StorePlace, *, unsaved_share: float = 1 / 16, create: bool = True
+) -> MemoryStore:
     return MemoryStore(
         path,
         fingerprint="killed/16",
@@ -88,7 +88,7 @@ def document(name: str, version: int) -> NewSource:
     slots.append(
         NewSlot("fact", name, text, 0, len(text), "version", (name,), (value,), "version", value)
     )
-    return NewSource(name, f"{name} {version}".encode(), slots)
+    return NewSource(name, digest_of(name, version), slots)
 
 
 def statement(text: str, about: str) -> NewSource:
@@ -96,7 +96,7 @@ def statement(text: str, about: str) -> NewSource:
     slot = NewSlot(
         "passage", about, text, 0, len(text), text, (about,), relation=text, valid_from=1.0
     )
-    return NewSource(text, text.encode(), [slot], kind="told")
+    return NewSource(text, digest_of(text), [slot], kind="told")
 
 
 @dataclass
@@ -179,7 +179,7 @@ def take(store: MemoryStore, step: Step) -> None:
         store.statements.erase(_ids(store, what))
 
 
-def work(path: Path, model: Model, seed: int, said: Connection) -> None:
+def work(path: StorePlace, model: Model, seed: int, said: Connection) -> None:
     """Change the store for ever, saying what is begun and what is done."""
     chance = random.Random(seed)
     store = open_store(path, unsaved_share=chance.choice([1e-6, 1 / 16, 1.0]))
@@ -211,11 +211,11 @@ class Kill(NamedTuple):
     """What the kill left of the index file: current, older, or not of these rows."""
 
 
-def kill_one(path: Path, model: Model, chance: random.Random, longest: float) -> Kill:
+def kill_one(path: StorePlace, model: Model, chance: random.Random, longest: float) -> Kill:
     """Let a process change the store, kill it, and check what it left.
 
     Args:
-        path: the store, or where it is to be made.
+        path: of the store, or where it is to be made.
         model: what it holds.
         chance: says what is done and when it ends.
         longest: seconds after opening the store that the process may live.
@@ -235,15 +235,15 @@ def kill_one(path: Path, model: Model, chance: random.Random, longest: float) ->
     process.close()
     ours.close()
     # A copy leaves the next process what the kill left, rather than what opening it here makes.
-    copied = chance.random() < 0.5 and path.exists()
-    looked_at = path.with_name("copy") if copied else path
-    if copied:
-        shutil.copytree(path, looked_at)
+    looked_at, copy = path, None
+    if chance.random() < 0.5 and isinstance(path, Path) and path.exists():
+        looked_at = copy = path.with_name("copy")
+        shutil.copytree(path, copy)
     with closing(open_store(looked_at)) as store:
         index = _index_state(store)
         held = check(store, possible)
-    if copied:
-        shutil.rmtree(looked_at)
+    if copy is not None:
+        shutil.rmtree(copy)
     in_doubt = None if len(possible) == 1 else held is possible[1]
     return Kill(held, acknowledged, opened, in_doubt, index)
 
@@ -336,24 +336,19 @@ def _copy_slowly(source: Path, target: Path, chance: random.Random) -> None:
                 time.sleep(chance.random() * pause)
 
 
-def _connect(store: MemoryStore) -> StoreConnection:
-    return StoreConnection(store.path / DATABASE, read_only=not os.access(store.path, os.W_OK))
-
-
 def _index_state(store: MemoryStore) -> str:
     header = read_header(store.path / "vectors.faiss")
-    with closing(_connect(store)) as connection:
-        revision = None if header is None else revision_of(connection, header.commit_id)
+    history = store._connection.history
+    with store.reading():
+        revision = None if header is None else history.find(header.commit_id)
         if revision is None:
             return "not of these rows"
-        return "current" if revision == latest_revision(connection) else "older"
+        return "current" if revision == history.latest() else "older"
 
 
 def check(store: MemoryStore, possible: Sequence[Model], queries: int = 3) -> Model:
     """That a store holds exactly what one of the models does, and finds it; gives that model."""
-    with closing(_connect(store)) as connection:
-        last_slot = latest_revision(connection).last_slot
-    slots = store.fetch(range(1, last_slot + 1))
+    slots = store.fetch(range(1, store._connection.last_id("slot") + 1))
     symbols = store.symbols([slot.id for slot in slots])
     content = {
         (

@@ -1,13 +1,13 @@
 """An encoder with a quicker way for passages, and memories that use it."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memnet import Config, Document, Engine, MemoryStore
 from memnet.config import IngestConfig, StoreConfig
+from memnet.storage.place import StorePlace
 from tests.toy import ToyEncoder
 
 MIN_QUICK = 5
@@ -37,7 +37,7 @@ def half(text: str) -> str:
 
 
 def open_quick(
-    path: Path,
+    path: StorePlace,
     encoder: ToyEncoder | None = None,
     *,
     min_quick: int = MIN_QUICK,

@@ -10,7 +10,7 @@ import pytest
 
 from memnet import Config, Engine, MemoryStore
 from memnet.protocols import Judgement, Label, Told
-from memnet.storage.tables.schema import MIGRATIONS
+from memnet.storage.sqlite.schema import MIGRATIONS
 from tests.toy import ToyEncoder
 
 _PARTLY = "A part of it holds no longer; the rest does."

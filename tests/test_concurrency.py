@@ -18,6 +18,7 @@ import pytest
 
 from memnet.errors import StoreBusyError, StoreError
 from memnet.storage import MemoryStore, NewSlot, NewSource
+from memnet.storage.vectors.cache import IndexCache
 from memnet.text.english import query_terms
 from tests import killed
 from tests.waiting import completed, ended, ended_fork, hear
@@ -190,7 +191,9 @@ def test_a_store_opened_before_a_fork_works_in_both(tmp_path: Path) -> None:
                 put_round(store, 3)
             assert read_round(store) == 2
 
-        with store.writing(), store._process.index._guard:
+        index = store._process.index
+        assert isinstance(index, IndexCache)
+        with store.writing(), index._guard:
             _in_child(leave)
             put_round(store, 4)
             other = killed.open_store(tmp_path / "store")

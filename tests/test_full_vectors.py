@@ -32,7 +32,7 @@ from memnet.errors import StoreError
 from memnet.registry import find_quick, load_static_encoder
 from memnet.server import ServerSettings
 from memnet.storage import import_bundle
-from memnet.storage.tables.schema import SCHEMA_VERSION
+from memnet.storage.sqlite.schema import SCHEMA_VERSION
 from memnet.storage.values import VectorCounts
 from tests.quick import MIN_QUICK, NAMES, QuickEncoder, birds, half, open_quick, stored_vectors
 from tests.serving import serving

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from memnet import Config, Document, Engine, Fact, MemoryStore, Message
 from memnet.config import IngestConfig
 from memnet.errors import EncoderError, InputError, Problem
+from memnet.ingest.passages import PassageEncoder
 from memnet.ingest.pipeline import Ingest, Progress
 from tests.toy import ToyEncoder
 from tests.waiting import PATIENCE, without_coverage
@@ -178,7 +179,8 @@ def test_names_are_extracted_from_changed_documents_only(tmp_path: Path) -> None
             return ["lamp oil"]
 
     def run(*documents: Document) -> None:
-        Ingest(store, encoder.encode, Config(), extractor=LampOil()).run(documents)
+        passages = PassageEncoder(encoder.encode, Config().ingest)
+        Ingest(store, encoder.encode, Config(), passages, extractor=LampOil()).run(documents)
 
     run(Document(id="a", text="The light burns lamp oil."), Document(id="b", text="It is old."))
     assert seen == ["The light burns lamp oil.", "It is old."]

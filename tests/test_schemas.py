@@ -17,8 +17,8 @@ from memnet import Config, Engine
 from memnet.errors import InputError, StoreError
 from memnet.statements.records import parse_old
 from memnet.storage import MemoryStore, Scope
-from memnet.storage.tables import database as database_module
-from memnet.storage.tables.schema import MIGRATIONS, SCHEMA_VERSION
+from memnet.storage.sqlite import connection as connection_module
+from memnet.storage.sqlite.schema import MIGRATIONS, SCHEMA_VERSION
 from memnet.text.english import query_terms
 from tests import killed
 
@@ -137,7 +137,7 @@ def test_a_migration_that_fails_leaves_the_store_as_it_was(
     path = _make(tmp_path / "store", schema)
     broken = {**MIGRATIONS, 4: f"{MIGRATIONS[4]} SELECT nothing FROM nowhere;"}
     with monkeypatch.context() as patch:
-        patch.setattr(database_module, "MIGRATIONS", broken)
+        patch.setattr(connection_module, "MIGRATIONS", broken)
         with pytest.raises(StoreError, match=r"could not be written .*nothing of this step"):
             killed.open_store(path, create=False)
     with closing(sqlite3.connect(path / "memory.sqlite3")) as database:

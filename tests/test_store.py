@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 
 from memnet.errors import EncoderMismatchError, StoreBusyError, StoreError
 from memnet.storage import EVERYWHERE, MemoryStore, NewSlot, NewSource, Scope
-from memnet.storage.tables import database as database_module
-from memnet.storage.tables.database import Connection
-from memnet.storage.tables.schema import MIGRATIONS, SCHEMA_VERSION
+from memnet.storage.place import StorePlace
+from memnet.storage.sqlite import connection as connection_module
+from memnet.storage.sqlite.connection import SqliteConnection
+from memnet.storage.sqlite.schema import MIGRATIONS, SCHEMA_VERSION
 from memnet.text.english import query_terms
 from tests.exact_store import ExactStore
 from tests.toy import DIMENSION, ToyEncoder, fact, passage, source, told
@@ -28,7 +29,9 @@ from tests.waiting import repeating
 encode = ToyEncoder().encode
 
 
-def open_store(path: Path, *, create: bool = True, fingerprint: str = "toy/64") -> MemoryStore:
+def open_store(
+    path: StorePlace, *, create: bool = True, fingerprint: str = "toy/64"
+) -> MemoryStore:
     return MemoryStore(
         path, fingerprint=fingerprint, dimension=DIMENSION, create=create, lock_seconds=0.2
     )
@@ -77,19 +80,27 @@ class AgainstTheTwin(RuleBasedStateMachine):
 
     @initialize()
     def start(self) -> None:
-        import tempfile
-
-        self.folder = Path(tempfile.mkdtemp())
-        self.store = open_store(self.folder / "store")
+        self.place = self.new_place()
+        self.store = open_store(self.place)
         self.twin = ExactStore(DIMENSION)
         self.told: list[str] = []
         self.now = 1.0
+
+    def new_place(self) -> StorePlace:
+        """Where there is no store."""
+        import tempfile
+
+        return Path(tempfile.mkdtemp()) / "store"
+
+    def delete_place(self) -> None:
+        """Delete it, when its store is closed."""
+        shutil.rmtree(self.store.path.parent)
 
     def teardown(self) -> None:
         if hasattr(self, "store"):
             assert self.store.verify() == []
             self.store.close()
-            shutil.rmtree(self.folder)
+            self.delete_place()
 
     @rule(
         names=st.lists(st.sampled_from("abcd"), min_size=1, max_size=3, unique=True),
@@ -172,13 +183,13 @@ class AgainstTheTwin(RuleBasedStateMachine):
     @rule()
     def reopen(self) -> None:
         self.store.close()
-        self.store = open_store(self.folder / "store", create=False)
+        self.store = open_store(self.place, create=False)
 
     @rule()
     def lose_the_index(self) -> None:
         self.store.close()
-        (self.folder / "store" / "vectors.faiss").unlink(missing_ok=True)
-        self.store = open_store(self.folder / "store", create=False)
+        (self.store.path / "vectors.faiss").unlink(missing_ok=True)
+        self.store = open_store(self.place, create=False)
         with self.store.writing():
             pass
 
@@ -534,7 +545,7 @@ def test_relations_have_names_that_do_not_depend_on_the_store(tmp_path: Path) ->
 
 def test_two_openers_bring_a_store_up_to_date_once(tmp_path: Path) -> None:
     _make_schema_1(tmp_path / "store")
-    first, second = (Connection(tmp_path / "store" / "memory.sqlite3") for _ in range(2))
+    first, second = (SqliteConnection(tmp_path / "store" / "memory.sqlite3") for _ in range(2))
     for connection in (first, second):
         connection.migrate()
         assert connection.schema_version == SCHEMA_VERSION
@@ -729,7 +740,7 @@ def test_the_schema_is_compared_once_and_again_when_it_changes(
     def foreign(statements: object) -> None:
         compared.append(statements)
 
-    monkeypatch.setattr(database_module, "foreign", foreign)
+    monkeypatch.setattr(connection_module, "foreign", foreign)
 
     def connect() -> None:
         thread = threading.Thread(target=store.counts)

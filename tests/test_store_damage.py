@@ -21,7 +21,7 @@ from memnet.config import IndexConfig, StoreConfig
 from memnet.errors import DependencyError, StoreError
 from memnet.storage import MemoryStore, NewSource, import_bundle
 from memnet.storage.bundle import archive, export, restore
-from memnet.storage.tables.database import Connection
+from memnet.storage.sqlite.connection import SqliteConnection
 from memnet.storage.vectors.file import IndexFile, read_header
 from memnet.storage.vectors.index import VectorIndex
 from memnet.storage.vectors.search import import_faiss
@@ -126,7 +126,7 @@ def test_a_page_that_cannot_be_read_ends_an_export_without_a_file(
 
 
 def test_a_read_of_closed_rows_says_so(path: Path) -> None:
-    connection = Connection(path / "memory.sqlite3")
+    connection = SqliteConnection(path / "memory.sqlite3")
     connection.close()
     with pytest.raises(StoreError, match="was closed while it was read; open it again"):
         connection.property("encoder")

@@ -64,6 +64,13 @@ _SENTENCES = st.one_of(
 
 @settings(max_examples=25, deadline=None)
 @example([], ["Ann lives in Paris.", "Ann lives in Rome.", "Forget that Ann lives in Paris."])
+@example(
+    [],
+    [
+        "Bob lives in Paris.", "Ann lives in Paris.", "Ann lives in Rome.",
+        "Forget that Ann lives in Paris.", "Ann lives in Paris.", "Forget that Ann lives in Paris.",
+    ],
+)  # fmt: skip
 @given(before=st.lists(_SENTENCES, max_size=4), text=st.lists(_SENTENCES, min_size=3, max_size=8))
 def test_what_is_judged_ahead_is_what_is_done(
     tmp_path_factory: pytest.TempPathFactory, before: list[str], text: list[str]
@@ -89,7 +96,9 @@ def test_what_is_judged_ahead_is_what_is_done(
             else:
                 decisions = [(one.action, one.text, one.other_text) for one in report.decisions]
                 outcomes.append((decisions, _held(engine)))
-                assert judge.count <= len(text), "judged again, although nothing has changed"
+                # What is told again after it was erased has others near than when it was judged.
+                erased = sum(one.startswith("Forget") for one in text)
+                assert judge.count <= len(text) + erased, "judged again, though nothing has changed"
     assert outcomes[0] == outcomes[1]
 
 

@@ -15,8 +15,9 @@ from memnet.errors import StoreError
 from memnet.storage import MemoryStore, NewSource, Scope
 from memnet.storage.folder import DATABASE
 from memnet.storage.lexical import Bm25Index
-from memnet.storage.tables import slots, text
-from memnet.storage.tables.database import Connection
+from memnet.storage.sqlite.connection import SqliteConnection
+from memnet.storage.sqlite.text import Fts5Index
+from memnet.storage.tables import slots
 from memnet.text.english import query_terms
 from tests.toy import DIMENSION, ToyEncoder, passage, source, told
 
@@ -181,14 +182,14 @@ def test_a_cached_term_is_not_looked_up_again(
         [source("a", *(passage(word, start=100 * n) for n, word in enumerate(words)))], encode
     )
     index, noted = Bm25Index(StoreConfig(cached_postings=room)), list[str]()
-    postings = text.postings
+    postings = Fts5Index.postings
 
-    def note(connection: Connection, term: str, max_postings: int) -> Any:
+    def note(self: Fts5Index, term: str, max_postings: int) -> Any:
         noted.append(term)
-        return postings(connection, term, max_postings)
+        return postings(self, term, max_postings)
 
-    monkeypatch.setattr(text, "postings", note)
-    with closing(Connection(store.path / DATABASE)) as connection:
+    monkeypatch.setattr(Fts5Index, "postings", note)
+    with closing(SqliteConnection(store.path / DATABASE)) as connection:
         for terms in (["old", "light"], ["old", "light"], ["old", "herring"]):
             index.search(connection, terms, 5, np.zeros(0, np.int64))
     assert noted == looked_up
@@ -221,7 +222,7 @@ def test_keys_come_from_the_index_and_else_from_the_rows(store: MemoryStore) -> 
     ids = [42, 41, 999, 1, 40, 1]
     for warm in range(2):
         keys = store.keys(ids)
-        with closing(Connection(store.path / DATABASE)) as connection:
+        with closing(SqliteConnection(store.path / DATABASE)) as connection:
             exact = slots.keys(connection, ids, DIMENSION)
         assert keys.ids.tolist() == exact.ids.tolist() == [42, 41, 1, 40, 1]
         np.testing.assert_array_equal(keys.vectors, exact.vectors)

@@ -1,8 +1,7 @@
 """``memnet completion``, and the values that it completes. Loads neither torch nor FAISS."""
 
 import shlex
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.shell_completion import (
@@ -11,6 +10,9 @@ from click.shell_completion import (
     add_completion_class,
     get_completion_class,
 )
+
+if TYPE_CHECKING:
+    from memnet.storage.place import StorePlace
 
 _VARIABLE = "_MEMNET_COMPLETE"
 """What the script sets when it asks for completions; click reads it."""
@@ -84,8 +86,9 @@ def complete_models(
     return [CompletionItem(name) for name in found] or [CompletionItem(incomplete, type="dir")]
 
 
-def _store(context: click.Context) -> Path:
+def _store(context: click.Context) -> "StorePlace":
     from memnet.cli.options import store_path
+    from memnet.storage.place import store_place
 
     given: Any = context.params.get("store")
-    return store_path(None if given is None else Path(given))
+    return store_path(None if given is None else store_place(given))

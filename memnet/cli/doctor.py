@@ -12,6 +12,8 @@ import click
 from memnet import __version__
 from memnet.cli.options import device_name, json_option, store_option, store_path
 from memnet.cli.settings import list_settings, unknown_variables
+from memnet.storage.place import StorePlace, files_folder, place_name
+from memnet.storage.postgres.address import is_address
 
 _LABEL = 13
 """Characters of the first column."""
@@ -21,7 +23,7 @@ _LABEL = 13
 @store_option
 @json_option
 @click.pass_context
-def doctor(context: click.Context, store: Path | None, as_json: bool) -> int:
+def doctor(context: click.Context, store: StorePlace | None, as_json: bool) -> int:
     """Show processor, libraries, settings, store and models; exits with 1 if something is missing.
 
     \b
@@ -38,10 +40,10 @@ def doctor(context: click.Context, store: Path | None, as_json: bool) -> int:
     return 0 if report["ok"] else 1
 
 
-def examine(root: click.Context, store: Path) -> dict[str, Any]:
+def examine(root: click.Context, store: StorePlace) -> dict[str, Any]:
     """What was found, as JSON values; "problems" has a line for each thing that is missing."""
     from memnet.cli.processor import processor
-    from memnet.storage.tables.library import has_text_search, sqlite_version
+    from memnet.storage.sqlite.library import has_text_search, sqlite_version
 
     problems: list[str] = []
     report: dict[str, Any] = {
@@ -63,7 +65,7 @@ def examine(root: click.Context, store: Path) -> dict[str, Any]:
     report |= _calculation(problems)
     report["settings"] = _settings(root)
     report["store"] = _store(store, problems)
-    report["models"] = [*_shipped_models(problems), *_own_models(store)]
+    report["models"] = [*_shipped_models(problems), *_own_models(files_folder(store))]
     report["ok"] = not problems
     return report
 
@@ -131,16 +133,19 @@ def _settings(root: click.Context) -> dict[str, Any]:
     }
 
 
-def _store(folder: Path, problems: list[str]) -> dict[str, Any]:
+def _store(place: StorePlace, problems: list[str]) -> dict[str, Any]:
     from memnet.encoders.hub import stored_encoder_name
     from memnet.encoders.minilm import MiniLMEncoder
     from memnet.encoders.static import STATIC_PREFIX
     from memnet.errors import MemnetError
     from memnet.storage.overview import overview, writer
 
-    found: dict[str, Any] = {"path": str(folder), "exists": False, "free_bytes": _free(folder)}
+    name, files = place_name(place), files_folder(place)
+    found: dict[str, Any] = {"path": name, "exists": False, "free_bytes": _free(files)}
+    if is_address(place):
+        found["files"] = str(files)
     try:
-        seen = overview(folder)
+        seen = overview(place)
         if seen is None:
             return found
         counts = None if seen.counts is None else seen.counts._asdict()
@@ -149,7 +154,7 @@ def _store(folder: Path, problems: list[str]) -> dict[str, Any]:
             "schema": seen.schema_version,
             "encoder": seen.encoder or None,
             "counts": counts,
-            "writer": writer(folder),
+            "writer": writer(place),
         }
     except MemnetError as error:
         problems.append(str(error))
@@ -158,14 +163,14 @@ def _store(folder: Path, problems: list[str]) -> dict[str, Any]:
         seen.encoder.startswith(STATIC_PREFIX) or stored_encoder_name(seen.encoder)
     ):
         problems.append(
-            f"the store {folder} was made with the encoder {seen.encoder!r}, which the command "
+            f"the store {name} was made with the encoder {seen.encoder!r}, which the command "
             "line does not have; open it with Engine.open(..., encoder=...)"
         )
     return found
 
 
 def _free(folder: Path) -> int:
-    """Bytes that are free where a store is, or would be made."""
+    """Bytes that are free where the files of a store are, or would be made."""
     there = next(one for one in (folder.absolute(), *folder.absolute().parents) if one.exists())
     return shutil.disk_usage(there).free
 
@@ -189,7 +194,7 @@ def _shipped_models(problems: list[str]) -> Iterator[dict[str, Any]]:
 
 
 def _own_models(store: Path) -> Iterator[dict[str, Any]]:
-    """The models that belong to a store; a damaged one is not used, and is no problem."""
+    """The models in the folder of a store; a damaged one is not used, and is no problem."""
     from memnet.checkpoints import MODEL
     from memnet.storage.models import ModelFolders
 
@@ -244,6 +249,8 @@ def _lines(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "", f"schema {store['schema']}, which the next command brings up to date"
     if store.get("writer"):
         yield "", f"{store['writer']} is writing to it"
+    if "files" in store:
+        yield "", f"index, models and uploads in {store['files']}"
     yield "", f"{store['free_bytes'] / 1e9:.1f} GB free"
     for label, model in _labelled("models", report["models"]):
         yield label, f"{model['name']:<17} {model['problem'] or model['fingerprint']}"

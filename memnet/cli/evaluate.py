@@ -22,6 +22,7 @@ from memnet.cli.options import (
 )
 from memnet.cli.plot import check_plot, draw_reliability
 from memnet.cli.verbosity import shows_bar
+from memnet.storage.place import StorePlace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,7 +52,7 @@ def evaluate(
     index: str | None,
     device: str | None,
     namespace: str | None,
-    store: Path | None,
+    store: StorePlace | None,
     as_json: bool,
 ) -> None:
     """Ask every question of a file and score the evidence, the answers and the time.

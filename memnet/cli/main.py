@@ -10,6 +10,7 @@ import click
 from memnet import __version__
 from memnet.cli.ask import ask, search
 from memnet.cli.completion import completion
+from memnet.cli.copy import copy
 from memnet.cli.doctor import doctor
 from memnet.cli.evaluate import evaluate
 from memnet.cli.ingest import ingest
@@ -28,7 +29,9 @@ from memnet.cli.store import (
 from memnet.cli.tell import history, tell, undo
 from memnet.cli.train import train
 from memnet.cli.verbosity import set_verbosity
+from memnet.cli.worker import worker
 from memnet.errors import MemnetError
+from memnet.storage.postgres.address import hide_passwords
 
 _INTERRUPTED = 130
 
@@ -74,7 +77,7 @@ def memnet(config: Path | None, verbose: int, quiet: int) -> None:  # noqa: ARG0
 
 for command in (
     ingest, tell, undo, history, ask, search, sources, forget, info, verify, export_store,
-    import_store, evaluate, train, encoder, serve, mcp, completion, doctor,
+    import_store, copy, evaluate, train, encoder, serve, mcp, completion, doctor, worker,
 ):  # fmt: skip
     memnet.add_command(command)
 add_variables(memnet)
@@ -86,13 +89,16 @@ def run(arguments: list[str]) -> int:
         result = memnet.main(arguments, prog_name="memnet", standalone_mode=False)
     except click.ClickException as error:
         _name_variable(error)
-        error.show()
+        shown = io.StringIO()
+        error.show(shown)
+        # An address may stand where none is expected.
+        click.echo(hide_passwords(shown.getvalue()), err=True, nl=False)
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
         click.echo("Interrupted; what was stored before stays.", err=True)
         return _INTERRUPTED
     except MemnetError as error:
-        click.echo(f"Error: {error}", err=True)
+        click.echo(f"Error: {hide_passwords(str(error))}", err=True)
         return 1
     return result if isinstance(result, int) else 0
 

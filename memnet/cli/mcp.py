@@ -15,6 +15,8 @@ from memnet.cli.options import (
     store_option,
     store_path,
 )
+from memnet.storage.place import StorePlace
+from memnet.storage.postgres.address import is_address
 
 _TOOLS = ("memory", "memory-graph")
 
@@ -38,7 +40,7 @@ def mcp(
     tools: Literal["memory", "memory-graph"],
     read_only: bool,
     namespace: str | None,
-    store: Path | None,
+    store: StorePlace | None,
     **opening: Any,
 ) -> None:
     """Serve the memory to a program that speaks the Model Context Protocol.
@@ -57,10 +59,12 @@ def mcp(
     """
     from memnet.mcp import serve_stdio
 
-    # Relative paths are of the folder that the client started this in.
-    path = Path(os.path.abspath(store_path(store)))
+    place = store_path(store)
+    if not is_address(place):
+        # Relative paths are of the folder that the client started this in.
+        place = Path(os.path.abspath(place))
     serve_stdio(
-        lambda: open_engine(path, create=not read_only, **opening),
+        lambda: open_engine(place, create=not read_only, **opening),
         tools=tools,
         read_only=read_only,
         namespace=namespace,

@@ -8,9 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
 
 from memnet.cli.completion import complete_models, complete_namespaces
 from memnet.cli.settings import shared_value
+from memnet.errors import InputError
+from memnet.storage.place import StorePlace, place_name, store_place
 
 if TYPE_CHECKING:
     from memnet.engine import Engine
@@ -65,10 +68,39 @@ def _literal(text: str) -> Any:
     return text if isinstance(value, str | list | dict) else value
 
 
+class StorePlaceType(click.ParamType):  # type: ignore[type-arg]  # not in every version
+    """A folder, or an address on PostgreSQL: click's paths would lose one of its two slashes."""
+
+    name = "store"
+
+    def convert(
+        self,
+        value: StorePlace,
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> StorePlace:
+        """As ``store_place``."""
+        try:
+            return store_place(value)
+        except InputError as error:
+            self.fail(str(error), param, ctx)
+
+    def shell_complete(
+        self,
+        ctx: click.Context,  # noqa: ARG002
+        param: click.Parameter,  # noqa: ARG002
+        incomplete: str,
+    ) -> list[CompletionItem]:
+        """Folders; the shell finds them."""
+        return [CompletionItem(incomplete, type="dir")]
+
+
 store_option = click.option(
     "--store",
-    type=click.Path(path_type=Path),
-    help="Folder of the memory.  [default: $MEMNET_STORE, else the user's data folder]",
+    type=StorePlaceType(),
+    metavar="DIR|URL",
+    help="Folder of the memory, or postgresql://HOST/DATABASE.  "
+    "[default: $MEMNET_STORE, else the user's data folder]",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 hops_option = click.option("--hops", type=click.IntRange(1, 10), help="Most reads of the memory.")
@@ -164,7 +196,7 @@ def namespace_option(help_text: str) -> Callable[[_Command], _Command]:
 
 
 def open_engine(
-    store: Path | None,
+    store: StorePlace | None,
     *,
     create: bool = False,
     model: str | None = None,
@@ -176,12 +208,13 @@ def open_engine(
     messages: int | None = None,
     learn: bool = True,
     lock_seconds: float | None = None,
+    threads: int | None = None,
 ) -> "Engine":
     """Open the memory that ``--store`` or its defaults name.
 
     ``told`` and ``messages`` are the capacities for statements and for slots of messages, which
     statements are made of unless ``learn`` is False. ``lock_seconds`` is how long a write waits
-    for another writer; None for as long as usual.
+    for another writer; None for as long as usual. ``threads`` are the cores to use; None for all.
     """
     kind = _index_kind(index)
     # A waiting OpenMP thread that spins makes a short query 30 times slower on a busy machine.
@@ -194,22 +227,23 @@ def open_engine(
 
     config = Config(
         device=device_name(device),
+        threads=threads or 0,
         store=StoreConfig(index=IndexConfig(kind=kind)),
         tell=TellConfig(capacity=told),
         messages=MessageConfig(capacity=messages, learn=learn),
     )
     if lock_seconds is not None:
         config = config.model_copy(update={"lock_seconds": lock_seconds})
-    folder = store_path(store)
+    place = store_path(store)
     engine = Engine.open(
-        folder,
+        place,
         create=create,
         config=config,
         answerer=model,
         reader=reader,
         encoder=encoder,
     )
-    _log.info("store %s, encoder %s", folder, engine.encoder.fingerprint)
+    _log.info("store %s, encoder %s", place_name(place), engine.encoder.fingerprint)
     return engine
 
 
@@ -226,12 +260,16 @@ def _index_kind(given: str | None) -> "Literal['auto', 'flat', 'pq']":
     return kind
 
 
-def store_path(given: Path | None) -> Path:
-    """The folder that ``--store`` or its defaults name."""
+def store_path(given: StorePlace | None) -> StorePlace:
+    """The place that ``--store`` or its defaults name.
+
+    Raises:
+        InputError: an address of the environment can't be used.
+    """
     if given is not None:
         return given
     if shared := shared_value("store"):
-        return Path(shared)
+        return store_place(shared)
     from platformdirs import user_data_path
 
     return user_data_path("memnet") / "store"

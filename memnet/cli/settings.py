@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import click
 
 from memnet.errors import InputError, one_line
+from memnet.storage.place import place_name
 
 PREFIX = "MEMNET"
 SHARED = ("store", "namespace", "device", "index")
@@ -234,10 +235,16 @@ def list_settings(
                 shared = variables[0] == f"{PREFIX}_{name.upper()}"
                 if variables[0] not in named:
                     named.add(variables[0])
-                    value = one_line(os.environ[variables[0]])
+                    value = _shown(os.environ[variables[0]])
                     yield Setting("" if shared else " ".join(path), name, value, f"${variables[0]}")
             elif option.name in defaults:
-                yield Setting(" ".join(path), name, one_line(str(defaults[option.name])), str(file))
+                value = _shown(str(defaults[option.name]))
+                yield Setting(" ".join(path), name, value, str(file))
+
+
+def _shown(value: str) -> str:
+    """A value in one line, without the password of a store's address."""
+    return one_line(place_name(value))
 
 
 def unknown_variables(group: click.Group) -> list[str]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from memnet.cli.completion import complete_sources
+from memnet.cli.copy import show_digests
 from memnet.cli.options import (
     encoder_option,
     json_option,
@@ -17,6 +18,7 @@ from memnet.cli.options import (
 )
 from memnet.cli.text import source_name, text_line
 from memnet.errors import InputError, one_line
+from memnet.storage.place import StorePlace, place_name
 
 if TYPE_CHECKING:
     from memnet.engine import Engine
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 @namespace_option("List only this one.")
 @store_option
 @json_option
-def sources(namespace: str | None, store: Path | None, as_json: bool) -> None:
+def sources(namespace: str | None, store: StorePlace | None, as_json: bool) -> None:
     """List what is stored: kind, number of slots, source id and title.
 
     A source id is what evidence cites and 'memnet forget' takes.
@@ -57,7 +59,7 @@ def show_source(source: "Source") -> None:
 @click.command()
 @store_option
 @json_option
-def info(store: Path | None, as_json: bool) -> None:
+def info(store: StorePlace | None, as_json: bool) -> None:
     """Show what the memory holds.
 
     \b
@@ -84,7 +86,7 @@ def info(store: Path | None, as_json: bool) -> None:
 )
 @namespace_option("Where they were kept apart.  [default: the default namespace only]")
 @store_option
-def forget(source_ids: tuple[str, ...], namespace: str | None, store: Path | None) -> None:
+def forget(source_ids: tuple[str, ...], namespace: str | None, store: StorePlace | None) -> None:
     """Remove documents and fact files, with all that was made from them.
 
     A source id is what evidence cites: the "id" of a JSON line, else the file's path. A folder, an
@@ -115,9 +117,16 @@ def _sources_of(engine: "Engine", given: str, namespace: str) -> list[str]:
 
 
 @click.command()
-@click.option("--repair", is_flag=True, help="Make text search and vector index anew if need be.")
+@click.option(
+    "--repair",
+    is_flag=True,
+    help="Make text search and vector index anew if need be, and delete what nothing uses.",
+)
+@click.option(
+    "--digest", is_flag=True, help="Print digests of the rows: equal ones for equal memories."
+)
 @store_option
-def verify(repair: bool, store: Path | None) -> int:
+def verify(repair: bool, digest: bool, store: StorePlace | None) -> int:
     """Check that rows, text search and vector index agree; exits with 1 when they do not.
 
     \b
@@ -126,8 +135,10 @@ def verify(repair: bool, store: Path | None) -> int:
     """
     with open_engine(store) as engine:
         report = engine.verify(repair)
-    for problem in report.problems:
-        click.echo(one_line(problem))
+        digests = engine.store.digests() if digest else {}
+    show_digests(digests)
+    for line in (*report.problems, *report.notes):
+        click.echo(one_line(line))
     if report.repaired:
         click.echo("Repaired.")
     elif not report.problems:
@@ -139,7 +150,7 @@ def verify(repair: bool, store: Path | None) -> int:
 @click.argument("bundle", type=click.Path(path_type=Path, dir_okay=False))
 @click.option("--force", is_flag=True, help="Replace a file that is there.")
 @store_option
-def export_store(bundle: Path, force: bool, store: Path | None) -> None:
+def export_store(bundle: Path, force: bool, store: StorePlace | None) -> None:
     """Write the memory as one file, to keep it or to take it to another machine.
 
     The bundle is a zip file of JSON lines and vectors. A file that is there stays, unless --force
@@ -165,11 +176,11 @@ def export_store(bundle: Path, force: bool, store: Path | None) -> None:
     "The sentence-transformers model it was made with, or static.  [default: all-MiniLM-L6-v2]"
 )
 @store_option
-def import_store(bundle: Path, encoder: str | None, store: Path | None) -> None:
+def import_store(bundle: Path, encoder: str | None, store: StorePlace | None) -> None:
     """Make a new memory from a bundle that 'memnet export' wrote, here or elsewhere.
 
-    All of it is checked, and it appears whole or not at all. The store's folder must be new or
-    empty.
+    All of it is checked, and it appears whole or not at all. The store's folder, or its
+    schema in the database, must be new or empty.
 
     \b
     Example:
@@ -177,9 +188,9 @@ def import_store(bundle: Path, encoder: str | None, store: Path | None) -> None:
     """
     from memnet.engine import Engine
 
-    folder = store_path(store)
-    Engine.import_bundle(bundle, folder, encoder)
-    click.echo(f"{bundle} imported into {folder}.")
+    place = store_path(store)
+    Engine.import_bundle(bundle, place, encoder)
+    click.echo(f"{bundle} imported into {place_name(place)}.")
 
 
 @click.command()

@@ -1,7 +1,6 @@
 """``memnet tell``, ``undo`` and ``history``."""
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -15,6 +14,7 @@ from memnet.cli.options import (
     words_argument,
 )
 from memnet.cli.text import text_line
+from memnet.storage.place import StorePlace
 
 if TYPE_CHECKING:
     from memnet.types import Decision, Eviction, Statement, TellReport, UndoReport
@@ -50,7 +50,7 @@ def tell(
     standing: bool,
     capacity: int | None,
     namespace: str | None,
-    store: Path | None,
+    store: StorePlace | None,
     as_json: bool,
 ) -> None:
     """Remember a text, sentence by sentence, and say what that changed.
@@ -102,7 +102,7 @@ def _decision_line(decision: "Decision") -> str:
 @namespace_option("Of what was told here.")
 @store_option
 @json_option
-def undo(namespace: str | None, store: Path | None, as_json: bool) -> None:
+def undo(namespace: str | None, store: StorePlace | None, as_json: bool) -> None:
     """Take back what was told last; once more, what was told before it.
 
     What it added is deleted, and what it ended or replaced holds again. What was erased ("Forget
@@ -133,7 +133,9 @@ def show_undone(report: "UndoReport") -> None:
 @namespace_option("Look only here.")
 @store_option
 @json_option
-def history(name: str | None, namespace: str | None, store: Path | None, as_json: bool) -> None:
+def history(
+    name: str | None, namespace: str | None, store: StorePlace | None, as_json: bool
+) -> None:
     """Show what was told, in the order in which it held, and what became of it.
 
     With a NAME what was told about it, by any of its names; without one also which messages and

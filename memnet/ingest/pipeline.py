@@ -3,33 +3,27 @@
 import hashlib
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple, Protocol
-
-import numpy as np
-from numpy.typing import NDArray
 
 from memnet.config import Config
 from memnet.errors import Problem
 from memnet.ingest.formats import Parsed
 from memnet.ingest.inputs import Input, InputReader, ReadToEnd
 from memnet.ingest.messages import Conversations, SaidMessage, said_messages, with_turns
+from memnet.ingest.passages import PassageEncoder
 from memnet.ingest.problems import Problems
 from memnet.ingest.selection import ReadOptions
-from memnet.ingest.slots import Extractor, document_source, facts_source
+from memnet.ingest.slots import Extractor, document_source, facts_source, recipe
+from memnet.ingest.workers import MOST_PENDING, Workers
 from memnet.loaders.document import ParsedDocument
 from memnet.loaders.process import LoaderProcess
 from memnet.loaders.reading import LoadLimits
-from memnet.storage import Encode, EncodePassages, MemoryStore, NewSource, PassageVectors
+from memnet.storage import Encode, EncodePassages, MemoryStore, NewSource, PutCounts
 from memnet.types import IngestReport
-
-_PIPELINE_VERSION = "7"
-"""Part of every digest: raise it when slots are made in another way, so that all are made again."""
 
 
 class Learner(Protocol):
@@ -64,34 +58,27 @@ class Ingest:
         store: MemoryStore,
         encode: Encode,
         config: Config,
+        passages: PassageEncoder,
         *,
-        encode_document: Encode | None = None,
-        encode_quick: Encode | None = None,
-        ahead: bool = False,
         namespace: str = "",
         options: ReadOptions | None = None,
         extractor: Extractor | None = None,
         learner: Learner | None = None,
+        workers: Workers | None = None,
         on_progress: Callable[[Progress], None] | None = None,
         on_problem: Callable[[Problem], None] | None = None,
     ) -> None:
         """Set up a run; ``extractor`` finds names in passages, ``learner`` learns from messages.
 
-        ``encode_document`` encodes passages quickly; without it ``encode`` encodes all.
-        ``encode_quick`` does so where there are many, and leaves their full vectors to
-        ``encode_full``. Both are called from another thread, while a batch is written, where
-        ``ahead`` says so.
-        Without ``on_problem`` each problem is a line of the log.
+        ``passages`` encodes passages, ``encode`` all else. What is no message is left to
+        ``workers``, if there are any. Without ``on_problem`` each problem is a line of the log.
         """
         self._store = store
         self._encode = encode
-        self._encode_document = encode_document
-        self._encode_quick = encode_quick
-        self._encoded = 0
-        """Key texts of passages that the store lacked."""
-        has_quick = encode_document is not None or encode_quick is not None
-        self._pool = ThreadPoolExecutor(1) if ahead and has_quick else None
-        self._batches = config.ingest.quick_batches if has_quick else 1
+        self._passages = passages
+        self._workers = workers
+        # What workers share is rather too little at a time than too much.
+        self._batches = config.ingest.quick_batches if passages.is_quick and not workers else 1
         """As many times as large is a batch."""
         self._config = config
         self._namespace = namespace
@@ -122,10 +109,11 @@ class Ingest:
         self._batch: list[tuple[Parsed, bytes]] = []
         """With the digests of what they were parsed to."""
         self._batch_characters = 0
+        self._unmarked: dict[str, bytes] = {}
+        """Digests of those sources of the batch, by name, that may have come before it."""
         self._files: dict[str, bytes] = {}
         """Digests of files of which all is stored with this batch, by path."""
-        salt = f"{_PIPELINE_VERSION}/{config.window.characters}/{config.window.min_characters}/"
-        self._salt = (salt if extractor is None else f"{salt}{extractor.fingerprint}/").encode()
+        self._salt = recipe(config.window, extractor).encode()
 
     def run(self, inputs: Iterable[Input]) -> IngestReport:
         """Store everything that can be used; report and count what can't.
@@ -135,8 +123,10 @@ class Ingest:
             StoreBusyError, StoreError: the store can't be written.
         """
         started = time.perf_counter()
-        with self._loaders, self._store.writing(), self._pool or nullcontext():
+        with self._loaders, self._store.writing(sources_only=True), self._passages.running():
             self._store.sources.start_run()
+            if self._workers is not None:
+                self._workers.begin()
             for item in self._reader.read(inputs):
                 if isinstance(item, Problem):
                     self._problems.add(item)
@@ -148,6 +138,8 @@ class Ingest:
                     self._add(item)
             self._store_batch()
             self._write_prepared()
+            self._finish_shared(most=0)
+            slots = self._store.counts().slots
         self._problems.finish(nothing_used=not (self._used or self._reader.follows))
         return IngestReport(
             added=self._added,
@@ -158,12 +150,13 @@ class Ingest:
             skipped_by_reason=self._problems.by_reason(),
             kinds=dict(self._reader.kinds),
             evicted=self._evicted,
-            slots=self._store.counts().slots,
+            slots=slots,
             seconds=time.perf_counter() - started,
         )
 
     def _is_known(self, path: str, digest: bytes) -> bool:
         """Count the sources of a file as unchanged, if they were made of this content."""
+        self._mark_seen()
         unchanged = self._store.sources.mark_file_seen(
             path, self._file_digest(digest), self._namespace
         )
@@ -175,19 +168,12 @@ class Ingest:
         return hashlib.blake2b(self._salt + content, digest_size=16).digest()
 
     def _add(self, parsed: Parsed) -> None:
-        """Put an input into the batch, unless its name occurred before in this run."""
+        """Put an input into the batch, unless its name is in it."""
         digest = hashlib.blake2b(self._salt + parsed.digest(), digest_size=16).digest()
         self._used = True
-        before = self._store.sources.mark_seen(parsed.name, digest)
-        if before is not None:
-            if before != digest:
-                self._problems.add(
-                    Problem(
-                        parsed.origin or "input",
-                        f"the id {parsed.name!r} came before in this run with other content; "
-                        "the first is kept: give each document an id of its own",
-                    )
-                )
+        first = self._unmarked.setdefault(parsed.name, digest)
+        if first is not digest:
+            self._report_repeated(parsed, digest, first)
             return
         self._batch.append((parsed, digest))
         self._batch_characters += parsed.size()
@@ -197,6 +183,32 @@ class Ingest:
             or len(self._batch) >= self._batches * limits.batch_sources
         ):
             self._store_batch()
+
+    def _mark_seen(self) -> None:
+        """Note what the batch holds, but for what came before in this run, which leaves it."""
+        if not self._unmarked:
+            return
+        before = self._store.sources.mark_seen(self._unmarked)
+        kept: list[tuple[Parsed, bytes]] = []
+        for parsed, digest in self._batch:
+            # One that is marked already may be in the batch, too: it is the first.
+            if parsed.name in before and self._unmarked.get(parsed.name) is digest:
+                self._report_repeated(parsed, digest, before[parsed.name])
+            else:
+                kept.append((parsed, digest))
+        self._batch = kept
+        self._unmarked = {}
+
+    def _report_repeated(self, parsed: Parsed, digest: bytes, first: bytes) -> None:
+        """Report what came before in this run, if it had another digest then."""
+        if first != digest:
+            self._problems.add(
+                Problem(
+                    parsed.origin or "input",
+                    f"the id {parsed.name!r} came before in this run with other content; "
+                    "the first is kept: give each document an id of its own",
+                )
+            )
 
     def _sources(
         self, batch: Sequence[tuple[Parsed, bytes]]
@@ -264,6 +276,10 @@ class Ingest:
 
     def _store_batch(self) -> None:
         """Write the batch; or begin to encode it, and write the one before it meanwhile."""
+        self._mark_seen()
+        if self._workers is not None and not self._has_conversations():
+            self._share_batch(self._workers)
+            return
         has_messages = any(
             isinstance(parsed, ParsedDocument) and parsed.turn is not None
             for parsed, _ in self._batch
@@ -273,16 +289,20 @@ class Ingest:
         prepared = self._prepare()
         self._write_prepared()
         self._prepared = prepared
-        if self._pool is None or has_messages:
+        if not self._passages.is_ahead or has_messages:
             self._write_prepared()
 
     def _prepare(self) -> "_Prepared":
         """What is to be written of the batch; the next one begins."""
         sources, changed = self._sources(self._batch)
-        encode = partial(self._encode_passages, self._quick_encode(changed))
+        encode = self._passages.begin(changed)
         learn = self._learner.prepare(self._said, self._namespace) if self._learner else None
+        files = self._files
+        if self._workers is not None:  # which may have other parts of a file
+            self._workers.add_files(files)
+            files = {}
         prepared = _Prepared(
-            sources, self._files, learn, encode, self._batch_characters, len(self._batch)
+            sources, files, learn, encode, self._batch_characters, len(self._batch)
         )
         self._said, self._batch, self._batch_characters, self._files = [], [], 0, {}
         return prepared
@@ -299,6 +319,10 @@ class Ingest:
             if learn is not None:
                 learn()
             self._evicted += self._evict(said)
+        self._count(counts, characters, documents)
+
+    def _count(self, counts: PutCounts, characters: int, documents: int) -> None:
+        """Count what is stored, and report the progress."""
         self._added += counts.added
         self._updated += counts.updated
         self._unchanged += counts.unchanged
@@ -310,29 +334,39 @@ class Ingest:
         )
         self._on_progress(self._progress)
 
-    def _quick_encode(self, changed: Sequence[NewSource]) -> Encode | None:
-        """The quick way to encode passages of these sources, if there is one, begun if possible."""
-        encode = self._encode_document or self._encode_quick
-        if encode is None or self._pool is None:
-            return encode
-        texts = {slot.key_text for one in changed for slot in one.slots}
-        if self._is_full(len(texts)):
-            return encode
-        return _encoded_ahead(self._pool, encode, sorted(texts))
+    def _has_conversations(self) -> bool:
+        """Whether something of the batch depends on what was said before, or is learnt from."""
+        documents = [parsed for parsed, _ in self._batch if isinstance(parsed, ParsedDocument)]
+        return any(True for one in with_turns(documents) for _ in said_messages(one))
 
-    def _encode_passages(self, encode: Encode | None, texts: Sequence[str]) -> PassageVectors:
-        """Vectors of new key texts: those of ``encode`` once the run has many of them."""
-        is_full = encode is None or self._is_full(len(texts))
-        self._encoded += len(texts)
-        if encode is None or is_full:
-            return PassageVectors(self._encode(texts))
-        return PassageVectors(encode(texts), quick=self._encode_document is None)
+    def _share_batch(self, workers: Workers) -> None:
+        """Leave what changed of the batch to workers; the next one begins."""
+        batch, files = self._batch, self._files
+        self._batch, self._batch_characters, self._files = [], 0, {}
+        stored = self._store.sources.states([one.name for one, _ in batch], self._namespace)
+        changed = [
+            (parsed, digest)
+            for parsed, digest in batch
+            if stored.get(parsed.name) != (digest, parsed.origin)
+        ]
+        unchanged = len(batch) - len(changed)
+        if unchanged:
+            characters = sum(one.size() for one, _ in batch) - sum(one.size() for one, _ in changed)
+            self._count(PutCounts(0, 0, unchanged), characters, unchanged)
+        if changed:
+            workers.add(changed, self._namespace)
+        workers.add_files(files)
+        self._finish_shared(MOST_PENDING)
 
-    def _is_full(self, more: int) -> bool:
-        """Whether so many more key texts are encoded in full at once."""
-        return (
-            self._encode_document is None and self._encoded + more < self._config.ingest.min_quick
-        )
+    def _finish_shared(self, most: int) -> None:
+        """Count what workers have stored, until at most so many batches are left to them."""
+        if self._workers is None:
+            return
+        for done in self._workers.finished(most):
+            for problem in done.problems:
+                self._problems.add(problem)
+            self._count(done.counts, done.characters, done.documents)
+        self._store.put([], self._encode, self._workers.stored_files(), self._namespace)
 
     def _evict(self, said: Sequence[NewSource]) -> int:
         """Evict messages beyond the capacity, but not the last of a batch; returns how many."""
@@ -348,6 +382,7 @@ class Ingest:
 
         What of a folder is left out now is removed, too.
         """
+        self._mark_seen()
         vanished = [
             name
             for name, origin in self._store.sources.not_seen(read.origin, self._namespace).items()
@@ -371,20 +406,6 @@ class _Prepared(NamedTuple):
     characters: int
     documents: int
     """And facts."""
-
-
-def _encoded_ahead(pool: ThreadPoolExecutor, encode: Encode, texts: Sequence[str]) -> Encode:
-    """Begin to encode texts in a pool; gives the vectors of some of them when they are wanted."""
-    rows = {text: row for row, text in enumerate(texts)}
-    vectors = pool.submit(encode, texts)
-
-    def encoded(wanted: Sequence[str]) -> NDArray[np.float32]:
-        # The batch before may have replaced what made a source count as stored.
-        if not rows.keys() >= set(wanted):
-            return encode(wanted)
-        return vectors.result()[[rows[text] for text in wanted]]
-
-    return encoded
 
 
 def _is_missing(path: str) -> bool:

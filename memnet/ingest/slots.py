@@ -14,6 +14,8 @@ from memnet.loaders.document import ParsedDocument
 from memnet.storage import NewSlot, NewSource
 from memnet.text.names import mentions, normalise, opening_names, symbol, title_symbols
 
+_PIPELINE_VERSION = "7"
+"""Raise it when slots are made in another way, so that all are made again."""
 _MIN_SHARED_LETTERS = 4
 """A shorter word that two names share, such as "of", does not make them the same."""
 
@@ -29,6 +31,12 @@ class Extractor(Protocol):
     def extract(self, text: str) -> Iterable[str]:
         """The names that a passage mentions, in any spelling."""
         ...
+
+
+def recipe(config: WindowConfig, extractor: Extractor | None) -> str:
+    """What slots are made by: a part of every digest, and equal in all processes of a run."""
+    salt = f"{_PIPELINE_VERSION}/{config.characters}/{config.min_characters}/"
+    return salt if extractor is None else f"{salt}{extractor.fingerprint}/"
 
 
 def document_source(

@@ -5,8 +5,10 @@ from typing import TYPE_CHECKING
 from memnet.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from memnet.storage.bundle.restore import import_bundle, stored_fingerprint
+    from memnet.storage.bundle.restore import import_bundle
+    from memnet.storage.copies import CopyReport, copy_store
     from memnet.storage.folder import DATABASE
+    from memnet.storage.overview import stored_fingerprint
     from memnet.storage.scope import EVERYWHERE, Scope
     from memnet.storage.store import MemoryStore
     from memnet.storage.values import (
@@ -31,6 +33,7 @@ __all__ = [
     "DATABASE",
     "EVERYWHERE",
     "ChangeBy",
+    "CopyReport",
     "Encode",
     "EncodePassages",
     "Hits",
@@ -47,18 +50,21 @@ __all__ = [
     "Structure",
     "Symbols",
     "Told",
+    "copy_store",
     "import_bundle",
     "stored_fingerprint",
 ]
 
 # All others are values.
 _HOMES = dict.fromkeys(__all__, "memnet.storage.values") | {
+    "CopyReport": "memnet.storage.copies",
     "DATABASE": "memnet.storage.folder",
     "EVERYWHERE": "memnet.storage.scope",
     "MemoryStore": "memnet.storage.store",
     "Scope": "memnet.storage.scope",
+    "copy_store": "memnet.storage.copies",
     "import_bundle": "memnet.storage.bundle.restore",
-    "stored_fingerprint": "memnet.storage.bundle.restore",
+    "stored_fingerprint": "memnet.storage.overview",
 }
 __getattr__ = lazy_names(__name__, _HOMES)
 """Looking into a database loads neither the vector index nor what it needs."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from memnet.errors import StoreBusyError, StoreError
+from memnet.storage.backend import WriterLock
 
 DATABASE = "memory.sqlite3"
 """The file that every store has."""
@@ -71,7 +72,7 @@ def _size(path: Path) -> int:
     return 0
 
 
-class WriterLock:
+class FolderLock(WriterLock):
     """Lets one thread of one process write to a store; reentrant in that thread.
 
     In a forked child it is of no use, and releasing it does nothing: it is the parent's.
@@ -87,18 +88,9 @@ class WriterLock:
         """The file that the writer locks."""
         self._file_lock = FileLock(self.path, mode=0o600)
         self.depth = 0
-        """How many blocks of the writer are open."""
 
     def acquire(self, timeout: float) -> None:
-        """Become the writer.
-
-        Args:
-            timeout: seconds to wait for another.
-
-        Raises:
-            StoreBusyError: another thread or process is writing.
-            StoreError: the store is read-only.
-        """
+        """As ``WriterLock.acquire``."""
         if self._read_only:
             raise StoreError(
                 f"the store {self._folder} is read-only; make its folder writable first"

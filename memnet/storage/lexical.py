@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memnet.config import StoreConfig
-from memnet.storage.tables import text
-from memnet.storage.tables.database import Connection, latest_revision
+from memnet.storage.tables.connection import Connection
 from memnet.storage.values import Revision
 
 _ENTRY_COST = 64
@@ -100,13 +99,13 @@ class Bm25Index:
     ) -> dict[str, _Postings]:
         """Postings by term, without those of terms in more than ``max_postings`` slots."""
         # What a transaction under way sees is no commit yet, and is not cached.
-        revision = None if connection.changing else latest_revision(connection)
+        revision = None if connection.changing else connection.history.latest()
         entries = self._cached(revision, terms)
         new: dict[str, _Entry] = {}
         for term in terms:
             entry = entries.get(term)
             if entry is None or (isinstance(entry, int) and entry < max_postings):
-                found = text.postings(connection, term, max_postings)
+                found = connection.text.postings(term, max_postings)
                 new[term] = max_postings if found is None else _Postings(*found)
         self._add(revision, new)
         entries.update(new)

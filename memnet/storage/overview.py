@@ -6,15 +6,23 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from memnet.storage.folder import DATABASE, WriterLock
+from memnet.storage.folder import DATABASE, FolderLock
+from memnet.storage.place import StorePlace, place_name
+from memnet.storage.postgres.address import Address, is_address
+from memnet.storage.sqlite.connection import SqliteConnection
+from memnet.storage.sqlite.schema import SCHEMA_VERSION
 from memnet.storage.tables import slots
+from memnet.storage.tables.checks import check_finished
+from memnet.storage.tables.connection import Connection
 from memnet.storage.tables.contents import Contents
-from memnet.storage.tables.database import Connection
-from memnet.storage.tables.schema import SCHEMA_VERSION
 from memnet.storage.values import StoreCounts
 
 _MAX_LISTED = 1000
 """Names that are listed: nobody chooses among more."""
+_LOOK_SECONDS = 10.0
+"""How long somebody who asked about a store waits for its server."""
+_COMPLETE_SECONDS = 1.0
+"""The same for who only typed a tab."""
 _LOCKS = Path("/proc/locks")
 """On Linux, every lock of a file with the process that holds it."""
 
@@ -29,49 +37,73 @@ class Overview(NamedTuple):
     """None in a store of an earlier schema, which is migrated when it is opened."""
 
 
-def overview(folder: Path) -> Overview | None:
-    """Schema, encoder and sizes of the store in a folder; None if there is none.
+def overview(place: StorePlace) -> Overview | None:
+    """Schema, encoder and sizes of the store in a place; None if there is none.
 
     Raises:
-        StoreError: it can't be read.
+        StoreError: it can't be read, its server not be reached, or it is an unfinished copy.
+        DependencyError: it is on PostgreSQL, and asyncpg is not installed.
     """
-    with _connected(folder) as connection:
-        if connection is None:
+    with connected(place) as found:
+        if found is None:
             return None
+        connection, latest_schema = found
         known = connection.schema_version
         encoder = connection.property("encoder") if known else None
-        counts = slots.counts(connection) if known == SCHEMA_VERSION else None
+        counts = slots.counts(connection) if known == latest_schema else None
         return Overview(known, encoder or "", counts)
 
 
-def list_sources(folder: Path, prefix: str, namespace: str = "") -> list[str]:
-    """The first ids of the sources of a namespace that start with a prefix; none without a store.
+def stored_fingerprint(place: StorePlace) -> str | None:
+    """The fingerprint of the encoder that a store was made with; None if there is no store.
 
     Raises:
-        StoreError: the store can't be read.
+        StoreError, DependencyError: as ``overview``.
     """
-    with _connected(folder) as connection:
-        if connection is None:
+    with connected(place) as found:
+        if found is None or not found[0].schema_version:
+            return None
+        return found[0].property("encoder")
+
+
+def list_sources(place: StorePlace, prefix: str, namespace: str = "") -> list[str]:
+    """The first ids of the sources of a namespace that start with a prefix; none without a store.
+
+    Waits for no server longer than a second.
+
+    Raises:
+        StoreError, DependencyError: as ``overview``.
+    """
+    with connected(place, _COMPLETE_SECONDS) as found:
+        if found is None:
             return []
+        connection, _ = found
         return Contents(lambda: connection).source_ids(prefix, namespace, _MAX_LISTED)
 
 
-def list_namespaces(folder: Path) -> list[str]:
+def list_namespaces(place: StorePlace) -> list[str]:
     """The names of a store's namespaces but for the default one; none without a store.
 
+    Waits as ``list_sources``.
+
     Raises:
-        StoreError: the store can't be read.
+        StoreError, DependencyError: as ``overview``.
     """
-    with _connected(folder) as connection:
-        return [] if connection is None else Contents(lambda: connection).namespaces(_MAX_LISTED)
+    with connected(place, _COMPLETE_SECONDS) as found:
+        if found is None:
+            return []
+        connection, _ = found
+        return Contents(lambda: connection).namespaces(_MAX_LISTED)
 
 
-def writer(folder: Path) -> str | None:
+def writer(place: StorePlace) -> str | None:
     """Who writes to the store in a folder right now: "process 1234", or "another process".
 
-    None if nobody does, or if nobody may.
+    None if nobody does, or if nobody may; and on PostgreSQL, where several may write at once.
     """
-    lock = WriterLock(folder, read_only=False)
+    if is_address(place):
+        return None
+    lock = FolderLock(Path(place), read_only=False)
     if not lock.path.exists() or not os.access(lock.path, os.W_OK):
         return None
     with lock.try_writing() as free:
@@ -98,13 +130,42 @@ def _locking_process(path: Path) -> int | None:
 
 
 @contextmanager
-def _connected(folder: Path) -> Iterator[Connection | None]:
-    """A connection to the database of a store, whose schema stays as it is; None without one."""
-    if not (folder / DATABASE).is_file():
-        yield None
-        return
-    connection = Connection(folder / DATABASE, read_only=not os.access(folder, os.W_OK))
+def connected(
+    place: StorePlace, timeout: float = _LOOK_SECONDS
+) -> Iterator[tuple[Connection, int] | None]:
+    """A connection to the database of a store, whose schema stays as it is, and the latest schema.
+
+    Args:
+        place: of the store.
+        timeout: seconds that a server may take to answer.
+
+    Yields:
+        None without a store.
+
+    Raises:
+        StoreError, DependencyError: as ``overview``.
+    """
+    found = _connect(place, timeout)
     try:
-        yield connection
+        if found is not None:
+            check_finished(found[0], place_name(place))
+        yield found
     finally:
-        connection.close()
+        if found is not None:
+            found[0].close()
+
+
+def _connect(place: StorePlace, timeout: float) -> tuple[Connection, int] | None:
+    if is_address(place):
+        # Whoever has no server need not load what speaks to one.
+        from memnet.storage.postgres.driver import check_driver
+
+        check_driver()
+        from memnet.storage.postgres.looking import connect_existing
+
+        return connect_existing(Address.parse(place), timeout)
+    folder = Path(place)
+    if not (folder / DATABASE).is_file():
+        return None
+    writable = os.access(folder, os.W_OK)
+    return SqliteConnection(folder / DATABASE, read_only=not writable), SCHEMA_VERSION

@@ -1,9 +1,8 @@
 """What a search covers: sources by namespace, metadata and kind, and statements by time."""
 
-import json
 import reprlib
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,7 +18,8 @@ _LEARNED = (
     "WHERE statement.slot = slot.id AND statement.speaker IS NOT NULL)"
 )
 _TOLD = f" AND (slot.valid_from IS NULL OR NOT {_LEARNED})"
-_COMPARISON = {"from": ">=", "to": "<="}
+_ENDS = ("from", "to")
+MetadataCondition = Callable[[str, Any], tuple[str, list[Any]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +110,13 @@ class Scope:
             [self.as_of, self.as_of],
         )
 
-    def sql(self) -> tuple[str, list[Any]]:
-        """The sources as conditions on a row of ``source``, " AND ..." or none, and parameters."""
+    def sql(self, metadata: MetadataCondition) -> tuple[str, list[Any]]:
+        """The sources as conditions on a row of ``source``, " AND ..." or none, and parameters.
+
+        Args:
+            metadata: gives a condition on the metadata, and parameters, for a key and a value of
+                ``where``; ``Connection.metadata``.
+        """
         statement, parameters = "", list[Any]()
         if self.namespace is not None:
             statement += " AND source.namespace = ?"
@@ -122,70 +127,13 @@ class Scope:
             statement += f" AND ({of_kinds} OR {_LEARNED})" if self.learned else f" AND {of_kinds}"
             parameters += stored
         for key, wanted in (self.where or {}).items():
-            condition, values = _condition(wanted)
-            names = key.split(".")
-            statement += f" AND EXISTS ({_metadata_values(len(names))} AND {condition})"
-            parameters += [*names, *values]
+            condition, values = metadata(key, wanted)
+            statement += f" AND {condition}"
+            parameters += values
         return statement, parameters
 
 
 EVERYWHERE = Scope()
-
-
-def _metadata_values(depth: int) -> str:
-    """SQL for the metadata of ``source`` under a key of ``depth`` names, as rows ``found``.
-
-    The names are parameters. A list gives a row for each element, any other value gives one row.
-    """
-    # Text that is no standard JSON (NaN, as Python writes it) would be an error of the statement.
-    tables = ["json_each(CASE WHEN json_valid(source.metadata) THEN source.metadata END) AS name0"]
-    tables += [
-        f"json_each(CASE name{level}.type WHEN 'object' THEN name{level}.value END) "
-        f"AS name{level + 1}"
-        for level in range(depth - 1)
-    ]
-    last = f"name{depth - 1}"
-    # '[0]' stands for one row; the value itself is taken from ``last``, with its type.
-    tables.append(
-        f"json_each(CASE {last}.type WHEN 'array' THEN {last}.value ELSE '[0]' END) AS element"
-    )
-    keys = " AND ".join(f"name{level}.key = ?" for level in range(depth))
-    kind, atom = (
-        f"CASE {last}.type WHEN 'array' THEN element.{column} ELSE {last}.{column} END"
-        for column in ("type", "atom")
-    )
-    return (
-        f"SELECT 1 FROM (SELECT {kind} AS type, {atom} AS atom "
-        f"FROM {' CROSS JOIN '.join(tables)} WHERE {keys}) AS found WHERE true"
-    )
-
-
-def _condition(wanted: Any) -> tuple[str, list[str]]:
-    """SQL for what a row ``found`` must be, and its parameters.
-
-    Values go through SQLite's JSON on both sides, so that both are read alike.
-    """
-    if isinstance(wanted, Mapping):
-        ends = {end: value for end, value in wanted.items() if value is not None}
-        text = isinstance(next(iter(ends.values())), str)
-        condition = "found.type = 'text'" if text else "found.type IN ('integer', 'real')"
-        for end in ends:
-            condition += f" AND found.atom {_COMPARISON[end]} json_extract(?, '$[0]')"
-        return condition, [_json([value]) for value in ends.values()]
-    values = list(wanted) if isinstance(wanted, list | tuple) else [wanted]
-    # A subquery that does not depend on the row is read once, and its values are looked up by an
-    # index, so that thousands of them cost little. Null equals nothing there.
-    condition = (
-        "(found.type IN ('true', 'false'), found.atom) IN "
-        "(SELECT wanted.type IN ('true', 'false'), wanted.atom FROM json_each(?) AS wanted)"
-    )
-    if None in values:
-        condition = f"(found.type = 'null' OR {condition})"
-    return f"found.type NOT IN ('array', 'object') AND {condition}", [_json(values)]
-
-
-def _json(values: list[Any]) -> str:
-    return json.dumps(values, ensure_ascii=False)
 
 
 def _is_text(value: Any) -> bool:
@@ -213,7 +161,7 @@ def _is_condition(wanted: Any) -> bool:
     if isinstance(wanted, Mapping):
         ends = [value for value in wanted.values() if value is not None]
         same_kind = all(map(_is_number, ends)) or all(map(_is_text, ends))
-        return bool(ends) and set(wanted) <= set(_COMPARISON) and same_kind
+        return bool(ends) and set(wanted) <= set(_ENDS) and same_kind
     if isinstance(wanted, list | tuple):
         return len(wanted) <= _MAX_VALUES and all(map(_is_value, wanted))
     return _is_value(wanted)

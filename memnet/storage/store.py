@@ -1,31 +1,36 @@
 """The memory store: rows as the truth, a vector index as their cache, one writer at a time."""
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memnet.config import StoreConfig
-from memnet.errors import EncoderMismatchError, StoreBusyError, StoreError
+from memnet.errors import EncoderMismatchError, StoreError
+from memnet.storage.backend import Backend, Result
 from memnet.storage.bundle.export import write_bundle
-from memnet.storage.folder import DATABASE, WriterLock, copy_rights, prepare_folder, size_in_bytes
 from memnet.storage.lexical import Bm25Index
 from memnet.storage.models import ModelFolders
+from memnet.storage.postgres.address import Address, is_address
+from memnet.storage.postgres.driver import check_driver
 from memnet.storage.scope import EVERYWHERE, Scope
-from memnet.storage.tables import checks, slots, sources, text
+from memnet.storage.sqlite.backend import FolderBackend
+from memnet.storage.tables import checks, slots, sources
 from memnet.storage.tables import vectors as text_vectors
 from memnet.storage.tables.checked import checked_count, missing
+from memnet.storage.tables.connection import Connection, ReplicaLostError
+from memnet.storage.tables.connections import keep_inherited
 from memnet.storage.tables.contents import Contents
-from memnet.storage.tables.database import Connection, Database, keep_inherited
+from memnet.storage.tables.digests import TABLES, TableDigest, table_digest
 from memnet.storage.tables.facts import Facts
 from memnet.storage.tables.journal import Journal
 from memnet.storage.tables.messages import Messages
 from memnet.storage.tables.quick import QuickVectors
-from memnet.storage.tables.schema import SCHEMA_VERSION
 from memnet.storage.tables.sources import Sources
 from memnet.storage.tables.statements import Statements
 from memnet.storage.tables.validity import Validity
@@ -42,9 +47,13 @@ from memnet.storage.values import (
     StoreCounts,
     Symbols,
 )
-from memnet.storage.vectors.cache import INDEX_FILE, INDEX_LOCK, IndexCache
+from memnet.storage.vectors.cache import IndexCache
+from memnet.storage.vectors.dense import DenseIndex
 from memnet.storage.vectors.index import IndexInfo
 from memnet.storage.vectors.search import ToDevice
+
+if TYPE_CHECKING:
+    from memnet.storage.postgres.queue import WorkQueue
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +61,8 @@ class _Process:
     """What one process keeps open of a store; a forked child makes its own."""
 
     id: int
-    database: Database
-    lock: WriterLock
-    index: IndexCache
+    backend: Backend
+    index: DenseIndex
     bm25: Bm25Index
 
 
@@ -76,10 +84,10 @@ class MemoryStore:
         config: StoreConfig | None = None,
         to_device: ToDevice | None = None,
     ) -> None:
-        """Open the store in the folder ``path``.
+        """Open a store.
 
         Args:
-            path: the store's folder.
+            path: its folder, or its address, ``postgresql://user@host/database?schema=notes``.
             fingerprint: names the encoder that makes the vectors, with its version.
             dimension: D, width of its vectors.
             create: make the store if there is none.
@@ -93,18 +101,20 @@ class MemoryStore:
             StoreError: there is no store, or it can't be opened.
             DependencyError: FAISS is not installed.
         """
-        self.path = Path(path)
         self.fingerprint = fingerprint
         self.dimension = dimension
         self._lock_seconds = lock_seconds
         self._config = config or StoreConfig()
         self._to_device = to_device
-        prepare_folder(self.path, create)
+        backend = open_backend(path, create, lock_seconds)
+        self.place: Final = backend.place
+        """Where the store is, as messages name it."""
+        self.path: Final = backend.folder
+        """The folder of its files: of all of them, or of those beside a database server."""
         self.models = ModelFolders(self.path)
         self.uploads = Uploads(self.path)
-        self._read_only = not os.access(self.path, os.W_OK)
         self._closed = False
-        self._own = self._start_process()
+        self._own = self._start_process(backend)
         self.sources = Sources(lambda: self._connection)
         self.contents = Contents(lambda: self._connection)
         self.facts = Facts(lambda: self._connection, dimension)
@@ -128,7 +138,7 @@ class MemoryStore:
         if self._own.id == os.getpid():
             self._own.index.close()
         self._closed = True
-        self._own.database.close()
+        self._own.backend.connections.close()
 
     @contextmanager
     def reading(self) -> Iterator[None]:
@@ -136,27 +146,40 @@ class MemoryStore:
         with self._connection.snapshot():
             yield
 
+    def read(self, read: Callable[[], Result]) -> Result:
+        """Make a read that may be made twice, once more where a replica broke it off."""
+        try:
+            return read()
+        except ReplicaLostError:
+            with self._connection.at_primary():
+                return read()
+
     @contextmanager
-    def writing(self, wait: float | None = None) -> Iterator[None]:
+    def writing(self, wait: float | None = None, *, sources_only: bool = False) -> Iterator[None]:
         """Be the one writer of the store until the block ends.
 
-        At its end the vector index is saved if its file lacks much by now.
+        At its end the vector index of a folder is saved if its file lacks much by now.
 
         Args:
             wait: seconds to wait for another writer; None for the store's ``lock_seconds``.
+            sources_only: whether the block only puts and deletes sources, which many may do at once
+                where the store is on a database server.
 
         Raises:
             StoreBusyError: another thread or process is writing.
             StoreError: the store is read-only.
         """
         process = self._process
-        process.lock.acquire(self._lock_seconds if wait is None else wait)
-        try:
+        lock = process.backend.lock
+        if sources_only and process.backend.many_writers:
+            with self._connection.at_primary():
+                yield
+            return
+        with lock.held(self._lock_seconds if wait is None else wait):
             yield
-            if process.lock.depth == 1:
+            # Where many write, the file is of those who read.
+            if lock.depth == 1 and not process.backend.many_writers:
                 process.index.save_if_stale()
-        finally:
-            process.lock.release()
 
     @contextmanager
     def changing(self, advance: bool = True) -> Iterator[None]:
@@ -190,20 +213,36 @@ class MemoryStore:
         Raises:
             StoreBusyError, StoreError: as ``writing``.
         """
-        with self.writing():
-            changed, counts = sources.changed(self._connection, new)
-            vectors = (
-                sources.new_vectors(self._connection, changed, encode, encode_passages)
-                if changed
-                else []
+        with self.writing(sources_only=True):
+            return self._retrying(
+                lambda: self._put(new, encode, files or {}, namespace, encode_passages)
             )
-            if changed or files:
-                with self.changing(advance=bool(changed)):
-                    for where in {source.namespace for source in changed}:
-                        names = [source.name for source in changed if source.namespace == where]
-                        self.journal.take_back_messages(names, where)
-                    sources.put_all(self._connection, changed, vectors)
-                    sources.put_files(self._connection, files or {}, namespace)
+
+    def _put(
+        self,
+        new: Sequence[NewSource],
+        encode: Encode,
+        files: Mapping[str, bytes],
+        namespace: str,
+        encode_passages: EncodePassages | None,
+    ) -> PutCounts:
+        """As ``put``, by a writer."""
+        connection = self._connection
+        changed, counts = sources.changed(connection, new)
+        vectors = (
+            sources.new_vectors(connection, changed, encode, encode_passages) if changed else []
+        )
+        if not changed and not files:
+            return counts
+        if self._process.backend.many_writers and not connection.changing:
+            # On their own: other writers of the same ones need not wait for all the rest.
+            sources.add_shared(connection, changed, vectors)
+        with connection.transaction(advance=bool(changed)):
+            for where in {source.namespace for source in changed}:
+                names = [source.name for source in changed if source.namespace == where]
+                self.journal.take_back_messages(names, where)
+            sources.put_all(connection, changed, vectors)
+            sources.put_files(connection, files, namespace)
         return counts
 
     def append(self, source: NewSource, encode: Encode) -> list[int]:
@@ -227,20 +266,41 @@ class MemoryStore:
         messages among them is taken back, and uploads that nothing is left of are removed.
         """
         names = list(names)
-        with self.writing():
+        with self.writing(sources_only=True):
             uploads = self.uploads.among(sources.origins(self._connection, names, namespace))
-            with self.changing():
-                self.journal.take_back_messages(names, namespace)
-                deleted = sources.delete(self._connection, names, namespace)
+            deleted = self._retrying(lambda: self._delete(names, namespace))
             if uploads:
                 self.uploads.remove(sources.unused_origins(self._connection, uploads))
         return deleted
+
+    def _delete(self, names: Sequence[str], namespace: str | None) -> int:
+        """As ``delete``, by a writer, but for uploads."""
+        with self._connection.transaction():
+            self.journal.take_back_messages(names, namespace)
+            return sources.delete(self._connection, names, namespace)
+
+    def _retrying(self, change: Callable[[], Result]) -> Result:
+        """As ``Backend.retrying``; a part of a transaction is not made again by itself."""
+        if self._connection.changing:
+            return change()
+        return self._process.backend.retrying(change)
+
+    def fill(self, write: Callable[[Connection], None]) -> None:
+        """Let ``write`` insert all rows of an empty store, in one commit.
+
+        Raises:
+            StoreError: the store is not empty; or as ``writing``.
+        """
+        with self.changing():
+            if self._connection.one("SELECT 1 FROM source LIMIT 1") is not None:
+                raise StoreError(f"{self.place} is not empty; choose a place without a store")
+            write(self._connection)
 
     def rebuild(self) -> None:
         """Make the vector index and the text search anew from the rows."""
         with self.writing():
             with self._connection.transaction():
-                text.rebuild(self._connection)
+                self._connection.text.rebuild()
             self._process.index.rebuild()
 
     def search_dense(
@@ -248,9 +308,9 @@ class MemoryStore:
     ) -> Hits:
         """Slots whose keys have the largest inner product with ``vector`` [D] float32."""
         with self.reading():
-            everything = scope.covers_all_sources
-            within = None if everything else slots.dense_ids(self._connection, scope)
-            return self._process.index.search(vector, limit, within, self._validity.hidden(scope))
+            return self._process.index.search(
+                vector, limit, slots.within(self._connection, scope), self._validity.hidden(scope)
+            )
 
     def encoded(self, texts: Iterable[str], encode: Encode) -> dict[str, NDArray[np.float32]]:
         """Vectors [D] float32 of texts; only those that no slot has are encoded."""
@@ -268,8 +328,8 @@ class MemoryStore:
             own = self.statements.those_in(near, namespace)
             found = [slot for slot in near if slot in own]
             if len(found) < limit and hits.mask.all():
-                ids = self.statements.ids_ever(namespace)
-                hits = self._process.index.search(vector, limit, ids, nothing)
+                told = self.statements.within_ever(namespace)
+                hits = self._process.index.search(vector, limit, told, nothing)
                 found = hits.ids[hits.mask].tolist()
         return found[:limit]
 
@@ -280,7 +340,7 @@ class MemoryStore:
             if scope.covers_all_sources:
                 found = self._process.bm25.search(self._connection, terms, limit, hidden)
             if found is None:
-                found = text.search(self._connection, terms, limit, scope, hidden)
+                found = self._connection.text.search(terms, limit, scope, hidden)
         mask = np.arange(limit) < len(found)
         hits = Hits(np.zeros(limit, np.int64), np.zeros(limit, np.float32), mask)
         hits.ids[mask] = [slot for slot, _ in found]
@@ -387,6 +447,14 @@ class MemoryStore:
         """How much is stored."""
         return slots.counts(self._connection)
 
+    def work_queue(self) -> "WorkQueue":
+        """What processes share the work of an ingest by; to be closed.
+
+        Raises:
+            StoreError: the store is a folder, or can't be written.
+        """
+        return self._process.backend.work_queue()
+
     @property
     def schema_version(self) -> int:
         """Version of the database's schema."""
@@ -394,7 +462,8 @@ class MemoryStore:
 
     def size_in_bytes(self) -> int:
         """Bytes that the store takes on disk."""
-        return size_in_bytes(self.path) + self.models.size_in_bytes()
+        size = self._process.backend.size_in_bytes(self._connection)
+        return size + self.models.size_in_bytes()
 
     def index_info(self) -> IndexInfo:
         """What the vector index is made of."""
@@ -405,6 +474,32 @@ class MemoryStore:
         problems = checks.problems(self._connection, self.dimension)
         with self.reading():
             return problems + self._process.index.problems()
+
+    def count_unused(self) -> tuple[int, int]:
+        """How many symbols and vectors nothing uses, as a process leaves them that was killed.
+
+        They take room and do no harm.
+        """
+        with self.reading():
+            symbols, vectors = checks.unused(self._connection)
+        return len(symbols), len(vectors)
+
+    def delete_unused(self) -> None:
+        """Delete symbols and vectors that nothing uses.
+
+        Raises:
+            StoreBusyError, StoreError: as ``writing``.
+        """
+        with self.changing(advance=False):
+            self._connection.delete_unused(*checks.unused(self._connection))
+
+    def digests(self) -> dict[str, TableDigest]:
+        """Digests of the rows by table: equal for stores that hold the same, wherever they are."""
+        with self.reading():
+            return {
+                table.name: table_digest(self._connection, table, self.uploads.prefix)
+                for table in TABLES
+            }
 
     def export(self, path: str | os.PathLike[str]) -> int:
         """Write all as one bundle, of one commit, with the models; returns how many slots it holds.
@@ -419,38 +514,40 @@ class MemoryStore:
     def _process(self) -> _Process:
         """What this process keeps open: nothing that a parent process left is used."""
         if self._closed:
-            raise StoreError(f"the store {self.path} is closed; open it again")
+            raise StoreError(f"the store {self.place} is closed; open it again")
         if self._own.id != os.getpid():
             # Never closed here: the parent uses them, and any of its threads may have held a lock
             # when the process was forked.
             keep_inherited(self._own)
-            self._own = self._start_process()
+            self._own = self._start_process(self._own.backend.again())
         return self._own
 
     @property
     def _connection(self) -> Connection:
         """The calling thread's own connection."""
-        return self._process.database.connection()
+        return self._process.backend.connections.connection()
 
-    def _start_process(self) -> _Process:
-        database = Database(self.path / DATABASE, read_only=self._read_only)
-        lock = WriterLock(self.path, read_only=self._read_only)
-        index = IndexCache(
+    def _start_process(self, backend: Backend) -> _Process:
+        cache = IndexCache(
             self.path,
             self.fingerprint,
             self.dimension,
             self._config,
             self._to_device,
-            connection=database.connection,
-            try_writing=lock.try_writing,
-            on_saved=lambda: copy_rights(self.path, (INDEX_FILE, INDEX_LOCK)),
+            connection=backend.connections.connection,
+            try_writing=backend.try_saving,
+            on_saved=backend.share_rights,
+            file_is_required=not backend.many_writers,
         )
-        return _Process(os.getpid(), database, lock, index, Bm25Index(self._config))
+        index = backend.server_index(self.dimension, self._config) or cache
+        return _Process(os.getpid(), backend, index, Bm25Index(self._config))
 
     def _prepare(self) -> None:
         """Bring the schema up to date and check that store and encoder belong together."""
-        connection = self._connection
-        if connection.schema_version < SCHEMA_VERSION or connection.property("encoder") is None:
+        connection, backend = self._connection, self._process.backend
+        latest = backend.latest_schema
+        checks.check_finished(connection, self.place)
+        if connection.schema_version < latest or connection.property("encoder") is None:
             with self.writing():
                 connection.migrate()
                 if connection.property("encoder") is None:
@@ -460,10 +557,28 @@ class MemoryStore:
         encoder = connection.property("encoder")
         if encoder != self.fingerprint or connection.property("dimension") != str(self.dimension):
             raise EncoderMismatchError(
-                f"the store {self.path} was made with encoder {encoder}, not with "
+                f"the store {self.place} was made with encoder {encoder}, not with "
                 f"{self.fingerprint}; open it with that encoder, or ingest into a new store"
             )
-        location = checks.new_location(connection, self.path / DATABASE, self.dimension)
-        if location is not None and not self._read_only:
-            with suppress(StoreBusyError), self.writing(), connection.transaction(advance=False):
-                connection.set_property("place", location)
+        backend.check_copy(connection, self.dimension)
+        self._process.index.prepare()
+
+
+def open_backend(place: str | os.PathLike[str], create: bool, lock_seconds: float) -> Backend:
+    """What the store is kept in.
+
+    Args:
+        place: a folder, or the address of a database.
+        create: whether a store may be made.
+        lock_seconds: how long a write waits for another writer.
+
+    Raises:
+        StoreError: there is no store, or it can't be made.
+    """
+    if is_address(place):
+        # Whoever has no server need not have its driver.
+        check_driver()
+        from memnet.storage.postgres.backend import PostgresBackend
+
+        return PostgresBackend(Address.parse(place), create)
+    return FolderBackend(Path(place), create, lock_seconds)

@@ -207,6 +207,17 @@ class Hits(NamedTuple):
     """[K] bool; True where there is a hit."""
 
 
+class Within(NamedTuple):
+    """Slots among which to search, as each kind of vector index takes them."""
+
+    ids: Callable[[], NDArray[np.int64]]
+    """Gives their ids [N] int64, rising; others than passages may be among them."""
+    condition: str
+    """On a row of ``slot``, as SQL: "AND ..."."""
+    parameters: Sequence[Any]
+    """Of the condition."""
+
+
 class Keys(NamedTuple):
     """Key vectors of some slots."""
 

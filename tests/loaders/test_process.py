@@ -217,8 +217,8 @@ def test_a_file_that_is_not_read_to_its_end_leaves_nothing_behind(
 def test_documents_come_one_by_one_and_the_limit_of_time_is_for_each(
     loaders: LoaderProcess, made: Callable[[str], FileToLoad]
 ) -> None:
-    file = made("\n".join(["spin 0.5\nsay a"] * 5))  # three times the limit
-    assert _texts(list(loaders.load(file))) == ["a"] * 5
+    file = made("\n".join(["spin 0.2\nsay a"] * 10))  # twice the limit
+    assert _texts(list(loaders.load(file))) == ["a"] * 10
 
 
 def test_neither_processes_nor_threads_nor_pipes_are_left(

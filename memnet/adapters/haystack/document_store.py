@@ -13,6 +13,7 @@ from memnet.adapters.documents import StoredDocuments, title_of
 from memnet.adapters.haystack import metadata
 from memnet.engine import Engine
 from memnet.errors import InputError
+from memnet.storage.place import place_name
 from memnet.types import Document
 
 try:
@@ -48,7 +49,7 @@ class MemnetDocumentStore:
         """Prepare to open a memory, or make it, at the first use.
 
         Args:
-            path: the store's folder.
+            path: the store's folder, or its address on PostgreSQL.
             namespace: to write to and to look in.
             encoder: as for ``Engine.open``.
         """
@@ -61,7 +62,7 @@ class MemnetDocumentStore:
     @classmethod
     def of(cls, engine: Engine, namespace: str = "") -> Self:
         """A store for a memory that is open; written down as a pipeline, it has the path alone."""
-        store = cls(engine.store.path, namespace=namespace)
+        store = cls(engine.store.place, namespace=namespace)
         store._engine = engine
         return store
 
@@ -86,9 +87,12 @@ class MemnetDocumentStore:
             self._engine = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Path, namespace and encoder, by which ``from_dict`` makes the store again."""
+        """Path, namespace and encoder, by which ``from_dict`` makes the store again.
+
+        The password of an address is left out: whoever reads it has it in PGPASSWORD or ~/.pgpass.
+        """
         written: dict[str, Any] = default_to_dict(
-            self, path=self.path, namespace=self.namespace, encoder=self.encoder
+            self, path=place_name(self.path), namespace=self.namespace, encoder=self.encoder
         )
         return written
 

@@ -27,6 +27,7 @@ from memnet.cli.train.shared import (
     train_option,
 )
 from memnet.learning import counted
+from memnet.storage.place import StorePlace
 
 if TYPE_CHECKING:
     from memnet.training import EpochReport
@@ -51,7 +52,7 @@ def text(
     out: Path | None,
     seed: int,
     device: str | None,
-    store: Path | None,
+    store: StorePlace | None,
     as_json: bool,
 ) -> None:
     """Adapt the search for documents to those of a store.
@@ -154,7 +155,7 @@ def reader(
     threads: int | None,
     seed: int,
     device: str | None,
-    store: Path | None,
+    store: StorePlace | None,
     as_json: bool,
 ) -> None:
     """Train a reader of short answers, to be used with --reader.
@@ -222,7 +223,7 @@ def reader(
 )
 @store_option
 @json_option
-def questions(out: Path, store: Path | None, as_json: bool) -> None:
+def questions(out: Path, store: StorePlace | None, as_json: bool) -> None:
     """Make questions for a reader from the headings of the documents of a store.
 
     "Installing plugins" becomes "How do I install plugins?", "Requirements" with a list "What are
@@ -280,7 +281,7 @@ def confidence(
     model: str,
     reader: str,
     device: str | None,
-    store: Path | None,
+    store: StorePlace | None,
     as_json: bool,
 ) -> None:
     """Learn how often the reader is right about the documents of a store.

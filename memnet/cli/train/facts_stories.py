@@ -17,6 +17,7 @@ from memnet.cli.train.shared import (
     show_line,
     train_option,
 )
+from memnet.storage.place import StorePlace
 
 if TYPE_CHECKING:
     from memnet.training import EpochReport
@@ -41,7 +42,7 @@ def facts(
     epochs: int | None,
     seed: int,
     device: str | None,
-    store: Path | None,
+    store: StorePlace | None,
     as_json: bool,
 ) -> None:
     """Learn to hop over the facts of a store, from questions and answers alone.

@@ -35,6 +35,7 @@ from memnet.storage.tables import slots as slot_rows
 from memnet.storage.tables.checked import (
     IN_LIST,
     Row,
+    Values,
     checked_count,
     checked_metadata,
     checked_places,
@@ -42,10 +43,9 @@ from memnet.storage.tables.checked import (
     checked_texts,
     checked_vectors,
     damaged,
-    json_list,
     missing,
 )
-from memnet.storage.tables.database import Connection
+from memnet.storage.tables.connection import Connection
 from memnet.storage.values import Symbols
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)
@@ -100,16 +100,16 @@ def _head(connection: Connection, bundle_format: int) -> BundleHead:
     row = connection.only(
         """SELECT (SELECT count(*) FROM vector), (SELECT count(*) FROM source),
             (SELECT count(*) FROM slot),
-            (SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'source'),
-            (SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'slot'),
             (SELECT count(*) FROM quick_vector)"""
     )
-    names = ("vectors", "sources", "slots", "last_source", "last_slot", "quick")
+    names = ("vectors", "sources", "slots", "quick")
     values = {
         "format": bundle_format,
         "encoder": connection.property("encoder"),
         "dimension": checked_count(connection.property("dimension") or 0),
         "told": checked_count(connection.property("told") or 0),
+        "last_source": connection.last_id("source"),
+        "last_slot": connection.last_id("slot"),
         **dict(zip(names, map(checked_count, row), strict=True)),
     }
     try:
@@ -153,7 +153,8 @@ def _write_members(archive: zipfile.ZipFile, connection: Connection, head: Bundl
                 values["headings"] = checked_places(values["headings"])
                 file.write(_json_line(values))
     with _member(archive, SLOTS) as file:
-        for page in _pages(connection, f"SELECT {', '.join(SLOT_COLUMNS)} FROM slot WHERE id > ?"):
+        columns = ", ".join(f'"{column}"' for column in SLOT_COLUMNS)
+        for page in _pages(connection, f"SELECT {columns} FROM slot WHERE id > ?"):
             symbols = slot_rows.symbols(connection, (row[0] for row in page))
             statements = _statements(connection, [row[0] for row in page])
             for row in page:
@@ -174,7 +175,7 @@ def _statements(connection: Connection, ids: Sequence[int]) -> dict[int, dict[st
     """The rows of those slots that are statements."""
     rows = connection.rows(
         f"SELECT slot, {', '.join(STATEMENT_COLUMNS)} FROM statement WHERE slot {IN_LIST}",
-        json_list(ids),
+        Values(ids),
     )
     found: dict[int, dict[str, Any]] = {}
     for row in rows:
@@ -186,7 +187,7 @@ def _statements(connection: Connection, ids: Sequence[int]) -> dict[int, dict[st
     changes = connection.rows(
         f"SELECT slot, {', '.join(columns)} FROM statement_change WHERE slot {IN_LIST} "
         "ORDER BY slot, changed_by",
-        json_list(ids),
+        Values(ids),
     )
     for slot, *change in checked_rows(changes, "a change of a statement", int, int, str, str):
         found[slot].setdefault("changes", []).append(dict(zip(columns, change, strict=True)))

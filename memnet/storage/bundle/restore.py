@@ -21,29 +21,13 @@ from memnet.storage.bundle.archive import (
     BundleReader,
     open_bundle,
 )
-from memnet.storage.folder import DATABASE
-from memnet.storage.models import ModelFolders
+from memnet.storage.postgres.address import is_address
+from memnet.storage.sqlite.schema import MOVE_CHANGES
 from memnet.storage.store import MemoryStore
 from memnet.storage.tables import slots as slot_rows
-from memnet.storage.tables.database import Connection, IntegrityError
-from memnet.storage.tables.schema import MOVE_CHANGES
+from memnet.storage.tables.checked import DuplicateRowsError
+from memnet.storage.tables.connection import Connection
 from memnet.storage.tables.vectors import digest_of, vector_bytes
-
-
-def stored_fingerprint(path: str | os.PathLike[str]) -> str | None:
-    """The fingerprint of the encoder that a store was made with; None if there is no store.
-
-    Raises:
-        StoreError: the store can't be read.
-    """
-    folder = Path(path)
-    if not (folder / DATABASE).is_file():
-        return None
-    connection = Connection(folder / DATABASE, read_only=not os.access(folder, os.W_OK))
-    try:
-        return connection.property("encoder") if connection.schema_version else None
-    finally:
-        connection.close()
 
 
 def import_bundle(
@@ -53,20 +37,27 @@ def import_bundle(
     fingerprint: str,
     dimension: int,
 ) -> None:
-    """Make a store from a bundle, in the folder ``path``, where it appears whole or not at all.
+    """Make a store from a bundle, which appears whole or not at all.
 
     Args:
         bundle: a file that ``MemoryStore.export`` made; nothing in it is trusted.
-        path: of a folder that is new or empty.
+        path: a folder that is new or empty, or an address whose schema holds no store, or an empty
+            one.
         fingerprint: of the encoder that is to be used with the store.
         dimension: D, width of its vectors.
 
     Raises:
         EncoderMismatchError: the bundle's vectors are of another encoder.
-        StoreError: the bundle is damaged, or the folder is not empty or can't be written.
-        DependencyError: FAISS is not installed.
+        StoreError: the bundle is damaged, or the place is not empty or can't be written.
+        DependencyError: FAISS, or the driver of the server, is not installed.
     """
-    folder = Path(path).absolute()
+    if is_address(path):
+        _import_to_server(Path(bundle), path, fingerprint, dimension)
+    else:
+        _import_to_folder(Path(bundle), Path(path).absolute(), fingerprint, dimension)
+
+
+def _import_to_folder(bundle: Path, folder: Path, fingerprint: str, dimension: int) -> None:
     try:
         if folder.exists() and any(folder.iterdir()):
             raise StoreError(f"{folder} is not empty; import into a new folder")
@@ -75,23 +66,29 @@ def import_bundle(
     except OSError as error:
         raise StoreError(f"the store folder {folder} can't be made: {error}") from error
     try:
-        with open_bundle(Path(bundle)) as reader:
+        with open_bundle(bundle) as reader:
             reader.check_encoder(fingerprint, dimension)
-            MemoryStore(part, fingerprint=fingerprint, dimension=dimension, create=True).close()
-            with closing(Connection(part / DATABASE)) as connection, connection.transaction():
-                _fill(connection, reader)
-            models = ModelFolders(part)
-            for member in reader.model_files:
-                models.add_file(member, reader.model_file(member))
-            store = MemoryStore(part, fingerprint=fingerprint, dimension=dimension)
-            # The end of a write saves the vector index.
-            with closing(store), store.writing():
-                pass
+            _fill_store(part, reader, fingerprint, dimension)
         _move(part, folder)
     except OSError as error:
         raise StoreError(f"the store {folder} can't be put in its place: {error}") from error
     finally:
         shutil.rmtree(part, ignore_errors=True)
+
+
+def _import_to_server(bundle: Path, address: str, fingerprint: str, dimension: int) -> None:
+    with open_bundle(bundle) as reader:
+        reader.check_encoder(fingerprint, dimension)
+        _fill_store(address, reader, fingerprint, dimension)
+
+
+def _fill_store(place: str | Path, reader: BundleReader, fingerprint: str, dimension: int) -> None:
+    """Make a store, and fill it in one transaction."""
+    store = MemoryStore(place, fingerprint=fingerprint, dimension=dimension, create=True)
+    with closing(store):
+        store.fill(lambda connection: _fill(connection, reader))
+        for member in reader.model_files:
+            store.models.add_file(member, reader.model_file(member))
 
 
 def _move(part: Path, folder: Path) -> None:
@@ -149,12 +146,9 @@ def _fill(connection: Connection, bundle: BundleReader) -> None:
         connection.execute(statement)
     # Ids and names of statements' sources go on where those of the bundle end.
     head = bundle.head
-    connection.execute("DELETE FROM sqlite_sequence WHERE name IN ('source', 'slot')")
-    connection.execute(
-        "INSERT INTO sqlite_sequence (name, seq) VALUES ('source', ?), ('slot', ?)",
-        max(head.last_source, head.sources),
-        head.last_slot,
-    )
+    connection.set_last_id("source", max(head.last_source, head.sources))
+    connection.set_last_id("slot", head.last_slot)
+    connection.continue_ids()
     connection.set_property("told", str(head.told))
 
 
@@ -192,11 +186,15 @@ def _add_slots(connection: Connection, slots: list[BundledSlot], namespaces: Seq
             for slot in slots
         ),
     )
+    connection.text.add(
+        [(slot.id, slot.title, slot.text) for slot in slots if slot.kind != "reverse"]
+    )
     slot_rows.add_symbols(
         connection,
         [slot.id for slot in slots],
         [slot.keys for slot in slots],
         [slot.mentions for slot in slots],
+        [slot.id for slot in slots if slot.kind != "passage"],
     )
     statements = [(slot, slot.statement) for slot in slots if slot.valid_from is not None]
     _insert(
@@ -246,9 +244,6 @@ def _insert(
         ValueError: two of them are the same where they may not be.
     """
     try:
-        connection.execute_many(
-            f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})",
-            ([row[column] for column in columns] for row in rows),
-        )
-    except IntegrityError as error:
-        raise ValueError(f"two of its rows are the same: {error}") from error
+        connection.insert(table, columns, ([row[column] for column in columns] for row in rows))
+    except DuplicateRowsError as error:
+        raise ValueError(f"two of its rows are the same: {error.reason}") from error

@@ -15,7 +15,7 @@ from memnet.types import Certainty, Change
 
 Row = tuple[Any, ...]
 IN_LIST = "IN (SELECT value FROM json_each(?))"
-"""SQL for being among the values of a ``json_list``, which may be many more than parameters."""
+"""SQL for being among the values of a ``Values``, which may be many more than parameters."""
 SLOT_COLUMNS = """slot.id, slot.kind, source.name, source.namespace, slot.title, slot.text,
     slot.start, slot.end, slot.relation, slot.value, slot.valid_from, slot.valid_until,
     slot.places, source.metadata, CASE WHEN slot.valid_from IS NOT NULL
@@ -35,9 +35,32 @@ _MAX_SYMBOL = 2**40
 calculate with these numbers, and higher ones would overflow."""
 
 
-def json_list(values: Iterable[Any]) -> str:
-    """Values as ``IN_LIST`` takes them."""
-    return json.dumps(list(values))
+class MissingRowError(StoreError):
+    """A row that must exist does not, or another writer deleted it meanwhile."""
+
+
+class DuplicateRowsError(StoreError):
+    """Two rows of a table would be the same where they may not be."""
+
+    def __init__(self, table: str, reason: str) -> None:
+        """Say so of a table; ``reason`` is the database's own error."""
+        self.reason = reason
+        super().__init__(
+            f"two rows of {table} would be the same ({reason}); nothing of this step was kept: "
+            "'memnet verify' may say what is damaged"
+        )
+
+
+class Values:
+    """Values as ``IN_LIST`` takes them: an array, or for SQLite its JSON."""
+
+    def __init__(self, items: Iterable[Any]) -> None:
+        """Read all items."""
+        self.items = list(items)
+
+    def __conform__(self, _: object) -> str:
+        """What ``sqlite3`` binds."""
+        return json.dumps(self.items)
 
 
 def checked_rows(rows: Sequence[Row], what: str, *types: type) -> Sequence[Row]:
@@ -271,9 +294,9 @@ def checked_time(value: object) -> float:
     return value
 
 
-def missing(what: str) -> StoreError:
+def missing(what: str) -> MissingRowError:
     """The error for a row that must exist and does not."""
-    return StoreError(
+    return MissingRowError(
         f"the store lacks {what}; run 'memnet verify' on it, or restore it from a copy"
     )
 

@@ -6,13 +6,13 @@ from typing import TypeVar
 
 from memnet.storage.tables.checked import (
     IN_LIST,
+    Values,
     checked_count,
     checked_places,
     checked_rows,
     damaged,
-    json_list,
 )
-from memnet.storage.tables.database import Connection
+from memnet.storage.tables.connection import Connection
 from memnet.storage.values import SOURCE_KINDS
 from memnet.types import SourceKind
 
@@ -57,7 +57,7 @@ class Contents:
         As a title of their slots writes them, if one does; else in small letters.
         """
         rows = self._connection().rows(
-            "SELECT symbol.name, ifnull((SELECT slot.title FROM slot_key JOIN slot "
+            "SELECT symbol.name, coalesce((SELECT slot.title FROM slot_key JOIN slot "
             "ON slot.id = slot_key.slot WHERE slot_key.symbol = symbol.id LIMIT 1), '') "
             "FROM symbol WHERE symbol.name >= ? AND symbol.name < ? "
             "AND EXISTS (SELECT 1 FROM slot_key WHERE slot_key.symbol = symbol.id) "
@@ -114,7 +114,7 @@ class Contents:
         rows = self._connection().rows(
             "SELECT slot.id, source.kind FROM slot JOIN source ON source.id = slot.source "
             f"WHERE slot.id {IN_LIST}",
-            json_list(slots),
+            Values(slots),
         )
         found = checked_rows(rows, "the kind of a source", int, str)
         return {slot: _kind(kind) for slot, kind in found}
@@ -141,12 +141,12 @@ class Contents:
 
     def _relations(self) -> dict[str, str]:
         rows = self._connection().rows(
-            "SELECT hex(vector.digest), min(slot.relation) FROM slot "
+            "SELECT vector.digest, min(slot.relation) FROM slot "
             "JOIN vector ON vector.id = slot.vector WHERE slot.kind <> 'passage' "
             "GROUP BY vector.id"
         )
-        found = checked_rows(rows, "a relation", str, str)
-        return {digest.lower(): words for digest, words in found}
+        found = checked_rows(rows, "a relation", bytes, str)
+        return {digest.hex(): words for digest, words in found}
 
 
 def _kind(stored: str) -> SourceKind:

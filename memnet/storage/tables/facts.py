@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from memnet.storage.scope import EVERYWHERE, Scope
 from memnet.storage.tables import vectors as text_vectors
-from memnet.storage.tables.checked import IN_LIST, checked_links, checked_rows, json_list
-from memnet.storage.tables.database import Connection
+from memnet.storage.tables.checked import IN_LIST, Values, checked_links, checked_rows
+from memnet.storage.tables.connection import Connection
 
 
 class Facts:
@@ -30,7 +30,7 @@ class Facts:
         rows = self._connection().rows(
             f"SELECT name, id FROM symbol WHERE name {IN_LIST} "
             "AND EXISTS (SELECT 1 FROM link WHERE link.subject = symbol.id)",
-            json_list(names),
+            Values(names),
         )
         return dict(checked_rows(rows, "a symbol", str, int))
 
@@ -41,11 +41,12 @@ class Facts:
             [G, 3] int64: symbol, relation, and how many facts about the one have the other. A
             relation's number is that of its key vector.
         """
-        within, parameters = _within(scope)
-        rows = self._connection().rows(
+        connection = self._connection()
+        within, parameters = _within(connection, scope)
+        rows = connection.rows(
             f"SELECT subject, relation, count(*) FROM link WHERE subject {IN_LIST} {within}"
             "GROUP BY subject, relation",
-            json_list(symbols),
+            Values(symbols),
             *parameters,
         )
         return checked_links(rows, symbols=[0])
@@ -62,12 +63,12 @@ class Facts:
         Returns:
             [M, 3] int64: index of the pair, the symbol of the fact's object, and its slot.
         """
-        within, parameters = _within(scope)
-        rows = self._connection().rows(
-            "SELECT pair.key, link.object, link.slot FROM json_each(?) AS pair "
-            "CROSS JOIN link ON link.subject = json_extract(pair.value, '$[0]') "
-            f"AND link.relation = json_extract(pair.value, '$[1]') WHERE true {within}",
-            json_list(pairs),
+        connection = self._connection()
+        within, parameters = _within(connection, scope)
+        rows = connection.rows(
+            f"SELECT pair.key, link.object, link.slot FROM {connection.pairs} AS pair "
+            f"CROSS JOIN link WHERE link.subject = pair.a AND link.relation = pair.b {within}",
+            Values(map(list, pairs)),
             *parameters,
         )
         return checked_links(rows, symbols=[1])
@@ -89,9 +90,9 @@ class Facts:
         return [digest.hex() for digest in digests], vectors
 
 
-def _within(scope: Scope) -> tuple[str, list[Any]]:
+def _within(connection: Connection, scope: Scope) -> tuple[str, list[Any]]:
     """A scope as a condition on ``link.slot``, and its parameters."""
-    conditions, parameters = scope.sql()
+    conditions, parameters = scope.sql(connection.metadata)
     if not conditions:
         return "", []
     return (

@@ -6,13 +6,13 @@ from typing import NamedTuple
 from memnet.storage.tables.checked import (
     IN_LIST,
     Row,
+    Values,
     checked_count,
     checked_rows,
     checked_time,
     damaged,
-    json_list,
 )
-from memnet.storage.tables.database import Connection
+from memnet.storage.tables.connection import Connection
 from memnet.storage.tables.statements import Changing, Statements
 
 
@@ -80,11 +80,11 @@ class Journal:
                 "slot.valid_until, statement.changed_by, statement.change, statement.reason, ? "
                 "FROM slot JOIN statement ON statement.slot = slot.id "
                 f"WHERE slot.id {IN_LIST} "
-                "ON CONFLICT DO UPDATE SET usage = usage + excluded.usage",
+                "ON CONFLICT (tell, slot) DO UPDATE SET usage = journal.usage + excluded.usage",
                 entry,
                 int(added),
                 usage,
-                json_list(ids),
+                Values(ids),
             )
 
     def note_erasure(self, entry: int) -> None:
@@ -104,7 +104,8 @@ class Journal:
     def _entry(self, row: Row) -> JournalEntry:
         """An entry from its row: id, time, and whether it erased something."""
         rows = self._connection().rows(
-            "SELECT journal.slot, journal.added, slot.id IS NOT NULL FROM journal "
+            "SELECT journal.slot, journal.added, CASE WHEN slot.id IS NULL THEN 0 ELSE 1 END "
+            "FROM journal "
             "LEFT JOIN slot ON slot.id = journal.slot WHERE tell = ? ORDER BY 1",
             row[0],
         )
@@ -143,7 +144,7 @@ class Journal:
         within = "" if namespace is None else "AND namespace = ?"
         chosen = (
             f"(SELECT id FROM source WHERE name {IN_LIST} {within})",
-            json_list(names),
+            Values(names),
             *([] if namespace is None else [namespace]),
         )
         connection = self._connection()
@@ -173,12 +174,12 @@ class Journal:
     def forget_messages(self, sources: Iterable[int]) -> None:
         """Forget how to take back what was learned from the messages of sources, by their rows."""
         rows = self._connection().rows(
-            f"SELECT id FROM tell WHERE source {IN_LIST}", json_list(sources)
+            f"SELECT id FROM tell WHERE source {IN_LIST}", Values(sources)
         )
         self._delete([row[0] for row in rows])
 
     def _delete(self, entries: Iterable[int]) -> None:
-        chosen = json_list(entries)
+        chosen = Values(entries)
         with self._change():
             self._connection().execute(f"DELETE FROM journal WHERE tell {IN_LIST}", chosen)
             self._connection().execute(f"DELETE FROM tell WHERE id {IN_LIST}", chosen)
@@ -194,15 +195,15 @@ class Journal:
             self._set_before(entry.id, slot)
         ended = connection.rows(
             "SELECT journal.slot FROM journal JOIN statement ON statement.slot = journal.slot "
-            "WHERE tell = ? AND NOT added AND statement.change = 'end' "
-            "AND statement.changed_by IS NULL AND journal.change IS NOT 'end'",
+            "WHERE tell = ? AND added = 0 AND statement.change = 'end' "
+            "AND statement.changed_by IS NULL AND coalesce(journal.change, '') <> 'end'",
             entry.id,
         )
         for (slot,) in ended:
             self._set(slot, self._noted(entry.id, slot))
         connection.execute(
             "UPDATE statement SET standing = journal.standing FROM journal "
-            "WHERE journal.tell = ? AND journal.slot = statement.slot AND NOT journal.added",
+            "WHERE journal.tell = ? AND journal.slot = statement.slot AND journal.added = 0",
             entry.id,
         )
 
@@ -241,7 +242,7 @@ class Journal:
         # What had changed it before may be gone by now.
         row = self._connection().one(
             "SELECT valid_until, (SELECT id FROM slot WHERE id = journal.changed_by), change, "
-            "reason FROM journal WHERE tell = ? AND slot = ? AND NOT added",
+            "reason FROM journal WHERE tell = ? AND slot = ? AND added = 0",
             entry,
             slot,
         )
@@ -261,7 +262,7 @@ class Journal:
     def _take_usage_back(self, entry: JournalEntry, half_life: float) -> None:
         """Take the usage of merges back, as far as it has not decayed; that of reads stays."""
         rows = self._connection().rows(
-            "SELECT slot, usage FROM journal WHERE tell = ? AND usage > 0 AND NOT added", entry.id
+            "SELECT slot, usage FROM journal WHERE tell = ? AND usage > 0 AND added = 0", entry.id
         )
         given: dict[int, float] = dict(checked_rows(rows, "an entry of the journal", int, float))
         if any(not 0 <= usage < 1e9 for usage in given.values()):

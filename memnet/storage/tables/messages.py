@@ -12,12 +12,12 @@ from memnet.storage.scope import EVERYWHERE, Scope
 from memnet.storage.tables import slots
 from memnet.storage.tables.checked import (
     IN_LIST,
+    Values,
     checked_count,
     checked_rows,
     damaged,
-    json_list,
 )
-from memnet.storage.tables.database import Connection
+from memnet.storage.tables.connection import Connection
 from memnet.storage.tables.journal import Journal
 from memnet.storage.tables.statements import Changing
 
@@ -63,24 +63,26 @@ class Messages:
 
     def known(self, names: Iterable[str], scope: Scope = EVERYWHERE) -> frozenset[str]:
         """Those of some symbols that a slot in scope is about."""
-        within, parameters = scope.sql()
-        rows = self._connection().rows(
+        connection = self._connection()
+        within, parameters = scope.sql(connection.metadata)
+        rows = connection.rows(
             f"SELECT name FROM symbol WHERE name {IN_LIST} AND EXISTS ("
             "SELECT 1 FROM slot_key JOIN slot ON slot.id = slot_key.slot "
             "JOIN source ON source.id = slot.source "
             f"WHERE slot_key.symbol = symbol.id{within})",
-            json_list(names),
+            Values(names),
             *parameters,
         )
         return frozenset(name for (name,) in checked_rows(rows, "a symbol", str))
 
     def mentioned(self, prefix: str, scope: Scope = EVERYWHERE) -> dict[str, int]:
         """How many slots in scope mention each symbol that starts with a prefix, up to 1,000."""
-        within, parameters = scope.sql()
-        rows = self._connection().rows(
+        connection = self._connection()
+        within, parameters = scope.sql(connection.metadata)
+        rows = connection.rows(
             "SELECT name, (SELECT count(*) FROM (SELECT 1 FROM mention "
             "JOIN slot ON slot.id = mention.slot JOIN source ON source.id = slot.source "
-            f"WHERE mention.symbol = symbol.id{within} LIMIT ?)) "
+            f"WHERE mention.symbol = symbol.id{within} LIMIT ?) AS counted) "
             "FROM symbol WHERE name >= ? AND name < ?",
             *parameters,
             _MAX_COUNT,
@@ -93,9 +95,9 @@ class Messages:
         """Where messages stand and how they look, by their slots."""
         rows = self._connection().rows(
             "SELECT slot.id, source.id, namespace, slot.end - slot.start, "
-            "substr(rtrim(slot.text), -1) FROM slot JOIN source ON source.id = slot.source "
-            f"WHERE slot.id {IN_LIST}",
-            json_list(slots),
+            "substr(rtrim(slot.text), length(rtrim(slot.text)), 1) "
+            f"FROM slot JOIN source ON source.id = slot.source WHERE slot.id {IN_LIST}",
+            Values(slots),
         )
         found = checked_rows(rows, "the place of a message", int, int, str, int, str)
         return {slot: MessagePlace(*place) for slot, *place in found}
@@ -113,10 +115,10 @@ class Messages:
                 SELECT slot.title, slot.text, slot.source, slot.start FROM symbol
                 JOIN slot_key ON slot_key.symbol = symbol.id JOIN slot ON slot.id = slot_key.slot
                 JOIN source ON source.id = slot.source
-                WHERE symbol.name = ? AND source.namespace = ? AND source.id < ifnull(
+                WHERE symbol.name = ? AND source.namespace = ? AND source.id < coalesce(
                     (SELECT id FROM source WHERE namespace = ? AND name = ?), 9223372036854775807)
                 ORDER BY slot_key.slot DESC LIMIT ?
-            ) ORDER BY source DESC, start DESC LIMIT 1""",
+            ) AS latest ORDER BY source DESC, start DESC LIMIT 1""",
             session,
             namespace,
             namespace,
@@ -138,7 +140,7 @@ class Messages:
         rows = self._connection().rows(
             f"SELECT name, digest FROM evicted WHERE namespace = ? AND name {IN_LIST}",
             namespace,
-            json_list(names),
+            Values(names),
         )
         return dict(checked_rows(rows, "an evicted message", str, bytes))
 
@@ -165,10 +167,12 @@ class Messages:
         connection = self._connection()
         rows = connection.rows(
             f"WITH kept AS (SELECT id FROM source WHERE namespace = ? AND name = ?) "
-            f"SELECT source, 1, usage, used FROM slot WHERE {_USED} AND source NOT IN kept "
+            f"SELECT source, 1, usage, used FROM slot WHERE {_USED} "
+            "AND source NOT IN (SELECT id FROM kept) "
             "UNION ALL SELECT source, 0, usage, used FROM statement "
             "JOIN slot ON slot.id = statement.slot WHERE speaker IS NOT NULL "
-            f"AND source IN (SELECT source FROM slot WHERE {_USED}) AND source NOT IN kept "
+            f"AND source IN (SELECT source FROM slot WHERE {_USED}) "
+            "AND source NOT IN (SELECT id FROM kept) "
             "ORDER BY source",
             namespace,
             keep,
@@ -191,15 +195,16 @@ class Messages:
 
     def _delete(self, sources: Sequence[int], at: float) -> None:
         """Delete sources by their rows, and note that they were evicted at a time."""
-        chosen = json_list(sources)
+        chosen = Values(sources)
         with self._change():
             connection = self._connection()
             owned = connection.rows(f"SELECT id FROM slot WHERE source {IN_LIST}", chosen)
             self._journal.forget_messages(sources)
             slots.delete(connection, [row[0] for row in checked_rows(owned, "a slot", int)])
             connection.execute(
-                "INSERT OR REPLACE INTO evicted SELECT namespace, name, digest FROM source "
-                f"WHERE id {IN_LIST}",
+                "INSERT INTO evicted SELECT namespace, name, digest FROM source "
+                f"WHERE id {IN_LIST} "
+                "ON CONFLICT (namespace, name) DO UPDATE SET digest = excluded.digest",
                 chosen,
             )
             connection.execute(

@@ -8,12 +8,12 @@ from numpy.typing import NDArray
 
 from memnet.storage.tables.checked import (
     IN_LIST,
+    Values,
     checked_count,
     checked_rows,
     damaged,
-    json_list,
 )
-from memnet.storage.tables.database import Connection
+from memnet.storage.tables.connection import Connection
 from memnet.storage.tables.statements import Changing
 from memnet.storage.tables.vectors import digest_of, replace_quick
 from memnet.storage.values import NewVector, VectorCounts
@@ -36,6 +36,10 @@ class QuickVectors:
         """Whether there is one."""
         return self._connection().one("SELECT 1 FROM quick_vector LIMIT 1") is not None
 
+    def count(self) -> int:
+        """How many there are."""
+        return checked_count(self._connection().only("SELECT count(*) FROM quick_vector")[0])
+
     def counts(self) -> VectorCounts:
         """How many vectors there are, and how many of them are full."""
         row = self._connection().only(
@@ -49,7 +53,7 @@ class QuickVectors:
         rows = self._connection().rows(
             "SELECT slot.id FROM slot JOIN quick_vector ON quick_vector.vector = slot.vector "
             f"WHERE slot.id {IN_LIST}",
-            json_list(ids),
+            Values(ids),
         )
         return frozenset(row[0] for row in rows)
 

@@ -12,16 +12,15 @@ from memnet.storage.tables.checked import (
     IN_LIST,
     SLOT_COLUMNS,
     Row,
-    checked_count,
+    Values,
     checked_integer,
     checked_rows,
     checked_slot,
     checked_vectors,
-    json_list,
 )
-from memnet.storage.tables.database import Connection
-from memnet.storage.tables.vectors import digest_of
-from memnet.storage.values import Keys, NewSlot, Slot, StoreCounts, Structure, Symbols
+from memnet.storage.tables.connection import Connection
+from memnet.storage.tables.vectors import digest_of, texts_of, vector_ids
+from memnet.storage.values import Keys, NewSlot, Slot, StoreCounts, Structure, Symbols, Within
 
 
 def by_content(slots: Iterable[NewSlot]) -> dict[bytes, NewSlot]:
@@ -59,19 +58,19 @@ def add(connection: Connection, new: Iterable[SourceSlots]) -> list[int]:
         Their ids, which no slot ever had.
     """
     added = [(one, digest, slot) for one in new for digest, slot in one.slots.items()]
-    row = connection.one("SELECT seq FROM sqlite_sequence WHERE name = 'slot'")
-    first = 1 if row is None else checked_count(row[0]) + 1
-    ids = list(range(first, first + len(added)))
-    connection.execute_many(
-        """INSERT INTO slot (id, source, kind, title, text, start, end, relation, value, vector,
-            relation_vector, digest, valid_from, valid_until, usage, used, places)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT id FROM vector WHERE digest = ?),
-            (SELECT id FROM vector WHERE digest = ?), ?, ?, ?, ?, ?, ?)""",
+    ids = connection.new_ids("slot", len(added))
+    vectors = vector_ids(connection, texts_of(slot for _, _, slot in added))
+    connection.insert(
+        "slot",
+        (
+            "id", "source", "kind", "title", "text", "start", "end", "relation", "value", "vector",
+            "relation_vector", "digest", "valid_from", "valid_until", "usage", "used", "places",
+        ),
         (
             (
                 slot_id, one.source, slot.kind, slot.title, slot.text, slot.start, slot.end,
-                slot.relation, slot.value, digest_of(slot.key_text),
-                None if slot.valid_from is None else digest_of(slot.relation), digest,
+                slot.relation, slot.value, vectors[digest_of(slot.key_text)],
+                None if slot.valid_from is None else vectors[digest_of(slot.relation)], digest,
                 slot.valid_from, slot.valid_until,
                 0.0 if slot.valid_from is None and not one.used else 1.0,
                 one.used if slot.valid_from is None else _told(slot),
@@ -80,19 +79,30 @@ def add(connection: Connection, new: Iterable[SourceSlots]) -> list[int]:
             for slot_id, (one, digest, slot) in zip(ids, added, strict=True)
         ),
     )  # fmt: skip
+    connection.text.add(
+        [
+            (slot_id, slot.title, slot.text)
+            for slot_id, (_, _, slot) in zip(ids, added, strict=True)
+            if slot.kind != "reverse"
+        ]
+    )
     keys = [slot.key_symbols for _, _, slot in added]
     mentions = [slot.value_symbols for _, _, slot in added]
-    add_symbols(connection, ids, keys, mentions)
+    facts = [
+        slot_id for slot_id, (_, _, slot) in zip(ids, added, strict=True) if slot.kind != "passage"
+    ]
+    add_symbols(connection, ids, keys, mentions, facts)
     statements = [
         (slot_id, one.namespace, slot)
         for slot_id, (one, _, slot) in zip(ids, added, strict=True)
         if slot.valid_from is not None
     ]
-    connection.execute_many(
-        """INSERT INTO statement
-            (slot, namespace, aliases, relation, objects, polarity, certainty, told, standing,
-            speaker)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
+    connection.insert(
+        "statement",
+        (
+            "slot", "namespace", "aliases", "relation", "objects", "polarity", "certainty", "told",
+            "standing", "speaker",
+        ),
         (
             (
                 slot_id, namespace, *structure_columns(slot.structure), _told(slot),
@@ -119,11 +129,11 @@ def structure_columns(structure: Structure) -> tuple[str, str, str, int, str]:
 def add_statement_names(connection: Connection, ids: Iterable[int]) -> None:
     """Note what statements are about, by namespace: one with few is not looked for among all."""
     connection.execute(
-        "INSERT OR IGNORE INTO statement_name "
+        "INSERT INTO statement_name "
         "SELECT slot_key.symbol, statement.namespace, statement.slot "
         "FROM statement JOIN slot_key ON slot_key.slot = statement.slot "
-        f"WHERE statement.slot {IN_LIST}",
-        json_list(ids),
+        f"WHERE statement.slot {IN_LIST} ON CONFLICT DO NOTHING",
+        Values(ids),
     )
 
 
@@ -137,40 +147,54 @@ def add_symbols(
     ids: Sequence[int],
     keys: Sequence[Iterable[str]],
     mentions: Sequence[Iterable[str]],
+    facts: Sequence[int],
 ) -> None:
-    """Store which symbols new slots, with rising ids, are about and mention, and link facts."""
-    names = dict.fromkeys(name for some in (*keys, *mentions) for name in some)
-    connection.execute_many(
-        "INSERT OR IGNORE INTO symbol (name) VALUES (?)", ((name,) for name in names)
-    )
-    rows = connection.rows(f"SELECT name, id FROM symbol WHERE name {IN_LIST}", json_list(names))
-    symbol_ids: dict[str, int] = dict(checked_rows(rows, "a symbol", str, int))
-    for name in names.keys() - symbol_ids.keys():  # to SQLite's JSON a text ends at a NUL
+    """Store which symbols new slots are about and mention, and link those that are facts."""
+    names = {name for some in (*keys, *mentions) for name in some}
+    symbol_ids = _symbol_ids(connection, names)
+    if lacking := names - symbol_ids.keys():
+        add_symbol_names(connection, lacking)
+        symbol_ids |= _symbol_ids(connection, lacking)
+    for name in names - symbol_ids.keys():  # to SQLite's JSON a text ends at a NUL
         symbol_ids[name] = connection.only("SELECT id FROM symbol WHERE name = ?", name)[0]
     for table, symbols in (("slot_key", keys), ("mention", mentions)):
         # By symbol: the index by symbol is as large as the store, and is gone through once.
-        connection.execute_many(
-            f"INSERT INTO {table} (symbol, slot) VALUES (?, ?)",
+        connection.insert(
+            table,
+            ("symbol", "slot"),
             sorted(
                 (symbol_ids[name], slot)
                 for slot, names_of_slot in zip(ids, symbols, strict=True)
                 for name in dict.fromkeys(names_of_slot)
             ),
         )
-    if ids:
+    if facts:
         connection.execute(
             "INSERT INTO link SELECT slot_key.symbol, slot.vector, mention.symbol, slot.id "
             "FROM slot JOIN slot_key ON slot_key.slot = slot.id "
-            "JOIN mention ON mention.slot = slot.id WHERE slot.id >= ? AND slot.kind <> 'passage'",
-            ids[0],
+            "JOIN mention ON mention.slot = slot.id "
+            f"WHERE slot.id {IN_LIST} AND slot.kind <> 'passage'",
+            Values(facts),
         )
+
+
+def _symbol_ids(connection: Connection, names: Iterable[str]) -> dict[str, int]:
+    """Ids of those of some symbols that are stored, by name."""
+    rows = connection.rows(f"SELECT name, id FROM symbol WHERE name {IN_LIST}", Values(names))
+    return dict(checked_rows(rows, "a symbol", str, int))
+
+
+def add_symbol_names(connection: Connection, names: Iterable[str]) -> None:
+    """Store symbols that are not stored yet."""
+    # Sorted: transactions that add the same ones wait for each other in one order.
+    connection.insert("symbol", ("name",), ((name,) for name in sorted(names)), new_only=True)
 
 
 def delete(connection: Connection, ids: Sequence[int]) -> None:
     """Delete slots, and the symbols and vectors that nothing else uses."""
     if not ids:
         return
-    chosen = json_list(ids)
+    chosen = Values(ids)
     symbols = connection.rows(
         f"SELECT symbol FROM slot_key WHERE slot {IN_LIST} "
         f"UNION SELECT symbol FROM mention WHERE slot {IN_LIST}",
@@ -183,6 +207,7 @@ def delete(connection: Connection, ids: Sequence[int]) -> None:
         chosen,
         chosen,
     )
+    connection.text.remove(ids)
     for table, column in (
         ("statement_name", "slot"),
         ("statement", "slot"),
@@ -192,16 +217,9 @@ def delete(connection: Connection, ids: Sequence[int]) -> None:
         ("slot", "id"),
     ):
         connection.execute(f"DELETE FROM {table} WHERE {column} {IN_LIST}", chosen)
-    connection.execute(
-        f"DELETE FROM symbol WHERE id {IN_LIST} AND id NOT IN (SELECT symbol FROM slot_key) "
-        "AND NOT EXISTS (SELECT 1 FROM mention WHERE mention.symbol = symbol.id)",
-        json_list(row[0] for row in checked_rows(symbols, "the number of a row", int)),
-    )
-    connection.execute(
-        f"DELETE FROM vector WHERE id {IN_LIST} "
-        "AND NOT EXISTS (SELECT 1 FROM slot WHERE slot.vector = vector.id) "
-        "AND NOT EXISTS (SELECT 1 FROM slot WHERE slot.relation_vector = vector.id)",
-        json_list(row[0] for row in checked_rows(vectors, "the number of a row", int)),
+    connection.delete_unused(
+        [row[0] for row in checked_rows(symbols, "the number of a row", int)],
+        [row[0] for row in checked_rows(vectors, "the number of a row", int)],
     )
 
 
@@ -224,7 +242,7 @@ def fetch(connection: Connection, ids: Sequence[int]) -> list[Slot]:
     rows = connection.rows(
         f"SELECT {SLOT_COLUMNS} FROM slot JOIN source ON source.id = slot.source "
         f"WHERE slot.id {IN_LIST}",
-        json_list(ids),
+        Values(ids),
     )
     fetched = {row[0]: checked_slot(row) for row in rows}
     return [fetched[slot] for slot in ids if slot in fetched]
@@ -232,7 +250,7 @@ def fetch(connection: Connection, ids: Sequence[int]) -> list[Slot]:
 
 def last_passages(connection: Connection, limit: int, scope: Scope) -> list[Slot]:
     """As ``MemoryStore.last_passages``."""
-    within, parameters = _conditions(scope)
+    within, parameters = _conditions(connection, scope)
     rows = connection.rows(
         f"""SELECT {SLOT_COLUMNS} FROM slot JOIN source ON source.id = slot.source
         WHERE slot.kind = 'passage' {within}
@@ -249,10 +267,10 @@ def keys(connection: Connection, ids: Sequence[int], dimension: int) -> Keys:
         nothing = np.empty(0, np.int64), np.empty((0, dimension), np.float32)
         return Keys(*nothing, np.empty(0, np.bool_), ())
     rows = connection.rows(
-        "SELECT slot.id, slot.kind <> 'passage', vector.data, "
+        "SELECT slot.id, CASE slot.kind WHEN 'passage' THEN 0 ELSE 1 END, vector.data, "
         "CASE slot.kind WHEN 'passage' THEN '' ELSE slot.relation END "
         f"FROM slot JOIN vector ON vector.id = slot.vector WHERE slot.id {IN_LIST}",
-        json_list(ids),
+        Values(ids),
     )
     stored = {row[0]: row for row in checked_rows(rows, "a key", int, int, bytes, str)}
     present = [stored[slot] for slot in ids if slot in stored]
@@ -270,20 +288,26 @@ def dense_ids(connection: Connection, scope: Scope = EVERYWHERE) -> NDArray[np.i
     Facts are left out: they share the vectors of their relations, and are found by symbol.
     Statements are among them whenever they held.
     """
-    within, parameters = scope.sql()
-    sources = f"AND source IN (SELECT id FROM source WHERE true{within})" if within else ""
+    condition, parameters = _in_sources(connection, scope)
     rows = connection.rows(
-        f"SELECT id FROM slot WHERE kind = 'passage' {sources} ORDER BY id",
+        f"SELECT id FROM slot WHERE kind = 'passage' {condition} ORDER BY id",
         *parameters,
     )
     return np.fromiter((row[0] for row in rows), np.int64)
+
+
+def within(connection: Connection, scope: Scope) -> Within | None:
+    """The slots of ``dense_ids`` as vector search takes them; None for all."""
+    if scope.covers_all_sources:
+        return None
+    return Within(lambda: dense_ids(connection, scope), *_in_sources(connection, scope))
 
 
 def about(
     connection: Connection, names: Iterable[str], limit: int, scope: Scope
 ) -> dict[str, list[int]]:
     """As ``MemoryStore.search_symbolic``."""
-    within, parameters = _conditions(scope)
+    within, parameters = _conditions(connection, scope)
     rows = connection.rows(
         f"""SELECT name, slot FROM (
             SELECT symbol.name, slot.id AS slot,
@@ -295,8 +319,8 @@ def about(
             FROM symbol JOIN slot_key ON slot_key.symbol = symbol.id
             JOIN slot ON slot.id = slot_key.slot JOIN source ON source.id = slot.source
             WHERE symbol.name {IN_LIST} {within}
-        ) WHERE rank <= ? ORDER BY slot""",
-        json_list(names),
+        ) AS ranked WHERE rank <= ? ORDER BY slot""",
+        Values(names),
         *parameters,
         limit,
     )
@@ -307,22 +331,22 @@ def mentioning(
     connection: Connection, names: Iterable[str], max_slots: int, scope: Scope
 ) -> dict[str, list[int]]:
     """As ``MemoryStore.search_mentions``."""
-    within, parameters = _conditions(scope)
+    within, parameters = _conditions(connection, scope)
     source = "" if scope.covers_all_sources else "JOIN source ON source.id = slot.source"
     rows = connection.rows(
         f"""WITH known AS MATERIALIZED (
             SELECT id, name, (
                 SELECT count(*) FROM (
-                    SELECT 1 FROM mention WHERE mention.symbol = symbol.id LIMIT ? + 1
-                )
+                    SELECT 1 FROM mention WHERE mention.symbol = symbol.id LIMIT ?
+                ) AS counted
             ) AS mentions FROM symbol WHERE name {IN_LIST}
         )
         SELECT known.name, slot.id FROM known
         JOIN mention ON mention.symbol = known.id JOIN slot ON slot.id = mention.slot {source}
         WHERE known.mentions <= ? AND slot.kind = 'passage'
         {within} ORDER BY mention.slot""",
-        max_slots,
-        json_list(names),
+        max_slots + 1,
+        Values(names),
         max_slots,
         *parameters,
     )
@@ -332,7 +356,7 @@ def mentioning(
 def symbols(connection: Connection, ids: Iterable[int]) -> dict[int, Symbols]:
     """As ``MemoryStore.symbols``."""
     found: dict[int, Symbols] = {}
-    chosen = json_list(ids)
+    chosen = Values(ids)
     for index, table in enumerate(("slot_key", "mention")):
         rows = connection.rows(
             f"SELECT {table}.slot, symbol.name FROM {table} "
@@ -347,13 +371,21 @@ def symbols(connection: Connection, ids: Iterable[int]) -> dict[int, Symbols]:
 
 def symbol_names(connection: Connection, ids: Iterable[int]) -> dict[int, str]:
     """The names of symbols."""
-    rows = connection.rows(f"SELECT id, name FROM symbol WHERE id {IN_LIST}", json_list(ids))
+    rows = connection.rows(f"SELECT id, name FROM symbol WHERE id {IN_LIST}", Values(ids))
     return dict(checked_rows(rows, "a symbol", int, str))
 
 
-def _conditions(scope: Scope) -> tuple[str, list[Any]]:
+def _in_sources(connection: Connection, scope: Scope) -> tuple[str, list[Any]]:
+    """The sources of a scope as a condition on rows of ``slot``, and parameters."""
+    conditions, parameters = scope.sql(connection.metadata)
+    if not conditions:
+        return "", parameters
+    return f"AND slot.source IN (SELECT id FROM source WHERE true{conditions})", parameters
+
+
+def _conditions(connection: Connection, scope: Scope) -> tuple[str, list[Any]]:
     """A scope as conditions on rows of ``slot`` and ``source``, and parameters."""
-    within, parameters = scope.sql()
+    within, parameters = scope.sql(connection.metadata)
     holds, times = scope.validity()
     return within + holds, parameters + times
 

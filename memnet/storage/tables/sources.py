@@ -8,15 +8,15 @@ from memnet.storage.tables import slots
 from memnet.storage.tables import vectors as text_vectors
 from memnet.storage.tables.checked import (
     IN_LIST,
+    Values,
     checked_count,
     checked_metadata,
     checked_places,
     checked_rows,
     damaged,
-    json_list,
     missing,
 )
-from memnet.storage.tables.database import Connection
+from memnet.storage.tables.connection import Connection
 from memnet.storage.values import (
     SOURCE_KINDS,
     Encode,
@@ -103,18 +103,30 @@ class Sources:
     def start_run(self) -> None:
         """Forget which sources this thread's ingest has seen; they are many, and kept on disk."""
         self._connection().execute(
-            "CREATE TEMP TABLE IF NOT EXISTS seen "
-            "(name TEXT PRIMARY KEY, digest BLOB NOT NULL) WITHOUT ROWID"
+            "CREATE TEMP TABLE IF NOT EXISTS seen (name TEXT PRIMARY KEY, digest BLOB NOT NULL)"
         )
         self._connection().execute("DELETE FROM temp.seen")
 
-    def mark_seen(self, name: str, digest: bytes) -> bytes | None:
-        """Note that the ingest sees a source; returns its digest if it was seen before."""
-        row = self._connection().one("SELECT digest FROM temp.seen WHERE name = ?", name)
-        if row is not None:
-            return bytes(row[0])
-        self._connection().execute("INSERT INTO temp.seen VALUES (?, ?)", name, digest)
-        return None
+    def mark_seen(self, names: Mapping[str, bytes]) -> dict[str, bytes]:
+        """Note that the ingest sees some sources, given with their digests.
+
+        Returns:
+            Those that it saw before, with the digests that they had then.
+        """
+        connection = self._connection()
+        before: dict[str, bytes] = dict(
+            connection.rows(
+                f"SELECT name, digest FROM temp.seen WHERE name {IN_LIST}", Values(names)
+            )
+        )
+        for name in names:
+            if "\0" in name:  # to SQLite's JSON a text ends there
+                row = connection.one("SELECT digest FROM temp.seen WHERE name = ?", name)
+                before |= {} if row is None else {name: row[0]}
+        connection.insert(
+            "seen", ("name", "digest"), [one for one in names.items() if one[0] not in before]
+        )
+        return before
 
     def mark_file_seen(self, path: str, digest: bytes, namespace: str = "") -> int:
         """Note that the ingest sees all sources of a file, if they were made of this content.
@@ -129,8 +141,8 @@ class Sources:
         if stored is None or stored[0] != digest:
             return 0
         rows = connection.rows(
-            "INSERT OR IGNORE INTO temp.seen SELECT name, digest FROM source "
-            "WHERE namespace = ? AND origin = ? RETURNING 1",
+            "INSERT INTO temp.seen SELECT name, digest FROM source "
+            "WHERE namespace = ? AND origin = ? ON CONFLICT DO NOTHING RETURNING 1",
             namespace,
             path,
         )
@@ -151,13 +163,32 @@ class Sources:
         return list(_from_path(self._connection(), path, namespace))
 
 
+def add_shared(
+    connection: Connection, new: Iterable[NewSource], vectors: Iterable[NewVector]
+) -> None:
+    """Store the vectors and symbols of new sources, which other sources may share, in commits."""
+    symbols = {
+        name
+        for source in new
+        for slot in source.slots
+        for name in (*slot.key_symbols, *slot.value_symbols)
+    }
+    with connection.transaction(advance=False):
+        text_vectors.add_new(connection, vectors)
+    with connection.transaction(advance=False):
+        slots.add_symbol_names(connection, symbols)
+
+
 def put_all(
     connection: Connection,
     new: Sequence[NewSource],
     vectors: Iterable[NewVector],
 ) -> None:
     """Put sources with the vectors that their slots lack, and delete what they no longer have."""
-    text_vectors.add(connection, vectors)
+    by_digest = {vector.digest: vector for vector in vectors}
+    lacking = text_vectors.missing_digests(connection, by_digest)
+    # Most are there, if they were added on their own before.
+    text_vectors.add(connection, [by_digest[digest] for digest in lacking])
     # Last: until all are put, one may come to share the vectors of another.
     slots.delete(connection, put(connection, new)[1])
 
@@ -165,7 +196,8 @@ def put_all(
 def put_files(connection: Connection, files: Mapping[str, bytes], namespace: str) -> None:
     """Note that all sources of some files are stored, with the digests of the files' contents."""
     connection.execute_many(
-        "INSERT OR REPLACE INTO file (namespace, path, digest) VALUES (?, ?, ?)",
+        "INSERT INTO file (namespace, path, digest) VALUES (?, ?, ?) "
+        "ON CONFLICT (namespace, path) DO UPDATE SET digest = excluded.digest",
         [(namespace, path, digest) for path, digest in files.items()],
     )
 
@@ -175,7 +207,7 @@ def states(connection: Connection, names: Iterable[str], namespace: str) -> dict
     rows = connection.rows(
         f"SELECT name, digest, origin FROM source WHERE namespace = ? AND name {IN_LIST}",
         namespace,
-        json_list(names),
+        Values(names),
     )
     return {name: SourceState(digest, origin) for name, digest, origin in rows}
 
@@ -184,7 +216,7 @@ def namespaces(connection: Connection, names: Iterable[str]) -> dict[str, list[s
     """As ``Sources.namespaces``."""
     rows = connection.rows(
         f"SELECT name, namespace FROM source WHERE name {IN_LIST} ORDER BY name, namespace",
-        json_list(names),
+        Values(names),
     )
     found: dict[str, list[str]] = {}
     for name, namespace in checked_rows(rows, "a source", str, str):
@@ -282,7 +314,7 @@ def put(connection: Connection, new: Sequence[NewSource]) -> tuple[list[int], li
     ids = _ids(connection, names)
     stored: dict[int, dict[bytes, int]] = {}
     for source_id, digest, slot in connection.rows(
-        f"SELECT source, digest, id FROM slot WHERE source {IN_LIST}", json_list(before.values())
+        f"SELECT source, digest, id FROM slot WHERE source {IN_LIST}", Values(ids.values())
     ):
         stored.setdefault(source_id, {})[digest] = slot
     added: list[slots.SourceSlots] = []
@@ -309,11 +341,13 @@ def _ids(connection: Connection, names: Iterable[tuple[str, str]]) -> dict[tuple
         )
         if row is not None:
             found[namespace, name] = checked_count(row[0])
-    for namespace, some in by_namespace.items():
+    for namespace, some in sorted(by_namespace.items()):
         for name, source in connection.rows(
-            f"SELECT name, id FROM source WHERE namespace = ? AND name {IN_LIST}",
+            # In one order: writers of the same ones wait for each other here.
+            f"SELECT name, id FROM source WHERE namespace = ? AND name {IN_LIST} "
+            f"ORDER BY name {connection.locking}",
             namespace,
-            json_list(some),
+            Values(some),
         ):
             found[namespace, name] = checked_count(source)
     return found
@@ -339,11 +373,11 @@ def delete(connection: Connection, names: Iterable[str], namespace: str | None) 
     names = list(names)
     within = "" if namespace is None else "AND namespace = ?"
     chosen = connection.rows(
-        f"SELECT id FROM source WHERE name {IN_LIST} {within}",
-        json_list(names),
+        f"SELECT id FROM source WHERE name {IN_LIST} {within} {connection.locking}",
+        Values(names),
         *([] if namespace is None else [namespace]),
     )
-    ids = json_list(row[0] for row in chosen)
+    ids = Values(row[0] for row in chosen)
     doomed = [row[0] for row in connection.rows(f"SELECT id FROM slot WHERE source {IN_LIST}", ids)]
     slots.delete(connection, doomed)
     connection.execute(
@@ -355,7 +389,7 @@ def delete(connection: Connection, names: Iterable[str], namespace: str | None) 
     for table, name in (("evicted", "name"), ("eviction", "source")):
         connection.execute(
             f"DELETE FROM {table} WHERE {name} {IN_LIST} {within}",
-            json_list(names),
+            Values(names),
             *([] if namespace is None else [namespace]),
         )
     return len(doomed)
@@ -366,7 +400,7 @@ def origins(connection: Connection, names: Iterable[str], namespace: str | None)
     within = "" if namespace is None else "AND namespace = ?"
     rows = connection.rows(
         f"SELECT origin FROM source WHERE origin <> '' AND name {IN_LIST} {within}",
-        json_list(names),
+        Values(names),
         *([] if namespace is None else [namespace]),
     )
     # Made distinct here: to do so SQLite would go through the index of the origins of all sources.
@@ -395,7 +429,7 @@ def _from_path(
 def unused_origins(connection: Connection, found: Sequence[str]) -> list[str]:
     """Those of some files that no source came from."""
     rows = connection.rows(
-        f"SELECT DISTINCT origin FROM source WHERE origin {IN_LIST}", json_list(found)
+        f"SELECT DISTINCT origin FROM source WHERE origin {IN_LIST}", Values(found)
     )
     used = {row[0] for row in checked_rows(rows, "the origin of a source", str)}
     return [origin for origin in found if origin not in used]
@@ -438,7 +472,7 @@ def _conditions(
         condition: value for condition, value in chosen.items() if value is not None
     }
     if prefix:  # LIKE would take % and _ in it for any characters
-        conditions["instr(name, ?) = 1"] = prefix
+        conditions[f"substr(name, 1, {len(prefix)}) = ?"] = prefix
     return "".join(f"AND {condition} " for condition in conditions), [*conditions.values()]
 
 

@@ -11,16 +11,16 @@ from numpy.typing import NDArray
 from memnet.storage.tables import slots, sources
 from memnet.storage.tables.checked import (
     IN_LIST,
+    Values,
     checked_count,
     checked_rows,
     checked_time,
     checked_told,
     checked_vectors,
     damaged,
-    json_list,
 )
-from memnet.storage.tables.database import Connection
-from memnet.storage.values import ChangeBy, Structure, Told, Usage
+from memnet.storage.tables.connection import Connection
+from memnet.storage.values import ChangeBy, Structure, Told, Usage, Within
 from memnet.types import Change, Eviction
 
 _COLUMNS = """slot.id, source.name, statement.namespace, slot.text, slot.title, statement.aliases,
@@ -28,6 +28,7 @@ _COLUMNS = """slot.id, source.name, statement.namespace, slot.text, slot.title, 
     statement.told, slot.valid_from, slot.valid_until, statement.changed_by, statement.change,
     statement.reason, statement.standing, statement.speaker, slot.start, slot.end"""
 _SLOTS = "SELECT slot FROM statement"
+_ALL = 2**31
 _PAGE = 1000
 """Statements that are read together."""
 
@@ -65,7 +66,7 @@ class Statements:
             JOIN slot ON slot.id = statement.slot JOIN source ON source.id = slot.source
             JOIN vector ON vector.id = slot.relation_vector
             WHERE statement.slot {IN_LIST} ORDER BY statement.slot""",
-            json_list(ids),
+            Values(ids),
         )
         vectors = checked_vectors([row[-1] for row in rows], self._dimension)
         changes = self._changes([row[0] for row in rows])
@@ -79,7 +80,7 @@ class Statements:
         rows = self._connection().rows(
             "SELECT slot, changed_by, change, reason FROM statement_change "
             f"WHERE slot {IN_LIST} ORDER BY slot, changed_by",
-            json_list(ids),
+            Values(ids),
         )
         found: dict[int, tuple[ChangeBy, ...]] = {}
         for slot, *change in checked_rows(rows, "a change of a statement", int, int, str, str):
@@ -87,14 +88,14 @@ class Statements:
         return found
 
     def ids_about(
-        self, symbols: Iterable[str], namespace: str | None = None, limit: int = -1
+        self, symbols: Iterable[str], namespace: str | None = None, limit: int = _ALL
     ) -> list[int]:
         """Ids of the statements about some symbols, rising.
 
         Args:
             symbols: names of subjects, aliases of them, or names in them; normalised.
             namespace: to look in; None for all.
-            limit: of each symbol the last ones; -1 for all.
+            limit: of each symbol the last ones.
         """
         within = "" if namespace is None else "AND namespace = ?"
         found: set[int] = set()
@@ -135,17 +136,18 @@ class Statements:
             "JOIN statement ON statement.slot = slot.id "
             f"WHERE source.name {IN_LIST} {within} AND statement.speaker IS NOT NULL "
             "ORDER BY statement.slot",
-            json_list(sources),
+            Values(sources),
             *([] if namespace is None else [namespace]),
         )
         return [row[0] for row in checked_rows(rows, "a statement of a message", int)]
 
     def those_in(self, ids: Sequence[int], namespace: str | None) -> set[int]:
         """Those of the slots that are statements of a namespace, or of any."""
-        within = "" if namespace is None else "AND +namespace = ?"
+        # An index over the namespace would be gone through as a whole.
+        within = "" if namespace is None else "AND coalesce(namespace, '') = ?"
         rows = self._connection().rows(
             f"SELECT slot FROM statement WHERE slot {IN_LIST} {within}",
-            json_list(ids),
+            Values(ids),
             *([] if namespace is None else [namespace]),
         )
         return {row[0] for row in rows}
@@ -159,7 +161,16 @@ class Statements:
         )
         return np.fromiter((row[0] for row in rows), np.int64)
 
-    def ids_ever(self, namespace: str | None) -> NDArray[np.int64]:
+    def within_ever(self, namespace: str | None) -> Within:
+        """The statements of a namespace, or all, whenever they held, for a vector search."""
+        own = "" if namespace is None else " WHERE statement.namespace = ?"
+        return Within(
+            lambda: self._ids_ever(namespace),
+            f"AND slot.id IN (SELECT statement.slot FROM statement{own})",
+            [] if namespace is None else [namespace],
+        )
+
+    def _ids_ever(self, namespace: str | None) -> NDArray[np.int64]:
         """As ``ids``, and some that are gone; in one process only new ones are read each time."""
         connection = self._connection()
         known = self._ids.get(namespace, np.zeros(0, np.int64))
@@ -190,7 +201,7 @@ class Statements:
             chosen = f"(valid_from IS NOT NULL OR used > 0) AND id {IN_LIST}"
         rows = self._connection().rows(
             f"SELECT id, usage, used, valid_until FROM slot WHERE {chosen} ORDER BY id",
-            *([] if ids is None else [json_list(ids)]),
+            *([] if ids is None else [Values(ids)]),
         )
         for slot, amount, _, _ in rows:
             if not isinstance(amount, float) or not 0 <= amount < math.inf:
@@ -217,7 +228,7 @@ class Statements:
         """
         said = {row[0] for row in self._connection().rows(f"{_SLOTS} WHERE speaker IS NOT NULL")}
         usage = [one for one in self.usage() if one.id not in said]
-        standing = self._connection().rows(f"{_SLOTS} WHERE standing")
+        standing = self._connection().rows(f"{_SLOTS} WHERE standing <> 0")
         stays = {*keep, *(row[0] for row in standing)}
         free = [one for one in usage if one.id not in stays]
         free.sort(key=lambda one: (one.until > at, one.decayed(at, half_life), one.id))
@@ -231,7 +242,7 @@ class Statements:
                 "SELECT namespace, name, 'statement', ? FROM slot "
                 f"JOIN source ON source.id = slot.source WHERE slot.id {IN_LIST} ORDER BY slot.id",
                 at,
-                json_list(ids),
+                Values(ids),
             )
 
     def evictions(self, namespace: str | None) -> list[Eviction]:
@@ -271,10 +282,12 @@ class Statements:
         """
         with self._change():
             self._connection().execute(
-                f"UPDATE slot SET valid_until = max(?, valid_from) WHERE id {IN_LIST} "
-                "AND valid_from IS NOT NULL AND (valid_until IS NULL OR valid_until > ?)",
+                "UPDATE slot SET valid_until = CASE WHEN valid_from > ? THEN valid_from ELSE ? END "
+                f"WHERE id {IN_LIST} AND valid_from IS NOT NULL "
+                "AND (valid_until IS NULL OR valid_until > ?)",
                 at,
-                json_list(ids),
+                at,
+                Values(ids),
                 at,
             )
 
@@ -286,7 +299,7 @@ class Statements:
                 changed_by,
                 change,
                 reason,
-                json_list(ids),
+                Values(ids),
             )
 
     def add_change(self, slot: int, change: ChangeBy) -> None:
@@ -296,14 +309,17 @@ class Statements:
         """
         with self._change():
             self._connection().execute(
-                "INSERT OR REPLACE INTO statement_change VALUES (?, ?, ?, ?)", slot, *change
+                "INSERT INTO statement_change VALUES (?, ?, ?, ?) ON CONFLICT (slot, changed_by) "
+                "DO UPDATE SET change = excluded.change, reason = excluded.reason",
+                slot,
+                *change,
             )
 
     def make_standing(self, ids: Iterable[int]) -> None:
         """Let statements never be evicted."""
         with self._change():
             self._connection().execute(
-                f"UPDATE statement SET standing = 1 WHERE slot {IN_LIST}", json_list(ids)
+                f"UPDATE statement SET standing = 1 WHERE slot {IN_LIST}", Values(ids)
             )
 
     def erase(self, ids: Sequence[int]) -> None:
@@ -311,13 +327,13 @@ class Statements:
         with self._change():
             connection = self._connection()
             owners = connection.rows(
-                f"SELECT DISTINCT source FROM slot WHERE id {IN_LIST}", json_list(ids)
+                f"SELECT DISTINCT source FROM slot WHERE id {IN_LIST}", Values(ids)
             )
             slots.delete(connection, ids)
             connection.execute(
                 f"DELETE FROM source WHERE id {IN_LIST} AND kind = 'told' "
                 "AND NOT EXISTS (SELECT 1 FROM slot WHERE slot.source = source.id)",
-                json_list(row[0] for row in checked_rows(owners, "a source", int)),
+                Values(row[0] for row in checked_rows(owners, "a source", int)),
             )
 
     def add_usage(self, weights: Mapping[int, float], at: float, half_life: float) -> None:
@@ -361,13 +377,10 @@ class Statements:
                     [(*slots.structure_columns(said), slot) for slot, said, _ in parsed],
                 )
                 names = [(name, slot) for slot, _, about in parsed for name in about]
+                slots.add_symbol_names(connection, {name for name, _ in names})
                 connection.execute_many(
-                    "INSERT OR IGNORE INTO symbol (name) VALUES (?)",
-                    [(name,) for name, _ in names],
-                )
-                connection.execute_many(
-                    "INSERT OR IGNORE INTO slot_key (symbol, slot) "
-                    "SELECT id, ? FROM symbol WHERE name = ?",
+                    "INSERT INTO slot_key (symbol, slot) SELECT id, ? FROM symbol WHERE name = ? "
+                    "ON CONFLICT DO NOTHING",
                     [(slot, name) for name, slot in names],
                 )
                 slots.add_statement_names(connection, [one.id for one in page])

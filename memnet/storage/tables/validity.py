@@ -1,5 +1,6 @@
 """Which statements do not hold at the time that a search looks at."""
 
+import math
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -8,7 +9,7 @@ from numpy.typing import NDArray
 
 from memnet.storage.scope import Scope
 from memnet.storage.tables.checked import checked_count, checked_rows
-from memnet.storage.tables.database import Connection
+from memnet.storage.tables.connection import Connection
 
 _NONE = np.zeros(0, np.int64)
 
@@ -79,8 +80,9 @@ class Validity:
                 return known[1]
             column = "valid_until" if ended else "valid_from"
             rows = connection.rows(
-                "SELECT id, valid_from, coalesce(valid_until, 9e999) FROM slot "
-                f"WHERE {column} IS NOT NULL ORDER BY id"
+                "SELECT id, valid_from, coalesce(valid_until, ?) FROM slot "
+                f"WHERE {column} IS NOT NULL ORDER BY id",
+                math.inf,
             )
         checked_rows(rows, "a time", int, float, float)
         columns = np.array(rows, np.float64).reshape(-1, 3)

@@ -8,12 +8,12 @@ from numpy.typing import NDArray
 
 from memnet.storage.tables.checked import (
     IN_LIST,
+    Values,
     checked_rows,
     checked_vectors,
-    json_list,
     missing,
 )
-from memnet.storage.tables.database import Connection
+from memnet.storage.tables.connection import Connection
 from memnet.storage.values import Encode, NewSlot, NewVector
 
 _FULL = (
@@ -41,22 +41,42 @@ def missing_digests(
     connection: Connection, digests: Iterable[bytes], *, quick_ones: bool = False
 ) -> list[bytes]:
     """Those of the digests under which no full vector is stored, or with ``quick_ones`` none."""
-    stored = "SELECT 1 FROM vector WHERE digest = ?" if quick_ones else f"SELECT 1 {_FULL}"
-    return [digest for digest in digests if connection.one(stored, digest) is None]
+    digests = list(digests)
+    stored = connection.vectors_by_digest(digests)
+    return [
+        digest
+        for digest in digests
+        if digest not in stored or not (quick_ones or stored[digest].full)
+    ]
 
 
 def add(connection: Connection, vectors: Iterable[NewVector]) -> None:
     """Store vectors; a full one takes the place of a quick one of the same text."""
     new = list(vectors)
-    connection.execute_many(
-        "INSERT OR IGNORE INTO vector (digest, data) VALUES (?, ?)",
-        ((vector.digest, vector_bytes(vector.data)) for vector in new),
-    )
-    connection.execute_many(
-        "INSERT INTO quick_vector SELECT id, ? FROM vector WHERE digest = ?",
-        ((vector.text, vector.digest) for vector in new if vector.text is not None),
-    )
+    add_new(connection, new)
     replace_quick(connection, [vector for vector in new if vector.text is None])
+
+
+def add_new(connection: Connection, vectors: Iterable[NewVector]) -> None:
+    """Store vectors of texts that have none."""
+    # Sorted: transactions that add the same ones wait for each other in one order.
+    new = sorted(vectors, key=lambda one: one.digest)
+    connection.insert(
+        "vector",
+        ("digest", "data"),
+        ((vector.digest, vector_bytes(vector.data)) for vector in new),
+        new_only=True,
+    )
+    connection.execute_many(
+        # Another writer may have stored the full one meanwhile.
+        "INSERT INTO quick_vector SELECT id, ? FROM vector WHERE digest = ? AND data = ? "
+        "ON CONFLICT DO NOTHING",
+        [
+            (vector.text, vector.digest, vector_bytes(vector.data))
+            for vector in new
+            if vector.text is not None
+        ],
+    )
 
 
 def replace_quick(connection: Connection, vectors: Iterable[NewVector]) -> None:
@@ -66,24 +86,20 @@ def replace_quick(connection: Connection, vectors: Iterable[NewVector]) -> None:
     """
     if connection.one("SELECT 1 FROM quick_vector LIMIT 1") is None:
         return
-    replaced: list[int] = []
-    for vector in vectors:
-        row = connection.one(
-            "UPDATE vector SET data = ? WHERE digest = ? "
-            "AND EXISTS (SELECT 1 FROM quick_vector WHERE quick_vector.vector = vector.id) "
-            "RETURNING id",
-            vector_bytes(vector.data),
-            vector.digest,
-        )
-        if row is not None:
-            replaced.append(row[0])
-    chosen = json_list(replaced)
-    connection.execute(f"DELETE FROM quick_vector WHERE vector {IN_LIST}", chosen)
-    connection.execute(
-        "INSERT OR IGNORE INTO gone SELECT property.value + 1, slot.id FROM slot, property "
-        f"WHERE slot.vector {IN_LIST} AND slot.kind = 'passage' AND property.name = 'generation'",
-        chosen,
-    )
+    new = {vector.digest: vector for vector in vectors}
+    replaced = [
+        (vector_bytes(new[digest].data), stored.id)
+        for digest, stored in connection.vectors_by_digest(list(new)).items()
+        if not stored.full
+    ]
+    ids = [vector for _, vector in replaced]
+    if not ids:
+        return
+    # A change of slots also within a transaction that adds none.
+    with connection.transaction():
+        connection.execute_many("UPDATE vector SET data = ? WHERE id = ?", replaced)
+        connection.execute(f"DELETE FROM quick_vector WHERE vector {IN_LIST}", Values(ids))
+        connection.history.note_replaced(ids)
 
 
 def vector_bytes(vector: NDArray[np.float32]) -> bytes:
@@ -97,6 +113,19 @@ def vector_bytes(vector: NDArray[np.float32]) -> bytes:
     return (half if np.array_equal(half, vector) else vector.astype("<f4")).tobytes()
 
 
+def vector_ids(connection: Connection, digests: Iterable[bytes]) -> dict[bytes, int]:
+    """Ids of stored vectors by their digests.
+
+    Raises:
+        MissingRowError: one is not stored.
+    """
+    wanted = set(digests)
+    stored = connection.vectors_by_digest(list(wanted))
+    if len(stored) < len(wanted):
+        raise missing("a vector of a new slot")
+    return {digest: vector.id for digest, vector in stored.items()}
+
+
 def by_id(
     connection: Connection, ids: Sequence[int], dimension: int
 ) -> tuple[list[bytes], NDArray[np.float32]]:
@@ -105,9 +134,7 @@ def by_id(
     Raises:
         StoreError: one does not exist, though a row refers to it.
     """
-    rows = connection.rows(
-        f"SELECT id, digest, data FROM vector WHERE id {IN_LIST}", json_list(ids)
-    )
+    rows = connection.rows(f"SELECT id, digest, data FROM vector WHERE id {IN_LIST}", Values(ids))
     stored = {row[0]: row[1:] for row in checked_rows(rows, "a vector", int, bytes, bytes)}
     if not stored.keys() >= set(ids):
         raise missing("the vector of a relation")

@@ -17,15 +17,9 @@ from numpy.typing import NDArray
 from memnet.config import StoreConfig
 from memnet.errors import StoreError
 from memnet.storage.tables import slots
-from memnet.storage.tables.database import (
-    Connection,
-    changes_since,
-    count_changes_since,
-    forget_revisions_before,
-    latest_revision,
-    revision_of,
-)
-from memnet.storage.values import Changes, Hits, Revision
+from memnet.storage.tables.connection import Connection
+from memnet.storage.values import Changes, Hits, Revision, Within
+from memnet.storage.vectors.dense import DenseIndex
 from memnet.storage.vectors.file import DamagedIndexError, IndexHeader, read_header
 from memnet.storage.vectors.index import IndexInfo, VectorIndex
 from memnet.storage.vectors.search import ToDevice, uses_pq
@@ -38,8 +32,8 @@ _BATCH = 10_000
 """Vectors that are read from the rows at once: 15 MB."""
 
 
-class IndexCache:
-    """The vector index of the rows of a store, in one process; safe to use from many threads."""
+class IndexCache(DenseIndex):
+    """The vectors of a store's passages as FAISS compares them in this process."""
 
     def __init__(
         self,
@@ -52,6 +46,7 @@ class IndexCache:
         connection: Callable[[], Connection],
         try_writing: Callable[[], AbstractContextManager[bool]],
         on_saved: Callable[[], None],
+        file_is_required: bool = True,
     ) -> None:
         """Read nothing yet: the index is loaded when it is first used.
 
@@ -65,6 +60,8 @@ class IndexCache:
             try_writing: gives True while the caller is the store's one writer, or False where
                 someone else is, or nobody may be; it does not wait.
             on_saved: called when the file has been replaced.
+            file_is_required: whether writers save the file, so that it is a problem where it is
+                missing; else whoever searches first does.
         """
         self._folder = folder
         self._path = folder / INDEX_FILE
@@ -75,6 +72,7 @@ class IndexCache:
         self._connection = connection
         self._try_writing = try_writing
         self._on_saved = on_saved
+        self._file_is_required = file_is_required
         self._guard = threading.RLock()
         self._index: VectorIndex | None = None
         self._revision: Revision | None = None
@@ -83,54 +81,53 @@ class IndexCache:
         """Of the file when it was last loaded."""
         self._writer: threading.Thread | None = None
 
+    def prepare(self) -> None:
+        """As ``DenseIndex.prepare``: nothing, since the first search loads the file."""
+
     def close(self) -> None:
-        """Wait for a file that is being written, and drop the index from memory."""
+        """As ``DenseIndex.close``."""
         if self._writer is not None:
             self._writer.join()
         with self._guard:
             self._index, self._revision = None, None
 
     def info(self) -> IndexInfo:
-        """What the index is made of, and how much of it is saved."""
+        """As ``DenseIndex.info``."""
         return self._current().info()
 
     def search(
         self,
         query: NDArray[np.float32],
         limit: int,
-        within: NDArray[np.int64] | None,
+        within: Within | None,
         hidden: NDArray[np.int64],
     ) -> Hits:
-        """As ``VectorIndex.search``, of the commit that the calling thread reads.
-
-        Args:
-            query: [D] float32.
-            limit: K, at least 1.
-            within: ids to choose from, [M] int64; None for all.
-            hidden: ids to leave out, [H] int64.
-        """
+        """As ``DenseIndex.search``."""
+        ids = None if within is None else within.ids()
         try:
-            return self._current().remove(hidden).search(query, limit, within)
+            return self._current().remove(hidden).search(query, limit, ids)
         except DamagedIndexError:
             self._discard()
-            return self._current().remove(hidden).search(query, limit, within)
+            return self._current().remove(hidden).search(query, limit, ids)
 
     def vectors(self, ids: NDArray[np.int64]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
-        """As ``VectorIndex.vectors``; none where no index of the commit that is read is loaded."""
+        """As ``DenseIndex.vectors``; none where no index of the commit that is read is loaded."""
         connection = self._connection()
         with self._guard:
             index, revision = self._index, self._revision
         if (
             index is not None
             and not connection.changing
-            and revision == latest_revision(connection)
+            and revision == connection.history.latest()
         ):
             with suppress(DamagedIndexError):
                 return index.vectors(ids)
         return np.zeros((len(ids), self._dimension), np.float32), np.zeros(len(ids), np.bool_)
 
     def problems(self) -> list[str]:
-        """Problems of the file, a line each; being stale is none."""
+        """As ``DenseIndex.problems``: those of the file."""
+        if not self._file_is_required and not self._path.exists():
+            return []
         connection, index = self._connection(), self._load()
         if index is None or index.file is None:
             return ["vector index: the file is missing or damaged"]
@@ -138,10 +135,10 @@ class IndexCache:
             index.file.check_all()
         except DamagedIndexError as error:
             return [f"vector index: the file is damaged: {error}"]
-        revision = revision_of(connection, index.file.header.commit_id)
+        revision = connection.history.find(index.file.header.commit_id)
         if revision is None:
             return ["vector index: the file was not made from these rows"]
-        changes = changes_since(connection, revision)
+        changes = connection.history.changes_since(revision)
         ids = np.append(np.setdiff1d(index.ids(), changes.removed), changes.added)
         if not np.array_equal(np.sort(ids), slots.dense_ids(connection)):
             return ["vector index: does not hold the ids of the rows"]
@@ -156,15 +153,14 @@ class IndexCache:
         return []
 
     def rebuild(self) -> None:
-        """Make the index and its file from the rows; the caller is the store's one writer."""
+        """As ``DenseIndex.rebuild``."""
         self._discard()
         self._write_current(lock_seconds=-1)
 
     def save_if_stale(self) -> None:
-        """Save the index if its file is stale, or is of another kind than the settings name.
+        """As ``DenseIndex.save_if_stale``, or if the settings name another kind of file.
 
-        Called by the store's one writer, after its commits. The rows are safe by then: a file that
-        can't be written is a warning.
+        The rows are safe by then: a file that can't be written is a warning.
         """
         with _warning_on_failure():
             if self._is_of_wanted_kind() and not self._is_stale():
@@ -178,7 +174,7 @@ class IndexCache:
         """The index of the commit that the calling thread reads."""
         connection = self._connection()
         with self._guard, connection.snapshot():
-            revision = latest_revision(connection)
+            revision = connection.history.latest()
             index, of = self._index, self._revision
             if index is not None and of == revision:
                 return index
@@ -216,7 +212,7 @@ class IndexCache:
         """
         if of is None or of.generation > revision.generation:
             return True
-        return revision_of(self._connection(), of.commit_id) == of
+        return self._connection().history.find(of.commit_id) == of
 
     def _changes(self, index: VectorIndex, revision: Revision | None) -> Changes:
         """Slots to add to an index of another commit, and to remove from it.
@@ -225,8 +221,8 @@ class IndexCache:
         vectors that replaced those of its own commit, until the index goes on to a later one.
         """
         connection = self._connection()
-        if revision is not None and revision_of(connection, revision.commit_id) == revision:
-            return changes_since(connection, revision)
+        if revision is not None and connection.history.find(revision.commit_id) == revision:
+            return connection.history.changes_since(revision)
         wanted, indexed = slots.dense_ids(connection), index.ids()
         return Changes(np.setdiff1d(wanted, indexed), np.setdiff1d(indexed, wanted))
 
@@ -240,7 +236,7 @@ class IndexCache:
         self._loaded_header = read_header(self._path)
         index = self._load()
         if index is not None and index.file is not None:
-            revision = revision_of(self._connection(), index.file.header.commit_id)
+            revision = self._connection().history.find(index.file.header.commit_id)
             if revision is not None:
                 return index, revision
         return self._empty(), None
@@ -256,10 +252,10 @@ class IndexCache:
     def _is_stale(self) -> bool:
         """Whether the file lacks enough changes to be worth writing again."""
         header, connection = read_header(self._path), self._connection()
-        revision = None if header is None else revision_of(connection, header.commit_id)
+        revision = None if header is None else connection.history.find(header.commit_id)
         if header is None or revision is None:
             return True
-        missing = count_changes_since(connection, revision)
+        missing = connection.history.count_changes_since(revision)
         return missing > 0 and missing >= self._config.unsaved_share * header.count
 
     def _is_of_wanted_kind(self) -> bool:
@@ -297,15 +293,14 @@ class IndexCache:
         """
         connection = self._connection()
         with connection.snapshot():
-            index, revision = self._current(), latest_revision(connection)
+            index, revision = self._current(), connection.history.latest()
         try:
             self._write(index, revision, lock_seconds)
         except DamagedIndexError:
             self._discard()
             self._write_current(lock_seconds)
             return
-        with connection.transaction(advance=False):
-            forget_revisions_before(connection, revision)
+        connection.history.forget_before(revision)
 
     def _write(self, index: VectorIndex, revision: Revision, lock_seconds: float = 0) -> None:
         """Write the index of a commit, and go on from the file; errors as ``_write_current``."""

@@ -93,13 +93,13 @@ class Segment:
 class IndexInfo(NamedTuple):
     """What an index is made of."""
 
-    kind: Literal["flat", "pq"]
+    kind: Literal["flat", "pq", "hnsw", "exact"]
     description: str
     """Kind, size and quality, for people."""
     recall: float
-    """Recall@10, measured when the file was built; 1 for a flat index."""
+    """Recall@10, measured when it was built; 1 where all vectors are compared."""
     rerank: int
-    """Least number of candidates that are reranked; 0 for a flat index."""
+    """Least number of candidates that are reranked; 0 but for "pq"."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,10 +1,9 @@
-"""The database of a store: a connection for each thread, transactions and snapshots."""
+"""The database file of a store: its connections, transactions and snapshots."""
 
 import os
 import sqlite3
 import threading
-import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -12,31 +11,38 @@ from typing import Any
 import numpy as np
 
 from memnet.errors import StoreError
-from memnet.storage.tables.checked import Row, checked_integer, checked_rows, missing
-from memnet.storage.tables.schema import MIGRATIONS, SCHEMA_VERSION, foreign
-from memnet.storage.values import Changes, Revision
+from memnet.storage.sqlite.checks import has_wrong_values
+from memnet.storage.sqlite.history import SqliteHistory
+from memnet.storage.sqlite.metadata import metadata_condition
+from memnet.storage.sqlite.schema import MIGRATIONS, SCHEMA_VERSION, foreign
+from memnet.storage.sqlite.text import Fts5Index
+from memnet.storage.tables.checked import IN_LIST, DuplicateRowsError, Row, Values, checked_count
+from memnet.storage.tables.connection import (
+    UNUSED_SYMBOL,
+    UNUSED_VECTOR,
+    Connection,
+    Numbered,
+    StoredVector,
+)
 
-IntegrityError = sqlite3.IntegrityError
-"""Rows that may not be the same are, or one refers to nothing."""
 _UNREADABLE = (sqlite3.DatabaseError, UnicodeDecodeError)
 """How damage shows: SQLite's messages may quote bytes of it that are no text."""
-_INHERITED: list[object] = []
-"""What a parent process opened, kept for the life of a forked child: SQLite forbids the child to
-close the parent's connections, and Python would close those that nothing refers to."""
+_PARAMETERS = 500
+"""Of one statement; SQLite before version 3.32 took 999 at most."""
 _WRITER_CACHE = 128 << 20
 """Bytes of pages that a transaction may change before any is written, most of them of indexes."""
 _LOG_PAGES = (1_000, 32_768)
 """Least and most pages of the log before it is taken into the database; else an eighth of it."""
-_REVISION = "SELECT generation, mark, last_slot FROM revision"
 
 
-def keep_inherited(thing: object) -> None:
-    """Keep a parent's resource from being closed in this process, which is a forked child."""
-    _INHERITED.append(thing)
+class SqliteConnection(Connection):
+    """A connection of one thread to the database file of a store."""
 
-
-class Connection:
-    """A connection of one thread. Reads outside ``transaction`` see the last commit."""
+    locking = ""
+    pairs = (
+        "(SELECT key, json_extract(value, '$[0]') AS a, json_extract(value, '$[1]') AS b "
+        "FROM json_each(?))"
+    )
 
     def __init__(self, path: Path, *, read_only: bool = False, trusted: int | None = None) -> None:
         """Open the database at ``path``, without changing its schema.
@@ -50,7 +56,8 @@ class Connection:
             StoreError: the file is no database, is damaged, or is newer than this version.
         """
         self.changing = False
-        """Whether a transaction is under way that may change what is stored."""
+        self.history = SqliteHistory(self)
+        self.text = Fts5Index(self)
         self._advances = False
         self._closed = False
         # Reentrant; ``close`` takes it too: closing a connection that is in use ends the process.
@@ -135,22 +142,30 @@ class Connection:
             finally:
                 self._roll_back()
 
-    def property(self, name: str) -> str | None:
-        """The value of a named property of the store, or None."""
-        row = self.one("SELECT value FROM property WHERE name = ?", name)
-        return None if row is None else str(row[0])
-
-    def set_property(self, name: str, value: str) -> None:
-        """Set a named property of the store."""
-        self.execute("INSERT OR REPLACE INTO property VALUES (?, ?)", name, value)
-
     def execute(self, statement: str, *parameters: Any) -> None:
         """Run a statement that gives no rows; its errors are those of the transaction."""
         self._connection.execute(statement, parameters)
 
-    def execute_many(self, statement: str, rows: Iterable[Any]) -> None:
+    def execute_many(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
         """Run a statement for each row of parameters."""
         self._connection.executemany(statement, rows)
+
+    def insert(
+        self,
+        table: str,
+        columns: Sequence[str],
+        rows: Iterable[Sequence[Any]],
+        *,
+        new_only: bool = False,
+    ) -> None:
+        """As ``Connection.insert``."""
+        names = ", ".join(f'"{column}"' for column in columns)
+        ending = " ON CONFLICT DO NOTHING" if new_only else ""
+        values = ", ".join("?" * len(columns))
+        try:
+            self.execute_many(f"INSERT INTO {table} ({names}) VALUES ({values}){ending}", rows)
+        except sqlite3.IntegrityError as error:
+            raise DuplicateRowsError(table, str(error)) from error
 
     def rows(self, statement: str, *parameters: Any) -> list[Row]:
         """All rows of a statement.
@@ -171,21 +186,66 @@ class Connection:
                 "damaged: restore it from a copy"
             ) from error
 
-    def one(self, statement: str, *parameters: Any) -> Row | None:
-        """The first row of a statement, or None."""
-        rows = self.rows(statement, *parameters)
-        return rows[0] if rows else None
+    def new_ids(self, table: Numbered, count: int) -> list[int]:
+        """As ``Connection.new_ids``; rows must be inserted with them before more are asked for."""
+        first = self.last_id(table) + 1
+        return list(range(first, first + count))
 
-    def only(self, statement: str, *parameters: Any) -> Row:
-        """The row of a statement that always gives one.
+    def last_id(self, table: Numbered) -> int:
+        """As ``Connection.last_id``."""
+        row = self.one("SELECT seq FROM sqlite_sequence WHERE name = ?", table)
+        return 0 if row is None else checked_count(row[0])
 
-        Raises:
-            StoreError: it gives none.
-        """
-        row = self.one(statement, *parameters)
-        if row is None:
-            raise missing("a row of its own description")
-        return row
+    def set_last_id(self, table: Numbered, last: int) -> None:
+        """As ``Connection.set_last_id``."""
+        self.execute("DELETE FROM sqlite_sequence WHERE name = ?", table)
+        self.execute("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", table, last)
+
+    def continue_ids(self) -> None:
+        """As ``Connection.continue_ids``: a new id always follows the highest one."""
+
+    def vectors_by_digest(self, digests: Sequence[bytes]) -> dict[bytes, StoredVector]:
+        """As ``Connection.vectors_by_digest``."""
+        found: dict[bytes, StoredVector] = {}
+        for start in range(0, len(digests), _PARAMETERS):
+            some = digests[start : start + _PARAMETERS]
+            rows = self.rows(
+                "SELECT digest, id, NOT EXISTS (SELECT 1 FROM quick_vector "
+                "WHERE quick_vector.vector = vector.id) FROM vector "
+                f"WHERE digest IN ({', '.join('?' * len(some))})",
+                *some,
+            )
+            found |= {digest: StoredVector(vector, bool(full)) for digest, vector, full in rows}
+        return found
+
+    def delete_unused(self, symbols: Sequence[int], vectors: Sequence[int]) -> None:
+        """As ``Connection.delete_unused``."""
+        self.execute(f"DELETE FROM symbol WHERE id {IN_LIST} AND {UNUSED_SYMBOL}", Values(symbols))
+        self.execute(f"DELETE FROM vector WHERE id {IN_LIST} AND {UNUSED_VECTOR}", Values(vectors))
+
+    def metadata(self, key: str, wanted: Any) -> tuple[str, list[Any]]:
+        """As ``Connection.metadata``."""
+        return metadata_condition(key, wanted)
+
+    def problems(self) -> list[str]:
+        """As ``Connection.problems``."""
+        found = [str(row[0]) for row in self.rows("PRAGMA integrity_check") if row[0] != "ok"]
+        found += [
+            f"row {row[1]} of {row[0]} refers to a missing row of {row[2]}"
+            for row in self.rows("PRAGMA foreign_key_check")
+        ]
+        if has_wrong_values(self):
+            found.append("holds values that memnet does not write")
+        row = self.only(
+            "SELECT count(*) FROM "
+            "(SELECT generation, last_slot FROM revision ORDER BY generation DESC LIMIT 1) "
+            "WHERE generation <> (SELECT value + 0 FROM property WHERE name = 'generation') "
+            "OR last_slot <> ?",
+            self.last_id("slot"),
+        )
+        if row[0]:
+            found.append("the last commit is not the one that its rows are of")
+        return found
 
     @contextmanager
     def _changes(self) -> Iterator[None]:
@@ -240,82 +300,6 @@ class Connection:
                 self._connection.execute("ROLLBACK")
 
 
-class _Owner:
-    """Lives in the local storage of a thread, and dies with the thread."""
-
-    def __init__(self, connection: Connection) -> None:
-        self.connection = connection
-
-
-class Database:
-    """The connections of the threads of one process to one database.
-
-    A thread's connection is opened at its first use and closed when the thread ends, or by
-    ``close``. A child that is forked needs connections of its own, made by a new object.
-    """
-
-    def __init__(self, path: Path, *, read_only: bool) -> None:
-        """Open nothing yet.
-
-        ``path`` is that of the database, ``read_only`` whether nobody may write there.
-        """
-        self._path = path
-        self._read_only = read_only
-        self._process = os.getpid()
-        self._local = threading.local()
-        self._open: dict[int, Connection] = {}
-        """By identity. Changed by single dictionary operations, which need no lock: a lock could
-        be held by the thread in which the end of another thread is noticed."""
-        self._closed = False
-        self._trusted: int | None = None
-        """The counter of the schema that was found to be memnet's own."""
-
-    def connection(self) -> Connection:
-        """The calling thread's own connection.
-
-        Raises:
-            StoreError: it can't be opened, or ``close`` was called.
-        """
-        owner: _Owner | None = getattr(self._local, "owner", None)
-        if owner is not None:
-            return owner.connection
-        # What is compared with the schema is the same for all connections, until it changes.
-        connection = Connection(self._path, read_only=self._read_only, trusted=self._trusted)
-        self._trusted = connection.schema_counter
-        owner = _Owner(connection)
-        self._open[id(connection)] = connection
-        end = weakref.finalize(owner, _end, connection, self._open, self._process)
-        # A process that ends without closing the store leaves its files as they are.
-        end.atexit = False
-        self._local.owner = owner
-        if self._closed:
-            # ``close`` may have passed before the connection was entered.
-            connection.close()
-            raise StoreError(f"the store {self._path.parent} is closed; open it again")
-        return connection
-
-    def close(self) -> None:
-        """Close the connections of all threads, once what these do right now has ended.
-
-        In a forked child nothing is closed: the connections are the parent's.
-        """
-        self._closed = True
-        if self._process != os.getpid():
-            return
-        while self._open:
-            self._open.popitem()[1].close()
-
-
-def _end(connection: Connection, opened: dict[int, Connection], process: int) -> None:
-    """Close the connection of a thread that has ended."""
-    if process != os.getpid():
-        # To a forked child all threads but one have ended; their connections are the parent's.
-        keep_inherited(connection)
-        return
-    if opened.pop(id(connection), None) is not None:
-        connection.close()
-
-
 def _address(path: Path, read_only: bool) -> str:
     """What to open. Where nobody may write, a log that a crash left must be read, if there is one.
 
@@ -348,52 +332,3 @@ def _why_not_opened(
             f"is read-only ({error}); open the store once where it can be written"
         )
     return f"{path} could not be opened ({error}); check free space and permissions"
-
-
-def latest_revision(connection: Connection) -> Revision:
-    """The last commit that changed what is stored."""
-    row = connection.only(f"{_REVISION} ORDER BY generation DESC LIMIT 1")
-    return Revision(*map(checked_integer, row))
-
-
-def revision_of(connection: Connection, commit_id: int) -> Revision | None:
-    """The commit with this id; None if it is of another store, or was forgotten."""
-    row = connection.one(f"{_REVISION} WHERE mark = ?", commit_id)
-    return None if row is None else Revision(*map(checked_integer, row))
-
-
-def changes_since(connection: Connection, revision: Revision) -> Changes:
-    """How the slots that vector search covers differ from those of an earlier commit.
-
-    No id is used twice: what was added since has a higher id, and what was removed is listed in the
-    table ``gone``. A slot whose vector was replaced is listed there too: it is removed and added.
-    Statements that ended stay, and a search leaves them out.
-    """
-    added = connection.rows(
-        "SELECT id FROM slot WHERE id > ? AND kind = 'passage' UNION "
-        "SELECT slot.id FROM gone JOIN slot ON slot.id = gone.slot WHERE gone.generation > ?",
-        revision.last_slot,
-        revision.generation,
-    )
-    removed = connection.rows("SELECT slot FROM gone WHERE generation > ?", revision.generation)
-    return Changes(
-        np.fromiter((row[0] for row in added), np.int64),
-        np.fromiter((row[0] for row in checked_rows(removed, "a slot", int)), np.int64),
-    )
-
-
-def count_changes_since(connection: Connection, revision: Revision) -> int:
-    """About how many slots ``changes_since`` gives: replaced ones count once or twice."""
-    row = connection.only(
-        "SELECT (SELECT count(*) FROM slot WHERE id > ? AND kind = 'passage') + "
-        "(SELECT count(*) FROM gone WHERE generation > ?)",
-        revision.last_slot,
-        revision.generation,
-    )
-    return checked_integer(row[0])
-
-
-def forget_revisions_before(connection: Connection, revision: Revision) -> None:
-    """Forget how the slots changed before a commit; nobody can ask for it any longer."""
-    connection.execute("DELETE FROM revision WHERE generation < ?", revision.generation)
-    connection.execute("DELETE FROM gone WHERE generation <= ?", revision.generation)

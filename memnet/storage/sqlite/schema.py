@@ -13,10 +13,11 @@ from typing import Any
 SCHEMA_VERSION = 9
 
 MOVE_CHANGES = """
-    INSERT OR IGNORE INTO statement_change
+    INSERT INTO statement_change
         SELECT slot, changed_by, change, reason FROM statement
         WHERE changed_by IS NOT NULL AND reason IS NOT NULL
-        AND (change = 'contradict' OR reason = 'A part of it holds no longer; the rest does.');
+        AND (change = 'contradict' OR reason = 'A part of it holds no longer; the rest does.')
+        ON CONFLICT DO NOTHING;
     UPDATE statement SET changed_by = NULL, change = NULL, reason = NULL
         WHERE change = 'contradict' OR reason = 'A part of it holds no longer; the rest does.';
 """

@@ -1,0 +1,97 @@
+"""How the key texts of passages are encoded in one run: quickly, once there are many of them."""
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memnet.config import IngestConfig
+from memnet.storage import Encode, EncodePassages, NewSource, PassageVectors
+
+
+class PassageEncoder:
+    """The encoder of one run, which counts what it encodes."""
+
+    def __init__(
+        self,
+        encode: Encode,
+        config: IngestConfig,
+        *,
+        encode_document: Encode | None = None,
+        encode_quick: Encode | None = None,
+        ahead: bool = False,
+    ) -> None:
+        """Encode nothing yet.
+
+        Args:
+            encode: gives full vectors.
+            config: settings.
+            encode_document: gives the vectors of passages quickly; None for ``encode``.
+            encode_quick: does so where there are many, and leaves their full vectors to
+                ``encode_full``.
+            ahead: whether both may be called from another thread, while a batch is written.
+        """
+        self.encode = encode
+        """Gives full vectors."""
+        self._encode_document = encode_document
+        self._quick = encode_document or encode_quick
+        self._min_quick = config.min_quick
+        self._pool = ThreadPoolExecutor(1) if ahead and self._quick is not None else None
+        self.encoded = 0
+        """Key texts of passages that the store lacked."""
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether there is a quick way."""
+        return self._quick is not None
+
+    @property
+    def is_ahead(self) -> bool:
+        """Whether a batch is encoded while the one before it is written."""
+        return self._pool is not None
+
+    def running(self) -> AbstractContextManager[object]:
+        """The thread that encodes ahead, if there is one, ends with this block."""
+        return self._pool or nullcontext()
+
+    def begin(self, changed: Sequence[NewSource]) -> EncodePassages:
+        """What encodes the passages of sources that are to be put, begun already if possible."""
+        return partial(self._encode_passages, self._begun(changed))
+
+    def _begun(self, changed: Sequence[NewSource]) -> Encode | None:
+        """The quick way to encode passages of these sources, if there is one."""
+        if self._quick is None or self._pool is None:
+            return self._quick
+        texts = {slot.key_text for one in changed for slot in one.slots}
+        if self._is_full(len(texts)):
+            return self._quick
+        return _encoded_ahead(self._pool, self._quick, sorted(texts))
+
+    def _encode_passages(self, quick: Encode | None, texts: Sequence[str]) -> PassageVectors:
+        """Vectors of new key texts: those of ``quick`` once the run has many of them."""
+        is_full = quick is None or self._is_full(len(texts))
+        self.encoded += len(texts)
+        if quick is None or is_full:
+            return PassageVectors(self.encode(texts))
+        return PassageVectors(quick(texts), quick=self._encode_document is None)
+
+    def _is_full(self, more: int) -> bool:
+        """Whether so many more key texts are encoded in full at once."""
+        return self._encode_document is None and self.encoded + more < self._min_quick
+
+
+def _encoded_ahead(pool: ThreadPoolExecutor, encode: Encode, texts: Sequence[str]) -> Encode:
+    """Begin to encode texts in a pool; gives the vectors of some of them when they are wanted."""
+    rows = {text: row for row, text in enumerate(texts)}
+    vectors = pool.submit(encode, texts)
+
+    def encoded(wanted: Sequence[str]) -> NDArray[np.float32]:
+        # The batch before may have replaced what made a source count as stored.
+        if not rows.keys() >= set(wanted):
+            return encode(wanted)
+        return vectors.result()[[rows[text] for text in wanted]]
+
+    return encoded

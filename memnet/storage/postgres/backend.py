@@ -1,0 +1,130 @@
+"""A store on a PostgreSQL server: many write sources at once, and the files lie on this machine."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from filelock import FileLock, Timeout
+
+from memnet.config import StoreConfig
+from memnet.errors import StoreError
+from memnet.storage.backend import Backend, Result
+from memnet.storage.postgres.address import Address
+from memnet.storage.postgres.connection import PostgresConnection
+from memnet.storage.postgres.dense import ServerIndex
+from memnet.storage.postgres.errors import ConflictError, LostConnectionError
+from memnet.storage.postgres.lock import ServerLock
+from memnet.storage.postgres.queue import WorkQueue
+from memnet.storage.postgres.readers import Readers
+from memnet.storage.postgres.schema import SCHEMA_VERSION
+from memnet.storage.tables.checked import MissingRowError
+from memnet.storage.tables.connection import Connection
+from memnet.storage.tables.connections import Connections
+from memnet.storage.vectors.dense import DenseIndex
+
+_ATTEMPTS = 8
+_SAVING_LOCK = "saving.lock"
+_OLDEST_SERVER = 15
+
+
+class PostgresBackend(Backend):
+    """A schema of a database on a server."""
+
+    latest_schema = SCHEMA_VERSION
+    many_writers = True
+
+    def __init__(self, address: Address, create: bool) -> None:
+        """Connect.
+
+        Args:
+            address: of the store.
+            create: whether a store may be made.
+
+        Raises:
+            StoreError: there is no store, or the server can't be used.
+        """
+        self._address = address
+        self._readers = Readers(address)
+        self.place = str(address)
+        self.folder = address.cache_folder()
+        self.connections = Connections(self._connect, self.place)
+        self.lock = ServerLock(self._connection, self.place)
+        try:
+            connection = self._connection()
+            self.read_only = connection.read_only
+            if connection.server_version < _OLDEST_SERVER:
+                raise StoreError(
+                    f"{self.place} is on PostgreSQL {connection.server_version}; memnet needs "
+                    f"{_OLDEST_SERVER} or newer"
+                )
+            if not create and not connection.schema_version:
+                raise StoreError(
+                    f"there is no memnet store at {self.place}; make one with 'memnet ingest'"
+                )
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            self.connections.close()
+            raise StoreError(
+                f"the folder {self.folder} for the store's index can't be made: {error}"
+            ) from error
+        except BaseException:
+            self.connections.close()
+            raise
+
+    def again(self) -> "PostgresBackend":
+        """As ``Backend.again``."""
+        return PostgresBackend(self._address, create=False)
+
+    @contextmanager
+    def try_saving(self) -> Iterator[bool]:
+        """As ``Backend.try_saving``: among the processes of this machine."""
+        try:
+            lock = FileLock(self.folder / _SAVING_LOCK, mode=0o600).acquire(timeout=0)
+        except (Timeout, OSError):
+            yield False
+            return
+        with lock:
+            yield True
+
+    def check_copy(self, connection: Connection, dimension: int) -> None:
+        """As ``Backend.check_copy``: a server's rows are not copied file by file."""
+
+    def server_index(self, dimension: int, config: StoreConfig) -> DenseIndex | None:
+        """As ``Backend.server_index``, where the address names one."""
+        kind = self._address.index
+        if kind == "faiss":
+            return None
+        return ServerIndex(kind, self.place, dimension, config, self._connection)
+
+    def share_rights(self) -> None:
+        """As ``Backend.share_rights``: the folder is this user's alone."""
+
+    def size_in_bytes(self, connection: Connection) -> int:
+        """As ``Backend.size_in_bytes``."""
+        row = connection.only(
+            "SELECT CAST(coalesce(sum(pg_total_relation_size(pg_class.oid)), 0) AS bigint) "
+            "FROM pg_class JOIN pg_namespace ON pg_namespace.oid = pg_class.relnamespace "
+            "WHERE nspname = current_schema() AND relkind = 'r'"
+        )
+        return int(row[0])
+
+    def retrying(self, change: Callable[[], Result]) -> Result:
+        """As ``Backend.retrying``."""
+        for attempt in range(_ATTEMPTS - 1):
+            try:
+                return change()
+            except (ConflictError, LostConnectionError, MissingRowError):
+                time.sleep(0.02 * 2**attempt)
+        return change()
+
+    def work_queue(self) -> WorkQueue:
+        """As ``Backend.work_queue``."""
+        return WorkQueue(self._address)
+
+    def _connect(self) -> PostgresConnection:
+        return PostgresConnection(self._address, readers=self._readers)
+
+    def _connection(self) -> PostgresConnection:
+        connection = self.connections.connection()
+        assert isinstance(connection, PostgresConnection)  # noqa: S101
+        return connection

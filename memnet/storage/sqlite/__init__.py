@@ -1,0 +1,1 @@
+"""Stores in a database file of SQLite."""

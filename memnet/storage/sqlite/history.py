@@ -1,0 +1,76 @@
+"""The commits of a database file, which triggers record."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from memnet.storage.tables.checked import IN_LIST, Values, checked_integer, checked_rows
+from memnet.storage.tables.connection import Connection, History
+from memnet.storage.values import Changes, Revision
+
+_REVISION = "SELECT generation, mark, last_slot FROM revision"
+
+
+class SqliteHistory(History):
+    """The commits of a database file: there is one writer, and ids rise from commit to commit."""
+
+    def __init__(self, connection: Connection) -> None:
+        """Read nothing yet."""
+        self._connection = connection
+
+    def latest(self) -> Revision:
+        """As ``History.latest``."""
+        row = self._connection.only(f"{_REVISION} ORDER BY generation DESC LIMIT 1")
+        return Revision(*map(checked_integer, row))
+
+    def find(self, commit_id: int) -> Revision | None:
+        """As ``History.find``."""
+        row = self._connection.one(f"{_REVISION} WHERE mark = ?", commit_id)
+        return None if row is None else Revision(*map(checked_integer, row))
+
+    def changes_since(self, revision: Revision) -> Changes:
+        """As ``History.changes_since``.
+
+        No id is used twice: what was added since has a higher id, and what was removed is listed in
+        the table ``gone``.
+        """
+        added = self._connection.rows(
+            "SELECT id FROM slot WHERE id > ? AND kind = 'passage' UNION "
+            "SELECT slot.id FROM gone JOIN slot ON slot.id = gone.slot WHERE gone.generation > ?",
+            revision.last_slot,
+            revision.generation,
+        )
+        removed = self._connection.rows(
+            "SELECT slot FROM gone WHERE generation > ?", revision.generation
+        )
+        return Changes(
+            np.fromiter((row[0] for row in added), np.int64),
+            np.fromiter((row[0] for row in checked_rows(removed, "a slot", int)), np.int64),
+        )
+
+    def count_changes_since(self, revision: Revision) -> int:
+        """As ``History.count_changes_since``."""
+        row = self._connection.only(
+            "SELECT (SELECT count(*) FROM slot WHERE id > ? AND kind = 'passage') + "
+            "(SELECT count(*) FROM gone WHERE generation > ?)",
+            revision.last_slot,
+            revision.generation,
+        )
+        return checked_integer(row[0])
+
+    def forget_before(self, revision: Revision) -> None:
+        """As ``History.forget_before``: the one index file is of this commit."""
+        with self._connection.transaction(advance=False):
+            self._connection.execute(
+                "DELETE FROM revision WHERE generation < ?", revision.generation
+            )
+            self._connection.execute("DELETE FROM gone WHERE generation <= ?", revision.generation)
+
+    def note_replaced(self, vectors: Sequence[int]) -> None:
+        """As ``History.note_replaced``."""
+        self._connection.execute(
+            "INSERT OR IGNORE INTO gone SELECT property.value + 1, slot.id FROM slot, property "
+            f"WHERE slot.vector {IN_LIST} AND slot.kind = 'passage' "
+            "AND property.name = 'generation'",
+            Values(vectors),
+        )

@@ -1,0 +1,130 @@
+"""The full-text index (FTS5), which triggers keep up to date: BM25, and its repair."""
+
+import sqlite3
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memnet.errors import StoreError
+from memnet.storage.scope import Scope
+from memnet.storage.tables.checked import IN_LIST, Values, checked_rows, damaged
+from memnet.storage.tables.connection import Connection, TextIndex
+
+_INDEXED_SLOTS = "FROM slot WHERE kind <> 'reverse'"
+
+
+class Fts5Index(TextIndex):
+    """The full-text index of a database file; triggers keep it up to date."""
+
+    def __init__(self, connection: Connection) -> None:
+        """Read nothing yet."""
+        self._connection = connection
+
+    def add(self, slots: Sequence[tuple[int, str, str]]) -> None:
+        """Nothing: a trigger does so."""
+
+    def remove(self, slots: Sequence[int]) -> None:
+        """Nothing: a trigger does so."""
+
+    def search(
+        self,
+        terms: Sequence[str],
+        limit: int,
+        scope: Scope,
+        hidden: NDArray[np.int64],
+    ) -> list[tuple[int, float]]:
+        """As ``TextIndex.search``."""
+        if not terms:
+            return []
+        # The plus keeps SQLite from one full-text search for each of the ids.
+        within, parameters = scope.sql(self._connection.metadata)
+        if within:
+            within = (
+                "AND +rowid IN (SELECT slot.id FROM slot JOIN source ON source.id = slot.source "
+                f"WHERE true{within})"
+            )
+        if len(hidden):
+            within += f" AND +rowid NOT {IN_LIST}"
+            parameters.append(Values(hidden.tolist()))
+        rows = self._connection.rows(
+            "SELECT rowid, -rank FROM slot_text WHERE slot_text MATCH ? "
+            f"{within} ORDER BY rank, rowid LIMIT ?",
+            " OR ".join(map(_quoted, terms)),
+            *parameters,
+            limit,
+        )
+        return [(slot, score) for slot, score in checked_rows(rows, "a text search", int, float)]
+
+    def postings(
+        self, term: str, max_postings: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]] | None:
+        """As ``TextIndex.postings``."""
+        # Counted first: scoring reads the length of each text.
+        count = self._connection.only(
+            "SELECT count(*) FROM (SELECT 1 FROM slot_text WHERE slot_text MATCH ? LIMIT ?)",
+            _quoted(term),
+            max_postings + 1,
+        )
+        if count[0] > max_postings:
+            return None
+        rows = self._connection.rows(
+            "SELECT rowid, -rank FROM slot_text WHERE slot_text MATCH ? ORDER BY rowid",
+            _quoted(term),
+        )
+        # There can be many rows: columns are checked as a whole.
+        ids, scores = zip(*rows, strict=True) if rows else ((), ())
+        if not {*map(type, scores)} <= {float}:
+            raise damaged("a text search")
+        values = np.array(scores, np.float64)
+        # Damaged lengths of texts can make scores anything.
+        if not ((values > 0) & np.isfinite(values)).all():
+            raise damaged("a text search")
+        return np.array(ids, np.int64), values
+
+    def rebuild(self) -> None:
+        """As ``TextIndex.rebuild``."""
+        self._connection.execute("INSERT INTO slot_text (slot_text) VALUES ('delete-all')")
+        self._connection.execute(
+            f"INSERT INTO slot_text (rowid, title, text) SELECT id, title, text {_INDEXED_SLOTS}"
+        )
+
+    def agrees(self) -> bool:
+        """As ``TextIndex.agrees``."""
+        try:
+            self._connection.execute("INSERT INTO slot_text (slot_text) VALUES ('integrity-check')")
+        except sqlite3.DatabaseError as error:
+            # The check counts as a write, and is left out where nobody may write now.
+            if error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_BUSY):
+                return False
+        try:
+            return self._has_all_slots()
+        except (StoreError, sqlite3.DatabaseError):
+            return False
+
+    def _has_all_slots(self) -> bool:
+        for statement in (
+            "CREATE VIRTUAL TABLE IF NOT EXISTS temp.token "
+            "USING fts5vocab(main, slot_text, instance)",
+            "CREATE VIRTUAL TABLE IF NOT EXISTS temp.other USING fts5 "
+            "(text, content='', tokenize='porter unicode61 remove_diacritics 2')",
+            "CREATE VIRTUAL TABLE IF NOT EXISTS temp.other_token "
+            "USING fts5vocab(temp, other, instance)",
+            "INSERT INTO temp.other (other) VALUES ('delete-all')",
+            "INSERT INTO temp.other (rowid, text) "
+            f"SELECT id, title || ' ' || text {_INDEXED_SLOTS} "
+            "AND id NOT IN (SELECT doc FROM temp.token)",
+        ):
+            self._connection.execute(statement)
+        # Texts without any token have no entry in the index.
+        wrong = self._connection.one(
+            "SELECT 1 FROM temp.other_token UNION ALL SELECT 1 FROM "
+            f"(SELECT doc FROM temp.token EXCEPT SELECT id {_INDEXED_SLOTS}) LIMIT 1"
+        )
+        return wrong is None
+
+
+def _quoted(term: str) -> str:
+    """A term as a string of FTS5's query language."""
+    doubled = term.replace('"', '""')
+    return f'"{doubled}"'

@@ -1,0 +1,277 @@
+"""What the rows of a store are read and written through, whatever database holds them."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memnet.errors import StoreError
+from memnet.storage.scope import Scope
+from memnet.storage.tables.checked import Row, missing
+from memnet.storage.values import Changes, Revision
+
+Numbered = Literal["source", "slot", "tell", "eviction"]
+"""Tables whose ids are never used twice."""
+
+
+class ReplicaLostError(StoreError):
+    """A read of a replica was broken off; the server that it copies may be read instead."""
+
+
+UNUSED_SYMBOL = (
+    "NOT EXISTS (SELECT 1 FROM slot_key WHERE slot_key.symbol = symbol.id) "
+    "AND NOT EXISTS (SELECT 1 FROM mention WHERE mention.symbol = symbol.id)"
+)
+"""SQL for a row of ``symbol`` that no slot uses."""
+UNUSED_VECTOR = (
+    "NOT EXISTS (SELECT 1 FROM slot WHERE slot.vector = vector.id) "
+    "AND NOT EXISTS (SELECT 1 FROM slot WHERE slot.relation_vector = vector.id)"
+)
+"""SQL for a row of ``vector`` that no slot uses."""
+
+
+class StoredVector(NamedTuple):
+    """A row of a vector."""
+
+    id: int
+    full: bool
+    """Whether it is no quick one, which a full one is to replace."""
+
+
+class Connection(ABC):
+    """A connection of one thread. Reads outside ``transaction`` see the last commit.
+
+    Statements are in the SQL that SQLite and PostgreSQL share, with "?" for parameters.
+    """
+
+    changing: bool
+    """Whether a transaction is under way that may change what is stored."""
+    schema_version: int
+    """Of the database; 0 for an empty one."""
+    history: "History"
+    text: "TextIndex"
+    locking: ClassVar[str]
+    """What a SELECT ends with whose rows no other transaction may change until this one ends."""
+    pairs: ClassVar[str]
+    """A subquery with the columns key, a and b, for a ``Values`` of lists of two integers."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close the connection, once the statement or transaction under way has ended."""
+
+    @abstractmethod
+    def migrate(self) -> None:
+        """Bring the schema up to date; nobody else does so at the same time."""
+
+    @abstractmethod
+    def transaction(self, advance: bool = True) -> AbstractContextManager[None]:
+        """Everything inside happens, or nothing does; a commit advances the generation.
+
+        A transaction inside another is a part of it.
+
+        Args:
+            advance: False if no slot is added, ended or deleted: the vector index stays as it is.
+
+        Raises:
+            StoreError: the database can't be written (read-only, full, damaged).
+        """
+
+    @abstractmethod
+    def snapshot(self) -> AbstractContextManager[None]:
+        """Every read inside sees the same commit."""
+
+    def at_primary(self) -> AbstractContextManager[None]:
+        """Whatever is read inside is of the last commit, not of a replica that may lack it."""
+        return nullcontext()
+
+    @abstractmethod
+    def execute(self, statement: str, *parameters: Any) -> None:
+        """Run a statement that gives no rows; its errors are those of the transaction."""
+
+    @abstractmethod
+    def execute_many(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
+        """Run a statement for each row of parameters."""
+
+    @abstractmethod
+    def insert(
+        self,
+        table: str,
+        columns: Sequence[str],
+        rows: Iterable[Sequence[Any]],
+        *,
+        new_only: bool = False,
+    ) -> None:
+        """Insert rows, which may be many.
+
+        Args:
+            table: to insert into.
+            columns: that are given; all others get their defaults.
+            rows: values of these columns.
+            new_only: pass over rows whose key is there already, instead of failing.
+
+        Raises:
+            DuplicateRowsError: two rows are the same where they may not be.
+        """
+
+    @abstractmethod
+    def rows(self, statement: str, *parameters: Any) -> list[Row]:
+        """All rows of a statement.
+
+        Raises:
+            StoreError: they can't be read, or the store was closed.
+        """
+
+    @abstractmethod
+    def new_ids(self, table: Numbered, count: int) -> list[int]:
+        """As many rising ids of a table, which no row ever had; within a transaction."""
+
+    @abstractmethod
+    def last_id(self, table: Numbered) -> int:
+        """The highest id that a row of a table ever had; 0 without any."""
+
+    @abstractmethod
+    def set_last_id(self, table: Numbered, last: int) -> None:
+        """Let new ids of a table be higher than ``last``."""
+
+    @abstractmethod
+    def continue_ids(self) -> None:
+        """Let new symbols and vectors have higher ids than all that were inserted with theirs."""
+
+    @abstractmethod
+    def vectors_by_digest(self, digests: Sequence[bytes]) -> dict[bytes, StoredVector]:
+        """Those of some vectors that are stored, by the digests of what they encode."""
+
+    @abstractmethod
+    def delete_unused(self, symbols: Sequence[int], vectors: Sequence[int]) -> None:
+        """Delete those of some symbols and vectors, given by id, that nothing uses."""
+
+    @abstractmethod
+    def metadata(self, key: str, wanted: Any) -> tuple[str, list[Any]]:
+        """A condition on the metadata of ``source``, as SQL and its parameters.
+
+        Args:
+            key: of ``Scope.where``.
+            wanted: its value.
+        """
+
+    @abstractmethod
+    def problems(self) -> list[str]:
+        """What is wrong with the files, types and references of the rows, a line each."""
+
+    def one(self, statement: str, *parameters: Any) -> Row | None:
+        """The first row of a statement, or None."""
+        rows = self.rows(statement, *parameters)
+        return rows[0] if rows else None
+
+    def one_of_snapshot(self, statement: str, *parameters: Any) -> Row | None:
+        """As ``one``; within a snapshot the same statement may be run once."""
+        return self.one(statement, *parameters)
+
+    def only(self, statement: str, *parameters: Any) -> Row:
+        """The row of a statement that always gives one.
+
+        Raises:
+            StoreError: it gives none.
+        """
+        row = self.one(statement, *parameters)
+        if row is None:
+            raise missing("a row of its own description")
+        return row
+
+    def property(self, name: str) -> str | None:
+        """The value of a named property of the store, or None."""
+        row = self.one_of_snapshot("SELECT value FROM property WHERE name = ?", name)
+        return None if row is None else str(row[0])
+
+    def set_property(self, name: str, value: str) -> None:
+        """Set a named property of the store."""
+        self.execute(
+            "INSERT INTO property VALUES (?, ?) "
+            "ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+            name,
+            value,
+        )
+
+
+class History(ABC):
+    """The commits of a database, and how each changed the slots that vector search covers.
+
+    Read within a snapshot, of which ``latest`` is the commit.
+    """
+
+    @abstractmethod
+    def latest(self) -> Revision:
+        """The last commit that changed what is stored."""
+
+    @abstractmethod
+    def find(self, commit_id: int) -> Revision | None:
+        """The commit with this id; None if it is of another store, or was forgotten."""
+
+    @abstractmethod
+    def changes_since(self, revision: Revision) -> Changes:
+        """How the slots differ from those of an earlier commit.
+
+        A slot whose vector was replaced is removed and added. Statements that ended stay, and a
+        search leaves them out.
+        """
+
+    @abstractmethod
+    def count_changes_since(self, revision: Revision) -> int:
+        """About how many slots ``changes_since`` gives: replaced ones count once or twice."""
+
+    @abstractmethod
+    def forget_before(self, revision: Revision) -> None:
+        """Forget how the slots changed before a commit, if nobody can ask for it any longer."""
+
+    @abstractmethod
+    def note_replaced(self, vectors: Sequence[int]) -> None:
+        """Note that the passages that have one of some vectors, by id, have another now."""
+
+
+class TextIndex(ABC):
+    """The words of slots, but for reverse facts, scored by BM25.
+
+    Texts are split and stemmed as by FTS5 with ``tokenize='porter unicode61 remove_diacritics 2'``.
+    """
+
+    @abstractmethod
+    def add(self, slots: Sequence[tuple[int, str, str]]) -> None:
+        """Index slots that were added: ids, titles and texts."""
+
+    @abstractmethod
+    def remove(self, slots: Sequence[int]) -> None:
+        """Remove slots, by id, before they are deleted."""
+
+    @abstractmethod
+    def search(
+        self, terms: Sequence[str], limit: int, scope: Scope, hidden: NDArray[np.int64]
+    ) -> list[tuple[int, float]]:
+        """Slots with any of the terms, best first, as (id, BM25); ties by rising ids.
+
+        Args:
+            terms: distinct words.
+            limit: most to find.
+            scope: the sources to look in.
+            hidden: ids [H] int64 of statements that do not hold at its time.
+        """
+
+    @abstractmethod
+    def postings(
+        self, term: str, max_postings: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]] | None:
+        """The slots with a term: ids [P] int64, rising, and BM25 [P] float64.
+
+        None if more than ``max_postings`` slots have it. A term that the tokenizer splits is a
+        phrase.
+        """
+
+    @abstractmethod
+    def rebuild(self) -> None:
+        """Make the index anew from the slots, within a transaction."""
+
+    @abstractmethod
+    def agrees(self) -> bool:
+        """Whether the index is sound, and is of the slots that it should hold, no others."""
