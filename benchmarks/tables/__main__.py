@@ -11,6 +11,7 @@ from typing import Any
 from benchmarks.tables import documents, learned, stores
 from benchmarks.tables.by_size import by_size
 from benchmarks.tables.neighbours import neighbours
+from benchmarks.tables.server import postgres, postgres_dense, postgres_load, postgres_spread
 
 _PAGE = Path(__file__).parents[1] / "README.md"
 _RESULTS = _PAGE.parent / "results"
@@ -56,6 +57,10 @@ def _tables() -> dict[str, str]:
         "sparse_attention": learned.sparse_attention(sparse),
         "scale": stores.scale(_result("scale")),
         "by_size": by_size(_result("by_size")),
+        "postgres": postgres(_result("postgres")),
+        "postgres_load": postgres_load(_result("postgres_load")),
+        "postgres_dense": postgres_dense(_result("postgres_dense")),
+        "postgres_spread": postgres_spread(_result("postgres_spread")),
         "memory_tasks": learned.memory_tasks(_results("memory-*.json")),
         "fuzz": stores.fuzz(_results("fuzz-*.json")),
         "bounded_memory": stores.bounded_memory(_result("bounded_memory")),

@@ -18,8 +18,8 @@ def by_size(results: dict[str, Any]) -> str:
     sizes = {int(size): one for size, one in results["sizes"].items()}
     rows = head(
         "passages", "slots", "ingest, a passage", "clock", "search again p50", "p95",
-        "first time p50", "p95", "ask again p50", "forget p50", "verify", "on disk", "a passage",
-        "peak memory",
+        "first time p50", "p95", "ask again p50", "clock", "forget p50", "verify", "on disk",
+        "a passage", "peak memory",
     )  # fmt: skip
     rows += [row(f"{size:,}", *_cells(size, one)) for size, one in sizes.items()]
     rows += ["", _extrapolated(sizes), ""]
@@ -47,6 +47,7 @@ def _cells(size: int, one: dict[str, Any]) -> list[str]:
                 ("ask", "p50"),
             )
         ),
+        f"{one['ask']['p50_ms']:.0f} ms",
         f"{one['forget']['processor_p50_ms']:.1f} ms",
         f"{one['verify']['processor_seconds']:.1f} s",
         f"{on_disk / 2**20:,.0f} MiB",
