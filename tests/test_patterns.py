@@ -3,10 +3,10 @@
 import importlib
 import pkgutil
 import re
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from datetime import date
+from functools import partial
 from itertools import pairwise, product
 from random import Random
 from typing import Any, cast
@@ -37,6 +37,7 @@ from memnet.text.names import (
 from memnet.text.relative import times_in
 from memnet.text.resolved import with_days
 from memnet.types import Document
+from tests.cost import least_seconds
 from tests.reading import Answering, ranked
 
 _SLOWEST = 1e-5
@@ -120,14 +121,8 @@ def _text(recipe: tuple[str, str, str], length: int) -> str:
 
 
 def _rate(use: Callable[[str], object], text: str) -> float:
-    """Seconds a character: the least of three runs of processor time of this thread."""
-    return min(_run(use, text) for _ in range(3)) / len(text)
-
-
-def _run(use: Callable[[str], object], text: str) -> float:
-    started = time.thread_time()
-    use(text)
-    return time.thread_time() - started
+    """Seconds a character, of the processor."""
+    return least_seconds(partial(use, text)) / len(text)
 
 
 def _too_slow(
@@ -153,7 +148,7 @@ def _fault(use: Callable[[str], object], texts: Sequence[str], slowest: float) -
     before = float("inf")
     for number, text in enumerate(texts):
         highest = min(slowest, max(fast, _GROWTH * before))
-        rate = _run(use, text) / len(text)
+        rate = least_seconds(partial(use, text), runs=1) / len(text)
         if rate > highest:
             rate = min(rate, _rate(use, text))
         if rate > highest:
