@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 # Several processes share the cores: a thread that waits spinning takes one from the others.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
@@ -15,6 +16,12 @@ from tests.toy import ToyEncoder
 
 if TYPE_CHECKING:
     from tests.postgres_server import Schema, Server
+
+# How fast examples are made or run says more of what else the machine does than of the code.
+settings.register_profile(
+    "any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("any machine")
 
 EXAMPLES = Path(__file__).parents[1] / "examples" / "saltmere"
 

@@ -116,8 +116,10 @@ def test_finds_what_faiss_finds(open_store: Open, clusters: int) -> None:
             query = vectors[row] + 0.1 * made(1, seed=int(row))[0]
             expected = cache.search_dense(query, limit)
             found = exact.search_dense(query, limit)
-            assert np.array_equal(found.ids, expected.ids)
             assert np.allclose(found.scores, expected.scores, rtol=0, atol=1e-6)
+            # Sums differ in the last bits, so those of nearly equal scores may change places.
+            assert np.allclose(vectors[found.ids - 1] @ query, found.scores, rtol=0, atol=1e-6)
+            assert len({*found.ids.tolist()}) == limit
             recalls.append(len({*ids(graph, query, limit)} & {*expected.ids.tolist()}) / limit)
         assert np.mean(recalls) >= 0.98
     assert graph.verify() == exact.verify() == []

@@ -124,6 +124,14 @@ def test_no_request_of_the_schema_breaks_it(
         assert '"type":"internal"' not in response.text
 
 
+def test_a_source_without_an_id_is_refused(client: httpx.Client) -> None:
+    response = client.put("/sources/", json={"text": "Una Thale built the Orre Light."})
+    assert response.status_code == 400
+    assert response.json()["error"]["message"] == (
+        "the id of the source is empty; name one: PUT /sources/ID"
+    )
+
+
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     path=st.binary(max_size=30), method=st.sampled_from(["GET", "PUT", "DELETE", "POST", "HEAD"])

@@ -20,11 +20,14 @@ from memnet.encoders.static import STATIC
 from memnet.encoders.weights import checked_folder, load_tokenizer
 from memnet.errors import EncoderMismatchError, ModelError
 from memnet.experts.vectors import RecentVectors
+from memnet.precision import packed
 from memnet.registry import load_static_encoder
 from tests import oracle
 from tests.toy import ToyEncoder
 
 FOLDER = SHIPPED / STATIC
+_ROUNDING = 0.3 / 250
+"""By how much a component may be rounded, where no component is above 0.3."""
 LIGHT = "The Orre Light was raised by Edda Rank in 1912, of granite."
 HARBOUR = "Pellgate has a harbour with two quays and a customs house."
 LONG = " ".join(f"lamp {number} of the pier" for number in range(1_200))
@@ -41,8 +44,8 @@ def test_a_vector_is_the_projected_sum_of_token_vectors(encoder: StaticEncoder) 
     tokenizer = load_tokenizer(checked_folder())
     slow = [oracle.table_vector(arrays, tokenizer.encode(text).ids) for text in texts]
     vectors = encoder.encode_document(texts)
-    np.testing.assert_allclose(vectors, slow, atol=2**-12)
-    np.testing.assert_array_equal(vectors, vectors.astype(np.float16))
+    np.testing.assert_allclose(vectors, slow, atol=_ROUNDING)
+    assert {len(row) for row in packed(vectors)} == {StaticEncoder.dimension + 2}
 
 
 def test_a_long_text_is_summed_whole(encoder: StaticEncoder) -> None:
@@ -52,7 +55,7 @@ def test_a_long_text_is_summed_whole(encoder: StaticEncoder) -> None:
     whole = (arrays["table"][ids] * arrays["scale"][ids, None].astype(np.float64)).sum(axis=0)
     vector = whole @ arrays["projection"].astype(np.float64)
     np.testing.assert_allclose(
-        encoder.encode_document([LONG])[0], vector / np.linalg.norm(vector), atol=2**-12
+        encoder.encode_document([LONG])[0], vector / np.linalg.norm(vector), atol=_ROUNDING
     )
 
 
@@ -65,7 +68,7 @@ def test_a_vector_depends_neither_on_its_batch_nor_on_the_run(encoder: StaticEnc
     np.testing.assert_array_equal(again.encode_document(texts), together)
     assert again.fingerprint == encoder.fingerprint
     assert together.dtype == np.float32
-    np.testing.assert_allclose(np.linalg.norm(together, axis=1), 1, atol=2**-12)
+    np.testing.assert_allclose(np.linalg.norm(together, axis=1), 1, atol=0.002)
     assert encoder.encode_document([]).shape == (0, 384)
 
 

@@ -16,6 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from numpy.typing import NDArray
 
 from memnet.errors import EncoderMismatchError, StoreBusyError, StoreError
+from memnet.precision import rounded
 from memnet.storage import EVERYWHERE, MemoryStore, NewSlot, NewSource, Scope
 from memnet.storage.place import StorePlace
 from memnet.storage.sqlite import connection as connection_module
@@ -449,7 +450,7 @@ def test_a_newer_schema_is_refused(tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "store" / "memory.sqlite3") as database:
         database.execute("PRAGMA user_version = 99")
     with pytest.raises(
-        StoreError, match="has schema 99, this version of memnet knows schemas up to 9"
+        StoreError, match="has schema 99, this version of memnet knows schemas up to 10"
     ):
         open_store(tmp_path / "store")
 
@@ -633,18 +634,21 @@ def test_sources_of_one_put_keep_their_slots_apart(store: MemoryStore) -> None:
     assert store.verify() == []
 
 
-def test_vectors_of_half_precision_take_half_the_room(store: MemoryStore) -> None:
+def test_vectors_take_the_room_that_they_need(store: MemoryStore) -> None:
     def half(texts: Sequence[str]) -> NDArray[np.float32]:
         return encode(texts).astype(np.float16).astype(np.float32)
 
-    store.put([source("a", passage("one"))], half)
-    store.put([source("b", passage("two"))], encode)
+    def eight_bits(texts: Sequence[str]) -> NDArray[np.float32]:
+        return rounded(encode(texts))
+
+    ways = (eight_bits, half, encode)
+    for number, way in enumerate(ways):
+        store.put([source(f"{number}", passage(f"text {number}"))], way)
     with closing(sqlite3.connect(store.path / "memory.sqlite3")) as database:
         lengths = [row[0] for row in database.execute("SELECT length(data) FROM vector")]
-    assert lengths == [2 * DIMENSION, 4 * DIMENSION]
-    np.testing.assert_array_equal(
-        store.keys([1, 2]).vectors, np.concatenate([half(["\none"]), encode(["\ntwo"])])
-    )
+    assert lengths == [DIMENSION + 2, 2 * DIMENSION, 4 * DIMENSION]
+    expected = [way([f"\ntext {number}"]) for number, way in enumerate(ways)]
+    np.testing.assert_array_equal(store.keys([1, 2, 3]).vectors, np.concatenate(expected))
     assert store.verify() == []
 
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from memnet.config import IndexConfig, StoreConfig
 from memnet.device import DeviceVectors
+from memnet.precision import packed_rows, row_sizes, unpacked
 from memnet.storage import MemoryStore
 from memnet.storage.vectors.file import (
     DamagedIndexError,
@@ -63,9 +64,10 @@ class AgainstNumPy(RuleBasedStateMachine):
     @initialize(
         kind=st.sampled_from(sorted(_KINDS)),
         on_device=st.booleans(),
-        half=st.sampled_from(["all", "some", "none"]),
+        packed=st.sampled_from([0.0, 0.9, 1.0]),
+        size=st.sampled_from(row_sizes(DIMENSION)),
     )
-    def start(self, kind: str, on_device: bool, half: str) -> None:
+    def start(self, kind: str, on_device: bool, packed: float, size: int) -> None:
         import tempfile
 
         self.folder = tempfile.TemporaryDirectory()
@@ -75,8 +77,8 @@ class AgainstNumPy(RuleBasedStateMachine):
         self.index = VectorIndex.empty(DIMENSION, self.config)
         self.twin: dict[int, NDArray[np.float32]] = {}
         self.last = 0
-        self.half = {"all": 1.0, "some": 0.9, "none": 0.0}[half]
-        """Share of the additions whose vectors have half precision."""
+        self.packed, self.size = packed, size
+        """Share of the additions whose vectors fit into rows of so many bytes."""
 
     def teardown(self) -> None:
         if hasattr(self, "folder"):
@@ -88,8 +90,8 @@ class AgainstNumPy(RuleBasedStateMachine):
         ids = self.last + step * np.arange(1, count + 1)
         ids = ids[::-1] if backwards else ids
         rows = vectors(count, seed=self.last)
-        if np.random.default_rng(self.last).random() < self.half:
-            rows = rows.astype(np.float16).astype(np.float32)
+        if np.random.default_rng(self.last).random() < self.packed:
+            rows = unpacked(packed_rows(rows, self.size), DIMENSION)
         self.index = self.index.add(ids, rows)
         self.twin.update(zip(ids.tolist(), rows, strict=True))
         self.last += step * count
@@ -121,9 +123,13 @@ class AgainstNumPy(RuleBasedStateMachine):
         coded = coded and (self.to_device is None or self.config.kind == "pq")
         expected = "pq" if coded and len(self.twin) >= 16 else "flat"
         assert self.index.info().kind == expected
-        rows = np.array(list(self.twin.values()), np.float32)
-        fits = np.array_equal(rows, rows.astype(np.float16))
-        assert header.half == (fits and header.code_size > 0)
+        rows = np.array(list(self.twin.values()), np.float32).reshape(-1, DIMENSION)
+        fitting = [
+            size
+            for size in row_sizes(DIMENSION)
+            if np.array_equal(unpacked(packed_rows(rows, size), DIMENSION), rows)
+        ]
+        assert header.row_size == (fitting[0] if header.code_size else 4 * DIMENSION)
 
     @rule(
         seed=st.integers(0, 99),
@@ -228,11 +234,13 @@ def test_every_damage_is_detected(
 
 def test_ids_out_of_order_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "index"
-    rows = vectors(4)
-    header = IndexHeader(commit_id=1, fingerprint="toy", dimension=DIMENSION, count=4)
+    header = IndexHeader(
+        commit_id=1, fingerprint="toy", dimension=DIMENSION, count=4, row_size=4 * DIMENSION
+    )
     for ids, right in (([1, 2, 3, 4], True), ([1, 2, 2, 4], False), ([4, 3, 2, 1], False)):
         with replacing(path, header) as writer:
             writer.write("ids", [np.array(ids)])
+            rows = packed_rows(vectors(4), 4 * DIMENSION)
             writer.write("vectors", [rows[:1], rows[1:]])
             writer.finish(header)
         assert (VectorIndex.load(path, "toy", DIMENSION) is not None) == right
@@ -242,7 +250,9 @@ def test_a_section_of_another_size_is_not_written(tmp_path: Path) -> None:
     path = tmp_path / "index"
     filled(path, IndexConfig())
     before = path.read_bytes()
-    header = IndexHeader(commit_id=1, fingerprint="toy", dimension=DIMENSION, count=4)
+    header = IndexHeader(
+        commit_id=1, fingerprint="toy", dimension=DIMENSION, count=4, row_size=4 * DIMENSION
+    )
     with pytest.raises(ValueError, match="section ids is not"), replacing(path, header) as writer:
         writer.write("ids", [np.arange(3)])
     assert list(tmp_path.iterdir()) == [path]
@@ -274,7 +284,8 @@ def replace_header(path: Path, text: bytes) -> None:
         {"recall": "all"}, {"recall": float("nan")}, {"recall": 7.0}, {"rerank": None},
         {"rerank": -1}, {"dimension": 3}, {"dimension": 0}, {"dimension": 2**40},
         {"code_size": 0}, {"code_size": 1}, {"code_size": 2**62}, {"code_size": -16},
-        {"fingerprint": 7}, {"fingerprint": "another"}, {"more": 1}, {"half": True}, {"half": 0},
+        {"fingerprint": 7}, {"fingerprint": "another"}, {"more": 1},
+        {"row_size": 7}, {"row_size": -1}, {"row_size": DIMENSION + 2}, {"row_size": 2.0**62},
         # As large as before: 300 x (8 + 4 D + W), without that of the ids.
         {"dimension": 32, "code_size": 16 + 128},
     ],

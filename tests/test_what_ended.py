@@ -109,6 +109,15 @@ def test_pieces_that_have_ended_are_left_out() -> None:
     likely = _reading("value", drinks, "cocoa", "tea")
     likely = likely._replace(pieces=(likely.pieces[0], likely.pieces[1]._replace(probability=0.8)))
     assert without_ended(likely, both, pair).forms == likely.forms
+    # Given that it is no value, it is what else is likely.
+    only_cocoa = likely._replace(pieces=likely.pieces[:1], items=listed.items)
+    for as_list, form in ((0.3, "list"), (0.05, "none")):
+        forms: dict[AnswerForm, float] = {**likely.forms, "list": as_list, "none": 0.2}
+        found = without_ended(only_cocoa._replace(forms=forms), both, pair)
+        assert max(found.forms, key=lambda one: found.forms[one]) == form
+        assert sum(found.forms.values()) == pytest.approx(1)
+        if form == "list":
+            assert [both[0].text[one.start : one.end] for one in found.items] == ["tea", "coffee"]
     # Other statements, and other forms, are left alone.
     other = replace(no_cocoa, id=3)
     assert without_ended(likely, both, [Ended(other, other)]) is likely

@@ -4,15 +4,16 @@ The statement network reads what ended something beside what holds, and quotes i
 married to?" is not answered by "Tom and Jane divorced". The write controller has noted what ended.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from memnet.statements.heads import AnswerForm
 from memnet.statements.lists import says
 from memnet.statements.reading import Piece, StatementReading
 from memnet.storage import Told
 
 _LEFT = 0.5
-"""Probability from which a piece that is left is the answer; below it there is none."""
+"""Probability from which what is left is the answer; below it there is none."""
 
 
 class Ended(NamedTuple):
@@ -43,12 +44,23 @@ def without_ended(
         )
 
     items, pieces = tuple(filter(holds, reading.items)), tuple(filter(holds, reading.pieces))
-    if reading.form == "list" and items != reading.items:
-        # Of a list of which one item is left, that one is the value.
-        return reading._replace(items=items, pieces=items if len(items) == 1 else pieces)
     if reading.form == "value" and pieces[:1] != reading.pieces[:1]:
-        forms = {**reading.forms}
-        if not pieces or pieces[0].probability < _LEFT:
-            forms = {**dict.fromkeys(forms, 0.0), "none": 1.0}
-        return reading._replace(forms=forms, pieces=pieces)
-    return reading
+        if pieces and pieces[0].probability >= _LEFT:
+            return reading._replace(pieces=pieces)
+        forms = _without_value(reading.forms)
+        if not items or forms["list"] < _LEFT:
+            none = {**dict.fromkeys(forms, 0.0), "none": 1.0}
+            return reading._replace(forms=none, pieces=pieces)
+        # What was taken for a value was one item of a list.
+        reading = reading._replace(forms=forms)
+    elif reading.form != "list" or items == reading.items:
+        return reading
+    # Of a list of which one item is left, that one is the value.
+    return reading._replace(items=items, pieces=items if len(items) == 1 else pieces)
+
+
+def _without_value(forms: Mapping[AnswerForm, float]) -> dict[AnswerForm, float]:
+    """Probabilities of the forms of an answer, given that it is no value."""
+    rest = {**forms, "value": 0.0}
+    total = sum(rest.values())
+    return {form: probability / total if total else 0.0 for form, probability in rest.items()}

@@ -73,6 +73,8 @@ def writing_router(engine: Engine, work: Work) -> APIRouter:
     routes = APIRouter()
 
     def ingest(source_id: str, given: PutRequest) -> IngestReport:
+        if not source_id:
+            raise InputError("the id of the source is empty; name one: PUT /sources/ID")
         problems: list[Problem] = []
         document = Document(
             id=source_id, text=given.text, title=given.title, metadata=given.metadata

@@ -12,6 +12,7 @@ from tempfile import mkdtemp
 from typing import Any
 
 from memnet.errors import StoreError
+from memnet.precision import packed
 from memnet.storage.bundle.archive import (
     BATCH,
     SLOT_COLUMNS,
@@ -27,7 +28,7 @@ from memnet.storage.store import MemoryStore
 from memnet.storage.tables import slots as slot_rows
 from memnet.storage.tables.checked import DuplicateRowsError
 from memnet.storage.tables.connection import Connection
-from memnet.storage.tables.vectors import digest_of, vector_bytes
+from memnet.storage.tables.vectors import digest_of
 
 
 def import_bundle(
@@ -112,9 +113,9 @@ def _fill(connection: Connection, bundle: BundleReader) -> None:
             "vector",
             ("id", "digest", "data"),
             (
-                {"id": vector_id, "digest": digest, "data": vector_bytes(vector)}
-                for vector_id, (digest, vector) in enumerate(
-                    zip(vectors.digests, vectors.data, strict=True), vectors.first + 1
+                {"id": vector_id, "digest": digest, "data": row}
+                for vector_id, (digest, row) in enumerate(
+                    zip(vectors.digests, packed(vectors.data), strict=True), vectors.first + 1
                 )
             ),
         )

@@ -6,11 +6,11 @@ removed, and ``revision`` numbers the transactions in the order of their commits
 
 from memnet.storage.postgres.text import TEXT_SCHEMA
 
-FIRST_VERSION = 9
+FIRST_VERSION = 10
 """Version of the first schema on a server, which has the rows of the same version of a file."""
-SCHEMA_VERSION = 9
+SCHEMA_VERSION = 10
 MIGRATIONS = {
-    9: f"""
+    10: f"""
     CREATE TABLE property (name text COLLATE "C" PRIMARY KEY, value text COLLATE "C" NOT NULL);
     INSERT INTO property VALUES ('generation', '0');
 

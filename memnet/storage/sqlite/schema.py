@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
-SCHEMA_VERSION = 9
+SCHEMA_VERSION = 10
 
 MOVE_CHANGES = """
     INSERT INTO statement_change
@@ -285,6 +285,8 @@ MIGRATIONS = {
     """,
     # Vectors in half precision, which earlier versions take for damage.
     9: "",
+    # Vectors in eight bits, which earlier versions take for damage.
+    10: "",
 }
 
 

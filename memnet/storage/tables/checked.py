@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memnet.errors import StoreError
+from memnet.precision import joined, row_sizes, unpacked
 from memnet.storage.values import ChangeBy, Slot, Told
 from memnet.types import Certainty, Change
 
@@ -214,7 +215,7 @@ def _nesting(value: Any) -> int:
 
 
 def checked_vectors(blobs: Sequence[Any], dimension: int) -> NDArray[np.float32]:
-    """Stored vectors as [K, D] float32; those in half precision have half the length.
+    """Stored vectors as [K, D] float32, from rows of any precision.
 
     Raises:
         StoreError: one has another width, or a component that is not finite.
@@ -224,14 +225,11 @@ def checked_vectors(blobs: Sequence[Any], dimension: int) -> NDArray[np.float32]
     rows = np.empty((len(blobs), dimension), np.float32)
     lengths = np.fromiter(map(len, blobs), np.int64, len(blobs))
     known = np.zeros(len(blobs), np.bool_)
-    for dtype in ("<f4", "<f2"):
-        own = np.flatnonzero(lengths == np.dtype(dtype).itemsize * dimension)
-        joined = b"".join([blobs[row] for row in own.tolist()])
-        rows[own] = np.frombuffer(joined, dtype).reshape(-1, dimension)
+    for size in row_sizes(dimension):
+        own = np.flatnonzero(lengths == size)
+        rows[own] = unpacked(joined([blobs[row] for row in own.tolist()], size), dimension)
         known[own] = True
-    if not known.all():
-        raise damaged("a vector")
-    if not np.isfinite(rows).all():
+    if not known.all() or not np.isfinite(rows).all():
         raise damaged("a vector")
     return rows
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from memnet.precision import packed
 from memnet.storage.tables.checked import (
     IN_LIST,
     Values,
@@ -61,10 +62,11 @@ def add_new(connection: Connection, vectors: Iterable[NewVector]) -> None:
     """Store vectors of texts that have none."""
     # Sorted: transactions that add the same ones wait for each other in one order.
     new = sorted(vectors, key=lambda one: one.digest)
+    rows = _rows(new)
     connection.insert(
         "vector",
         ("digest", "data"),
-        ((vector.digest, vector_bytes(vector.data)) for vector in new),
+        ((vector.digest, row) for vector, row in zip(new, rows, strict=True)),
         new_only=True,
     )
     connection.execute_many(
@@ -72,8 +74,8 @@ def add_new(connection: Connection, vectors: Iterable[NewVector]) -> None:
         "INSERT INTO quick_vector SELECT id, ? FROM vector WHERE digest = ? AND data = ? "
         "ON CONFLICT DO NOTHING",
         [
-            (vector.text, vector.digest, vector_bytes(vector.data))
-            for vector in new
+            (vector.text, vector.digest, row)
+            for vector, row in zip(new, rows, strict=True)
             if vector.text is not None
         ],
     )
@@ -87,30 +89,17 @@ def replace_quick(connection: Connection, vectors: Iterable[NewVector]) -> None:
     if connection.one("SELECT 1 FROM quick_vector LIMIT 1") is None:
         return
     new = {vector.digest: vector for vector in vectors}
-    replaced = [
-        (vector_bytes(new[digest].data), stored.id)
-        for digest, stored in connection.vectors_by_digest(list(new)).items()
-        if not stored.full
-    ]
-    ids = [vector for _, vector in replaced]
-    if not ids:
+    stored = connection.vectors_by_digest(list(new))
+    quick = [digest for digest in stored if not stored[digest].full]
+    if not quick:
         return
+    ids = [stored[digest].id for digest in quick]
+    replaced = list(zip(_rows([new[digest] for digest in quick]), ids, strict=True))
     # A change of slots also within a transaction that adds none.
     with connection.transaction():
         connection.execute_many("UPDATE vector SET data = ? WHERE id = ?", replaced)
         connection.execute(f"DELETE FROM quick_vector WHERE vector {IN_LIST}", Values(ids))
         connection.history.note_replaced(ids)
-
-
-def vector_bytes(vector: NDArray[np.float32]) -> bytes:
-    """A vector [D] float32 as ``checked_vectors`` reads it.
-
-    One whose components are all numbers of half precision, as those of quick vectors are, is stored
-    so, in half the room and without loss.
-    """
-    with np.errstate(over="ignore"):
-        half = vector.astype("<f2")
-    return (half if np.array_equal(half, vector) else vector.astype("<f4")).tobytes()
 
 
 def vector_ids(connection: Connection, digests: Iterable[bytes]) -> dict[bytes, int]:
@@ -162,3 +151,8 @@ def encoded(
         else:
             found[text] = checked_vectors(row, dimension)[0]
     return found | (dict(zip(rest, encode(rest), strict=True)) if rest else {})
+
+
+def _rows(vectors: Sequence[NewVector]) -> list[bytes]:
+    """The data of vectors as they are stored."""
+    return packed(np.stack([vector.data for vector in vectors])) if vectors else []

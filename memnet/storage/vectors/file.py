@@ -1,6 +1,6 @@
 """The file of the vector index: plain little-endian arrays, mapped rather than read.
 
-    ids [N] int64 | vectors [N, D] float32, or float16 |
+    ids [N] int64 | vectors [N, row_size] uint8, as memnet.precision packs them |
     pq only: codebook [16 D] float32, codes [N, W] uint8 |
     CRC-32 of each 64 KiB of these, uint32 | header as JSON
     length of the header, CRC-32 of checksums and header, both uint64 | magic
@@ -22,7 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-_MAGIC = b"memnetv2"
+from memnet.precision import row_sizes
+
+_MAGIC = b"memnetv3"
 _TRAILER = 16 + len(_MAGIC)
 _MAX_HEADER = 1 << 20
 _BLOCK = 1 << 16
@@ -48,8 +50,8 @@ class IndexHeader(BaseModel):
     """D, width of the vectors."""
     count: int = Field(ge=0)
     """N, number of vectors."""
-    half: bool = False
-    """Whether vectors are in half precision."""
+    row_size: int
+    """Bytes of a vector."""
     code_size: int = Field(default=0, ge=0)
     """W, bytes of a product-quantisation code; 0 for a flat index."""
     rerank: int = Field(default=0, ge=0)
@@ -200,6 +202,8 @@ def _read_end(file: IO[bytes]) -> tuple[IndexHeader, NDArray[np.uint32]]:
         header = IndexHeader.model_validate_json(text)
     except ValidationError as error:
         raise DamagedIndexError("the header is not one of an index") from error
+    if header.row_size not in row_sizes(header.dimension):
+        raise DamagedIndexError(f"a vector has {header.row_size} bytes")
     _, data_size = _layout(header)
     count = -(-data_size // _BLOCK)
     if size != data_size + 4 * count + length + _TRAILER:
@@ -215,7 +219,7 @@ def _layout(header: IndexHeader) -> tuple[dict[str, _Section], int]:
     """The sections of a file by name, and where they end."""
     arrays: dict[str, tuple[str, tuple[int, ...]]] = {
         "ids": ("<i8", (header.count,)),
-        "vectors": ("<f2" if header.half else "<f4", (header.count, header.dimension)),
+        "vectors": ("u1", (header.count, header.row_size)),
     }
     if header.code_size:
         arrays["codebook"] = ("<f4", (16 * header.dimension,))

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memnet.config import IndexConfig
+from memnet.precision import fit, row_sizes, stored_vectors
 from memnet.storage.values import Hits
 from memnet.storage.vectors.file import DamagedIndexError, IndexFile, IndexHeader
 from memnet.storage.vectors.search import (
@@ -25,9 +26,7 @@ from memnet.storage.vectors.search import (
     best,
     empty_pq,
     fast_scan_index,
-    fit_half,
     import_faiss,
-    in_full,
     uses_pq,
     write_index,
 )
@@ -187,7 +186,7 @@ class VectorIndex:
         while fresh and len(fresh[-1]) < max(2 * len(ids), _MIN_SEGMENT):
             last = fresh.pop()
             ids = np.concatenate([last.ids[last.live], ids])
-            vectors = np.concatenate([in_full(last.exact.vectors[last.live]), vectors])
+            vectors = np.concatenate([last.exact.vectors[last.live], vectors])
         if np.any(ids[1:] <= ids[:-1]):
             order = np.argsort(ids)
             ids, vectors = ids[order], vectors[order]
@@ -246,14 +245,19 @@ class VectorIndex:
         """
         ids = self.ids()
         order = np.argsort(ids)
+        # Of a flat index all vectors are compared with each query, and none is to be unpacked.
+        sizes = row_sizes(self.dimension)[0 if uses_pq(len(ids), self.config) else -1 :]
+        row_size = next(
+            size
+            for size in sizes
+            if all(fit(segment.exact.vectors, size) for segment in self._segments)
+        )
         header = IndexHeader(
             commit_id=commit_id,
             fingerprint=fingerprint,
             dimension=self.dimension,
             count=len(ids),
-            # Of a flat index all vectors are compared with each query, and none is to be copied.
-            half=uses_pq(len(ids), self.config)
-            and all(fit_half(segment.exact.vectors) for segment in self._segments),
+            row_size=row_size,
         )
         write_index(path, header, ids[order], self._blocks(order), self.config)
 
@@ -288,7 +292,10 @@ def _saved_segment(file: IndexFile, config: IndexConfig, to_device: ToDevice | N
         file.check("codes")
         return fast_scan_index(file.array("codebook"), file.array("codes"))
 
-    exact = ExactSearch(file.array("vectors"), lambda rows: file.check("vectors", rows))
+    exact = ExactSearch(
+        stored_vectors(file.array("vectors"), header.dimension),
+        lambda rows: file.check("vectors", rows),
+    )
     searcher: Searcher = exact
     if header.code_size and config.kind != "flat":
         searcher = PQSearch(exact, codes, header.rerank, config)

@@ -19,12 +19,11 @@ from numpy.typing import NDArray
 
 from memnet.config import IndexConfig
 from memnet.errors import DependencyError
+from memnet.precision import PackedVectors, Vectors, packed_rows, stored_vectors
 from memnet.storage.vectors.file import IndexHeader, IndexWriter, replacing
 
 Nearest = tuple[NDArray[np.int64], NDArray[np.float32]]
 """Rows [K] int64 and their inner products [K] float32, best first."""
-Vectors = NDArray[np.float32] | NDArray[np.float16]
-"""[N, D], the latter in files of codes, where few vectors are read at a time."""
 Check = Callable[[NDArray[np.int64] | None], None]
 """Verifies rows [K] int64 before they are used, or all for None; raises DamagedIndexError."""
 CODE_BITS = 4
@@ -64,7 +63,7 @@ class ExactSearch:
     def read(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
         """Vectors [K, D] float32 of rows [K] int64, verified."""
         self.check(rows)
-        return in_full(self.vectors[rows])
+        return self.vectors[rows]
 
     def nearest(
         self, query: NDArray[np.float32], limit: int, allowed: NDArray[np.bool_] | None
@@ -163,7 +162,7 @@ class OnDeviceSearch:
         with self._guard:
             if self._copy is None and self._to_device is not None:
                 self._exact.check(None)
-                self._copy = self._to_device(in_full(self._exact.vectors))
+                self._copy = self._to_device(self._exact.vectors[:])
                 if self._copy is None:
                     self._to_device = None
         return (self._copy or self._fallback).nearest(query, limit, allowed)
@@ -190,12 +189,12 @@ def fast_scan_index(codebook: NDArray[np.float32], codes: NDArray[np.uint8]) -> 
 def knn(queries: NDArray[np.float32], vectors: Vectors, limit: int) -> Nearest:
     """Rows and inner products of the nearest vectors of each query, both [Q, limit]."""
     faiss = import_faiss()
-    # FAISS takes full precision only: the others are copied part by part.
-    size = len(vectors) if vectors.dtype == np.float32 else _BLOCK
+    # FAISS takes float32 only: others are unpacked part by part.
+    size = _BLOCK if isinstance(vectors, PackedVectors) else len(vectors)
     found: list[Nearest] = []
     with one_thread():
         for start in range(0, len(vectors), size):
-            part = in_full(vectors[start : start + size])
+            part = vectors[start : start + size]
             scores, rows = faiss.knn(
                 queries, part, min(limit, len(part)), metric=faiss.METRIC_INNER_PRODUCT
             )
@@ -207,27 +206,14 @@ def knn(queries: NDArray[np.float32], vectors: Vectors, limit: int) -> Nearest:
     return rows, scores
 
 
-def in_full(vectors: Vectors) -> NDArray[np.float32]:
-    """Vectors [N, D] as float32: themselves, or a copy of those in half precision."""
-    return vectors.astype(np.float32, copy=False)
-
-
-def fit_half(vectors: Vectors) -> bool:
-    """Whether all components of vectors [N, D] are numbers of half precision."""
-    return vectors.dtype == np.float16 or all(
-        np.array_equal(part, part.astype(np.float16))
-        for part in (vectors[start : start + _BLOCK] for start in range(0, len(vectors), _BLOCK))
-    )
-
-
 def inner_products(
     query: NDArray[np.float32], vectors: Vectors, rows: NDArray[np.int64]
 ) -> NDArray[np.float32]:
     """Inner products [K] float32 of a query and rows [K] of vectors, which must be there."""
     scores = np.empty(len(rows), np.float32)
-    if vectors.dtype == np.float16:
+    if isinstance(vectors, PackedVectors):
         for start in range(0, len(rows), _BLOCK):
-            part = in_full(vectors[rows[start : start + _BLOCK]])
+            part = vectors[rows[start : start + _BLOCK]]
             scores[start : start + _BLOCK] = inner_products(query, part, np.arange(len(part)))
     elif len(rows):
         faiss, rows = import_faiss(), np.ascontiguousarray(rows)
@@ -295,8 +281,8 @@ def write_index(
 
     Args:
         path: of the file.
-        header: of a flat index; ``half`` only where all vectors are numbers of half precision and
-            there are enough of them for codes.
+        header: of a flat index; ``row_size`` is that of float32 unless there are enough vectors
+            for codes, and such that all ``fit``.
         ids: rising, [N] int64.
         blocks: their vectors [N, D] float32, in consecutive parts.
         config: chooses the kind.
@@ -309,8 +295,9 @@ def write_index(
         header = header.model_copy(update={"code_size": empty_pq(header.dimension).code_size})
     with replacing(path, header) as writer:
         writer.write("ids", [ids])
-        vectors = writer.write("vectors", blocks)
+        rows = writer.write("vectors", (packed_rows(block, header.row_size) for block in blocks))
         if header.code_size:
+            vectors = stored_vectors(rows, header.dimension)
             header = _write_codes(writer, vectors, header, config)
         writer.finish(header)
 
@@ -324,12 +311,10 @@ def _write_codes(
     pq = empty_pq(header.dimension)
     pq.pq.cp.min_points_per_centroid = 1  # no warning where there are few
     with one_thread():
-        pq.train(in_full(vectors[np.sort(sample)]))
+        pq.train(vectors[np.sort(sample)])
         codebook = writer.write("codebook", [import_faiss().vector_to_array(pq.pq.centroids)])
         starts = range(0, len(vectors), _BLOCK)
-        codes = writer.write(
-            "codes", (pq.sa_encode(in_full(vectors[at : at + _BLOCK])) for at in starts)
-        )
+        codes = writer.write("codes", (pq.sa_encode(vectors[at : at + _BLOCK]) for at in starts))
     index, exact = fast_scan_index(codebook, codes), ExactSearch(vectors)
     queries = sample_queries(vectors, config.recall_queries, rng)
     least = knn(queries, vectors, _HITS)[1][:, -1]
@@ -352,7 +337,9 @@ def sample_queries(vectors: Vectors, count: int, rng: np.random.Generator) -> ND
     Returns:
         [count, D] float32.
     """
-    near, one, other = in_full(vectors[np.sort(rng.integers(0, len(vectors), (3, count)))])
+    near, one, other = (
+        vectors[rows] for rows in np.sort(rng.integers(0, len(vectors), (3, count)))
+    )
     rest = one - other
     rest -= np.sum(rest * near, axis=1, keepdims=True) * near
     length = np.linalg.norm(rest, axis=1, keepdims=True)
