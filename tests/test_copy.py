@@ -484,7 +484,7 @@ def test_an_earlier_schema_and_damaged_rows_are_not_copied(filled: Path, tmp_pat
         copy_store(filled, tmp_path / "end")
     with closing(sqlite3.connect(filled / "memory.sqlite3")) as database:
         database.execute("PRAGMA user_version = 8")
-    with pytest.raises(StoreError, match=r"has schema 8, and only schema 9 is copied"):
+    with pytest.raises(StoreError, match=r"has schema 8, and only schema 10 is copied"):
         copy_store(filled, tmp_path / "other")
 
 

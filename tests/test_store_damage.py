@@ -19,6 +19,7 @@ from filelock import FileLock
 
 from memnet.config import IndexConfig, StoreConfig
 from memnet.errors import DependencyError, StoreError
+from memnet.precision import unpacked
 from memnet.storage import MemoryStore, NewSource, import_bundle
 from memnet.storage.bundle import archive, export, restore
 from memnet.storage.sqlite.connection import SqliteConnection
@@ -230,7 +231,8 @@ def test_an_index_file_that_lacks_rows_is_reported_and_replaced(path: Path) -> N
         file = path / "vectors.faiss"
         whole = IndexFile(file)
         index = VectorIndex.empty(DIMENSION)
-        index = index.add(whole.array("ids")[1:], whole.array("vectors")[1:])
+        vectors = unpacked(whole.array("vectors"), DIMENSION)
+        index = index.add(whole.array("ids")[1:], vectors[1:])
         index.save(file, whole.header.commit_id, whole.header.fingerprint)
         assert store.verify() == ["vector index: does not hold the ids of the rows"]
         store.rebuild()
