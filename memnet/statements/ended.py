@@ -7,7 +7,7 @@ married to?" is not answered by "Tom and Jane divorced". The write controller ha
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from memnet.statements.heads import AnswerForm
+from memnet.statements.heads import FORMS, AnswerForm
 from memnet.statements.lists import says
 from memnet.statements.reading import Piece, StatementReading
 from memnet.storage import Told
@@ -61,6 +61,5 @@ def without_ended(
 
 def _without_value(forms: Mapping[AnswerForm, float]) -> dict[AnswerForm, float]:
     """Probabilities of the forms of an answer, given that it is no value."""
-    rest = {**forms, "value": 0.0}
-    total = sum(rest.values())
-    return {form: probability / total if total else 0.0 for form, probability in rest.items()}
+    total = sum(forms[form] for form in FORMS if form != "value")
+    return {form: forms[form] / total if total and form != "value" else 0.0 for form in FORMS}
