@@ -64,10 +64,14 @@ def fit(vectors: Vectors, size: int) -> bool:
 
     Longer rows may not do where shorter ones do: float16 has fewer bits than a scaled number.
     """
-    if isinstance(vectors, PackedVectors) and vectors.rows.shape[1] == size:
+    if isinstance(vectors, PackedVectors):
+        kept = {vectors.rows.shape[1], 4 * vectors.dimension}
+    else:
+        kept = {4 * vectors.shape[1]}
+    if size in kept:
         return True
     starts = range(0, len(vectors), _BLOCK)
-    return all(bool(_unchanged(vectors[at : at + _BLOCK], size).all()) for at in starts)
+    return all(bool(_lossless(vectors[at : at + _BLOCK], size)[1].all()) for at in starts)
 
 
 def packed(vectors: NDArray[np.float32]) -> list[bytes]:
@@ -75,11 +79,10 @@ def packed(vectors: NDArray[np.float32]) -> list[bytes]:
     rows = [b""] * len(vectors)
     rest = np.arange(len(vectors))
     for size in row_sizes(vectors.shape[1]):
-        unchanged = _unchanged(vectors[rest], size)
-        own = rest[unchanged]
-        for row, data in zip(own.tolist(), packed_rows(vectors[own], size), strict=True):
-            rows[row] = data.tobytes()
-        rest = rest[~unchanged]
+        data, lossless = _lossless(vectors[rest], size)
+        for row, own in zip(rest[lossless].tolist(), data[lossless], strict=True):
+            rows[row] = own.tobytes()
+        rest = rest[~lossless]
     return rows
 
 
@@ -126,16 +129,17 @@ def stored_vectors(rows: NDArray[np.uint8], dimension: int) -> Vectors:
     return unpacked(rows, dimension) if is_full else PackedVectors(rows, dimension)
 
 
-def _unchanged(vectors: NDArray[np.float32], size: int) -> NDArray[np.bool_]:
-    """Which of vectors [N, D] float32 are the same after they were rows of so many bytes: [N]."""
-    if size == 4 * vectors.shape[1]:
-        return np.ones(len(vectors), np.bool_)
-    unchanged = np.zeros(len(vectors), np.bool_)
-    finite = np.flatnonzero(np.isfinite(vectors).all(axis=1))
-    some = vectors[finite]
-    read = unpacked(packed_rows(some, size), vectors.shape[1])
-    unchanged[finite] = (read == some).all(axis=1)
-    return unchanged
+def _lossless(
+    vectors: NDArray[np.float32], size: int
+) -> tuple[NDArray[np.uint8], NDArray[np.bool_]]:
+    """Vectors [N, D] float32 as rows [N, ``size``] uint8, and which of them lose nothing: [N]."""
+    dimension = vectors.shape[1]
+    if size == 4 * dimension:
+        return packed_rows(vectors, size), np.ones(len(vectors), np.bool_)
+    finite = np.isfinite(vectors).all(axis=1)
+    some = vectors if finite.all() else np.where(finite[:, None], vectors, np.float32(0))
+    rows = packed_rows(some, size)
+    return rows, finite & (unpacked(rows, dimension) == some).all(axis=1)
 
 
 def _quantised(vectors: NDArray[np.float32]) -> tuple[NDArray[np.float16], NDArray[np.float32]]:

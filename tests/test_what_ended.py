@@ -109,7 +109,7 @@ def test_pieces_that_have_ended_are_left_out() -> None:
     likely = _reading("value", drinks, "cocoa", "tea")
     likely = likely._replace(pieces=(likely.pieces[0], likely.pieces[1]._replace(probability=0.8)))
     assert without_ended(likely, both, pair).forms == likely.forms
-    # Given that it is no value, it is what else is likely.
+    # Conditional on any form but "value", the list is likely.
     only_cocoa = likely._replace(pieces=likely.pieces[:1], items=listed.items)
     for as_list, form in ((0.3, "list"), (0.05, "none")):
         forms: dict[AnswerForm, float] = {**likely.forms, "list": as_list, "none": 0.2}

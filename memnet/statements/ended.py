@@ -60,6 +60,6 @@ def without_ended(
 
 
 def _without_value(forms: Mapping[AnswerForm, float]) -> dict[AnswerForm, float]:
-    """Probabilities of the forms of an answer, given that it is no value."""
+    """Probabilities of the forms of an answer, conditional on any form but "value"."""
     total = sum(forms[form] for form in FORMS if form != "value")
     return {form: forms[form] / total if total and form != "value" else 0.0 for form in FORMS}
