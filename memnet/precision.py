@@ -136,7 +136,7 @@ def _lossless(
     dimension = vectors.shape[1]
     if size == 4 * dimension:
         return packed_rows(vectors, size), np.ones(len(vectors), np.bool_)
-    finite = np.isfinite(vectors).all(axis=1)
+    finite: NDArray[np.bool_] = np.asarray(np.isfinite(vectors).all(axis=1))
     some = vectors if finite.all() else np.where(finite[:, None], vectors, np.float32(0))
     rows = packed_rows(some, size)
     return rows, finite & (unpacked(rows, dimension) == some).all(axis=1)
