@@ -52,6 +52,8 @@ TEXT = KIND
 """Name of the shipped model for documents and facts, and kind of all such models."""
 UNTRAINED = "untrained"
 """Name of the controller that knows nothing but the configuration's numbers, which is no folder."""
+_DEFAULT = ("all-MiniLM-L6-v2", "sentence-transformers/all-MiniLM-L6-v2")
+"""Names of the encoder whose weights ship with memnet's dependencies."""
 STORIES = "babi"
 """Name of the shipped model for stories."""
 _STORY, _FACTS = "story", "facts"
@@ -86,9 +88,13 @@ def load_encoder(
     default = MiniLMEncoder(threads=config.cores(), eight_bits=config.eight_bits, device=device)
     if encoder == STATIC or (encoder is None and (stored or "").startswith(STATIC_PREFIX)):
         return load_static_encoder(SHIPPED / STATIC, default)
+    stored_name = stored_encoder_name(stored) if stored is not None else None
     if encoder:
-        return SentenceTransformersEncoder(os.fspath(encoder), device)
-    if stored is not None and (stored_name := stored_encoder_name(stored)):
+        name = os.fspath(encoder)
+        if name in _DEFAULT and stored_name not in _DEFAULT and not Path(name).is_dir():
+            return default
+        return SentenceTransformersEncoder(name, device)
+    if stored_name:
         # The store may come from anyone, who must not choose what is fetched from the network.
         return SentenceTransformersEncoder(stored_name, device, fetch=False)
     return default

@@ -16,7 +16,7 @@ from memnet.cli.main import memnet as group
 from memnet.encoders import MENTION
 from memnet.encoders.hub import SentenceTransformersEncoder
 from memnet.encoders.weights import model_folder
-from memnet.errors import EncoderError, EncoderMismatchError, ModelError
+from memnet.errors import DependencyError, EncoderError, EncoderMismatchError, ModelError
 from memnet.reader.spans import Passage
 from memnet.reader.transformers import NamedReader
 from tests.waiting import completed
@@ -115,6 +115,28 @@ def test_a_store_remembers_its_named_encoder(encoder_folder: Path, tmp_path: Pat
         pass
     with pytest.raises(EncoderMismatchError, match="open it with that encoder"):
         Engine.open(tmp_path / "other", encoder=str(encoder_folder))
+
+
+@pytest.mark.parametrize("name", ["all-MiniLM-L6-v2", "sentence-transformers/all-MiniLM-L6-v2"])
+def test_the_default_encoder_by_name_is_not_fetched(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
+    (tmp_path / "light.txt").write_text(TEXTS["light"])
+    for encoder in (["--encoder", name], []):
+        done = CliRunner().invoke(group, ["ingest", "light.txt", "--store", "store", *encoder])
+        assert done.exit_code == 0, done.output
+    made = CliRunner().invoke(
+        group, ["ingest", "light.txt", "--store", "other", "--encoder", "static"]
+    )
+    assert made.exit_code == 0, made.output
+    with pytest.raises(EncoderMismatchError, match=r"static/.*open it with that encoder"):
+        Engine.open("other", encoder=name)
+    # A folder of that name is a model of the user's own.
+    (tmp_path / name).mkdir(parents=True)
+    with pytest.raises(DependencyError, match="needs sentence-transformers"):
+        Engine.open("store", encoder=name)
 
 
 def test_a_named_reader_gives_the_spans_its_library_scores_best(reader_folder: Path) -> None:

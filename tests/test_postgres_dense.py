@@ -371,6 +371,10 @@ def test_without_pgvector_only_faiss(
             f"{address}&index={index}", fingerprint="numbered", dimension=D, create=True
         )
 
+    with pytest.raises(StoreError, match=r"lacks pgvector"):
+        opened("exact")
+    made_of_it = "SELECT 1 FROM pg_namespace WHERE nspname = 'memnet'"
+    assert postgres.command("psql", "-Atc", made_of_it, postgres.address("plain")).strip() == ""
     encode = Numbered(made(10))
     store = opened("faiss")
     store.put([source("a", *numbered(0, 10))], encode)

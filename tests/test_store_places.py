@@ -83,6 +83,24 @@ def test_a_path_made_of_an_address_makes_no_folder(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("scheme", ["mysql", "sqlite", "postgres+psycopg", "file", "https"])
+def test_addresses_of_anything_else_make_no_folder(
+    scheme: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    given = f"{scheme}://ann:{SECRET}@h/d"
+    done = CliRunner().invoke(memnet, ["info", "--store", given])
+    assert done.exit_code == 2
+    assert f"begins with {scheme}://; expected a folder, or postgresql://HOST/DATABASE" in " ".join(
+        done.output.split()
+    )
+    assert SECRET not in done.output
+    with pytest.raises(InputError, match="expected a folder"):
+        Engine.open(given, create=True)
+    assert list(tmp_path.iterdir()) == []
+    assert store_place("C:/memory") == Path("C:/memory")
+
+
 @pytest.mark.parametrize("command", ALL_COMMANDS)
 def test_every_command_takes_both(command: click.Command, tmp_path: Path) -> None:
     option, context = options_of(command)["store"], click.Context(command)

@@ -27,6 +27,14 @@ class WriterLock(ABC):
     """How many blocks of the calling thread hold it."""
 
     @abstractmethod
+    def check_writable(self) -> None:
+        """Check that anyone may write to the store.
+
+        Raises:
+            StoreError: it is read-only.
+        """
+
+    @abstractmethod
     def acquire(self, timeout: float) -> None:
         """Take it.
 

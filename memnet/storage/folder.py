@@ -89,12 +89,16 @@ class FolderLock(WriterLock):
         self._file_lock = FileLock(self.path, mode=0o600)
         self.depth = 0
 
-    def acquire(self, timeout: float) -> None:
-        """As ``WriterLock.acquire``."""
+    def check_writable(self) -> None:
+        """As ``WriterLock.check_writable``."""
         if self._read_only:
             raise StoreError(
                 f"the store {self._folder} is read-only; make its folder writable first"
             )
+
+    def acquire(self, timeout: float) -> None:
+        """As ``WriterLock.acquire``."""
+        self.check_writable()
         if not self._thread_lock.acquire(timeout=timeout):
             raise StoreBusyError(
                 "another thread is writing to this store; try again when it is done"

@@ -11,6 +11,8 @@ from memnet.storage.postgres.address import Address, is_address
 StorePlace: TypeAlias = Path | str
 """A folder, or the address of a store on PostgreSQL, which is a text: a path has no "//"."""
 _ADDRESS_AS_PATH = re.compile(r"postgres(ql)?:[/\\]", re.IGNORECASE)
+_OTHER_SCHEME = re.compile(r"([a-z][a-z0-9+.-]+)://", re.IGNORECASE)
+"""Of two characters or more: one is a drive of Windows."""
 
 
 def store_place(given: str | os.PathLike[str]) -> StorePlace:
@@ -27,6 +29,11 @@ def store_place(given: str | os.PathLike[str]) -> StorePlace:
         raise InputError(
             "the store is a path that was made of an address of PostgreSQL; give the address as "
             "text, with two slashes: postgresql://HOST/DATABASE"
+        )
+    if other := _OTHER_SCHEME.match(text):
+        raise InputError(
+            f"the store is an address that begins with {other[0]}; expected a folder, or "
+            "postgresql://HOST/DATABASE"
         )
     return Path(text)
 

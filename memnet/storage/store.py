@@ -172,6 +172,7 @@ class MemoryStore:
         process = self._process
         lock = process.backend.lock
         if sources_only and process.backend.many_writers:
+            lock.check_writable()
             with self._connection.at_primary():
                 yield
             return
@@ -476,7 +477,7 @@ class MemoryStore:
             return problems + self._process.index.problems()
 
     def count_unused(self) -> tuple[int, int]:
-        """How many symbols and vectors nothing uses, as a process leaves them that was killed.
+        """How many symbols and vectors nothing uses, as a write leaves them that was cut off.
 
         They take room and do no harm.
         """

@@ -11,7 +11,7 @@ from memnet.errors import StoreError
 from memnet.storage.backend import Backend, Result
 from memnet.storage.postgres.address import Address
 from memnet.storage.postgres.connection import PostgresConnection
-from memnet.storage.postgres.dense import ServerIndex
+from memnet.storage.postgres.dense import ServerIndex, check_pgvector
 from memnet.storage.postgres.errors import ConflictError, LostConnectionError
 from memnet.storage.postgres.lock import ServerLock
 from memnet.storage.postgres.queue import WorkQueue
@@ -61,6 +61,9 @@ class PostgresBackend(Backend):
                 raise StoreError(
                     f"there is no memnet store at {self.place}; make one with 'memnet ingest'"
                 )
+            if address.index != "faiss":
+                # Before a store is made that could not be opened so again.
+                check_pgvector(connection, self.place, address.index)
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
             self.connections.close()

@@ -523,10 +523,19 @@ class PostgresConnection(Connection):
 
         "IF NOT EXISTS" asks for the right to make schemas even then.
         """
-        name = self._address.schema
+        name, quoted = self._address.schema, self._address.quoted_schema
         if self.one("SELECT 1 FROM pg_namespace WHERE nspname = ?", name) is not None:
             return ""
-        return f"CREATE SCHEMA {self._address.quoted_schema}; "
+        allowed, role = self.only(
+            "SELECT has_database_privilege(current_database(), 'CREATE'), quote_ident(current_user)"
+        )
+        if not allowed:
+            make = f"CREATE SCHEMA {quoted} AUTHORIZATION {role}"
+            raise StoreError(
+                f"{self._place}: the role {role} may not make the schema {quoted}; run "
+                f"'psql -d {self.database} -c \"{make}\"' as a superuser"
+            )
+        return f"CREATE SCHEMA {quoted}; "
 
     def _read_schema_version(self) -> int:
         """Version of the schema; 0 where there is none."""
@@ -542,5 +551,10 @@ class PostgresConnection(Connection):
             raise StoreError(
                 f"{self._place} has schema {version}, this version of memnet knows schemas up to "
                 f"{SCHEMA_VERSION}; upgrade memnet to open it"
+            )
+        if 0 < version < FIRST_VERSION:
+            raise StoreError(
+                f"{self._place} has schema {version}, which no version of memnet made on a server "
+                f"(the first is {FIRST_VERSION}); restore its table 'property' from a backup"
             )
         return version

@@ -86,7 +86,6 @@ class ServerIndex(DenseIndex):
     def prepare(self) -> None:
         """As ``DenseIndex.prepare``: give vectors in half precision to passages without."""
         connection = self._connection()
-        self._check_extension(connection)
         if connection.property(FILLED) is None:
             if connection.read_only:
                 raise StoreError(
@@ -172,20 +171,6 @@ class ServerIndex(DenseIndex):
 
     def save_if_stale(self) -> None:
         """Nothing: the server's rows are all there is."""
-
-    def _check_extension(self, connection: PostgresConnection) -> None:
-        """Check that the database has pgvector, which only its owner may add."""
-        row = connection.one("SELECT extversion FROM pg_extension WHERE extname = 'vector'")
-        if row is not None and _version(row[0]) >= _OLDEST_PGVECTOR:
-            return
-        oldest = ".".join(map(str, _OLDEST_PGVECTOR))
-        has, verb = ("lacks pgvector", "CREATE EXTENSION vector")
-        if row is not None:
-            has, verb = (f"has pgvector {row[0]}", "ALTER EXTENSION vector UPDATE")
-        raise StoreError(
-            f"{self._place} {has}, and index={self._kind} needs {oldest} or newer; run "
-            f"'psql -d {connection.database} -c \"{verb}\"' as a superuser, or leave index= out"
-        )
 
     def _fill(self, connection: PostgresConnection) -> None:
         """Make the table, if nobody did, and add the vectors of all passages to it."""
@@ -347,6 +332,30 @@ class ServerIndex(DenseIndex):
             yield
         finally:
             connection.free_lock(key)
+
+
+def check_pgvector(connection: PostgresConnection, place: str, kind: str) -> None:
+    """Check that the database has pgvector, which only a superuser or its owner may add.
+
+    Args:
+        connection: to the database.
+        place: of the store, as messages name it.
+        kind: of index that needs it.
+
+    Raises:
+        StoreError: it has none, or one that is too old.
+    """
+    row = connection.one("SELECT extversion FROM pg_extension WHERE extname = 'vector'")
+    if row is not None and _version(row[0]) >= _OLDEST_PGVECTOR:
+        return
+    oldest = ".".join(map(str, _OLDEST_PGVECTOR))
+    has, verb = ("lacks pgvector", "CREATE EXTENSION vector")
+    if row is not None:
+        has, verb = (f"has pgvector {row[0]}", "ALTER EXTENSION vector UPDATE")
+    raise StoreError(
+        f"{place} {has}, and index={kind} needs {oldest} or newer; run "
+        f"'psql -d {connection.database} -c \"{verb}\"' as a superuser, or leave index= out"
+    )
 
 
 def _scores(query: NDArray[np.float32], rows: list[Row], dimension: int) -> NDArray[np.float32]:

@@ -31,11 +31,16 @@ _CONFLICTS = (
     asyncpg.LockNotAvailableError,
 )
 _ADVICE = {
-    asyncpg.DiskFullError: "free space on the server",
+    # Symbols and vectors are committed before the slots that use them.
+    asyncpg.DiskFullError: "free space on the server; 'memnet verify --repair' deletes rows of no "
+    "further use",
     asyncpg.OutOfMemoryError: "give the server more memory, or write less at once",
     asyncpg.ProgramLimitExceededError: "use shorter names, or write less at once",
-    asyncpg.QueryCanceledError: "raise statement_timeout for this role, or write less at once",
-    asyncpg.ReadOnlySQLTransactionError: "name the server that may be written to, not a replica",
+    asyncpg.QueryCanceledError: "raise statement_timeout for this role, or try again if a person "
+    "cancelled it",
+    # A replica is refused before, and by that name.
+    asyncpg.ReadOnlySQLTransactionError: "use a role that may write: default_transaction_read_only "
+    "is on",
     asyncpg.InsufficientPrivilegeError: "give the role the rights on the schema and its tables",
     # Of a session: what an ingest has seen.
     asyncpg.UndefinedTableError: "run it again, if the connection was lost meanwhile",

@@ -30,13 +30,17 @@ class ServerLock(WriterLock):
         """As ``WriterLock.depth``."""
         return self._connection().lock_depth
 
-    def acquire(self, timeout: float) -> None:
-        """As ``WriterLock.acquire``."""
-        connection = self._connection()
-        if connection.read_only:
+    def check_writable(self) -> None:
+        """As ``WriterLock.check_writable``."""
+        if self._connection().read_only:
             raise StoreError(
                 f"{self._place} is a read replica; name the server that it copies to write"
             )
+
+    def acquire(self, timeout: float) -> None:
+        """As ``WriterLock.acquire``."""
+        self.check_writable()
+        connection = self._connection()
         if connection.lock_depth:
             connection.lock_depth += 1
             return

@@ -65,7 +65,7 @@ def problems(connection: Connection, dimension: int) -> list[str]:
 
 
 def unused(connection: Connection) -> tuple[list[int], list[int]]:
-    """Ids of symbols and vectors that nothing uses, as a killed process may leave them.
+    """Ids of symbols and vectors that nothing uses, as a write that was cut off may leave them.
 
     A change under way may be about to use some: only ``Connection.delete_unused`` may delete them.
     """
