@@ -1,8 +1,12 @@
+import re
+
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
+from memnet.text.english import CONNECTIVES
 from memnet.text.names import (
+    is_name,
     maximal_names,
     mentions,
     normalise,
@@ -105,6 +109,48 @@ def test_mentions_are_normalised_and_distinct(text: str) -> None:
     found = mentions(text)
     assert list(found) == list(dict.fromkeys(found))
     assert all(name == normalise(name) for name in found)
+
+
+def every_word_mentions(text: str) -> tuple[str, ...]:
+    """As ``mentions``, by a look at every word and at all that is between them."""
+    runs: list[list[list[tuple[int, int]]]] = [[]]
+    end, connectives, is_new = 0, 0, True
+    for match in re.finditer(r"[\w&]+(?:['’.\-]\w+)*\.?", text):
+        word, gap = match[0], text[end : match.start()]
+        end = match.end()
+        if is_new or len(gap) > 3 or gap.strip(" ,-–/:'’!&\u00a0"):
+            runs.append([])
+        is_new = len(word) > 3 and word.endswith(".") and word.count(".") == 1
+        if word[0].isupper() or word[0].isdigit():
+            if not runs[-1] or connectives or gap != " ":
+                runs[-1].append([])
+            runs[-1][-1].append(match.span())
+            connectives = 0
+        elif runs[-1] and word in CONNECTIVES and connectives < 2:
+            connectives += 1
+        else:
+            runs.append([])
+            connectives = 0
+    spans = []
+    for run in runs:
+        for first in range(len(run)):
+            spans += [(run[first][0][0], last[-1][1]) for last in run[first : first + 3]]
+            words = run[first]
+            spans += [(one[0][0], one[-1][1]) for one in (words[1:], words[:-1]) if one]
+    names = [text[start:stop] for start, stop in sorted(spans)]
+    names += re.findall(r'["“]\s?([^"“”\n]{2,80}?)\s?["”]', text)
+    return tuple(dict.fromkeys(name for name in map(normalise, names) if is_name(name)))
+
+
+@given(
+    st.lists(st.sampled_from([*"aAbB09é\u00c9²日ǅ_&.,'’-– \u00a0\"“”(\n", " of ", " the "])).map(
+        "".join
+    )
+)
+@example("Ann'.Bea &Cid _Dot x-Eve y.-Fay")
+@example("Rank of the Orre, and Édouard's J. Mill-Port. The ²Keys")
+def test_mentions_are_those_of_a_look_at_every_word(text: str) -> None:
+    assert mentions(text) == every_word_mentions(text)
 
 
 def test_possible_names_of_a_question_come_in_any_case() -> None:

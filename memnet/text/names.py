@@ -6,14 +6,20 @@ no language model and no list of names: it goes by capital letters, numbers and 
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator
 from itertools import pairwise
 
 from memnet.text.english import ALIAS, ARTICLES, CONNECTIVES, COPULA, NOT_NAMES, query_terms
 
 _LETTERS = re.compile(r"[^\W_]+")
 _WORD = re.compile(r"[\w&]+(?:['’.\-]\w+)*\.?")
+# A match of _WORD that does not start with a small ASCII letter. What is looked behind for keeps it
+# from starting within another one, and stands after the first character so that the expression
+# engine skips to those.
+_LARGE_WORD = re.compile(
+    r"[A-Z0-9\x80-\U0010ffff](?<=\w)(?<![\w&].)(?<![\w&]['’.\-].)[\w&]*(?:['’.\-]\w+)*\.?",
+    re.DOTALL,
+)
 _DETERMINER = re.compile(r"^(?:the|a|an|my|our|your|his|her|its|their|this|that) ", re.IGNORECASE)
 # With the space before them, looked for only where a run of spaces starts: a run of n spaces would
 # else be read n times.
@@ -32,8 +38,9 @@ def normalise(name: str) -> str:
     """Normalise a name: no case, accents, punctuation or underscores, single spaces."""
     folded = name.casefold()
     if folded.isascii():
-        if folded.isalnum():
-            return folded
+        # Words with single spaces between them, as most names are.
+        if folded.replace(" ", "").isalnum() and "  " not in folded:
+            return folded.strip(" ")
     else:
         decomposed = unicodedata.normalize("NFKD", folded).casefold()
         folded = "".join(letter for letter in decomposed if not unicodedata.combining(letter))
@@ -99,30 +106,30 @@ def _first_name(sentence: str) -> list[str]:
     quoted = _QUOTED.match(sentence)
     if quoted:
         return [quoted.group(1)]
-    runs = _runs(sentence)
-    if not runs:
+    run = next(_runs(sentence), None)
+    if run is None:
         return []
-    chunks = runs[0][:3]
-    start = chunks[0].starts[0]
+    chunks = run[:3]
+    start = chunks[0][0][0]
     word = sentence[start:].split()[0].casefold()
     before = sentence[:start].strip(" \"“'(").casefold()
     if before not in ("", *ARTICLES) or (word in NOT_NAMES and word not in ARTICLES):
         return []
     up_to_comma = [
-        sentence[start : chunk.ends[-1]]
+        sentence[start : chunk[-1][1]]
         for chunk, following in pairwise(chunks)
-        if sentence[chunk.ends[-1] : following.starts[0]].startswith(",")
+        if sentence[chunk[-1][1] : following[0][0]].startswith(",")
     ]
-    return [sentence[start : chunks[-1].ends[-1]], *up_to_comma[:1]]
+    return [sentence[start : chunks[-1][-1][1]], *up_to_comma[:1]]
 
 
 def _aliases(sentence: str) -> list[str]:
     """Names that follow words like "also known as"."""
     rests = [sentence[match.end() :] for match in ALIAS.finditer(sentence)]
     return [
-        rest[: runs[0][0].ends[-1]]
+        rest[: run[0][-1][1]]
         for rest in rests
-        if (runs := _runs(rest)) and runs[0][0].starts[0] == 0
+        if (run := next(_runs(rest), None)) is not None and run[0][0][0] == 0
     ]
 
 
@@ -185,57 +192,53 @@ def is_name(name: str) -> bool:
     return bool(name) and name not in NOT_NAMES and not name.isdigit() and len(name) > 1
 
 
-@dataclass(slots=True)
-class _Chunk:
-    """Capitalised words with only single spaces between them."""
-
-    starts: list[int]
-    ends: list[int]
+_Chunk = list[tuple[int, int]]
+"""Spans of capitalised words with only single spaces between them."""
 
 
-def _runs(text: str) -> list[list[_Chunk]]:
+def _runs(text: str) -> Iterator[list[_Chunk]]:
     """Runs of chunks that only connectives, commas and the like separate."""
-    runs: list[list[_Chunk]] = []
     run: list[_Chunk] = []
     connectives = 0
     previous_end = 0
     sentence_ended = True
-    for match in _WORD.finditer(text):
+    # Most words are small: they are gone through within a run only.
+    while match := (_WORD if run else _LARGE_WORD).search(text, previous_end):
         word = match[0]
-        is_large = word[0].isupper() or word[0].isdigit()
-        if not run and not is_large:  # most words: what is before them matters to runs only
-            continue
         start, end = match.span()
         gap = text[previous_end:start]
-        if sentence_ended or len(gap) > 3 or gap.strip(_GAP_CHARACTERS):
-            run, connectives = [], 0
-        if is_large:
-            if run and not connectives and gap == " ":
-                run[-1].starts.append(start)
-                run[-1].ends.append(end)
+        previous_end = end
+        is_next = gap == " "
+        if run and (
+            sentence_ended or (not is_next and (len(gap) > 3 or gap.strip(_GAP_CHARACTERS)))
+        ):
+            yield run
+            run = []
+        if word[0].isupper() or word[0].isdigit():
+            if run and is_next and not connectives:
+                run[-1].append((start, end))
             else:
-                if not run:
-                    runs.append(run)
-                run.append(_Chunk([start], [end]))
+                run.append([(start, end)])
             connectives = 0
         elif run and word in CONNECTIVES and connectives < 2:
             connectives += 1
-        else:
-            run, connectives = [], 0
-        previous_end = end
+        elif run:
+            yield run
+            run = []
         # "Corp." and "J." go on, a longer word with a full stop ends its sentence.
-        sentence_ended = word.endswith(".") and len(word) > 3 and word.count(".") == 1
-    return runs
+        sentence_ended = word[-1] == "." and len(word) > 3 and word.count(".") == 1
+    if run:
+        yield run
 
 
 def _name_spans(run: list[_Chunk]) -> list[tuple[int, int]]:
     """Spans of a run that may be a name."""
     spans = [
-        (run[first].starts[0], run[last].ends[-1])
-        for first in range(len(run))
-        for last in range(first, min(first + 3, len(run)))
+        (chunk[0][0], last[-1][1])
+        for first, chunk in enumerate(run)
+        for last in run[first : first + 3]
     ]
     for chunk in run:
-        if len(chunk.starts) > 1:
-            spans += [(chunk.starts[1], chunk.ends[-1]), (chunk.starts[0], chunk.ends[-2])]
+        if len(chunk) > 1:
+            spans += [(chunk[1][0], chunk[-1][1]), (chunk[0][0], chunk[-2][1])]
     return spans
