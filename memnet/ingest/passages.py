@@ -1,6 +1,6 @@
 """How the key texts of passages are encoded in one run: quickly, once there are many of them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
@@ -65,10 +65,7 @@ class PassageEncoder:
         """The quick way to encode passages of these sources, if there is one."""
         if self._quick is None or self._pool is None:
             return self._quick
-        texts = {slot.key_text for one in changed for slot in one.slots}
-        if self._is_full(len(texts)):
-            return self._quick
-        return _encoded_ahead(self._pool, self._quick, sorted(texts))
+        return _Ahead(self._pool, self._quick, changed, self._is_full).encode
 
     def _encode_passages(self, quick: Encode | None, texts: Sequence[str]) -> PassageVectors:
         """Vectors of new key texts: those of ``quick`` once the run has many of them."""
@@ -83,15 +80,40 @@ class PassageEncoder:
         return self._encode_document is None and self.encoded + more < self._min_quick
 
 
-def _encoded_ahead(pool: ThreadPoolExecutor, encode: Encode, texts: Sequence[str]) -> Encode:
-    """Begin to encode texts in a pool; gives the vectors of some of them when they are wanted."""
-    rows = {text: row for row, text in enumerate(texts)}
-    vectors = pool.submit(encode, texts)
+class _Ahead:
+    """The passages of sources, encoded in another thread, where their slots are made too."""
 
-    def encoded(wanted: Sequence[str]) -> NDArray[np.float32]:
+    def __init__(
+        self,
+        pool: ThreadPoolExecutor,
+        encode: Encode,
+        sources: Sequence[NewSource],
+        is_full: Callable[[int], bool],
+    ) -> None:
+        """Begin.
+
+        Args:
+            pool: where.
+            encode: the quick way.
+            sources: whose slots may not be made yet.
+            is_full: whether so many key texts are encoded otherwise, and not here.
+        """
+        self._encode = encode
+        self._sources = sources
+        self._is_full = is_full
+        self._encoded = pool.submit(self._run)
+
+    def encode(self, wanted: Sequence[str]) -> NDArray[np.float32]:
+        """Vectors [N, D] float32 of N of the key texts, or of any others."""
+        rows, vectors = self._encoded.result()
         # The batch before may have replaced what made a source count as stored.
         if not rows.keys() >= set(wanted):
-            return encode(wanted)
-        return vectors.result()[[rows[text] for text in wanted]]
+            return self._encode(wanted)
+        return vectors[[rows[text] for text in wanted]]
 
-    return encoded
+    def _run(self) -> tuple[dict[str, int], NDArray[np.float32]]:
+        """Rows by key text, and vectors of these rows [K, D] float32."""
+        texts = sorted({slot.key_text for one in self._sources for slot in one.slots})
+        if self._is_full(len(texts)):
+            texts = []
+        return {text: row for row, text in enumerate(texts)}, self._encode(texts)

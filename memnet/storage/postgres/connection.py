@@ -36,6 +36,7 @@ from memnet.storage.tables.connection import (
     Numbered,
     ReplicaLostError,
     StoredVector,
+    on_conflict,
 )
 
 _log = logging.getLogger("memnet")
@@ -216,18 +217,20 @@ class PostgresConnection(Connection):
         rows: Iterable[Sequence[Any]],
         *,
         new_only: bool = False,
+        replacing: Sequence[str] = (),
     ) -> None:
         """As ``Connection.insert``."""
         given = list(rows)
         if not given:
             return
-        if not new_only:
+        if not new_only and not replacing:
             self._write(lambda: self._copy(table, columns, given))
             return
         names = ", ".join(f'"{column}"' for column in columns)
         arrays = ", ".join(f"CAST(? AS {self._type(table, column)}[])" for column in columns)
+        ending = " ON CONFLICT DO NOTHING" if new_only else on_conflict(columns, replacing)
         self.execute(
-            f"INSERT INTO {table} ({names}) SELECT * FROM unnest({arrays}) ON CONFLICT DO NOTHING",
+            f"INSERT INTO {table} ({names}) SELECT * FROM unnest({arrays}){ending}",
             *map(list, zip(*given, strict=True)),
         )
 

@@ -5,6 +5,7 @@ import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +24,16 @@ from memnet.storage.tables.connection import (
     Connection,
     Numbered,
     StoredVector,
+    on_conflict,
 )
 
 _UNREADABLE = (sqlite3.DatabaseError, UnicodeDecodeError)
 """How damage shows: SQLite's messages may quote bytes of it that are no text."""
 _PARAMETERS = 500
 """Of one statement; SQLite before version 3.32 took 999 at most."""
+_ROWS = (4096, 512, 64, 8, 1)
+"""How many rows one statement may insert: few numbers, since each makes a statement that is kept."""
+_ROW_PARAMETERS = 32_766 if sqlite3.sqlite_version_info >= (3, 32) else 999
 _WRITER_CACHE = 128 << 20
 """Bytes of pages that a transaction may change before any is written, most of them of indexes."""
 _LOG_PAGES = (1_000, 32_768)
@@ -157,13 +162,21 @@ class SqliteConnection(Connection):
         rows: Iterable[Sequence[Any]],
         *,
         new_only: bool = False,
+        replacing: Sequence[str] = (),
     ) -> None:
         """As ``Connection.insert``."""
         names = ", ".join(f'"{column}"' for column in columns)
-        ending = " ON CONFLICT DO NOTHING" if new_only else ""
-        values = ", ".join("?" * len(columns))
+        values = f"({', '.join('?' * len(columns))})"
+        ending = " ON CONFLICT DO NOTHING" if new_only else on_conflict(columns, replacing)
         try:
-            self.execute_many(f"INSERT INTO {table} ({names}) VALUES ({values}){ending}", rows)
+            # Many rows to a statement: each takes the GIL anew when it ends, for which it waits
+            # where another thread makes the next batch.
+            for part in _parts(rows, _ROW_PARAMETERS // len(columns)):
+                self._connection.execute(
+                    f"INSERT INTO {table} ({names}) VALUES {', '.join([values] * len(part))}"
+                    f"{ending}",
+                    list(chain.from_iterable(part)),
+                )
         except sqlite3.IntegrityError as error:
             raise DuplicateRowsError(table, str(error)) from error
 
@@ -298,6 +311,17 @@ class SqliteConnection(Connection):
             # A forked child that unwinds its parent's stack must not end the parent's transaction.
             if self._connection.in_transaction and self._process == os.getpid():
                 self._connection.execute("ROLLBACK")
+
+
+def _parts(rows: Iterable[Sequence[Any]], most: int) -> Iterator[list[Sequence[Any]]]:
+    """Rows in as few parts as ``_ROWS`` allows, of at most so many."""
+    rest = iter(rows)
+    while some := list(islice(rest, _ROWS[0])):
+        start = 0
+        while start < len(some):
+            size = next(size for size in _ROWS if size <= min(most, len(some) - start))
+            yield some[start : start + size]
+            start += size
 
 
 def _address(path: Path, read_only: bool) -> str:

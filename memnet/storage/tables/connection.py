@@ -41,6 +41,17 @@ class StoredVector(NamedTuple):
     """Whether it is no quick one, which a full one is to replace."""
 
 
+def on_conflict(columns: Sequence[str], key: Sequence[str]) -> str:
+    """The end of an INSERT that gives a row of the same key the other columns; empty without one.
+
+    Both databases have it, as "upsert".
+    """
+    if not key:
+        return ""
+    values = ", ".join(f'"{name}" = excluded."{name}"' for name in columns if name not in key)
+    return f" ON CONFLICT ({', '.join(key)}) DO UPDATE SET {values}"
+
+
 class Connection(ABC):
     """A connection of one thread. Reads outside ``transaction`` see the last commit.
 
@@ -103,6 +114,7 @@ class Connection(ABC):
         rows: Iterable[Sequence[Any]],
         *,
         new_only: bool = False,
+        replacing: Sequence[str] = (),
     ) -> None:
         """Insert rows, which may be many.
 
@@ -111,6 +123,7 @@ class Connection(ABC):
             columns: that are given; all others get their defaults.
             rows: values of these columns.
             new_only: pass over rows whose key is there already, instead of failing.
+            replacing: the columns of a key: a row that has it already gets the other columns.
 
         Raises:
             DuplicateRowsError: two rows are the same where they may not be.

@@ -195,10 +195,11 @@ def put_all(
 
 def put_files(connection: Connection, files: Mapping[str, bytes], namespace: str) -> None:
     """Note that all sources of some files are stored, with the digests of the files' contents."""
-    connection.execute_many(
-        "INSERT INTO file (namespace, path, digest) VALUES (?, ?, ?) "
-        "ON CONFLICT (namespace, path) DO UPDATE SET digest = excluded.digest",
+    connection.insert(
+        "file",
+        ("namespace", "path", "digest"),
         [(namespace, path, digest) for path, digest in files.items()],
+        replacing=("namespace", "path"),
     )
 
 
@@ -295,12 +296,9 @@ def put(connection: Connection, new: Sequence[NewSource]) -> tuple[list[int], li
         "DELETE FROM file WHERE namespace = ? AND path = (SELECT origin FROM source WHERE id = ?)",
         [(namespace, source) for (namespace, _), source in before.items()],
     )
-    connection.execute_many(
-        """INSERT INTO source (namespace, name, kind, origin, title, metadata, digest, headings)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-        ON CONFLICT (namespace, name) DO UPDATE SET kind = excluded.kind,
-            origin = excluded.origin, title = excluded.title, metadata = excluded.metadata,
-            digest = excluded.digest, headings = excluded.headings""",
+    connection.insert(
+        "source",
+        ("namespace", "name", "kind", "origin", "title", "metadata", "digest", "headings"),
         [
             (
                 source.namespace, source.name, source.kind, source.origin, source.title,
@@ -309,8 +307,10 @@ def put(connection: Connection, new: Sequence[NewSource]) -> tuple[list[int], li
             )
             for source in new
         ],
+        replacing=("namespace", "name"),
     )  # fmt: skip
-    connection.execute_many("DELETE FROM evicted WHERE namespace = ? AND name = ?", names)
+    if connection.one("SELECT 1 FROM evicted LIMIT 1") is not None:
+        connection.execute_many("DELETE FROM evicted WHERE namespace = ? AND name = ?", names)
     ids = _ids(connection, names)
     stored: dict[int, dict[bytes, int]] = {}
     for source_id, digest, slot in connection.rows(
