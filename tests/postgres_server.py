@@ -182,7 +182,7 @@ def running_server(version: int = 18, *, durable: bool = False) -> Iterator[Serv
 @contextmanager
 def new_schema(server: Server) -> Iterator[Schema]:
     """An empty schema, which is dropped afterwards with all that is in it."""
-    name = f"test{next(_numbers)}"
+    name = f"test_{next(_numbers)}_"  # tests append numbers to it
     server.execute(f"CREATE SCHEMA {name}")
     try:
         yield Schema(server.address(), name)

@@ -457,7 +457,7 @@ class _QuickEncoder(ToyEncoder):
 
 
 def _engine(path: Path, encoder: ToyEncoder) -> Engine:
-    """A memory whose batches hold two sources."""
+    """A memory whose first batch holds one source, and all others two."""
     store = MemoryStore(
         path, fingerprint=encoder.fingerprint, dimension=encoder.dimension, create=True
     )
@@ -497,10 +497,10 @@ def test_batches_before_one_that_can_not_be_encoded_are_stored(tmp_path: Path) -
     with _engine(tmp_path / "store", _QuickEncoder(fails_at="Orre 5")) as engine:
         with pytest.raises(EncoderError, match="no weights"):
             engine.ingest(documents)
-        assert [source.id for source in engine.sources()] == ["d0", "d1", "d2", "d3"]
+        assert [source.id for source in engine.sources()] == ["d0", "d1", "d2", "d3", "d4"]
     with _engine(tmp_path / "store", _QuickEncoder()) as engine:
         report = engine.ingest(documents)
-        assert (report.added, report.unchanged) == (5, 4)
+        assert (report.added, report.unchanged) == (4, 5)
         assert engine.store.verify() == []
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,15 +58,22 @@ class PassageEncoder:
         """The thread that encodes ahead, if there is one, ends with this block."""
         return self._pool or nullcontext()
 
-    def begin(self, changed: Sequence[NewSource]) -> EncodePassages:
-        """What encodes the passages of sources that are to be put, begun already if possible."""
-        return partial(self._encode_passages, self._begun(changed))
+    def begin(
+        self,
+        changed: Sequence[NewSource],
+        make_slots: Callable[[Sequence[NewSource]], None] | None = None,
+    ) -> "Begun":
+        """Begin to encode the passages of sources that are to be put, if that is possible.
 
-    def _begun(self, changed: Sequence[NewSource]) -> Encode | None:
-        """The quick way to encode passages of these sources, if there is one."""
+        Args:
+            changed: the sources; nobody else may look at their slots until ``Begun.wait`` returns.
+            make_slots: makes those that are not made yet, in another thread if they are encoded in
+                one; None to leave it to the sources.
+        """
         if self._quick is None or self._pool is None:
-            return self._quick
-        return _Ahead(self._pool, self._quick, changed, self._is_full).encode
+            return Begun(partial(self._encode_passages, self._quick), lambda: None)
+        ahead = _Ahead(self._pool, self._quick, changed, make_slots, self._is_full)
+        return Begun(partial(self._encode_passages, ahead.encode), ahead.wait)
 
     def _encode_passages(self, quick: Encode | None, texts: Sequence[str]) -> PassageVectors:
         """Vectors of new key texts: those of ``quick`` once the run has many of them."""
@@ -80,6 +88,15 @@ class PassageEncoder:
         return self._encode_document is None and self.encoded + more < self._min_quick
 
 
+class Begun(NamedTuple):
+    """Passages that are being encoded."""
+
+    encode: EncodePassages
+    """Gives the vectors."""
+    wait: Callable[[], object]
+    """Waits until nobody else looks at the slots."""
+
+
 class _Ahead:
     """The passages of sources, encoded in another thread, where their slots are made too."""
 
@@ -88,6 +105,7 @@ class _Ahead:
         pool: ThreadPoolExecutor,
         encode: Encode,
         sources: Sequence[NewSource],
+        make_slots: Callable[[Sequence[NewSource]], None] | None,
         is_full: Callable[[int], bool],
     ) -> None:
         """Begin.
@@ -96,10 +114,12 @@ class _Ahead:
             pool: where.
             encode: the quick way.
             sources: whose slots may not be made yet.
+            make_slots: makes them; None to leave it to the sources.
             is_full: whether so many key texts are encoded otherwise, and not here.
         """
         self._encode = encode
         self._sources = sources
+        self._make_slots = make_slots
         self._is_full = is_full
         self._encoded = pool.submit(self._run)
 
@@ -111,8 +131,14 @@ class _Ahead:
             return self._encode(wanted)
         return vectors[[rows[text] for text in wanted]]
 
+    def wait(self) -> None:
+        """Wait until it is done."""
+        self._encoded.result()
+
     def _run(self) -> tuple[dict[str, int], NDArray[np.float32]]:
         """Rows by key text, and vectors of these rows [K, D] float32."""
+        if self._make_slots is not None:
+            self._make_slots(self._sources)
         texts = sorted({slot.key_text for one in self._sources for slot in one.slots})
         if self._is_full(len(texts)):
             texts = []

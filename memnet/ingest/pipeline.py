@@ -14,15 +14,16 @@ from memnet.errors import Problem
 from memnet.ingest.formats import Parsed
 from memnet.ingest.inputs import Input, InputReader, ReadToEnd
 from memnet.ingest.messages import Conversations, SaidMessage, said_messages, with_turns
-from memnet.ingest.passages import PassageEncoder
+from memnet.ingest.passages import Begun, PassageEncoder
 from memnet.ingest.problems import Problems
 from memnet.ingest.selection import ReadOptions
+from memnet.ingest.slot_process import SlotProcess
 from memnet.ingest.slots import Extractor, document_source, facts_source, recipe
 from memnet.ingest.workers import MOST_PENDING, Workers
 from memnet.loaders.document import ParsedDocument
 from memnet.loaders.process import LoaderProcess
 from memnet.loaders.reading import LoadLimits
-from memnet.storage import Encode, EncodePassages, MemoryStore, NewSource, PutCounts
+from memnet.storage import Encode, MemoryStore, NewSource, PutCounts
 from memnet.types import IngestReport
 
 
@@ -78,8 +79,10 @@ class Ingest:
         self._passages = passages
         self._workers = workers
         # What workers share is rather too little at a time than too much.
-        self._batches = config.ingest.quick_batches if passages.is_quick and not workers else 1
-        """As many times as large is a batch."""
+        self._most = config.ingest.quick_batches if passages.is_quick and not workers else 1
+        self._times = 1
+        """As many times as large is a batch. The first ones are smaller: until they are encoded
+        there is nothing to write."""
         self._config = config
         self._namespace = namespace
         self._extractor = extractor
@@ -98,6 +101,9 @@ class Ingest:
                 seconds=limits.load_seconds,
             )
         )
+        self._slot_process = SlotProcess(config.window)
+        # An extractor may be anything; and on one core processes only wait for each other.
+        self._may_use_process = extractor is None and config.cores() > 1
         self._reader = InputReader(limits, options or ReadOptions(), self._loaders, self._is_known)
         self._on_progress = on_progress or (lambda _: None)
         self._problems = Problems(on_problem)
@@ -123,7 +129,12 @@ class Ingest:
             StoreBusyError, StoreError: the store can't be written.
         """
         started = time.perf_counter()
-        with self._loaders, self._store.writing(sources_only=True), self._passages.running():
+        with (
+            self._loaders,
+            self._slot_process,
+            self._store.writing(sources_only=True),
+            self._passages.running(),
+        ):
             self._store.sources.start_run()
             if self._workers is not None:
                 self._workers.begin()
@@ -179,10 +190,11 @@ class Ingest:
         self._batch_characters += parsed.size()
         limits = self._config.ingest
         if (
-            self._batch_characters >= self._batches * limits.batch_characters
-            or len(self._batch) >= self._batches * limits.batch_sources
+            self._batch_characters >= self._times * limits.batch_characters
+            or len(self._batch) >= self._times * limits.batch_sources
         ):
-            self._store_batch()
+            self._times = min(2 * self._times, self._most)
+            self._store_batch(is_full=True)
 
     def _mark_seen(self) -> None:
         """Note what the batch holds, but for what came before in this run, which leaves it."""
@@ -274,8 +286,12 @@ class Ingest:
         )
         return False
 
-    def _store_batch(self) -> None:
-        """Write the batch; or begin to encode it, and write the one before it meanwhile."""
+    def _store_batch(self, *, is_full: bool = False) -> None:
+        """Write the batch; or begin to encode it, and write the one before it meanwhile.
+
+        Args:
+            is_full: whether there is likely more to come.
+        """
         self._mark_seen()
         if self._workers is not None and not self._has_conversations():
             self._share_batch(self._workers)
@@ -286,24 +302,24 @@ class Ingest:
         )
         if has_messages:  # they are placed among those that are stored
             self._write_prepared()
-        prepared = self._prepare()
+        # Another process takes some time to start.
+        elsewhere = not has_messages and (is_full or self._slot_process.is_running)
+        prepared = self._prepare(elsewhere and self._may_use_process)
         self._write_prepared()
         self._prepared = prepared
         if not self._passages.is_ahead or has_messages:
             self._write_prepared()
 
-    def _prepare(self) -> "_Prepared":
-        """What is to be written of the batch; the next one begins."""
+    def _prepare(self, elsewhere: bool) -> "_Prepared":
+        """What is to be written of the batch, its slots made elsewhere or here; the next begins."""
         sources, changed = self._sources(self._batch)
-        encode = self._passages.begin(changed)
+        begun = self._passages.begin(changed, self._slot_process.fill if elsewhere else None)
         learn = self._learner.prepare(self._said, self._namespace) if self._learner else None
         files = self._files
         if self._workers is not None:  # which may have other parts of a file
             self._workers.add_files(files)
             files = {}
-        prepared = _Prepared(
-            sources, files, learn, encode, self._batch_characters, len(self._batch)
-        )
+        prepared = _Prepared(sources, files, learn, begun, self._batch_characters, len(self._batch))
         self._said, self._batch, self._batch_characters, self._files = [], [], 0, {}
         return prepared
 
@@ -311,11 +327,12 @@ class Ingest:
         """Write what changed of a batch, and evict what it displaces, in one transaction."""
         if self._prepared is None:
             return
-        sources, files, learn, encode_passages, characters, documents = self._prepared
+        sources, files, learn, begun, characters, documents = self._prepared
         self._prepared = None
+        begun.wait()
         said = [source for source in sources if source.used]
         with self._store.changing(advance=False) if said or learn else nullcontext():
-            counts = self._store.put(sources, self._encode, files, self._namespace, encode_passages)
+            counts = self._store.put(sources, self._encode, files, self._namespace, begun.encode)
             if learn is not None:
                 learn()
             self._evicted += self._evict(said)
@@ -402,7 +419,7 @@ class _Prepared(NamedTuple):
     files: Mapping[str, bytes]
     """Digests of files of which all is stored with it, by path."""
     learn: Callable[[], None] | None
-    encode_passages: EncodePassages
+    begun: Begun
     characters: int
     documents: int
     """And facts."""

@@ -1,7 +1,6 @@
 """Parsed inputs become sources with slots: their windows, keys, values and symbols."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property
 from itertools import chain
 from pathlib import PurePath
 from typing import Protocol, overload
@@ -53,7 +52,7 @@ def document_source(
     return NewSource(
         document.name,
         digest,
-        _LazySlots(lambda: _document_slots(document, config, extractor)),
+        LazySlots(lambda: document_slots(document, config, extractor), document),
         namespace,
         document.kind,
         document.origin,
@@ -69,19 +68,35 @@ def document_source(
 
 def facts_source(facts: ParsedFacts, digest: bytes, namespace: str) -> NewSource:
     """Facts as a source with two slots each: from subject to object, and back."""
-    slots = _LazySlots(lambda: _fact_slots(facts))
+    slots = LazySlots(lambda: _fact_slots(facts))
     return NewSource(facts.name, digest, slots, namespace, "facts", facts.origin)
 
 
-class _LazySlots(Sequence[NewSlot]):
+class LazySlots(Sequence[NewSlot]):
     """Slots made at the first look at them: the store has none at those of unchanged sources."""
 
-    def __init__(self, make: Callable[[], list[NewSlot]]) -> None:
+    def __init__(
+        self, make: Callable[[], list[NewSlot]], document: ParsedDocument | None = None
+    ) -> None:
+        """Make none yet; ``document`` is what they are of, if it is one."""
         self._make = make
+        self._document = document
+        self._made: list[NewSlot] | None = None
 
-    @cached_property
+    @property
+    def unmade(self) -> ParsedDocument | None:
+        """The document whose slots are not made yet; None if they are, or are of no document."""
+        return self._document if self._made is None else None
+
+    def fill(self, slots: list[NewSlot]) -> None:
+        """Take slots that were made elsewhere."""
+        self._made = slots
+
+    @property
     def _slots(self) -> list[NewSlot]:
-        return self._make()
+        if self._made is None:
+            self._made = self._make()
+        return self._made
 
     @overload
     def __getitem__(self, index: int) -> NewSlot: ...
@@ -97,9 +112,11 @@ class _LazySlots(Sequence[NewSlot]):
         return len(self._slots)
 
 
-def _document_slots(
-    document: ParsedDocument, config: WindowConfig, extractor: Extractor | None
+def document_slots(
+    document: ParsedDocument, config: WindowConfig, extractor: Extractor | None = None
 ) -> list[NewSlot]:
+    """A slot for each window of a document; arguments as for ``document_source``."""
+
     def extract(text: str) -> Iterable[str]:
         return mentions(text) if extractor is None else map(symbol, extractor.extract(text))
 
@@ -120,20 +137,37 @@ def _document_slots(
         links = (make(name) for name in window.links for make in (normalise, link_symbol))
         mentioned = dict.fromkeys(chain(extract(text), links))
         title = _title(document.title, window)
+        values = tuple(name for name in mentioned if name and name not in key_symbols)
         slots.append(
-            NewSlot(
-                kind="passage",
-                title=title,
-                text=text,
-                start=window.start,
-                end=window.end,
-                key_text=passage_key(title, text),
-                key_symbols=key_symbols,
-                value_symbols=tuple(name for name in mentioned if name and name not in key_symbols),
-                places=window.places,
+            passage_slot(
+                document, title, window.start, window.end, key_symbols, values, window.places
             )
         )
     return slots
+
+
+def passage_slot(
+    document: ParsedDocument,
+    title: str,
+    start: int,
+    end: int,
+    key_symbols: tuple[str, ...],
+    value_symbols: tuple[str, ...],
+    places: tuple[tuple[int, str], ...],
+) -> NewSlot:
+    """The slot of a window of a document."""
+    text = document.text[start:end]
+    return NewSlot(
+        kind="passage",
+        title=title,
+        text=text,
+        start=start,
+        end=end,
+        key_text=passage_key(title, text),
+        key_symbols=key_symbols,
+        value_symbols=value_symbols,
+        places=places,
+    )
 
 
 def passage_key(title: str, text: str) -> str:

@@ -117,7 +117,7 @@ class Worker:
             return PutCounts(0, 0, 0)
         try:
             return self._store.put(
-                sources, passages.encode, encode_passages=passages.begin(sources)
+                sources, passages.encode, encode_passages=passages.begin(sources).encode
             )
         except StoreBusyError:
             raise

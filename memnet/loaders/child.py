@@ -9,6 +9,7 @@ import os
 import signal
 from typing import BinaryIO
 
+from memnet.child_process import own_streams
 from memnet.errors import Problem
 from memnet.loaders.limits import limit_process, limit_time
 from memnet.loaders.messages import (
@@ -29,23 +30,12 @@ def main() -> None:
     # Documents are many small parts without cycles, among which they are looked for in vain.
     gc.set_threshold(_NEW_OBJECTS)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends this process
-    requests, answers = _own_streams()
+    requests, answers = own_streams()
     while (data := read_message(requests)) is not None:
         (path, *names), limits, skipped = parse_message(data)
         file = FileToLoad(os.fsdecode(path.encode("latin-1")), *names)
         if not _answer(file, LoadLimits(*limits), skipped, answers):
             return  # after a want of memory nothing is sure to work
-
-
-def _own_streams() -> tuple[BinaryIO, BinaryIO]:
-    """Copies of standard input and output, so that what a library prints mixes with neither."""
-    requests = os.fdopen(os.dup(0), "rb")
-    answers = os.fdopen(os.dup(1), "wb")
-    nothing = os.open(os.devnull, os.O_RDWR)
-    for standard in (0, 1):
-        os.dup2(nothing, standard)
-    os.close(nothing)
-    return requests, answers
 
 
 def _answer(file: FileToLoad, limits: LoadLimits, skipped: int, answers: BinaryIO) -> bool:

@@ -7,7 +7,6 @@ import os
 import queue
 import signal
 import subprocess
-import sys
 import threading
 from collections import deque
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, cast
 
+from memnet.child_process import start_child
 from memnet.errors import Problem
 from memnet.loaders.document import ParsedDocument
 from memnet.loaders.formats import format_by_name
@@ -30,7 +30,7 @@ from memnet.loaders.messages import (
 )
 from memnet.loaders.reading import FileToLoad, LoadLimits, load_documents
 
-_START = "import sys; sys.path[:] = sys.argv[1:]; from memnet.loaders.child import main; main()"
+_START = "from memnet.loaders.child import main; main()"
 _LARGE = 1 << 16
 """Bytes of a file that is read in a child whatever its format: where time is quadratic, as in
 Markdown's rules for brackets, that of smaller ones is a second at most."""
@@ -223,16 +223,7 @@ class _Child:
     """A running process of loaders."""
 
     def __init__(self) -> None:
-        # Isolated from the folder it starts in and from the environment: with the same modules as
-        # this process. What it or a library prints is for nobody.
-        home = str(Path(__file__).parents[2])
-        paths = [home, *(path for path in sys.path if path and path != home)]
-        self._process = subprocess.Popen(  # noqa: S603  # of this interpreter, without a shell
-            [sys.executable, "-I", "-X", "utf8", "-c", _START, *paths],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        )
+        self._process = start_child(_START)
         self._messages: queue.Queue[bytes | None] = queue.Queue(_QUEUED)
         self._is_through = False
         # A thread can wait for a pipe on every system, where ``select`` takes sockets alone on

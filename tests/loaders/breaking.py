@@ -13,7 +13,7 @@ from memnet.loaders.formats import Format, SourceFile
 
 FORMAT = Format("breaking", "tests", (".breaking",), "breaking")
 START = (
-    "import sys; sys.path[:] = sys.argv[1:]; import tests.loaders.breaking as broken; "
+    "import tests.loaders.breaking as broken; "
     "broken.register(); from memnet.loaders.child import main; main()"
 )
 

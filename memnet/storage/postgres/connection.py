@@ -270,6 +270,12 @@ class PostgresConnection(Connection):
         )
         return sorted(row[0] for row in rows)
 
+    def new_symbols(self, names: Iterable[str]) -> dict[str, int]:
+        """As ``Connection.new_symbols``: another writer may have stored some meanwhile."""
+        some = sorted(names)
+        self.insert("symbol", ("name",), ((name,) for name in some), new_only=True)
+        return dict(self.rows(f"SELECT name, id FROM symbol WHERE name {IN_LIST}", Values(some)))
+
     def last_id(self, table: Numbered) -> int:
         """As ``Connection.last_id``."""
         row = self.only(

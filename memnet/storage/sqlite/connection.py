@@ -17,7 +17,14 @@ from memnet.storage.sqlite.history import SqliteHistory
 from memnet.storage.sqlite.metadata import metadata_condition
 from memnet.storage.sqlite.schema import MIGRATIONS, SCHEMA_VERSION, foreign
 from memnet.storage.sqlite.text import Fts5Index
-from memnet.storage.tables.checked import IN_LIST, DuplicateRowsError, Row, Values, checked_count
+from memnet.storage.tables.checked import (
+    IN_LIST,
+    DuplicateRowsError,
+    Row,
+    Values,
+    checked_count,
+    damaged,
+)
 from memnet.storage.tables.connection import (
     UNUSED_SYMBOL,
     UNUSED_VECTOR,
@@ -32,8 +39,9 @@ _UNREADABLE = (sqlite3.DatabaseError, UnicodeDecodeError)
 _PARAMETERS = 500
 """Of one statement; SQLite before version 3.32 took 999 at most."""
 _ROWS = (4096, 512, 64, 8, 1)
-"""How many rows one statement may insert: few numbers, since each makes a statement that is kept."""
+"""How many rows one statement may insert: few numbers, since each makes a statement to be kept."""
 _ROW_PARAMETERS = 32_766 if sqlite3.sqlite_version_info >= (3, 32) else 999
+_MAX_ID = 2**62
 _WRITER_CACHE = 128 << 20
 """Bytes of pages that a transaction may change before any is written, most of them of indexes."""
 _LOG_PAGES = (1_000, 32_768)
@@ -203,6 +211,15 @@ class SqliteConnection(Connection):
         """As ``Connection.new_ids``; rows must be inserted with them before more are asked for."""
         first = self.last_id(table) + 1
         return list(range(first, first + count))
+
+    def new_symbols(self, names: Iterable[str]) -> dict[str, int]:
+        """As ``Connection.new_symbols``: nobody else adds any meanwhile."""
+        (last,) = self.only("SELECT ifnull(max(id), 0) FROM symbol")
+        if last > _MAX_ID:
+            raise damaged("the number of a symbol")
+        ids = {name: last + number for number, name in enumerate(sorted(names), start=1)}
+        self.insert("symbol", ("name", "id"), ids.items())
+        return ids
 
     def last_id(self, table: Numbered) -> int:
         """As ``Connection.last_id``."""

@@ -142,6 +142,10 @@ class Connection(ABC):
         """As many rising ids of a table, which no row ever had; within a transaction."""
 
     @abstractmethod
+    def new_symbols(self, names: Iterable[str]) -> dict[str, int]:
+        """Store symbols that were not found; gives their ids by name. Within a transaction."""
+
+    @abstractmethod
     def last_id(self, table: Numbered) -> int:
         """The highest id that a row of a table ever had; 0 without any."""
 

@@ -153,10 +153,7 @@ def add_symbols(
     names = {name for some in (*keys, *mentions) for name in some}
     symbol_ids = _symbol_ids(connection, names)
     if lacking := names - symbol_ids.keys():
-        add_symbol_names(connection, lacking)
-        symbol_ids |= _symbol_ids(connection, lacking)
-    for name in names - symbol_ids.keys():  # to SQLite's JSON a text ends at a NUL
-        symbol_ids[name] = connection.only("SELECT id FROM symbol WHERE name = ?", name)[0]
+        symbol_ids |= connection.new_symbols(lacking)
     for table, symbols in (("slot_key", keys), ("mention", mentions)):
         # By symbol: the index by symbol is as large as the store, and is gone through once.
         connection.insert(
@@ -180,7 +177,11 @@ def add_symbols(
 
 def _symbol_ids(connection: Connection, names: Iterable[str]) -> dict[str, int]:
     """Ids of those of some symbols that are stored, by name."""
-    rows = connection.rows(f"SELECT name, id FROM symbol WHERE name {IN_LIST}", Values(names))
+    wanted = list(names)
+    rows = connection.rows(f"SELECT name, id FROM symbol WHERE name {IN_LIST}", Values(wanted))
+    for name in wanted:
+        if "\0" in name:  # to SQLite's JSON a text ends there
+            rows += connection.rows("SELECT name, id FROM symbol WHERE name = ?", name)
     return dict(checked_rows(rows, "a symbol", str, int))
 
 
