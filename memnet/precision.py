@@ -12,7 +12,7 @@ All is little-endian. Eight bits lose nothing where an encoder has rounded its v
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,13 @@ _LARGEST = 127
 _SCALE_BYTES = 2
 _BLOCK = 16_384
 """Vectors that are looked at together: 25 MB."""
+
+
+class LazyVectors(Protocol):
+    """Vectors [N, D] that are made or read where they are indexed, which gives float32."""
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, chosen: slice | NDArray[Any]) -> NDArray[np.float32]: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +46,7 @@ class PackedVectors:
         return unpacked(self.rows[chosen], self.dimension)
 
 
-Vectors = NDArray[np.float32] | PackedVectors
+Vectors = NDArray[np.float32] | LazyVectors
 """[N, D]."""
 
 
@@ -64,11 +71,10 @@ def fit(vectors: Vectors, size: int) -> bool:
 
     Longer rows may not do where shorter ones do: float16 has fewer bits than a scaled number.
     """
-    if isinstance(vectors, PackedVectors):
-        kept = {vectors.rows.shape[1], 4 * vectors.dimension}
-    else:
-        kept = {4 * vectors.shape[1]}
-    if size in kept:
+    if isinstance(vectors, PackedVectors) and size in (
+        vectors.rows.shape[1],
+        4 * vectors.dimension,
+    ):
         return True
     starts = range(0, len(vectors), _BLOCK)
     return all(bool(_lossless(vectors[at : at + _BLOCK], size)[1].all()) for at in starts)

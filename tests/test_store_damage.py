@@ -253,6 +253,45 @@ def test_a_damaged_file_under_a_writer_is_rebuilt(path: Path) -> None:
         assert _found(store, _TEXTS[7]) == _TEXTS[7]
 
 
+def test_codes_are_of_the_vectors_of_the_rows(tmp_path: Path) -> None:
+    with closing(_filled(tmp_path / "store", _PQ)) as store:
+        file = tmp_path / "store" / "vectors.faiss"
+        header = IndexFile(file).header
+        assert (header.row_size, header.code_size > 0) == (0, True)
+        ids = store.passage_ids()
+        rows = np.stack([encode([slot.key_text])[0] for slot in map(passage, _TEXTS)])
+        for query in rows[::50]:
+            hits = store.search_dense(query, 3)
+            np.testing.assert_allclose(hits.scores, np.sort(rows @ query)[:-4:-1], atol=1e-6)
+        # Of other vectors, as of a version before they were replaced.
+        other = VectorIndex.empty(DIMENSION, _PQ, lambda _: rows).add(ids, rows[::-1])
+        other.save(file, header.commit_id, header.fingerprint)
+        assert store.verify() == ["vector index: does not hold the vectors of the rows"]
+        store.rebuild()
+        assert store.verify() == []
+        # A file of codes has no use without the rows.
+        assert VectorIndex.load(file, header.fingerprint, DIMENSION, _PQ) is None
+
+
+def test_a_reader_goes_on_with_codes_while_vectors_are_replaced(tmp_path: Path) -> None:
+    with closing(_filled(tmp_path / "store", _PQ)) as store:
+        [query] = encode([f"\n{_TEXTS[9]}"])
+        with closing(MemoryStore(
+            tmp_path / "store", fingerprint="toy/64", dimension=DIMENSION,
+            config=StoreConfig(index=_PQ),
+        )) as other:  # fmt: skip
+            with other.reading():
+                before = other.search_dense(query, 5)
+                store.delete([_TEXTS[9]])
+                store.put([source(f"new {text}", passage(f"new {text}")) for text in _TEXTS],
+                          encode)  # fmt: skip
+                again = other.search_dense(query, 5)
+                np.testing.assert_array_equal(before.ids, again.ids)
+                np.testing.assert_array_equal(before.scores, again.scores)
+            assert _found(other, _TEXTS[9]) != _TEXTS[9]
+            assert other.verify() == []
+
+
 def test_the_next_write_makes_the_kind_of_index_that_is_wanted(tmp_path: Path) -> None:
     with closing(_filled(tmp_path / "store", IndexConfig(kind="flat"))):
         pass

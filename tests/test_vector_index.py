@@ -46,7 +46,7 @@ def vectors(count: int, seed: int = 0, dimension: int = DIMENSION) -> NDArray[np
 def save(index: VectorIndex, path: Path, to_device: ToDevice | None = None) -> VectorIndex:
     """Save an index; returns that of the file."""
     index.save(path, 7, "toy")
-    loaded = VectorIndex.load(path, "toy", index.dimension, index.config, to_device)
+    loaded = VectorIndex.load(path, "toy", index.dimension, index.config, to_device, index.read)
     assert loaded is not None
     return loaded
 
@@ -66,19 +66,27 @@ class AgainstNumPy(RuleBasedStateMachine):
         on_device=st.booleans(),
         packed=st.sampled_from([0.0, 0.9, 1.0]),
         size=st.sampled_from(row_sizes(DIMENSION)),
+        stored=st.booleans(),
     )
-    def start(self, kind: str, on_device: bool, packed: float, size: int) -> None:
+    def start(self, kind: str, on_device: bool, packed: float, size: int, stored: bool) -> None:
         import tempfile
 
         self.folder = tempfile.TemporaryDirectory()
         self.path = Path(self.folder.name) / "index"
         self.config = _KINDS[kind]
         self.to_device = partial(DeviceVectors, device="cpu") if on_device else None
-        self.index = VectorIndex.empty(DIMENSION, self.config)
+        self.index = VectorIndex.empty(DIMENSION, self.config, self.read if stored else None)
         self.twin: dict[int, NDArray[np.float32]] = {}
         self.last = 0
         self.packed, self.size = packed, size
         """Share of the additions whose vectors fit into rows of so many bytes."""
+
+    def read(self, ids: NDArray[np.int64]) -> NDArray[np.float32]:
+        """As the rows of a store are read, which no longer have what was removed."""
+        nothing = np.zeros(DIMENSION, np.float32)
+        return np.array([self.twin.get(one, nothing) for one in ids.tolist()], np.float32).reshape(
+            -1, DIMENSION
+        )
 
     def teardown(self) -> None:
         if hasattr(self, "folder"):
@@ -129,7 +137,12 @@ class AgainstNumPy(RuleBasedStateMachine):
             for size in row_sizes(DIMENSION)
             if np.array_equal(unpacked(packed_rows(rows, size), DIMENSION), rows)
         ]
-        assert header.row_size == (fitting[0] if header.code_size else 4 * DIMENSION)
+        coded_size = 0 if self.index.read else fitting[0]
+        assert header.row_size == (coded_size if header.code_size else 4 * DIMENSION)
+        ids = np.array(list(self.twin), np.int64)
+        assert self.index.agrees(ids, rows)
+        if len(rows) > 1:
+            assert not self.index.agrees(ids, rows[::-1])
 
     @rule(
         seed=st.integers(0, 99),
@@ -285,6 +298,7 @@ def replace_header(path: Path, text: bytes) -> None:
         {"rerank": -1}, {"dimension": 3}, {"dimension": 0}, {"dimension": 2**40},
         {"code_size": 0}, {"code_size": 1}, {"code_size": 2**62}, {"code_size": -16},
         {"fingerprint": 7}, {"fingerprint": "another"}, {"more": 1},
+        {"row_size": 0}, {"row_size": 0, "code_size": 0},
         {"row_size": 7}, {"row_size": -1}, {"row_size": DIMENSION + 2}, {"row_size": 2.0**62},
         # As large as before: 300 x (8 + 4 D + W), without that of the ids.
         {"dimension": 32, "code_size": 16 + 128},

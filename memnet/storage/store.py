@@ -538,7 +538,7 @@ class MemoryStore:
             connection=backend.connections.connection,
             try_writing=backend.try_saving,
             on_saved=backend.share_rights,
-            file_is_required=not backend.many_writers,
+            is_local=not backend.many_writers,
         )
         index = backend.server_index(self.dimension, self._config) or cache
         return _Process(os.getpid(), backend, index, Bm25Index(self._config))

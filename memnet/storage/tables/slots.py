@@ -283,6 +283,22 @@ def keys(connection: Connection, ids: Sequence[int], dimension: int) -> Keys:
     )
 
 
+def vectors(connection: Connection, ids: NDArray[np.int64], dimension: int) -> NDArray[np.float32]:
+    """Key vectors [K, D] float32 of slots [K] int64; zeros for those that are not stored."""
+    found = np.zeros((len(ids), dimension), np.float32)
+    rows = connection.rows(
+        "SELECT slot.id, vector.data FROM slot JOIN vector ON vector.id = slot.vector "
+        f"WHERE slot.id {IN_LIST}",
+        Values(ids.tolist()),
+    )
+    if rows:
+        checked_rows(rows, "a key", int, bytes)
+        order = np.argsort(ids)
+        places = order[np.searchsorted(ids, [row[0] for row in rows], sorter=order)]
+        found[places] = checked_vectors([row[1] for row in rows], dimension)
+    return found
+
+
 def dense_ids(connection: Connection, scope: Scope = EVERYWHERE) -> NDArray[np.int64]:
     """Ids of the slots that vector search covers, in rising order: [N] int64.
 

@@ -46,7 +46,7 @@ class IndexCache(DenseIndex):
         connection: Callable[[], Connection],
         try_writing: Callable[[], AbstractContextManager[bool]],
         on_saved: Callable[[], None],
-        file_is_required: bool = True,
+        is_local: bool = True,
     ) -> None:
         """Read nothing yet: the index is loaded when it is first used.
 
@@ -60,8 +60,9 @@ class IndexCache(DenseIndex):
             try_writing: gives True while the caller is the store's one writer, or False where
                 someone else is, or nobody may be; it does not wait.
             on_saved: called when the file has been replaced.
-            file_is_required: whether writers save the file, so that it is a problem where it is
-                missing; else whoever searches first does.
+            is_local: whether the rows are on this machine. Writers save the file then, and it is a
+                problem where it is missing; and vectors that codes stand for are read from the
+                rows. Else whoever searches first saves it, with all vectors.
         """
         self._folder = folder
         self._path = folder / INDEX_FILE
@@ -72,7 +73,7 @@ class IndexCache(DenseIndex):
         self._connection = connection
         self._try_writing = try_writing
         self._on_saved = on_saved
-        self._file_is_required = file_is_required
+        self._is_local = is_local
         self._guard = threading.RLock()
         self._index: VectorIndex | None = None
         self._revision: Revision | None = None
@@ -80,6 +81,7 @@ class IndexCache(DenseIndex):
         self._loaded_header: IndexHeader | None = None
         """Of the file when it was last loaded."""
         self._writer: threading.Thread | None = None
+        self._read = self._read_vectors if is_local else None
 
     def prepare(self) -> None:
         """As ``DenseIndex.prepare``: nothing, since the first search loads the file."""
@@ -126,7 +128,7 @@ class IndexCache(DenseIndex):
 
     def problems(self) -> list[str]:
         """As ``DenseIndex.problems``: those of the file."""
-        if not self._file_is_required and not self._path.exists():
+        if not self._is_local and not self._path.exists():
             return []
         connection, index = self._connection(), self._load()
         if index is None or index.file is None:
@@ -148,7 +150,7 @@ class IndexCache(DenseIndex):
             for start in range(0, len(kept), _BATCH):
                 batch = kept[start : start + _BATCH].tolist()
                 rows = slots.keys(connection, batch, self._dimension)
-                if not np.array_equal(rows.vectors, index.vectors(rows.ids)[0]):
+                if not index.agrees(rows.ids, rows.vectors):
                     return ["vector index: does not hold the vectors of the rows"]
         return []
 
@@ -226,9 +228,18 @@ class IndexCache(DenseIndex):
         wanted, indexed = slots.dense_ids(connection), index.ids()
         return Changes(np.setdiff1d(wanted, indexed), np.setdiff1d(indexed, wanted))
 
+    def _read_vectors(self, ids: NDArray[np.int64]) -> NDArray[np.float32]:
+        """As ``ReadVectors``: from the rows of the commit that the calling thread reads."""
+        return slots.vectors(self._connection(), ids, self._dimension)
+
     def _load(self) -> VectorIndex | None:
         return VectorIndex.load(
-            self._path, self._fingerprint, self._dimension, self._config.index, self._to_device
+            self._path,
+            self._fingerprint,
+            self._dimension,
+            self._config.index,
+            self._to_device,
+            self._read,
         )
 
     def _load_known(self) -> tuple[VectorIndex, Revision | None]:
@@ -242,7 +253,7 @@ class IndexCache(DenseIndex):
         return self._empty(), None
 
     def _empty(self) -> VectorIndex:
-        return VectorIndex.empty(self._dimension, self._config.index)
+        return VectorIndex.empty(self._dimension, self._config.index, self._read)
 
     def _discard(self) -> None:
         """Make the index from the rows when it is next used; its file is not to be trusted."""
@@ -292,10 +303,11 @@ class IndexCache(DenseIndex):
             StoreError: the file can't be written.
         """
         connection = self._connection()
-        with connection.snapshot():
-            index, revision = self._current(), connection.history.latest()
         try:
-            self._write(index, revision, lock_seconds)
+            # Its vectors may be read from the rows of its own commit until it is written.
+            with connection.snapshot():
+                index, revision = self._current(), connection.history.latest()
+                self._write(index, revision, lock_seconds)
         except DamagedIndexError:
             self._discard()
             self._write_current(lock_seconds)

@@ -1,6 +1,7 @@
 """The file of the vector index: plain little-endian arrays, mapped rather than read.
 
-    ids [N] int64 | vectors [N, row_size] uint8, as memnet.precision packs them |
+    ids [N] int64 |
+    vectors [N, row_size] uint8, as memnet.precision packs them, unless pq reads them elsewhere |
     pq only: codebook [16 D] float32, codes [N, W] uint8 |
     CRC-32 of each 64 KiB of these, uint32 | header as JSON
     length of the header, CRC-32 of checksums and header, both uint64 | magic
@@ -16,6 +17,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import IO, Any, NamedTuple
 
 import numpy as np
@@ -51,7 +53,7 @@ class IndexHeader(BaseModel):
     count: int = Field(ge=0)
     """N, number of vectors."""
     row_size: int
-    """Bytes of a vector."""
+    """Bytes of a vector; 0 where the file has codes and no vectors."""
     code_size: int = Field(default=0, ge=0)
     """W, bytes of a product-quantisation code; 0 for a flat index."""
     rerank: int = Field(default=0, ge=0)
@@ -177,6 +179,24 @@ def replacing(path: Path, header: IndexHeader) -> Iterator[IndexWriter]:
         temporary.unlink(missing_ok=True)
 
 
+@contextmanager
+def scratch_rows(
+    folder: Path, blocks: Iterable[NDArray[np.uint8]], shape: tuple[int, int]
+) -> Iterator[NDArray[np.uint8]]:
+    """Rows of ``shape``, given in consecutive blocks, in a file that is deleted with the block.
+
+    Raises:
+        ValueError: the blocks have more or fewer rows.
+    """
+    with TemporaryFile(dir=folder) as file:
+        for block in blocks:
+            file.write(np.ascontiguousarray(block).data)
+        if file.tell() != math.prod(shape):
+            raise ValueError(f"the rows are not {shape}")
+        file.flush()
+        yield _array(_map(file, math.prod(shape)), _Section("u1", shape, 0))
+
+
 def read_header(path: Path) -> IndexHeader | None:
     """The header of the index file at ``path``; None where there is no whole file."""
     try:
@@ -202,7 +222,8 @@ def _read_end(file: IO[bytes]) -> tuple[IndexHeader, NDArray[np.uint32]]:
         header = IndexHeader.model_validate_json(text)
     except ValidationError as error:
         raise DamagedIndexError("the header is not one of an index") from error
-    if header.row_size not in row_sizes(header.dimension):
+    without = header.row_size == 0 and header.code_size > 0
+    if not without and header.row_size not in row_sizes(header.dimension):
         raise DamagedIndexError(f"a vector has {header.row_size} bytes")
     _, data_size = _layout(header)
     count = -(-data_size // _BLOCK)
@@ -217,10 +238,9 @@ def _read_end(file: IO[bytes]) -> tuple[IndexHeader, NDArray[np.uint32]]:
 
 def _layout(header: IndexHeader) -> tuple[dict[str, _Section], int]:
     """The sections of a file by name, and where they end."""
-    arrays: dict[str, tuple[str, tuple[int, ...]]] = {
-        "ids": ("<i8", (header.count,)),
-        "vectors": ("u1", (header.count, header.row_size)),
-    }
+    arrays: dict[str, tuple[str, tuple[int, ...]]] = {"ids": ("<i8", (header.count,))}
+    if header.row_size:
+        arrays["vectors"] = ("u1", (header.count, header.row_size))
     if header.code_size:
         arrays["codebook"] = ("<f4", (16 * header.dimension,))
         arrays["codes"] = ("u1", (header.count, header.code_size))

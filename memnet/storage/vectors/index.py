@@ -4,7 +4,7 @@ Whatever reads vectors of a file raises ``DamagedIndexError`` where it is not wh
 index has to be rebuilt from the rows then.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -27,6 +27,7 @@ from memnet.storage.vectors.search import (
     empty_pq,
     fast_scan_index,
     import_faiss,
+    same_codes,
     uses_pq,
     write_index,
 )
@@ -35,6 +36,31 @@ _BLOCK = 16_384
 """Vectors that are copied to a file together: 25 MB."""
 _MIN_SEGMENT = 256
 """A segment of fewer vectors is merged with the next: copying them takes 0.05 ms."""
+
+
+ReadVectors = Callable[[NDArray[np.int64]], NDArray[np.float32]]
+"""Vectors [K, D] float32 of ids [K] int64; zeros for ids that are no longer there."""
+
+
+@dataclass(frozen=True, eq=False)
+class _VectorsById:
+    """Vectors [N, D] that are read by their ids where they are indexed."""
+
+    ids: NDArray[np.int64]
+    """[N]."""
+    dimension: int
+    """D."""
+    read: ReadVectors
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __getitem__(self, chosen: slice | NDArray[Any]) -> NDArray[np.float32]:
+        ids = self.ids[chosen]
+        vectors = np.empty((len(ids), self.dimension), np.float32)
+        for start in range(0, len(ids), _BLOCK):
+            vectors[start : start + _BLOCK] = self.read(ids[start : start + _BLOCK])
+        return vectors
 
 
 class Segment:
@@ -116,9 +142,13 @@ class VectorIndex:
     fresh: tuple[Segment, ...] = ()
     """Vectors that were added since, in memory, and compared with every query."""
     file: IndexFile | None = None
+    read: ReadVectors | None = None
+    """Reads vectors that files with codes do not hold; None where they hold them."""
 
     @classmethod
-    def empty(cls, dimension: int, config: IndexConfig | None = None) -> "VectorIndex":
+    def empty(
+        cls, dimension: int, config: IndexConfig | None = None, read: ReadVectors | None = None
+    ) -> "VectorIndex":
         """An index without vectors.
 
         Raises:
@@ -126,7 +156,8 @@ class VectorIndex:
         """
         import_faiss()
         nothing = ExactSearch(np.empty((0, dimension), np.float32))
-        return cls(dimension, config or IndexConfig(), Segment(np.empty(0, np.int64), nothing))
+        saved = Segment(np.empty(0, np.int64), nothing)
+        return cls(dimension, config or IndexConfig(), saved, read=read)
 
     @classmethod
     def load(
@@ -136,8 +167,11 @@ class VectorIndex:
         dimension: int,
         config: IndexConfig | None = None,
         to_device: ToDevice | None = None,
+        read: ReadVectors | None = None,
     ) -> "VectorIndex | None":
         """Open an index file; None where it is missing, torn, foreign or of another encoder.
+
+        Or where it does not hold its vectors, and there is no ``read``.
 
         Vectors and codes are verified when they are first used, and copied to a device then.
 
@@ -150,7 +184,10 @@ class VectorIndex:
             file = IndexFile(path)
             if (file.header.fingerprint, file.header.dimension) != (fingerprint, dimension):
                 return None
-            return cls(dimension, config, _saved_segment(file, config, to_device), (), file)
+            if not file.header.row_size and read is None:
+                return None
+            saved = _saved_segment(file, config, to_device, read)
+            return cls(dimension, config, saved, (), file, read)
         except (OSError, DamagedIndexError):
             return None
 
@@ -232,6 +269,21 @@ class VectorIndex:
             known |= found
         return vectors, known
 
+    def agrees(self, ids: NDArray[np.int64], vectors: NDArray[np.float32]) -> bool:
+        """Whether it was made of vectors [K, D] float32 under ids [K] int64, which it holds.
+
+        Raises:
+            DamagedIndexError: its file is damaged.
+        """
+        if self.file is None or self.file.header.row_size:
+            return np.array_equal(self.vectors(ids)[0], vectors)
+        rows, saved = self.saved.find(ids)
+        self.file.check("codebook")
+        self.file.check("codes", rows[saved])
+        codebook, codes = self.file.array("codebook"), self.file.array("codes")[rows[saved]]
+        same = same_codes(codebook, codes, vectors[saved]).all()
+        return bool(same) and np.array_equal(self.vectors(ids[~saved])[0], vectors[~saved])
+
     def save(self, path: Path, commit_id: int, fingerprint: str) -> None:
         """Write all vectors to one file, in seconds for a million.
 
@@ -259,7 +311,10 @@ class VectorIndex:
             count=len(ids),
             row_size=row_size,
         )
-        write_index(path, header, ids[order], self._blocks(order), self.config)
+        write_index(
+            path, header, ids[order], self._blocks(order), self.config,
+            keep_vectors=self.read is None,
+        )  # fmt: skip
 
     @property
     def _segments(self) -> tuple[Segment, ...]:
@@ -278,7 +333,9 @@ class VectorIndex:
             yield block
 
 
-def _saved_segment(file: IndexFile, config: IndexConfig, to_device: ToDevice | None) -> Segment:
+def _saved_segment(
+    file: IndexFile, config: IndexConfig, to_device: ToDevice | None, read: ReadVectors | None
+) -> Segment:
     """The vectors of a file, ready to be searched in the way that the settings name."""
     header, ids = file.header, file.array("ids")
     file.check("ids")
@@ -292,10 +349,12 @@ def _saved_segment(file: IndexFile, config: IndexConfig, to_device: ToDevice | N
         file.check("codes")
         return fast_scan_index(file.array("codebook"), file.array("codes"))
 
-    exact = ExactSearch(
-        stored_vectors(file.array("vectors"), header.dimension),
-        lambda rows: file.check("vectors", rows),
-    )
+    if header.row_size:
+        vectors = stored_vectors(file.array("vectors"), header.dimension)
+        exact = ExactSearch(vectors, lambda rows: file.check("vectors", rows))
+    else:
+        assert read is not None  # noqa: S101 - else it would not be loaded
+        exact = ExactSearch(_VectorsById(ids, header.dimension, read))
     searcher: Searcher = exact
     if header.code_size and config.kind != "flat":
         searcher = PQSearch(exact, codes, header.rerank, config)

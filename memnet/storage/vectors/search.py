@@ -9,7 +9,7 @@ written.
 
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from memnet.config import IndexConfig
 from memnet.errors import DependencyError
-from memnet.precision import PackedVectors, Vectors, packed_rows, stored_vectors
-from memnet.storage.vectors.file import IndexHeader, IndexWriter, replacing
+from memnet.precision import Vectors, packed_rows, stored_vectors
+from memnet.storage.vectors.file import IndexHeader, IndexWriter, replacing, scratch_rows
 
 Nearest = tuple[NDArray[np.int64], NDArray[np.float32]]
 """Rows [K] int64 and their inner products [K] float32, best first."""
@@ -31,6 +31,7 @@ _BLOCK = 16_384
 """Vectors that are encoded together: 25 MB."""
 _HITS = 10
 """Neighbours of a query over which recall is measured: recall@10."""
+_SAME_BYTES = 0.9
 _QUESTION_COSINE = 0.65
 """Of a question and its nearest passage: the median of 481 questions."""
 
@@ -189,8 +190,8 @@ def fast_scan_index(codebook: NDArray[np.float32], codes: NDArray[np.uint8]) -> 
 def knn(queries: NDArray[np.float32], vectors: Vectors, limit: int) -> Nearest:
     """Rows and inner products of the nearest vectors of each query, both [Q, limit]."""
     faiss = import_faiss()
-    # FAISS takes float32 only: others are unpacked part by part.
-    size = _BLOCK if isinstance(vectors, PackedVectors) else len(vectors)
+    # FAISS takes float32 in memory only: others are unpacked or read part by part.
+    size = len(vectors) if isinstance(vectors, np.ndarray) else _BLOCK
     found: list[Nearest] = []
     with one_thread():
         for start in range(0, len(vectors), size):
@@ -211,7 +212,7 @@ def inner_products(
 ) -> NDArray[np.float32]:
     """Inner products [K] float32 of a query and rows [K] of vectors, which must be there."""
     scores = np.empty(len(rows), np.float32)
-    if isinstance(vectors, PackedVectors):
+    if not isinstance(vectors, np.ndarray):
         for start in range(0, len(rows), _BLOCK):
             part = vectors[rows[start : start + _BLOCK]]
             scores[start : start + _BLOCK] = inner_products(query, part, np.arange(len(part)))
@@ -261,6 +262,21 @@ def import_faiss() -> Any:
     return faiss
 
 
+def same_codes(
+    codebook: NDArray[np.float32], codes: NDArray[np.uint8], vectors: NDArray[np.float32]
+) -> NDArray[np.bool_]:
+    """Which codes [N, W] uint8 are those of vectors [N, D] float32: [N] bool.
+
+    Sums in another order, as another processor takes them, may change a few of the W bytes.
+    """
+    pq = empty_pq(len(codebook) // 2**CODE_BITS)
+    import_faiss().copy_array_to_vector(np.ascontiguousarray(codebook), pq.pq.centroids)
+    pq.is_trained = True
+    with one_thread():
+        same = pq.sa_encode(np.ascontiguousarray(vectors)) == codes
+    return np.asarray(same.mean(axis=1) >= _SAME_BYTES)
+
+
 def uses_pq(count: int, config: IndexConfig) -> bool:
     """Whether a file of ``count`` vectors gets codes."""
     if config.kind == "auto":
@@ -274,6 +290,8 @@ def write_index(
     ids: NDArray[np.int64],
     blocks: Iterable[NDArray[np.float32]],
     config: IndexConfig,
+    *,
+    keep_vectors: bool = True,
 ) -> None:
     """Write an index file, which appears whole or not at all.
 
@@ -286,19 +304,30 @@ def write_index(
         ids: rising, [N] int64.
         blocks: their vectors [N, D] float32, in consecutive parts.
         config: chooses the kind.
+        keep_vectors: whether a file with codes has the vectors, too.
 
     Raises:
         OSError: the file can't be written.
         ValueError: ``ids`` or ``blocks`` are not as many as the header says.
     """
-    if uses_pq(header.count, config):
-        header = header.model_copy(update={"code_size": empty_pq(header.dimension).code_size})
+    shape = header.count, header.row_size
+    packed = (packed_rows(block, shape[1]) for block in blocks)
+    has_codes = uses_pq(header.count, config)
+    if has_codes:
+        code_size = empty_pq(header.dimension).code_size
+        row_size = header.row_size if keep_vectors else 0
+        header = header.model_copy(update={"code_size": code_size, "row_size": row_size})
     with replacing(path, header) as writer:
         writer.write("ids", [ids])
-        rows = writer.write("vectors", (packed_rows(block, header.row_size) for block in blocks))
-        if header.code_size:
-            vectors = stored_vectors(rows, header.dimension)
-            header = _write_codes(writer, vectors, header, config)
+        # Codes are made in several passes over the vectors.
+        with (
+            nullcontext(writer.write("vectors", packed))
+            if header.row_size
+            else scratch_rows(path.parent, packed, shape)
+        ) as rows:
+            if has_codes:
+                vectors = stored_vectors(rows, header.dimension)
+                header = _write_codes(writer, vectors, header, config)
         writer.finish(header)
 
 
