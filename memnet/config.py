@@ -54,7 +54,8 @@ class IndexConfig(Settings):
     """Vectors up to which auto compares every one on a GPU, whatever the file: 6 GB, which its
     memory reads in 2 to 20 ms."""
     max_gather: int = Field(default=5_000, ge=0)
-    """A search restricted to so few vectors compares just these, in about 5 ms."""
+    """A search restricted to so few vectors compares just these, in about 5 ms: where vectors are
+    read from the rows by their codes, and the best of them in full."""
 
 
 class StoreConfig(Settings):

@@ -24,7 +24,7 @@ from memnet.storage.vectors.file import (
     replacing,
 )
 from memnet.storage.vectors.index import VectorIndex
-from memnet.storage.vectors.search import ToDevice
+from memnet.storage.vectors.search import ToDevice, code_scores, empty_pq
 from tests.toy import DIMENSION, ToyEncoder, passage, source
 from tests.waiting import repeating
 
@@ -243,6 +243,39 @@ def test_every_damage_is_detected(
             continue
         # Only bytes between sections, which nobody reads, may differ.
         assert sorted(loaded.ids().tolist()) == list(range(1, 301))
+
+
+@pytest.mark.parametrize("dimension", [DIMENSION, 12, 15, 7, 10])
+def test_codes_are_compared_as_what_they_stand_for(dimension: int) -> None:
+    import faiss
+
+    rows, queries = vectors(500, 1, dimension), vectors(5, 2, dimension)
+    pq = empty_pq(dimension)
+    pq.train(rows)
+    codes = pq.sa_encode(rows)
+    codebook = faiss.vector_to_array(pq.pq.centroids)
+    for query in queries:
+        expected = pq.sa_decode(codes) @ query
+        np.testing.assert_allclose(code_scores(codebook, codes, query), expected, atol=1e-5)
+
+
+def test_a_search_of_few_of_many_reads_few_vectors(tmp_path: Path) -> None:
+    rows, read = vectors(3000), list[int]()
+
+    def reading(ids: NDArray[np.int64]) -> NDArray[np.float32]:
+        read.append(len(ids))
+        return rows[ids - 1]
+
+    config = IndexConfig(kind="pq", min_pq=16, rerank=100, rerank_per_hit=5, target_recall=0)
+    index = VectorIndex.empty(DIMENSION, config, reading).add(np.arange(1, 3001), rows)
+    index = save(index, tmp_path / "index")
+    some = np.arange(2, 3001, 3)
+    read.clear()
+    for number in some[::50].tolist():
+        hits = index.search(rows[number - 1], 3, some)
+        assert hits.ids[0] == number
+        assert np.isin(hits.ids, some).all()
+    assert read == [100] * len(some[::50])
 
 
 def test_ids_out_of_order_are_refused(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from memnet.storage.vectors.search import (
     Searcher,
     ToDevice,
     best,
+    code_scores,
     empty_pq,
     fast_scan_index,
     import_faiss,
@@ -355,9 +356,16 @@ def _saved_segment(
     else:
         assert read is not None  # noqa: S101 - else it would not be loaded
         exact = ExactSearch(_VectorsById(ids, header.dimension, read))
+
+    def compare(query: NDArray[np.float32], rows: NDArray[np.int64]) -> NDArray[np.float32]:
+        file.check("codebook")
+        file.check("codes", rows)
+        return code_scores(file.array("codebook"), file.array("codes")[rows], query)
+
     searcher: Searcher = exact
     if header.code_size and config.kind != "flat":
-        searcher = PQSearch(exact, codes, header.rerank, config)
+        by_codes = None if header.row_size else compare
+        searcher = PQSearch(exact, codes, header.rerank, config, by_codes)
     max_on_device = {"flat": len(ids), "pq": -1, "auto": config.max_flat_on_device}[config.kind]
     if to_device is not None and len(ids) <= max_on_device:
         searcher = OnDeviceSearch(exact, to_device, searcher)
