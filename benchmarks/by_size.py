@@ -82,6 +82,10 @@ def bytes_by_table(store: Path) -> dict[str, int]:
     with closing(sqlite3.connect(f"file:{store / 'memory.sqlite3'}?mode=ro", uri=True)) as rows:
         statement = "SELECT name, sum(pgsize) FROM dbstat GROUP BY name ORDER BY 2 DESC"
         found = dict(rows.execute(statement).fetchall())
+        pages, size = (
+            rows.execute(f"PRAGMA {of}").fetchone()[0] for of in ("freelist_count", "page_size")
+        )
+        found["free pages"] = pages * size
     return found | {
         path.name: path.stat().st_size
         for path in store.iterdir()

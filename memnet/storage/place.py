@@ -11,7 +11,7 @@ from memnet.storage.postgres.address import Address, is_address
 StorePlace: TypeAlias = Path | str
 """A folder, or the address of a store on PostgreSQL, which is a text: a path has no "//"."""
 _ADDRESS_AS_PATH = re.compile(r"postgres(ql)?:[/\\]", re.IGNORECASE)
-_OTHER_SCHEME = re.compile(r"([a-z][a-z0-9+.-]+)://", re.IGNORECASE)
+_OTHER_SCHEME = re.compile(r"\A[a-z][a-z0-9+.-]{1,30}://", re.IGNORECASE)
 """Of two characters or more: one is a drive of Windows."""
 
 
