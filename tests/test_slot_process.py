@@ -11,13 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from memnet import Config, Document, Engine, MemoryStore, Message
+from memnet import Config, Document, Engine, MemoryStore, Message, child_process
 from memnet.config import IngestConfig, WindowConfig
 from memnet.ingest import slot_process
 from memnet.ingest.inputs import InputReader
 from memnet.ingest.selection import ReadOptions
 from memnet.ingest.slot_process import SlotProcess
 from memnet.ingest.slots import LazySlots, document_slots, document_source
+from memnet.loaders import messages
 from memnet.loaders.document import DocumentBuilder, ParsedDocument
 from memnet.loaders.process import LoaderProcess
 from memnet.loaders.reading import LoadLimits
@@ -127,7 +128,7 @@ class _Processes:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, *, kill: bool = False) -> None:
         self.started = self.asked = 0
-        start, write = slot_process.start_child, slot_process.write_message
+        start, write = child_process.start_child, messages.write_message
         running: list[int] = []
 
         def counting(code: str) -> Any:
