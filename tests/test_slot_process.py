@@ -3,6 +3,7 @@
 import os
 import signal
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +59,7 @@ def test_slots_of_every_format_are_equal() -> None:
     assert len({Path(one.origin).suffix for one in documents}) > 3
     expected = [document_slots(one, CONFIG) for one in documents]
     assert any(slot.places for some in expected for slot in some)
-    with SlotProcess(CONFIG) as process:
+    with closing(SlotProcess(CONFIG)) as process:
         assert not process.is_running
         sources = made_of(documents)
         process.fill(sources)
@@ -72,7 +73,7 @@ def test_slots_of_every_format_are_equal() -> None:
 
 @pytest.fixture(scope="module")
 def process() -> Any:
-    with SlotProcess(CONFIG) as started:
+    with closing(SlotProcess(CONFIG)) as started:
         yield started
 
 
@@ -106,7 +107,7 @@ def test_without_its_process_slots_are_made_here(
 ) -> None:
     monkeypatch.setattr(slot_process, "_START", code)
     document = example_documents()[0]
-    with SlotProcess(CONFIG) as process:
+    with closing(SlotProcess(CONFIG)) as process:
         for _ in range(2):
             [source] = made_of([document])
             process.fill([source])

@@ -3,7 +3,7 @@
 import hashlib
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -79,8 +79,8 @@ class Ingest:
         self._passages = passages
         self._workers = workers
         # What workers share is rather too little at a time than too much.
-        self._most = config.ingest.quick_batches if passages.is_quick and not workers else 1
-        self._times = 1
+        self._max_factor = config.ingest.quick_batches if passages.is_quick and not workers else 1
+        self._factor = 1
         """As many times as large is a batch. The first ones are smaller: until they are encoded
         there is nothing to write."""
         self._config = config
@@ -131,7 +131,7 @@ class Ingest:
         started = time.perf_counter()
         with (
             self._loaders,
-            self._slot_process,
+            closing(self._slot_process),
             self._store.writing(sources_only=True),
             self._passages.running(),
         ):
@@ -190,11 +190,11 @@ class Ingest:
         self._batch_characters += parsed.size()
         limits = self._config.ingest
         if (
-            self._batch_characters >= self._times * limits.batch_characters
-            or len(self._batch) >= self._times * limits.batch_sources
+            self._batch_characters >= self._factor * limits.batch_characters
+            or len(self._batch) >= self._factor * limits.batch_sources
         ):
-            self._times = min(2 * self._times, self._most)
-            self._store_batch(is_full=True)
+            self._factor = min(2 * self._factor, self._max_factor)
+            self._store_batch(is_last=False)
 
     def _mark_seen(self) -> None:
         """Note what the batch holds, but for what came before in this run, which leaves it."""
@@ -286,11 +286,11 @@ class Ingest:
         )
         return False
 
-    def _store_batch(self, *, is_full: bool = False) -> None:
+    def _store_batch(self, *, is_last: bool = True) -> None:
         """Write the batch; or begin to encode it, and write the one before it meanwhile.
 
         Args:
-            is_full: whether there is likely more to come.
+            is_last: whether nothing more is to come.
         """
         self._mark_seen()
         if self._workers is not None and not self._has_conversations():
@@ -303,17 +303,21 @@ class Ingest:
         if has_messages:  # they are placed among those that are stored
             self._write_prepared()
         # Another process takes some time to start.
-        elsewhere = not has_messages and (is_full or self._slot_process.is_running)
-        prepared = self._prepare(elsewhere and self._may_use_process)
+        in_process = not has_messages and (not is_last or self._slot_process.is_running)
+        prepared = self._prepare(in_process and self._may_use_process)
         self._write_prepared()
         self._prepared = prepared
         if not self._passages.is_ahead or has_messages:
             self._write_prepared()
 
-    def _prepare(self, elsewhere: bool) -> "_Prepared":
-        """What is to be written of the batch, its slots made elsewhere or here; the next begins."""
+    def _prepare(self, in_process: bool) -> "_Prepared":
+        """What is to be written of the batch; the next one begins.
+
+        Args:
+            in_process: whether another process makes the slots.
+        """
         sources, changed = self._sources(self._batch)
-        begun = self._passages.begin(changed, self._slot_process.fill if elsewhere else None)
+        begun = self._passages.begin(changed, self._slot_process.fill if in_process else None)
         learn = self._learner.prepare(self._said, self._namespace) if self._learner else None
         files = self._files
         if self._workers is not None:  # which may have other parts of a file

@@ -9,8 +9,7 @@ import signal
 import subprocess
 from collections.abc import Sequence
 from contextlib import suppress
-from types import TracebackType
-from typing import Any, BinaryIO, Self, cast
+from typing import Any, BinaryIO, cast
 
 from memnet.child_process import own_streams, start_child
 from memnet.config import WindowConfig
@@ -32,7 +31,7 @@ _GRACE = 2.0
 
 
 class SlotProcess:
-    """Makes slots in another process, which the first request starts. A context manager.
+    """Makes slots in another process, which the first request starts and ``close`` ends.
 
     One thread at a time may use it.
     """
@@ -42,17 +41,6 @@ class SlotProcess:
         self._config = config
         self._process: subprocess.Popen[bytes] | None = None
         self._is_broken = False
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     @property
     def is_running(self) -> bool:
@@ -78,14 +66,14 @@ class SlotProcess:
 
         Where the process does not start, or ends, they are left to be made by this one.
         """
-        lazy = [
-            one.slots
+        unmade = [
+            (one.slots, document)
             for one in sources
-            if isinstance(one.slots, LazySlots) and one.slots.unmade is not None
+            if isinstance(one.slots, LazySlots) and (document := one.slots.unmade) is not None
         ]
-        made = self._make([one.unmade for one in lazy if one.unmade is not None])
-        for one, slots in zip(lazy, made, strict=False):
-            one.fill(slots)
+        made = self._make([document for _, document in unmade])
+        for (lazy, _), slots in zip(unmade, made, strict=False):
+            lazy.fill(slots)
 
     def _make(self, documents: Sequence[ParsedDocument]) -> list[list[NewSlot]]:
         """The slots of each document; nothing where the process does not do so."""

@@ -42,6 +42,7 @@ _ROWS = (4096, 512, 64, 8, 1)
 """How many rows one statement may insert: few numbers, since each makes a statement to be kept."""
 _ROW_PARAMETERS = 32_766 if sqlite3.sqlite_version_info >= (3, 32) else 999
 _MAX_ID = 2**62
+"""An id above it is damage: SQLite's end at twice as much."""
 _WRITER_CACHE = 128 << 20
 """Bytes of pages that a transaction may change before any is written, most of them of indexes."""
 _LOG_PAGES = (1_000, 32_768)

@@ -303,7 +303,9 @@ class VectorIndex:
         row_size = next(
             size
             for size in sizes
-            if all(fit(segment.exact.vectors, size) for segment in self._segments)
+            # All fit float32, and need not be read to see it.
+            if size == sizes[-1]
+            or all(fit(segment.exact.vectors, size) for segment in self._segments)
         )
         header = IndexHeader(
             commit_id=commit_id,

@@ -201,11 +201,17 @@ def _parts(dimension: int) -> int:
 
 def fast_scan_index(codebook: NDArray[np.float32], codes: NDArray[np.uint8]) -> Any:
     """A ``faiss.IndexPQFastScan`` of codes [N, W] uint8 with a codebook [16 D] float32."""
-    faiss, index = import_faiss(), empty_pq(len(codebook) // 2**CODE_BITS)
-    faiss.copy_array_to_vector(np.ascontiguousarray(codebook), index.pq.centroids)
-    index.is_trained = True
+    index = _trained_pq(codebook)
     index.add_sa_codes(np.ascontiguousarray(codes))
-    return faiss.IndexPQFastScan(index)
+    return import_faiss().IndexPQFastScan(index)
+
+
+def _trained_pq(codebook: NDArray[np.float32]) -> Any:
+    """A ``faiss.IndexPQ`` without codes that has a codebook [16 D] float32."""
+    index = empty_pq(len(codebook) // 2**CODE_BITS)
+    import_faiss().copy_array_to_vector(np.ascontiguousarray(codebook), index.pq.centroids)
+    index.is_trained = True
+    return index
 
 
 def code_scores(
@@ -308,11 +314,8 @@ def same_codes(
 
     Sums in another order, as another processor takes them, may change a few of the W bytes.
     """
-    pq = empty_pq(len(codebook) // 2**CODE_BITS)
-    import_faiss().copy_array_to_vector(np.ascontiguousarray(codebook), pq.pq.centroids)
-    pq.is_trained = True
     with one_thread():
-        same = pq.sa_encode(np.ascontiguousarray(vectors)) == codes
+        same = _trained_pq(codebook).sa_encode(np.ascontiguousarray(vectors)) == codes
     return np.asarray(same.mean(axis=1) >= _SAME_BYTES)
 
 
