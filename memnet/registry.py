@@ -32,7 +32,7 @@ from memnet.encoders import (
 )
 from memnet.encoders.hub import SentenceTransformersEncoder, stored_encoder_name
 from memnet.encoders.static import STATIC, STATIC_PREFIX, static_shapes
-from memnet.errors import EncoderError, InputError, ModelError
+from memnet.errors import EncoderError, EncoderMismatchError, InputError, ModelError
 from memnet.experts.answers import ExpertAnswers
 from memnet.experts.contradictions import MessageContradictions
 from memnet.experts.gate import shipped_gate
@@ -75,6 +75,7 @@ def load_encoder(
     Raises:
         EncoderError: there is no such encoder, or this machine does not have the store's, or an
             object gives no vectors of its dimension.
+        EncoderMismatchError: the store was made with one of another name.
         DependencyError: the library of a named model is not installed.
         DeviceError: the device of the settings is not there.
         InputError: an object is no encoder.
@@ -93,6 +94,12 @@ def load_encoder(
         name = os.fspath(encoder)
         if name in _DEFAULT and stored_name not in _DEFAULT and not Path(name).is_dir():
             return default
+        if stored is not None and name != stored_name:
+            # A fingerprint has the name; told before a model is fetched.
+            raise EncoderMismatchError(
+                f"the store was made with encoder {stored}, not with {name!r}; open it with that "
+                "encoder, or ingest into a new store"
+            )
         return SentenceTransformersEncoder(name, device)
     if stored_name:
         # The store may come from anyone, who must not choose what is fetched from the network.

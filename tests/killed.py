@@ -28,6 +28,7 @@ from memnet.config import StoreConfig
 from memnet.errors import StoreError
 from memnet.storage import MemoryStore, NewSlot, NewSource, Slot
 from memnet.storage.place import StorePlace
+from memnet.storage.sqlite import connection as sqlite_connection
 from memnet.storage.tables.vectors import digest_of
 from memnet.storage.vectors.file import read_header
 from memnet.text.english import query_terms
@@ -179,8 +180,15 @@ def take(store: MemoryStore, step: Step) -> None:
         store.statements.erase(_ids(store, what))
 
 
+def vacuum_always() -> None:
+    """Let this process give each free page back, of which a store of this size has few."""
+    sqlite_connection._MIN_FREE_PAGES = 0
+    sqlite_connection._MAX_FREE_SHARE = 0
+
+
 def work(path: StorePlace, model: Model, seed: int, said: Connection) -> None:
     """Change the store for ever, saying what is begun and what is done."""
+    vacuum_always()
     chance = random.Random(seed)
     store = open_store(path, unsaved_share=chance.choice([1e-6, 1 / 16, 1.0]))
     said.send("open")

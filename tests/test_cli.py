@@ -309,12 +309,15 @@ def test_telling_changes_the_answer_and_keeps_the_history(tmp_path: Path) -> Non
 
 
 def test_eval_in_json(store: Path, tmp_path: Path) -> None:
-    scores = _result(run("eval", EXAMPLES / "questions.jsonl", "--json", store=store))
+    asked = tmp_path / "questions.jsonl"
+    lines = (EXAMPLES / "questions.jsonl").read_text(encoding="utf-8").splitlines()
+    asked.write_text("\n".join(lines[::3]), encoding="utf-8")
+    scores = _result(run("eval", asked, "--json", store=store))
     assert scores.keys() == {
         "n", "recall@1", "recall@2", "recall@5", "recall@10", "hits@1", "em", "f1", "set_f1",
         "answerable_auroc", "ece", "reliability", "latency_ms",
     }  # fmt: skip
-    assert scores["n"] == 60
+    assert scores["n"] == 20
     assert scores["recall@5"] >= 0.9
     assert 0 <= scores["ece"] <= 1
     assert scores["latency_ms"].keys() == {"p50", "p95"}

@@ -157,7 +157,7 @@ def reading_packs() -> list[Pack]:
     ]
     packer = Packer(load_tokenizer(model_folder()), 384)
     packs = []
-    for number in range(100):
+    for number in range(50):
         chosen = [texts[(number + step) % len(texts)] for step in (0, 7, 19)]
         words = sorted(set(chosen[number % 3].split()), key=lambda word: (len(word), word))
         question = f"{('What', 'Who', 'When', 'Where')[number % 4]} is {words[-1 - number % 3]}?"
@@ -198,7 +198,7 @@ def test_a_reader_points_at_the_same_spans_as_torch() -> None:
         start, end, _ = best_spans(found.start[0], found.end[0], inside, 20, 1)[0]
         lost.append(best - float(expected.start[0, start] + expected.end[0, end]))
     # Of spans that are about as likely, either may come first.
-    assert sum(nats < 0.05 for nats in lost) >= 90
+    assert sum(nats < 0.05 for nats in lost) >= 45
     assert max(lost) < 1.5
 
 

@@ -30,11 +30,13 @@ def test_the_example_is_answered_over_two_hops(saltmere: Engine) -> None:
 
 
 def test_recall_on_the_example(saltmere: Engine) -> None:
-    scores = evaluate(saltmere, read_questions(EXAMPLES / "questions.jsonl"))
+    asked = read_questions(EXAMPLES / "questions.jsonl")
+    # A reader that takes little time: what is found does not depend on it.
+    with Engine.open(saltmere.info().path, reader="sentences") as memory:
+        scores, single = evaluate(memory, asked), evaluate(memory, asked, hops=1)
     assert scores.n == 60
     assert scores.recall_at_5 is not None
     assert scores.recall_at_5 >= 0.9
-    single = evaluate(saltmere, read_questions(EXAMPLES / "questions.jsonl"), hops=1)
     assert single.recall_at_5 is not None
     assert scores.recall_at_5 > single.recall_at_5
 

@@ -80,6 +80,7 @@ def test_a_full_database_refuses_and_goes_on(
 def _fill(path: Path, seed: int, said: object) -> None:
     """Write with a limit on the size of files that comes and goes."""
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    killed.vacuum_always()
     chance, model = random.Random(seed), killed.Model()
     refused = 0
     with closing(killed.open_store(path, unsaved_share=1e-6)) as store:

@@ -92,7 +92,9 @@ def test_a_named_encoder_encodes_as_its_library_does(encoder_folder: Path) -> No
     np.testing.assert_allclose(np.linalg.norm(states.states, axis=1), 1, atol=1e-5)
 
 
-def test_a_store_remembers_its_named_encoder(encoder_folder: Path, tmp_path: Path) -> None:
+def test_a_store_remembers_its_named_encoder(
+    encoder_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name, text in TEXTS.items():
         (tmp_path / f"{name}.txt").write_text(text)
     store = str(tmp_path / "store")
@@ -113,8 +115,11 @@ def test_a_store_remembers_its_named_encoder(encoder_folder: Path, tmp_path: Pat
         assert {Path(item.source).stem for item in found} == {"light", "harbour"}
     with Engine.open(tmp_path / "other", create=True):
         pass
-    with pytest.raises(EncoderMismatchError, match="open it with that encoder"):
-        Engine.open(tmp_path / "other", encoder=str(encoder_folder))
+    with monkeypatch.context() as patch:  # told before a model is loaded, or even fetched
+        patch.setitem(sys.modules, "sentence_transformers", None)
+        for name in (str(encoder_folder), "someone/something"):
+            with pytest.raises(EncoderMismatchError, match=f"not with '{name}'; open it with that"):
+                Engine.open(tmp_path / "other", encoder=name)
 
 
 @pytest.mark.parametrize("name", ["all-MiniLM-L6-v2", "sentence-transformers/all-MiniLM-L6-v2"])
@@ -136,6 +141,8 @@ def test_the_default_encoder_by_name_is_not_fetched(
     # A folder of that name is a model of the user's own.
     (tmp_path / name).mkdir(parents=True)
     with pytest.raises(DependencyError, match="needs sentence-transformers"):
+        Engine.open("new", create=True, encoder=name)
+    with pytest.raises(EncoderMismatchError, match="open it with that encoder"):
         Engine.open("store", encoder=name)
 
 

@@ -180,6 +180,7 @@ class MemoryStore:
             yield
             # Where many write, the file is of those who read.
             if lock.depth == 1 and not process.backend.many_writers:
+                self._connection.release_space()
                 process.index.save_if_stale()
 
     @contextmanager

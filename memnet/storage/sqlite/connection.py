@@ -47,6 +47,11 @@ _WRITER_CACHE = 128 << 20
 """Bytes of pages that a transaction may change before any is written, most of them of indexes."""
 _LOG_PAGES = (1_000, 32_768)
 """Least and most pages of the log before it is taken into the database; else an eighth of it."""
+_MIN_FREE_PAGES = 1_024
+"""So many free pages, or else a share of all, are kept for what is written next."""
+_MAX_FREE_SHARE = 1 / 64
+_VACUUMED_PAGES = 4_096
+"""How many free pages are given back in one transaction: each may move a page into the log."""
 
 
 class SqliteConnection(Connection):
@@ -138,6 +143,23 @@ class SqliteConnection(Connection):
                     "UPDATE property SET value = value + 1 WHERE name = 'generation'"
                 )
             self._connection.execute("COMMIT")
+
+    def release_space(self) -> None:
+        """As ``Connection.release_space``, by an incremental vacuum.
+
+        A database that was made without it keeps its free pages for what is written next.
+        """
+        # What was written is kept, also where the disk is full, or a reader is in the way.
+        with self._guard, suppress(sqlite3.DatabaseError):
+            if self._connection.in_transaction:
+                return
+            pages, free = self._count_pages()
+            if free <= max(_MIN_FREE_PAGES, _MAX_FREE_SHARE * pages):
+                return
+            before = free + 1
+            while 0 < free < before:
+                self._connection.execute(f"PRAGMA incremental_vacuum({_VACUUMED_PAGES})").fetchall()
+                before, (_, free) = free, self._count_pages()
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
@@ -295,6 +317,14 @@ class SqliteConnection(Connection):
             self.changing = False
             self._guard.release()
 
+    def _count_pages(self) -> tuple[int, int]:
+        """Of the database, and those of them that are free."""
+        pages, free = (
+            self._connection.execute(f"PRAGMA {of}").fetchone()[0]
+            for of in ("page_count", "freelist_count")
+        )
+        return pages, free
+
     def _prepare(self, path: Path, read_only: bool, trusted: int | None) -> None:
         """Check the database and set the connection up; arguments as for the constructor."""
         try:
@@ -306,6 +336,8 @@ class SqliteConnection(Connection):
                     f"schemas up to {SCHEMA_VERSION}; upgrade memnet to open it"
                 )
             if not read_only:
+                # Of effect only before the first page is written, which WAL's header does.
+                self._connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
                 self._connection.execute("PRAGMA journal_mode = WAL")
                 self._connection.execute("PRAGMA synchronous = FULL")
             self._connection.execute("PRAGMA foreign_keys = ON")

@@ -90,6 +90,12 @@ class Connection(ABC):
             StoreError: the database can't be written (read-only, full, damaged).
         """
 
+    def release_space(self) -> None:
+        """Give the space of what was deleted or merged back, where it is much.
+
+        Called after a write. A server's own vacuum does so.
+        """
+
     @abstractmethod
     def snapshot(self) -> AbstractContextManager[None]:
         """Every read inside sees the same commit."""

@@ -18,6 +18,9 @@ from memnet.storage.tables.statements import Changing
 from memnet.storage.tables.vectors import digest_of, replace_quick
 from memnet.storage.values import NewVector, VectorCounts
 
+_CHANCE = random.SystemRandom()
+"""Differs between processes, also forked ones, and leaves a caller's own seed alone."""
+
 
 class QuickVectors:
     """The quick vectors of a store; may be shared between threads."""
@@ -65,7 +68,7 @@ class QuickVectors:
         connection = self._connection()
         with connection.snapshot():
             last = connection.only("SELECT max(vector) FROM quick_vector")[0]
-            first = random.randint(0, checked_count(last or 0))
+            first = _CHANCE.randint(0, checked_count(last or 0))
             found: list[tuple[str, bytes]] = []
             for condition in (">=", "<"):
                 rows = connection.rows(
