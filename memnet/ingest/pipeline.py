@@ -11,6 +11,7 @@ from typing import NamedTuple, Protocol
 
 from memnet.config import Config
 from memnet.errors import Problem
+from memnet.garbage import collecting_seldom
 from memnet.ingest.formats import Parsed
 from memnet.ingest.inputs import Input, InputReader, ReadToEnd
 from memnet.ingest.messages import Conversations, SaidMessage, said_messages, with_turns
@@ -130,6 +131,7 @@ class Ingest:
         """
         started = time.perf_counter()
         with (
+            collecting_seldom(),
             self._loaders,
             closing(self._slot_process),
             self._store.writing(sources_only=True),

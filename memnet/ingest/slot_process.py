@@ -13,6 +13,7 @@ from typing import Any, BinaryIO, cast
 
 from memnet.child_process import own_streams, start_child
 from memnet.config import WindowConfig
+from memnet.garbage import collect_seldom
 from memnet.ingest.slots import LazySlots, document_slots, passage_slot
 from memnet.loaders.document import Block, Cell, ParsedDocument
 from memnet.loaders.messages import (
@@ -103,6 +104,7 @@ class SlotProcess:
 
 def main() -> None:
     """Answer requests on standard input until it ends, in the process that was started."""
+    collect_seldom()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends this process
     requests, answers = own_streams()
     while (data := read_message(requests)) is not None:

@@ -4,13 +4,13 @@ Requests come as messages on standard input, and go on until it ends. An answer 
 each document, each problem and the start of each file in an archive, and one for the end.
 """
 
-import gc
 import os
 import signal
 from typing import BinaryIO
 
 from memnet.child_process import own_streams
 from memnet.errors import Problem
+from memnet.garbage import collect_seldom
 from memnet.loaders.limits import limit_process, limit_time
 from memnet.loaders.messages import (
     TooLargeError,
@@ -21,14 +21,10 @@ from memnet.loaders.messages import (
 )
 from memnet.loaders.reading import FileToLoad, LoadLimits, load_documents
 
-_NEW_OBJECTS = 50_000
-"""That are made before cycles are looked for among them."""
-
 
 def main() -> None:
     """Answer requests until there are no more."""
-    # Documents are many small parts without cycles, among which they are looked for in vain.
-    gc.set_threshold(_NEW_OBJECTS)
+    collect_seldom()  # documents are many small parts without cycles
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends this process
     requests, answers = own_streams()
     while (data := read_message(requests)) is not None:

@@ -4,15 +4,13 @@ It reads files that strangers made, and may have been taken over by one of them.
 is data without code, each part of which is checked before it is used.
 """
 
-import gc
 import json
 import re
 import struct
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, BinaryIO, cast, get_args
 
 from memnet.errors import Problem
+from memnet.garbage import not_collecting
 from memnet.loaders.document import Block, BlockKind, Cell, ParsedDocument
 
 MAX_BYTES = 1 << 28
@@ -70,7 +68,7 @@ def parse_message(data: bytes) -> list[Any]:
         BadMessageError: it is something else.
     """
     try:
-        with _no_collection():
+        with not_collecting():
             message = json.loads(data, parse_constant=lambda _: None)
     except (ValueError, RecursionError) as error:
         raise BadMessageError from error
@@ -117,25 +115,11 @@ def message_item(message: list[Any], name: str, origin: str) -> ParsedDocument |
         case ["document", str(own), str(title), str(text), list(blocks), dict(metadata), names]:
             stem = valid_text(name)
             if own == stem or own.startswith((f"{stem}#", f"{stem}/")):
-                with _no_collection():
+                # Of a table of a million cells it would take four fifths of the time.
+                with not_collecting():
                     placed = _blocks(blocks, len(text))
                 return ParsedDocument(own, title, text, placed, origin, metadata, _labels(names))
     raise BadMessageError
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Keep Python from looking for cycles among the many parts of a document, which has none.
-
-    It would take four fifths of the time that the message of a table of a million cells takes.
-    """
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def _blocks(values: list[Any], length: int) -> tuple[Block, ...]:
