@@ -380,7 +380,7 @@ def test_without_pgvector_only_faiss(
     store.put([source("a", *numbered(0, 10))], encode)
     assert len(ids(store, encode(["number 1"])[0], 5)) == 5
     for index in ("hnsw", "exact"):
-        with pytest.raises(StoreError, match=r"lacks pgvector.*'psql -d plain -c \"CREATE EXT"):
+        with pytest.raises(StoreError, match=r"lacks pgvector.*: psql -d plain -c \"CREATE EXT"):
             opened(index)
     postgres.execute(
         "CREATE EXTENSION vector", "UPDATE pg_extension SET extversion = '0.7.4'", database="plain"

@@ -135,9 +135,13 @@ def test_roles_with_few_rights(postgres: Server, address: str) -> None:
         place = address_of(postgres, schema, "guest")
         with refused("permission denied for .*; give the role the rights on the schema"):
             open_store(place, create=False)
-        make = 'psql -d postgres -c .CREATE SCHEMA "schema_of_guest" AUTHORIZATION guest"'
-        with refused(f"role guest may not make the schema .*{make}"):
-            open_store(address_of(postgres, "schema_of_guest", "guest"))
+        for name, make in (
+            ("schema_of_guest", '"CREATE SCHEMA schema_of_guest AUTHORIZATION guest"'),
+            ("the guest's", """'CREATE SCHEMA "the guest'"'"'s" AUTHORIZATION guest'"""),
+        ):
+            line = f"role guest may not make the schema .*: psql -d postgres -c {make}$"
+            with refused(line):
+                open_store(address_of(postgres, name, "guest"))
         postgres.execute(
             f"GRANT USAGE ON SCHEMA {schema} TO guest",
             f"GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO guest",

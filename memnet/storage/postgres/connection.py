@@ -18,6 +18,7 @@ from memnet.storage.postgres.errors import (
     LOST,
     LostConnectionError,
     one_line,
+    psql,
     read_error,
     write_error,
 )
@@ -164,6 +165,9 @@ class PostgresConnection(Connection):
     def define(self, statements: str) -> None:
         """Run statements that define tables, functions and triggers, in a transaction."""
         self._session.command(statements)
+
+    def release_space(self) -> None:
+        """As ``Connection.release_space``: the server's own vacuum does so."""
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
@@ -535,14 +539,16 @@ class PostgresConnection(Connection):
         name, quoted = self._address.schema, self._address.quoted_schema
         if self.one("SELECT 1 FROM pg_namespace WHERE nspname = ?", name) is not None:
             return ""
-        allowed, role = self.only(
-            "SELECT has_database_privilege(current_database(), 'CREATE'), quote_ident(current_user)"
+        allowed, role, short = self.only(
+            "SELECT has_database_privilege(current_database(), 'CREATE'), "
+            "quote_ident(current_user), quote_ident(?)",
+            name,
         )
         if not allowed:
-            make = f"CREATE SCHEMA {quoted} AUTHORIZATION {role}"
+            make = psql(self.database, f"CREATE SCHEMA {short} AUTHORIZATION {role}")
             raise StoreError(
-                f"{self._place}: the role {role} may not make the schema {quoted}; run "
-                f"'psql -d {self.database} -c \"{make}\"' as a superuser"
+                f"{self._place}: the role {role} may not make the schema {short}; run "
+                f"as a superuser: {make}"
             )
         return f"CREATE SCHEMA {quoted}; "
 

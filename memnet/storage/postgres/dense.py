@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from memnet.config import StoreConfig
 from memnet.errors import StoreError
 from memnet.storage.postgres.connection import PostgresConnection
+from memnet.storage.postgres.errors import psql
 from memnet.storage.postgres.halves import FILLED, half_schema
 from memnet.storage.tables.checked import IN_LIST, Row, Values, checked_rows, checked_vectors
 from memnet.storage.values import Hits, Within
@@ -353,8 +354,8 @@ def check_pgvector(connection: PostgresConnection, place: str, kind: str) -> Non
     if row is not None:
         has, verb = (f"has pgvector {row[0]}", "ALTER EXTENSION vector UPDATE")
     raise StoreError(
-        f"{place} {has}, and index={kind} needs {oldest} or newer; run "
-        f"'psql -d {connection.database} -c \"{verb}\"' as a superuser, or leave index= out"
+        f"{place} {has}, and index={kind} needs {oldest} or newer; leave index= out, or run "
+        f"as a superuser: {psql(connection.database, verb)}"
     )
 
 

@@ -1,5 +1,6 @@
 """What went wrong on a PostgreSQL server, in one line for people."""
 
+import shlex
 from typing import Any
 
 import asyncpg
@@ -55,6 +56,12 @@ class ConflictError(StoreBusyError):
 
 class LostConnectionError(StoreError):
     """The server is gone, or closed the connection."""
+
+
+def psql(database: str, statement: str) -> str:
+    """The command that runs a statement, as it is typed in a shell."""
+    quoted = shlex.quote(statement) if '"' in statement else f'"{statement}"'
+    return f"psql -d {shlex.quote(database)} -c {quoted}"
 
 
 def write_error(error: Exception, place: str, *, committing: bool) -> StoreError:

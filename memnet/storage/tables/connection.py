@@ -90,11 +90,9 @@ class Connection(ABC):
             StoreError: the database can't be written (read-only, full, damaged).
         """
 
+    @abstractmethod
     def release_space(self) -> None:
-        """Give the space of what was deleted or merged back, where it is much.
-
-        Called after a write. A server's own vacuum does so.
-        """
+        """Give the space of what was deleted or merged back, where it is much; after a write."""
 
     @abstractmethod
     def snapshot(self) -> AbstractContextManager[None]:
