@@ -117,16 +117,7 @@ class SqliteConnection(Connection):
 
     @contextmanager
     def transaction(self, advance: bool = True) -> Iterator[None]:
-        """Everything inside happens, or nothing does; a commit advances the generation.
-
-        A transaction inside another is a part of it.
-
-        Args:
-            advance: False if no slot is added, ended or deleted: the vector index stays as it is.
-
-        Raises:
-            StoreError: the database can't be written (read-only, full, damaged).
-        """
+        """As ``Connection.transaction``."""
         if self.changing:
             self._advances |= advance
             yield

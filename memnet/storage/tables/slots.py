@@ -145,8 +145,8 @@ def _told(slot: NewSlot) -> float | None:
 def add_symbols(
     connection: Connection,
     ids: Sequence[int],
-    keys: Sequence[Iterable[str]],
-    mentions: Sequence[Iterable[str]],
+    keys: Sequence[Sequence[str]],
+    mentions: Sequence[Sequence[str]],
     facts: Sequence[int],
 ) -> None:
     """Store which symbols new slots are about and mention, and link those that are facts."""
@@ -155,16 +155,7 @@ def add_symbols(
     if lacking := names - symbol_ids.keys():
         symbol_ids |= connection.new_symbols(lacking)
     for table, symbols in (("slot_key", keys), ("mention", mentions)):
-        # By symbol: the index by symbol is as large as the store, and is gone through once.
-        connection.insert(
-            table,
-            ("symbol", "slot"),
-            sorted(
-                (symbol_ids[name], slot)
-                for slot, names_of_slot in zip(ids, symbols, strict=True)
-                for name in dict.fromkeys(names_of_slot)
-            ),
-        )
+        connection.insert(table, ("symbol", "slot"), _symbol_rows(symbol_ids, ids, symbols))
     if facts:
         connection.execute(
             "INSERT INTO link SELECT slot_key.symbol, slot.vector, mention.symbol, slot.id "
@@ -173,6 +164,23 @@ def add_symbols(
             f"WHERE slot.id {IN_LIST} AND slot.kind <> 'passage'",
             Values(facts),
         )
+
+
+def _symbol_rows(
+    symbol_ids: Mapping[str, int], ids: Sequence[int], symbols: Sequence[Sequence[str]]
+) -> list[list[int]]:
+    """The symbols of slots as rows of symbol and slot, each once.
+
+    By symbol: the index by symbol is as large as the store, and is gone through once.
+    """
+    # In arrays: there are some thirty for each passage.
+    of = np.fromiter((symbol_ids[name] for some in symbols for name in some), np.int64)
+    slots = np.repeat(np.asarray(ids, np.int64), [len(some) for some in symbols])
+    rows = np.column_stack((of, slots))[np.lexsort((slots, of))]
+    is_first = np.ones(len(rows), np.bool_)
+    is_first[1:] = (rows[1:] != rows[:-1]).any(axis=1)
+    listed: list[list[int]] = rows[is_first].tolist()
+    return listed
 
 
 def _symbol_ids(connection: Connection, names: Iterable[str]) -> dict[str, int]:
