@@ -1,6 +1,7 @@
 """Space of what was deleted is given back to the file system, and nothing else changes by it."""
 
 import sqlite3
+import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
@@ -74,6 +75,16 @@ def test_space_is_given_back_while_another_reads(tmp_path: Path) -> None:
         assert found.result() == before[:1] + before
         assert _texts(store) == sorted(_KEPT)
     assert _pages(tmp_path, "page_count") < 500
+
+
+def test_a_reader_opens_while_another_writes(tmp_path: Path) -> None:
+    with closing(open_store(tmp_path)) as store, store.changing():
+        store.put([source("boat", passage("a boat"))], encode)
+        started = time.monotonic()
+        with closing(open_store(tmp_path, create=False)) as reader:
+            assert reader.counts().slots == 0
+        # SQLite gives up on a lock after ten.
+        assert time.monotonic() - started < 5
 
 
 def test_a_database_made_without_vacuum_keeps_its_pages(tmp_path: Path) -> None:

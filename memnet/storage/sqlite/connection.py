@@ -327,8 +327,10 @@ class SqliteConnection(Connection):
                     f"schemas up to {SCHEMA_VERSION}; upgrade memnet to open it"
                 )
             if not read_only:
-                # Of effect only before the first page is written, which WAL's header does.
-                self._connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+                # Of effect only before the first page is written, which WAL's header does. Later it
+                # would still wait for a writer.
+                if not self._connection.execute("PRAGMA page_count").fetchone()[0]:
+                    self._connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
                 self._connection.execute("PRAGMA journal_mode = WAL")
                 self._connection.execute("PRAGMA synchronous = FULL")
             self._connection.execute("PRAGMA foreign_keys = ON")
