@@ -1,4 +1,4 @@
-"""Python's collector of cyclic garbage, kept from looking for cycles where there are none."""
+"""Python's garbage collector, held back where many objects are made that form no cycles."""
 
 import gc
 import threading
@@ -6,17 +6,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 _NEW_OBJECTS = 50_000
-"""That are made before cycles are looked for among them; Python's own number is 700 or 2,000."""
+"""Threshold of the youngest generation; Python's own is 700 or 2,000."""
 
 
 def collect_seldom() -> None:
-    """Let this process look for cycles seldom; unless it does so never."""
+    """Raise this process's threshold of collection, unless it is higher or collection is off."""
     if 0 < gc.get_threshold()[0] < _NEW_OBJECTS:
         gc.set_threshold(_NEW_OBJECTS)
 
 
 class _Blocks:
-    """The blocks of all threads in which cycles are looked for seldom."""
+    """The ``collecting_seldom`` blocks that threads are in, which share one threshold."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -29,7 +29,7 @@ _blocks = _Blocks()
 
 @contextmanager
 def collecting_seldom() -> Iterator[None]:
-    """Look for cycles seldom in the block, which makes many objects without any.
+    """Raise the threshold of collection until the last such block of any thread ends.
 
     An ingest takes a twentieth longer without it.
     """
@@ -49,7 +49,7 @@ def collecting_seldom() -> Iterator[None]:
 
 @contextmanager
 def not_collecting() -> Iterator[None]:
-    """Look for no cycles in the block."""
+    """Turn collection off for the block."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

@@ -95,7 +95,7 @@ def load_encoder(
         if name in _DEFAULT and stored_name not in _DEFAULT and not Path(name).is_dir():
             return default
         if stored is not None and name != stored_name:
-            # A fingerprint has the name; told before a model is fetched.
+            # The fingerprint holds the name: no model need be loaded or fetched to compare it.
             raise EncoderMismatchError(
                 f"the store was made with encoder {stored}, not with {name!r}; open it with that "
                 "encoder, or ingest into a new store"

@@ -48,8 +48,9 @@ _WRITER_CACHE = 128 << 20
 _LOG_PAGES = (1_000, 32_768)
 """Least and most pages of the log before it is taken into the database; else an eighth of it."""
 _MIN_FREE_PAGES = 1_024
-"""So many free pages, or else a share of all, are kept for what is written next."""
 _MAX_FREE_SHARE = 1 / 64
+"""Free pages are given back once they are more than this number and more than this share of all:
+the next write uses a few itself."""
 _VACUUMED_PAGES = 4_096
 """How many free pages are given back in one transaction: each may move a page into the log."""
 
