@@ -49,7 +49,7 @@ check: lint types contracts docs coverage
 
 # Not in the gate: each framework is installed in an environment of its own.
 adapters: .venv/test
-	$(BIN)/python -m tests.adapters --types
+	$(BIN)/python -m tests.nightly.adapters --types
 
 # Both stages in one run, and how much of the code they reach.
 coverage: .venv/test

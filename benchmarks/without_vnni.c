@@ -1,7 +1,7 @@
 /* Runs a program as on a processor with AVX2 only, at full speed, on Linux and x86-64:
  *
  *     gcc -O2 -shared -fPIC -o /tmp/without_vnni.so benchmarks/without_vnni.c
- *     LD_PRELOAD=/tmp/without_vnni.so python -m pytest -p no:faulthandler tests/test_eight_bit.py
+ *     LD_PRELOAD=/tmp/without_vnni.so python -m pytest -p no:faulthandler tests/models/test_eight_bit.py
  *
  * Libraries ask CPUID which instructions there are. Where the processor supports it (the flag
  * cpuid_fault in /proc/cpuinfo), arch_prctl lets that instruction fault; the handler answers in its

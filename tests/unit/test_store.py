@@ -1,0 +1,801 @@
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
+from numpy.typing import NDArray
+
+from memnet.errors import EncoderMismatchError, StoreBusyError, StoreError
+from memnet.precision import rounded
+from memnet.storage import EVERYWHERE, MemoryStore, NewSlot, NewSource, Scope
+from memnet.storage.place import StorePlace
+from memnet.storage.sqlite import connection as connection_module
+from memnet.storage.sqlite.connection import SqliteConnection
+from memnet.storage.sqlite.schema import MIGRATIONS, SCHEMA_VERSION
+from memnet.text.english import query_terms
+from tests.exact_store import ExactStore
+from tests.toy import DIMENSION, ToyEncoder, fact, passage, source, told
+from tests.waiting import repeating
+
+encode = ToyEncoder().encode
+
+
+def open_store(
+    path: StorePlace, *, create: bool = True, fingerprint: str = "toy/64"
+) -> MemoryStore:
+    return MemoryStore(
+        path, fingerprint=fingerprint, dimension=DIMENSION, create=create, lock_seconds=0.2
+    )
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[MemoryStore]:
+    opened = open_store(tmp_path / "store")
+    yield opened
+    opened.close()
+
+
+_WORDS = [
+    "orre",
+    "light",
+    "kestle",
+    "herring",
+    "boat",
+    "boats",
+    "ferry",
+    "sailing",
+    "sailed",
+    "old",
+]
+_NAMES = ["orre", "kestle", "amber fox"]
+_texts = st.lists(st.sampled_from(_WORDS), min_size=1, max_size=8).map(" ".join)
+_symbols = st.lists(st.sampled_from(_NAMES), max_size=2, unique=True)
+_passages = st.builds(passage, _texts, st.sampled_from(["", "Orre", "Kestle"]), _symbols, _symbols)
+_facts = st.builds(
+    fact, st.sampled_from(_NAMES), st.sampled_from(["built by", "in"]), st.sampled_from(_NAMES)
+)
+
+
+_metadata = st.sampled_from([{}, {"year": 1990}, {"year": [1841, 2000.5], "by": "Ann"}])
+_scopes = st.builds(
+    Scope,
+    st.sampled_from([None, "", "other"]),
+    st.sampled_from([None, None, {"by": ["Ann", "Bo"]}, {"year": {"from": 1900, "to": 2001}}]),
+)
+_SOURCES = [*"abcde", *(f"told/{number}" for number in range(1, 6))]
+_HALF_LIFE = 50.0
+
+
+class AgainstTheTwin(RuleBasedStateMachine):
+    """Whatever is done to a store, it agrees with brute force over lists."""
+
+    @initialize()
+    def start(self) -> None:
+        self.place = self.new_place()
+        self.store = open_store(self.place)
+        self.twin = ExactStore(DIMENSION)
+        self.told: list[str] = []
+        self.now = 1.0
+
+    def new_place(self) -> StorePlace:
+        """Where there is no store."""
+        import tempfile
+
+        return Path(tempfile.mkdtemp()) / "store"
+
+    def delete_place(self) -> None:
+        """Delete it, when its store is closed."""
+        shutil.rmtree(self.store.path.parent)
+
+    def teardown(self) -> None:
+        if hasattr(self, "store"):
+            assert self.store.verify() == []
+            self.store.close()
+            self.delete_place()
+
+    @rule(
+        names=st.lists(st.sampled_from("abcd"), min_size=1, max_size=3, unique=True),
+        slots=st.lists(st.one_of(_passages, _facts), max_size=4),
+        namespace=st.sampled_from(["", "other"]),
+        metadata=_metadata,
+    )
+    def put(
+        self, names: list[str], slots: list[NewSlot], namespace: str, metadata: dict[str, object]
+    ) -> None:
+        sources = [source(name, *slots, namespace=namespace, metadata=metadata) for name in names]
+        assert self.store.put(sources, encode) == self.twin.put(sources, encode)
+
+    @rule(
+        text=_texts,
+        about=st.sampled_from(_NAMES),
+        seconds=st.integers(0, 5),
+        namespace=st.sampled_from(["", "other"]),
+    )
+    def tell(self, text: str, about: str, seconds: int, namespace: str) -> None:
+        self.now += seconds
+        name = self.store.statements.new_source()
+        assert name not in self.told
+        self.told.append(name)
+        slots = [told(text, about, self.now), told(f"{text} again", about, self.now)]
+        for sent in ([slots[0]], slots):
+            new = NewSource(name, b"digest", sent, namespace, "told")
+            own, exact = (store.append(new, encode) for store in (self.store, self.twin))
+            assert len(own) == len(exact) == 1
+
+    @rule(
+        place=st.integers(0, 9),
+        action=st.sampled_from(["end", "erase", "use"]),
+        weight=st.sampled_from([0.2, 0.5, 1.0]),
+        seconds=st.integers(0, 100),
+    )
+    def change(self, place: int, action: str, weight: float, seconds: int) -> None:
+        self.now += seconds
+        stores: list[MemoryStore | ExactStore] = [self.store, self.twin]
+        for store in stores:
+            told = sorted(slot.id for name in _NAMES for slot in store.statements.about(name))
+            chosen = told[place : place + 1]
+            if action == "use":
+                store.statements.add_usage(dict.fromkeys(chosen, weight), self.now, _HALF_LIFE)
+            elif action == "end":
+                store.statements.end(chosen, self.now)
+            else:
+                store.statements.erase(chosen)
+        assert self.store.statements.latest_time() == self.twin.statements.latest_time()
+
+    @rule(capacity=st.integers(1, 6))
+    def evict(self, capacity: int) -> None:
+        stores: list[MemoryStore | ExactStore] = [self.store, self.twin]
+        own, exact = (
+            store.fetch(store.statements.evictable(capacity, self.now, _HALF_LIFE, newest[-1:]))
+            for store in stores
+            for newest in [
+                sorted(slot.id for name in _NAMES for slot in store.statements.about(name))
+            ]
+        )
+        assert list(map(_content, own)) == list(map(_content, exact))
+        self.store.statements.erase([slot.id for slot in own])
+        self.twin.statements.erase([slot.id for slot in exact])
+
+    @rule(name=st.sampled_from(_NAMES), namespace=st.sampled_from([None, "", "other"]))
+    def look_back(self, name: str, namespace: str | None) -> None:
+        told = self.store.statements.about(name, namespace)
+        own = self.store.fetch([one.id for one in told])
+        exact = self.twin.about(name, namespace)
+        assert list(map(_content, own)) == list(map(_content, exact))
+        ended = [slot.id for slot in own if slot.valid_until is not None]
+        assert not set(ended) & set(self.store.search_symbolic([name], 100).get(name, []))
+        vectors = np.array([one.relation_vector for one in told]).reshape(len(told), DIMENSION)
+        np.testing.assert_array_equal(vectors, encode([slot.relation for slot in own]))
+
+    @rule(names=st.sets(st.sampled_from(_SOURCES)), namespace=st.sampled_from([None, "", "other"]))
+    def delete(self, names: set[str], namespace: str | None) -> None:
+        assert self.store.delete(names, namespace) == self.twin.delete(names, namespace)
+
+    @rule()
+    def reopen(self) -> None:
+        self.store.close()
+        self.store = open_store(self.place, create=False)
+
+    @rule()
+    def lose_the_index(self) -> None:
+        self.store.close()
+        (self.store.path / "vectors.faiss").unlink(missing_ok=True)
+        self.store = open_store(self.place, create=False)
+        with self.store.writing():
+            pass
+
+    @rule(text=_texts, limit=st.integers(1, 6), scope=_scopes)
+    def search(self, text: str, limit: int, scope: Scope) -> None:
+        vector = encode([text])[0]
+        pairs = [
+            (
+                store.search_dense(vector, limit, scope),
+                store.search_lexical(query_terms(text), limit, scope),
+            )
+            for store in (self.store, self.twin)
+        ]
+        for own, exact in zip(*pairs, strict=True):
+            assert own.mask.tolist() == exact.mask.tolist()
+            np.testing.assert_allclose(own.scores, exact.scores, atol=1e-5)
+        for way in range(2):
+            own_slots = self.store.fetch(pairs[0][way].ids[pairs[0][way].mask].tolist())
+            assert len(own_slots) == int(pairs[0][way].mask.sum())
+
+    @rule(
+        names=st.lists(st.sampled_from([*_NAMES, "unknown"]), min_size=1, unique=True),
+        scope=_scopes,
+    )
+    def follow_facts(self, names: list[str], scope: Scope) -> None:
+        exact = self.twin.links(names, scope)
+        linked = self.store.facts.subjects(names)
+        assert linked.keys() == {link[0] for link in self.twin.links(names, EVERYWHERE)}
+        assert self.store.symbol_names(linked.values()) == {
+            symbol: name for name, symbol in linked.items()
+        }
+        groups = self.store.facts.outgoing(linked.values(), scope)
+        pairs = [(subject, relation) for subject, relation, _ in groups.tolist()]
+        followed = self.store.facts.follow(pairs, scope)
+        assert np.bincount(followed[:, 0], minlength=len(pairs)).tolist() == groups[:, 2].tolist()
+        objects = self.store.symbol_names(set(followed[:, 1].tolist()))
+        subjects = {symbol: name for name, symbol in linked.items()}
+        own = [
+            (subjects[pairs[pair][0]], objects[value], _content(*self.store.fetch([slot])))
+            for pair, value, slot in followed.tolist()
+        ]
+        assert sorted(own, key=str) == sorted(
+            ((a, c, _content(*self.twin.fetch([d]))) for a, _, c, d in exact), key=str
+        )
+        everything = self.store.facts.all()
+        assert len(everything) == len({link[:3] for link in self.twin.links(_NAMES, EVERYWHERE)})
+        assert everything.tolist() == sorted(everything.tolist())
+
+    @rule(names=st.sets(st.sampled_from([*_NAMES, "unknown"])), limit=st.integers(1, 5))
+    def follow(self, names: set[str], limit: int) -> None:
+        own = self.store.search_symbolic(names, 100)
+        exact = self.twin.search_symbolic(names, 100)
+        assert own.keys() == exact.keys()
+        for name, ids in own.items():
+            described = sorted(map(_content, self.store.fetch(ids)))
+            assert described == sorted(map(_content, self.twin.fetch(exact[name])))
+            assert ids == sorted(ids)
+            few, exactly = (s.search_symbolic([name], limit)[name] for s in (self.store, self.twin))
+            assert set(few) <= set(ids)
+            assert list(map(_content, self.store.fetch(few))) == list(
+                map(_content, self.twin.fetch(exactly))
+            )
+            assert sorted(_with_symbols(self.store, ids), key=str) == sorted(
+                _with_symbols(self.twin, exact[name]), key=str
+            )
+
+    @rule(
+        names=st.sets(st.sampled_from([*_NAMES, "unknown"])),
+        terms=st.sets(st.sampled_from(_WORDS)),
+        most=st.integers(1, 4),
+        scope=_scopes,
+    )
+    def share(self, names: set[str], terms: set[str], most: int, scope: Scope) -> None:
+        pairs = [
+            (store.search_mentions(names, most, scope), store.search_terms(terms, most))
+            for store in (self.store, self.twin)
+        ]
+        for own, exact in zip(*pairs, strict=True):
+            assert own.keys() == exact.keys()
+            for name, slots in own.items():
+                described = [_content(slot) for slot in self.store.fetch(slots)]
+                assert len(described) == len(slots)
+                assert sorted(described, key=str) == sorted(
+                    map(_content, self.twin.fetch(exact[name])), key=str
+                )
+
+
+def _with_symbols(store: MemoryStore | ExactStore, ids: list[int]) -> list[tuple[object, ...]]:
+    symbols = store.symbols(ids)
+    return [(_content(slot), symbols.get(slot.id)) for slot in store.fetch(ids)]
+
+
+_CONTENT = """
+    kind source namespace title text relation value valid_from valid_until told metadata
+""".split()
+
+
+def _content(slot: object) -> tuple[object, ...]:
+    return tuple(getattr(slot, name) for name in _CONTENT)
+
+
+TestAgainstTheTwin = AgainstTheTwin.TestCase
+TestAgainstTheTwin.settings = settings(max_examples=25, stateful_step_count=20, deadline=None)
+
+
+def test_a_link_forms_whichever_document_came_first(tmp_path: Path) -> None:
+    light = source("light", passage("Built by Ann Orre.", "Light", ["light"], ["ann orre"]))
+    ann = source("ann", passage("Born in Kestle.", "Ann Orre", ["ann orre"]))
+    for number, order in enumerate(([light, ann], [ann, light])):
+        store = open_store(tmp_path / str(number))
+        for one in order:
+            store.put([one], encode)
+        slots = {slot.source: slot.id for slot in store.fetch([1, 2])}
+        assert store.symbols([slots["light"]]) == {slots["light"]: (["light"], ["ann orre"])}
+        assert store.search_mentions(["ann orre"], 1) == {"ann orre": [slots["light"]]}
+        assert store.search_symbolic(["ann orre"], 5) == {"ann orre": [slots["ann"]]}
+        store.close()
+
+
+def test_a_changed_source_keeps_the_slots_that_stay(store: MemoryStore) -> None:
+    store.put([source("a", passage("one"), passage("two", start=5))], encode)
+    seen: list[str] = []
+
+    def counting(texts: object) -> object:
+        seen.extend(texts)  # type: ignore[arg-type]
+        return encode(list(texts))  # type: ignore[call-overload]
+
+    counts = store.put([source("a", passage("two", start=5), passage("three", start=9))], counting)  # type: ignore[arg-type]
+    assert counts == (0, 1, 0)
+    assert [(slot.id, slot.text) for slot in store.fetch([1, 2, 3])] == [(2, "two"), (3, "three")]
+    assert seen == ["\nthree"]
+
+
+def test_ids_are_never_used_twice(store: MemoryStore) -> None:
+    store.put([source("a", passage("one"))], encode)
+    store.delete(["a"])
+    store.put([source("a", passage("one"))], encode)
+    assert [slot.id for slot in store.fetch([1, 2, 3])] == [2]
+
+
+def test_deleting_leaves_nothing_behind(store: MemoryStore) -> None:
+    store.put([source("a", passage("secret word", "Title", ["title"], ["name"]))], encode)
+    store.delete(["a"])
+    assert store.counts()[:4] == (0, 0, 0, 0)
+    assert not store.search_lexical(query_terms("secret"), 3).mask.any()
+    assert not store.search_dense(encode(["secret"])[0], 3).mask.any()
+    database = sqlite3.connect(store.path / "memory.sqlite3")
+    for table in ("source", "slot", "vector", "symbol", "slot_key", "mention"):
+        assert database.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,), table
+    database.close()
+
+
+def test_a_failed_put_changes_nothing(store: MemoryStore) -> None:
+    store.put([source("a", passage("one"))], encode)
+
+    def failing(texts: object) -> object:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        store.put([source("a", passage("two")), source("b", passage("three"))], failing)  # type: ignore[arg-type]
+    assert [slot.text for slot in store.fetch([1, 2, 3])] == ["one"]
+    assert store.verify() == []
+
+
+@pytest.mark.parametrize(
+    "damage", ["delete", "truncate", "garbage", "description", "vectors", "foreign", "swapped"]
+)
+def test_the_index_file_is_never_trusted(tmp_path: Path, damage: str) -> None:
+    path = tmp_path / "store"
+    store = open_store(path)
+    store.put([source("a", passage("old boats")), source("b", passage("a light"))], encode)
+    store.close()
+    index = path / "vectors.faiss"
+    if damage == "delete":
+        index.unlink()
+    elif damage == "truncate":
+        os.truncate(index, index.stat().st_size // 2)
+    elif damage == "garbage":
+        index.write_bytes(os.urandom(500))
+    elif damage in ("description", "vectors"):
+        data = bytearray(index.read_bytes())
+        data[-40 if damage == "description" else 40] ^= 64
+        index.write_bytes(data)
+    else:
+        fingerprint = "other" if damage == "foreign" else "toy/64"
+        other = open_store(tmp_path / "other", fingerprint=fingerprint)
+        other.put([source("x", passage("elsewhere")), source("y", passage("away"))], encode)
+        other.close()
+        shutil.copy(tmp_path / "other" / index.name, index)  # the ids of the two agree
+    reopened = open_store(path, create=False)
+    assert reopened.verify() != []
+    hits = reopened.search_dense(encode(["old boats"])[0], 1)
+    assert [slot.source for slot in reopened.fetch(hits.ids.tolist())] == ["a"]
+    reopened.rebuild()
+    assert reopened.verify() == []
+    reopened.close()
+
+
+def test_a_text_search_that_lost_its_words_is_found_and_repaired(store: MemoryStore) -> None:
+    store.put([source("a", passage("old boats"))], encode)
+    with sqlite3.connect(store.path / "memory.sqlite3") as database:
+        database.execute("INSERT INTO slot_text (slot_text) VALUES ('delete-all')")
+    assert any("text search" in problem for problem in store.verify())
+    store.rebuild()
+    assert store.verify() == []
+    assert store.search_lexical(query_terms("boats"), 1).mask.tolist() == [True]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '"',
+        "a OR b",
+        "NEAR(",
+        "title:light",
+        "-light",
+        "light*",
+        "'; DROP TABLE slot; --",
+        "\0",
+        "()",
+        "^",
+        "東京",
+    ],
+)
+def test_any_text_is_a_safe_query(store: MemoryStore, text: str) -> None:
+    store.put([source("a", passage("a light", "Title"))], encode)
+    found = store.search_lexical(query_terms(text), 3)
+    assert found.mask.tolist() == [("light" in text), False, False]
+
+
+def test_another_encoder_is_refused(tmp_path: Path) -> None:
+    open_store(tmp_path / "store").close()
+    with pytest.raises(
+        EncoderMismatchError, match=r"made with encoder toy/64, not with other/1; open"
+    ):
+        open_store(tmp_path / "store", fingerprint="other/1")
+
+
+def test_what_is_no_store_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match=r"there is no memnet store at .*none; make one with"):
+        open_store(tmp_path / "none", create=False)
+    file = tmp_path / "file"
+    file.write_text("x")
+    with pytest.raises(StoreError, match="is a file, but a store is a folder"):
+        open_store(file)
+    with pytest.raises(StoreError, match="holds other files and no memnet store"):
+        open_store(tmp_path)
+    broken = tmp_path / "broken"
+    broken.mkdir()
+    (broken / "memory.sqlite3").write_bytes(b"this is not a database" * 100)
+    with pytest.raises(StoreError, match="is not a readable memnet database"):
+        open_store(broken)
+
+
+def test_a_newer_schema_is_refused(tmp_path: Path) -> None:
+    open_store(tmp_path / "store").close()
+    with sqlite3.connect(tmp_path / "store" / "memory.sqlite3") as database:
+        database.execute("PRAGMA user_version = 99")
+    with pytest.raises(
+        StoreError, match="has schema 99, this version of memnet knows schemas up to 10"
+    ):
+        open_store(tmp_path / "store")
+
+
+def _make_schema_1(path: Path) -> None:
+    """A store as the first release made it, with one document."""
+    path.mkdir()
+    database = sqlite3.connect(path / "memory.sqlite3")
+    database.executescript(f"{MIGRATIONS[1]} PRAGMA user_version = 1;")
+    vector = encode(["\na light"])[0].astype("<f4").tobytes()
+    for statement, values in (
+        ("property VALUES ('encoder', ?)", ("toy/64",)),
+        ("property VALUES ('dimension', ?)", (str(DIMENSION),)),
+        ("source VALUES (1, '', 'a', 'document', '', '', '{}', ?)", (b"digest",)),
+        ("vector VALUES (1, ?, ?)", (b"key", vector)),
+        ("slot VALUES (1, 1, 'passage', '', 'a light', 0, 7, '', '', 1, ?)", (b"slot",)),
+        ("symbol VALUES (1, ?)", ("light",)),
+        ("slot_key VALUES (1, ?)", (1,)),
+    ):
+        database.execute(f"INSERT INTO {statement}", values)
+    database.commit()
+    database.close()
+
+
+def test_a_store_of_an_older_schema_is_brought_up_to_date(tmp_path: Path) -> None:
+    _make_schema_1(tmp_path / "store")
+    store = open_store(tmp_path / "store", create=False)
+    assert store.schema_version == SCHEMA_VERSION
+    assert store.search_symbolic(["light"], 5) == {"light": [1]}
+    assert store.search_lexical(query_terms("light"), 1).mask.tolist() == [True]
+    assert store.search_dense(encode(["light"])[0], 1).mask.tolist() == [True]
+    (slot,) = store.fetch([1])
+    assert (slot.text, slot.valid_from, slot.valid_until) == ("a light", None, None)
+    new = NewSource("told/1", b"", [told("moved", "light", 5.0)], kind="told")
+    (added,) = store.append(new, encode)
+    store.statements.end([1, added], 6.0)
+    assert store.search_symbolic(["light"], 5) == {"light": [1]}
+    assert store.verify() == []
+    assert store.counts() == (2, 1, 0, 1, 3, 1, 2)
+    assert store.delete(["a"]) == 1
+    assert store.verify() == []
+    store.close()
+
+
+def test_facts_of_an_older_schema_can_be_followed(tmp_path: Path) -> None:
+    store = open_store(tmp_path / "store")
+    store.put([source("a", fact("Ann", "built", "Orre"), fact("Orre", "lies in", "Sea"))], encode)
+    before = store.facts.all()
+    store.close()
+    with sqlite3.connect(tmp_path / "store" / "memory.sqlite3") as database:
+        database.executescript(
+            """DROP TABLE link; DROP TRIGGER revision_made; DROP TRIGGER slot_deleted;
+            DROP TABLE revision; DROP TABLE gone;
+            DROP TABLE journal; DROP TABLE tell; DROP TABLE statement_name;
+            DROP TABLE statement_change; DROP TABLE eviction; DROP TABLE statement;
+            DROP INDEX source_by_origin; DROP TABLE file;
+            DROP INDEX slot_by_use; DROP TABLE evicted; DROP TABLE quick_vector;
+            ALTER TABLE slot DROP COLUMN places; ALTER TABLE source DROP COLUMN headings;
+            PRAGMA user_version = 2; DROP TRIGGER slot_text_delete;"""
+            + MIGRATIONS[2][MIGRATIONS[2].index("CREATE TRIGGER slot_text_delete") :]
+        )
+    store = open_store(tmp_path / "store", create=False)
+    np.testing.assert_array_equal(store.facts.all(), before)
+    assert len(before) == 2
+    assert store.verify() == []
+    store.close()
+
+
+def test_facts_that_cannot_be_followed_are_reported(tmp_path: Path) -> None:
+    store = open_store(tmp_path / "store")
+    store.put([source("a", fact("Ann", "built", "Orre"))], encode)
+    with sqlite3.connect(tmp_path / "store" / "memory.sqlite3") as database:
+        database.execute("DELETE FROM link")
+    assert store.verify() == ["database: 1 facts can't be followed"]
+    store.close()
+
+
+def test_relations_have_names_that_do_not_depend_on_the_store(tmp_path: Path) -> None:
+    found = []
+    for place, facts in enumerate([["built"], ["lies in", "built"]]):
+        store = open_store(tmp_path / str(place))
+        store.put([source("a", *(fact("Ann", relation, "Orre") for relation in facts))], encode)
+        relations = store.facts.all()[:, 1].tolist()
+        names, vectors = store.facts.relation_keys(relations)
+        assert {tuple(row) for row in vectors.tolist()} == {
+            tuple(r) for r in encode(facts).tolist()
+        }
+        found.append(set(names))
+        store.close()
+    assert len(found[1]) == 2
+    assert found[0] < found[1]
+
+
+def test_two_openers_bring_a_store_up_to_date_once(tmp_path: Path) -> None:
+    _make_schema_1(tmp_path / "store")
+    first, second = (SqliteConnection(tmp_path / "store" / "memory.sqlite3") for _ in range(2))
+    for connection in (first, second):
+        connection.migrate()
+        assert connection.schema_version == SCHEMA_VERSION
+        connection.close()
+
+
+def test_changes_are_one_commit_or_none(store: MemoryStore) -> None:
+    new = NewSource("told/1", b"", [told("moved", "ann", 5.0)], kind="told")
+
+    def change() -> None:
+        with store.changing():
+            (added,) = store.append(new, encode)
+            store.put([source("a", passage("one"))], encode)
+            store.statements.end([added], 6.0)
+            assert store.fetch([added])[0].valid_until == 6.0
+            if failing:
+                raise KeyboardInterrupt
+
+    failing = True
+    with pytest.raises(KeyboardInterrupt):
+        change()
+    assert store.counts().slots == 0
+    assert store.verify() == []
+    failing = False
+    change()
+    assert store.counts()[:2] == (2, 1)
+    assert store.search_dense(encode(["one"])[0], 9).mask.sum() == 1
+    assert store.verify() == []
+
+
+def test_usage_leaves_the_index_alone(store: MemoryStore) -> None:
+    new = NewSource("told/1", b"", [told("moved", "ann", 5.0)], kind="told")
+    (added,) = store.append(new, encode)
+    before = store.counts().generation
+    store.statements.add_usage({added: 0.5, 99: 1.0}, 6.0, 10.0)
+    assert store.counts().generation == before
+    assert store.verify() == []
+
+
+def test_a_read_only_store_is_read_and_not_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = open_store(tmp_path / "store")
+    store.put([source("a", passage("a light"))], encode)
+    store.close()
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)
+    reader = open_store(tmp_path / "store", create=False)
+    assert reader.search_dense(encode(["light"])[0], 1).mask.tolist() == [True]
+    assert reader.verify() == []
+    with pytest.raises(StoreError, match="is read-only; make its folder writable first"):
+        reader.put([source("b", passage("two"))], encode)
+    reader.close()
+
+
+def test_a_changed_source_may_need_a_vector_that_only_it_used(store: MemoryStore) -> None:
+    store.put([source("a", fact("orre", "in", "hallin")), source("b", passage("one"))], encode)
+    store.put([source("a", fact("orre", "in", "kestle")), source("b", passage("two"))], encode)
+    store.put([source("a", passage("three")), source("b", fact("orre", "in", "fenna"))], encode)
+    assert {slot.value for slot in store.fetch(store.search_symbolic(["orre"], 9)["orre"])} == {
+        "fenna"
+    }
+    assert store.verify() == []
+
+
+def test_sources_of_one_put_keep_their_slots_apart(store: MemoryStore) -> None:
+    store.put([source("a", passage("one"), passage("two", start=5))], encode)
+    store.put(
+        [
+            source("a", passage("two", start=5), passage("three", start=9)),
+            source("a", passage("two"), namespace="other"),
+            source("b", passage("one", "", ["orre"], ["kestle", "a\0b"]), fact("orre", "in", "x")),
+            source("c"),
+        ],
+        encode,
+    )
+    expected = [
+        ("a", "", "two"), ("a", "", "three"), ("b", "", "one"), ("b", "", "orre\tin\tx"),
+        ("a", "other", "two"),
+    ]  # fmt: skip
+    stored = store.fetch(range(1, 10))
+    assert [(slot.source, slot.namespace, slot.text) for slot in stored] == expected
+    b = stored[2].id
+    assert store.symbols([b]) == {b: (["orre"], ["a\0b", "kestle"])}
+    assert [source.id for source in store.sources.all()] == ["a", "b", "c", "a"]
+    assert store.verify() == []
+
+
+def test_vectors_take_the_room_that_they_need(store: MemoryStore) -> None:
+    def half(texts: Sequence[str]) -> NDArray[np.float32]:
+        return encode(texts).astype(np.float16).astype(np.float32)
+
+    def eight_bits(texts: Sequence[str]) -> NDArray[np.float32]:
+        return rounded(encode(texts))
+
+    ways = (eight_bits, half, encode)
+    for number, way in enumerate(ways):
+        store.put([source(f"{number}", passage(f"text {number}"))], way)
+    with closing(sqlite3.connect(store.path / "memory.sqlite3")) as database:
+        lengths = [row[0] for row in database.execute("SELECT length(data) FROM vector")]
+    assert lengths == [DIMENSION + 2, 2 * DIMENSION, 4 * DIMENSION]
+    expected = [way([f"\ntext {number}"]) for number, way in enumerate(ways)]
+    np.testing.assert_array_equal(store.keys([1, 2, 3]).vectors, np.concatenate(expected))
+    assert store.verify() == []
+
+
+def test_the_store_folder_is_private(store: MemoryStore) -> None:
+    assert store.path.stat().st_mode & 0o077 == 0
+
+
+def test_a_second_writer_is_told(tmp_path: Path) -> None:
+    first, second = (open_store(tmp_path / "store") for _ in range(2))
+    with first.writing():
+        with pytest.raises(StoreBusyError, match="another process is writing to the store"):
+            second.put([source("a", passage("one"))], encode)
+        caught: list[BaseException] = []
+
+        def write() -> None:
+            try:
+                first.put([source("a", passage("one"))], encode)
+            except StoreBusyError as error:
+                caught.append(error)
+
+        thread = threading.Thread(target=write)
+        thread.start()
+        thread.join()
+        assert "another thread is writing" in str(caught[0])
+    assert second.put([source("a", passage("one"))], encode) == (1, 0, 0)
+    hits = first.search_dense(encode(["one"])[0], 1)
+    assert hits.mask.tolist() == [True]
+
+
+def test_readers_see_whole_commits_while_a_writer_works(tmp_path: Path) -> None:
+    store = open_store(tmp_path / "store")
+    store.put([source(name, passage(f"round 0 {name}")) for name in "abc"], encode)
+
+    def read() -> None:
+        with store.reading():
+            hits = store.search_dense(encode(["round"])[0], 10)
+            slots = store.fetch(hits.ids[hits.mask].tolist())
+        assert len(slots) == 3
+        assert len({slot.text.split()[1] for slot in slots}) == 1
+
+    with repeating(read):
+        for number in range(1, 30):
+            store.put([source(name, passage(f"round {number} {name}")) for name in "abc"], encode)
+    store.close()
+
+
+_WRITER = """
+import sys
+from pathlib import Path
+from tests.unit.test_store import encode, open_store
+from tests.waiting import repeating
+from tests.toy import passage, source
+store = open_store(Path(sys.argv[1]))
+for number in range(10_000):
+    slots = passage(f"text {number}"), passage("more", start=9)
+    store.put([source(str(number), *slots)], encode)
+    print(number, flush=True)
+"""
+
+
+@pytest.mark.parametrize("acknowledged", [0, 1, 7, 20])
+def test_a_killed_writer_loses_nothing_it_acknowledged(tmp_path: Path, acknowledged: int) -> None:
+    path = tmp_path / "store"
+    process = subprocess.Popen(
+        [sys.executable, "-c", _WRITER, str(path)], stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    last = -1
+    while last < acknowledged:
+        last = int(process.stdout.readline())
+    process.kill()
+    last = max([last, *(int(line) for line in process.stdout.read().split())])
+    process.wait()
+    process.stdout.close()
+    store = open_store(path, create=False)
+    count = store.counts().documents
+    assert count >= last + 1
+    assert store.counts().slots == 2 * count
+    hits = store.search_dense(encode([f"\ntext {last}"])[0], 1)
+    assert store.fetch(hits.ids.tolist())[0].text == f"text {last}"
+    assert len(store.sources.states([str(number) for number in range(last + 1)])) == last + 1
+    with store.writing():
+        pass
+    assert store.verify() == []
+    store.close()
+
+
+def test_the_schema_is_compared_once_and_again_when_it_changes(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compared: list[object] = []
+
+    def foreign(statements: object) -> None:
+        compared.append(statements)
+
+    monkeypatch.setattr(connection_module, "foreign", foreign)
+
+    def connect() -> None:
+        thread = threading.Thread(target=store.counts)
+        thread.start()
+        thread.join()
+
+    connect()
+    before = len(compared)
+    connect()
+    assert len(compared) == before
+    database = sqlite3.connect(store.path / "memory.sqlite3")
+    database.execute("CREATE TABLE foreign_table (a)")
+    database.close()
+    connect()
+    assert len(compared) == before + 1
+
+
+def test_a_file_that_goes_while_the_size_is_taken_is_no_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = open_store(tmp_path)
+    store.put([source("a", passage("A lamp."))], encode)
+    whole = store.size_in_bytes()
+    assert whole == sum(file.stat().st_size for file in tmp_path.iterdir())
+    going = "vectors.faiss.1.part"
+    listed, is_file = Path.iterdir, Path.is_file
+
+    def with_one_that_goes(path: Path) -> Iterator[Path]:
+        yield path / going
+        yield from listed(path)
+
+    monkeypatch.setattr(Path, "iterdir", with_one_that_goes)
+    monkeypatch.setattr(Path, "is_file", lambda path: path.name == going or is_file(path))
+    assert store.size_in_bytes() == whole
+    store.close()
+
+
+def test_a_file_that_goes_while_rights_are_set_is_no_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = open_store(tmp_path)
+    store.put([source("a", passage("A lamp."))], encode)
+    (store.path / "memory.sqlite3").chmod(0o640)
+    chmod = Path.chmod
+
+    def gone_by_now(path: Path, mode: int) -> None:
+        if path.name == "writer.lock":
+            raise FileNotFoundError(path)
+        chmod(path, mode)
+
+    monkeypatch.setattr(Path, "chmod", gone_by_now)
+    store.rebuild()
+    assert (store.path / "vectors.faiss").stat().st_mode & 0o777 == 0o640
+    store.close()
