@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -71,7 +71,6 @@ def test_no_such_number(gpus: pytest.MonkeyPatch) -> None:
         find_device("cuda:2")
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     rows=st.integers(1, 40),
     count=st.integers(1, 45),

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -77,7 +77,6 @@ def process() -> Any:
         yield started
 
 
-@settings(max_examples=50, deadline=None)
 @given(
     st.lists(
         st.tuples(

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from numpy.typing import NDArray
@@ -293,7 +292,6 @@ def _content(slot: object) -> tuple[object, ...]:
 
 
 TestAgainstTheTwin = AgainstTheTwin.TestCase
-TestAgainstTheTwin.settings = settings(max_examples=25, stateful_step_count=20, deadline=None)
 
 
 def test_a_link_forms_whichever_document_came_first(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memnet import Config, Document, Engine, MemoryStore
@@ -159,7 +159,6 @@ def test_a_late_entry_takes_its_place_in_time(toy_engine: Engine) -> None:
 _PLACES = ["Paris", "Rome", "Oslo", "Kestle"]
 
 
-@settings(max_examples=15, deadline=None)
 @given(
     st.lists(
         st.tuples(st.integers(1, 9), st.sampled_from(_PLACES)), unique_by=lambda move: move[1]
@@ -295,7 +294,6 @@ _SENTENCES = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=15, deadline=None)
 @given(st.lists(st.tuples(_SENTENCES, st.sampled_from([None, 2, 5, 8])), min_size=1, max_size=6))
 def test_undo_goes_back_step_by_step(
     tmp_path_factory: pytest.TempPathFactory, told: list[tuple[str, int | None]]
