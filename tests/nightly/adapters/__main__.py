@@ -3,7 +3,7 @@
 python -m tests.nightly.adapters [FRAMEWORK]... [--folder .adapters] [--types]
 
 Frameworks are langchain, haystack, llamaindex and extraction. An environment is made at the first
-run, from the file of that name in ``tests/nightly/adapters/requirements``. What this one has installed is
+run, from the file of that name in the folder ``requirements``. What this one has installed is
 found from there too, so that only the framework is added.
 """
 
