@@ -11,7 +11,7 @@ import torch
 from pydantic import BaseModel, ConfigDict, Field
 from torch import Tensor
 
-from memnet.files import read_json_lines
+from memnet.io import read_json_lines
 from memnet.learning.evaluation import Askable
 from memnet.reader.network import Right
 from memnet.reader.spans import KINDS, QUOTED, Pack, Packer, Passage
