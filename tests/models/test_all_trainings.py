@@ -17,8 +17,8 @@ from memnet.cli.main import memnet as group
 from memnet.cli.train import shared
 from memnet.cli.train.shared import ProgressLines
 from memnet.documents.training.calibration import fit_calibration
-from memnet.evaluation import Question
 from memnet.learning import counted
+from memnet.learning.evaluation import Question
 from memnet.learning.loop import TrainingConfig
 from memnet.reader.answers import Prediction
 from memnet.reader.confidence import Signals

@@ -11,13 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from memnet import Config, Engine, device
+from memnet import Config, Engine
 from memnet.cli.main import run
 from memnet.config import IndexConfig, StoreConfig
-from memnet.device import DeviceVectors, device_copier, find_device
 from memnet.encoders import MiniLMEncoder
 from memnet.errors import DeviceError
 from memnet.reader.network import SpanNetwork
+from memnet.runtime import device
+from memnet.runtime.device import DeviceVectors, device_copier, find_device
 from memnet.storage import MemoryStore, Scope
 from memnet.storage.vectors.file import DamagedIndexError
 from memnet.storage.vectors.index import VectorIndex

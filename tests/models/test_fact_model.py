@@ -15,10 +15,10 @@ from memnet import Config, Engine
 from memnet.checkpoints import MODEL, load_checkpoint
 from memnet.config import FactConfig
 from memnet.errors import InputError, ModelError
-from memnet.evaluation import Question, evaluate, read_questions
 from memnet.facts.hops import FactModelConfig
 from memnet.facts.linking import LinkedQuestion, Mention
 from memnet.facts.model import AnswerRule, FactModel, fact_model_of, save_fact_model
+from memnet.learning.evaluation import Question, evaluate, read_questions
 from memnet.training import EpochReport, train_facts
 from tests.processes.test_cli import run
 

@@ -18,7 +18,7 @@ from memnet.documents.training.calibration import fit_calibration
 from memnet.documents.training.templates import templated_examples
 from memnet.encoders.weights import checked_folder, load_tokenizer
 from memnet.errors import InputError, ModelError
-from memnet.evaluation import (
+from memnet.learning.evaluation import (
     Question,
     area_under_roc,
     calibration_error,

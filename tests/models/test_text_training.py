@@ -11,8 +11,8 @@ from memnet.config import HopConfig
 from memnet.documents.controller import TextController
 from memnet.documents.training.generate import two_hop_questions
 from memnet.errors import InputError
-from memnet.evaluation import Question
-from memnet.registry import load_model
+from memnet.experts.registry import load_model
+from memnet.learning.evaluation import Question
 from memnet.training import train_text
 from tests.toy import ToyEncoder
 

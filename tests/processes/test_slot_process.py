@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from memnet import Config, Document, Engine, MemoryStore, Message, child_process
+import memnet.runtime.process
+from memnet import Config, Document, Engine, MemoryStore, Message
 from memnet.config import IngestConfig, WindowConfig
 from memnet.ingest import slot_process
 from memnet.ingest.inputs import InputReader
@@ -128,7 +129,7 @@ class _Processes:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, *, kill: bool = False) -> None:
         self.started = self.asked = 0
-        start, write = child_process.start_child, messages.write_message
+        start, write = memnet.runtime.process.start_child, messages.write_message
         running: list[int] = []
 
         def counting(code: str) -> Any:

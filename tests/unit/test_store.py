@@ -15,9 +15,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from numpy.typing import NDArray
 
 from memnet.errors import EncoderMismatchError, StoreBusyError, StoreError
-from memnet.precision import rounded
 from memnet.storage import EVERYWHERE, MemoryStore, NewSlot, NewSource, Scope
 from memnet.storage.place import StorePlace
+from memnet.storage.precision import rounded
 from memnet.storage.sqlite import connection as connection_module
 from memnet.storage.sqlite.connection import SqliteConnection
 from memnet.storage.sqlite.schema import MIGRATIONS, SCHEMA_VERSION

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from memnet import Config, Document, Engine, MemoryStore
 from memnet.config import TellConfig
 from memnet.errors import InputError, StoreBusyError, StoreError
-from memnet.evaluation import f1
+from memnet.learning.evaluation import f1
 from memnet.statements.decisions import choose
 from memnet.statements.judge import RuleJudge, reading
 from memnet.statements.parsing import RuleParser, parse_sentence

@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memnet import Config, Document, Engine, MemoryStore
-from memnet.arguments import check_moment
 from memnet.config import TellConfig
 from memnet.errors import InputError, ModelError
 from memnet.protocols import (
@@ -27,6 +26,7 @@ from memnet.protocols import (
 from memnet.statements.judge import RuleJudge
 from memnet.statements.parsing import RuleParser
 from memnet.storage import Scope
+from memnet.text.checks import check_moment
 from memnet.text.english import query_terms
 from memnet.types import Statement
 from tests.toy import ToyEncoder

@@ -13,9 +13,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from numpy.typing import NDArray
 
 from memnet.config import IndexConfig, StoreConfig
-from memnet.device import DeviceVectors
-from memnet.precision import packed_rows, row_sizes, unpacked
+from memnet.runtime.device import DeviceVectors
 from memnet.storage import MemoryStore
+from memnet.storage.precision import packed_rows, row_sizes, unpacked
 from memnet.storage.vectors.file import (
     DamagedIndexError,
     IndexFile,
