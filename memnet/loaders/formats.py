@@ -10,7 +10,7 @@ from pathlib import PurePath
 from typing import TypeAlias
 
 from memnet.errors import InputError, Problem
-from memnet.loaders.decoding import decode
+from memnet.io import decode
 from memnet.loaders.document import ParsedDocument
 from memnet.loaders.signatures import recognise
 from memnet.loaders.without_text import why_skipped

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
 from memnet.errors import InputError
-from memnet.loaders.decoding import decode
+from memnet.io import decode
 
 JsonObject: TypeAlias = Mapping[str, Any]
 

@@ -1,20 +1,13 @@
 """Reading a file with its loader: every failure becomes a problem of one line."""
 
-import os
-import stat
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
 
 from memnet.errors import EMPTY, InputError, Problem, first_line
+from memnet.io import check_size, read_file
 from memnet.loaders.document import ParsedDocument
 from memnet.loaders.formats import Format, SourceFile, format_by_name
-
-# Without it, opening a pipe waits for its other end; Windows has no pipes among its files.
-_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-_ATTEMPTS = 3
-"""At a file that changes while it is read, such as a log."""
 
 
 @dataclass(frozen=True)
@@ -42,57 +35,6 @@ class FileToLoad:
     """Of its source."""
     format: str
     """Name of its format."""
-
-
-def open_file(path: str | bytes | os.PathLike[str]) -> BinaryIO:
-    """Open a regular file to read its bytes; a pipe or a device never blocks.
-
-    Raises:
-        InputError: it is something else than a file.
-        OSError: it does not exist, or can't be read.
-    """
-    descriptor = os.open(path, _FLAGS)
-    mode = os.fstat(descriptor).st_mode
-    if not stat.S_ISREG(mode):
-        os.close(descriptor)
-        kind = "folder" if stat.S_ISDIR(mode) else "pipe" if stat.S_ISFIFO(mode) else "device"
-        raise InputError(f"is a {kind}, expected a file; '-' reads standard input")
-    return os.fdopen(descriptor, "rb")
-
-
-def read_file(path: str | bytes | os.PathLike[str], max_bytes: int) -> bytes:
-    """The content of a file, as it was at one time.
-
-    Raises:
-        InputError: it can't be read, is too large, or does not stop changing.
-    """
-    try:
-        for _ in range(_ATTEMPTS):
-            with open_file(path) as file:
-                before = os.fstat(file.fileno())
-                check_size(before.st_size, max_bytes)
-                data = file.read(max_bytes + 1)
-                after = os.fstat(file.fileno())
-            # A file of /proc has no size until it is read.
-            if len(data) == after.st_size and before.st_mtime_ns == after.st_mtime_ns:
-                return data
-            if not after.st_size and len(data) <= max_bytes:
-                return data
-    except OSError as error:
-        raise InputError(
-            f"can't be read ({error.strerror or error}); check path and rights"
-        ) from error
-    raise InputError("changes while it is read; try again when nothing writes to it")
-
-
-def check_size(size: int, max_bytes: int) -> None:
-    """Refuse a file that is too large.
-
-    Raises:
-        InputError: it is.
-    """
-    if size > max_bytes:
-        raise InputError(f"holds {size:,} bytes, the limit is {max_bytes:,}; split it")
 
 
 def load_documents(

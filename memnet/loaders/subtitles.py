@@ -7,7 +7,7 @@ from pathlib import PurePath
 from typing import NamedTuple
 
 from memnet.errors import InputError, Problem
-from memnet.loaders.decoding import decode
+from memnet.io import decode
 from memnet.loaders.document import DocumentBuilder, ParsedDocument, one_line
 from memnet.loaders.formats import SourceFile
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from pathlib import PurePath
 
 from memnet.errors import InputError, Problem
+from memnet.io import decode
 from memnet.loaders.code.python_code import add_python
 from memnet.loaders.code.scanner import scan
-from memnet.loaders.decoding import decode
 from memnet.loaders.document import DocumentBuilder, ParsedDocument
 from memnet.loaders.formats import SourceFile
 

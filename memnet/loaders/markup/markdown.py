@@ -8,7 +8,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from memnet.errors import Problem
-from memnet.loaders.decoding import decode
+from memnet.io import decode
 from memnet.loaders.document import ParsedDocument, one_line
 from memnet.loaders.formats import SourceFile
 from memnet.loaders.markup.front_matter import read_front_matter

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any
 
 from memnet.errors import InputError, Problem
-from memnet.loaders.decoding import decode
+from memnet.io import decode
 from memnet.loaders.document import DocumentBuilder, ParsedDocument
 from memnet.loaders.formats import SourceFile
 from memnet.loaders.tables.data_tables import Row, TableWriter
