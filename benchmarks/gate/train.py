@@ -21,7 +21,7 @@ from memnet.documents.question import Question
 from memnet.experts import EXPERTS, ExpertName
 from memnet.experts.features import Known, features_of
 from memnet.experts.gate import GATE, Gate
-from memnet.registry import story_words
+from memnet.experts.registry import story_words
 from memnet.storage import EVERYWHERE
 
 _HELD_OUT = 5

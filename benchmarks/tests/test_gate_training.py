@@ -72,7 +72,6 @@ def test_the_gate_agrees_with_the_network_that_was_trained(with_vector: bool) ->
     np.testing.assert_allclose(gated.weights[0].detach(), weights, atol=1e-5)
 
 
-@pytest.mark.slow
 def test_a_gate_learns_which_expert_is_right() -> None:
     draw = np.random.default_rng(0)
     examples = []

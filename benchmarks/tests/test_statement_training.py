@@ -13,7 +13,6 @@ from memnet.statements.heads import STATEMENTS
 from memnet.statements.loading import load_statement_reader
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("start", ["spans", "statements"])
 def test_the_network_fits_a_few_scenarios(tmp_path: Path, start: str) -> None:
     learned, _ = scenarios()

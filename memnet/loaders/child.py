@@ -8,9 +8,7 @@ import os
 import signal
 from typing import BinaryIO
 
-from memnet.child_process import own_streams
 from memnet.errors import Problem
-from memnet.garbage import collect_seldom
 from memnet.loaders.limits import limit_process, limit_time
 from memnet.loaders.messages import (
     TooLargeError,
@@ -20,6 +18,7 @@ from memnet.loaders.messages import (
     write_message,
 )
 from memnet.loaders.reading import FileToLoad, LoadLimits, load_documents
+from memnet.runtime.process import collect_seldom, own_streams
 
 
 def main() -> None:
