@@ -4,15 +4,10 @@ from collections.abc import Iterator
 from xml.etree.ElementTree import Element
 
 from memnet.errors import InputError, Problem
-from memnet.loaders.document import DocumentBuilder, ParsedDocument, one_line
+from memnet.loaders.document import DocumentBuilder, ParsedDocument
 from memnet.loaders.formats import SourceFile
-from memnet.loaders.office.docx_styles import integer
-from memnet.loaders.office.odf_package import read_metadata, read_parts
-from memnet.loaders.office.odf_styles import OdfStyles
-from memnet.loaders.office.odf_text import OdfText
-from memnet.loaders.office.ooxml import attribute, child, children
-from memnet.loaders.office.pieces import Piece
-from memnet.loaders.package import local
+from memnet.loaders.office.opendocument import plain_text, read_metadata, read_parts
+from memnet.loaders.package import attribute, child, children, integer, local
 from memnet.loaders.tables.data_tables import Row
 from memnet.loaders.tables.grids import add_sheet
 
@@ -35,10 +30,9 @@ def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
             "of what it is"
         )
     builder = DocumentBuilder()
-    reader = OdfText(OdfStyles(()))
     for sheet in children(spreadsheet, "table"):
-        name = attribute(sheet, "name") or ""
-        add_sheet(builder, name, _rows(reader, sheet), file.max_characters)
+        name = attribute(sheet, "name")
+        add_sheet(builder, name, _rows(sheet), file.max_characters)
     if not len(builder):
         raise InputError("holds no cells with text; expected a workbook with some")
     metadata = read_metadata(meta)
@@ -46,14 +40,14 @@ def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
     yield builder.build(file.name, title[: file.max_title], metadata=metadata)
 
 
-def _rows(reader: OdfText, sheet: Element) -> Iterator[Row]:
+def _rows(sheet: Element) -> Iterator[Row]:
     """Its rows that are not empty, with the text of merged cells in each row that they cover."""
     number = 0
     hanging: dict[int, tuple[int, str]] = {}
     """By column the rows that are left to a cell which reaches down, and its text."""
     for element in _row_elements(sheet):
         repeated = max(1, integer(attribute(element, "number-rows-repeated")))
-        row = _row(reader, element, hanging)
+        row = _row(element, hanging)
         if any(row):
             for again in range(min(repeated, _MAX_REPEATED)):
                 yield number + again, row
@@ -68,7 +62,7 @@ def _row_elements(table: Element) -> Iterator[Element]:
             yield from _row_elements(element)
 
 
-def _row(reader: OdfText, element: Element, hanging: dict[int, tuple[int, str]]) -> list[str]:
+def _row(element: Element, hanging: dict[int, tuple[int, str]]) -> list[str]:
     row: list[str] = []
     empty = 0
     """Cells since the last one with text: those at the end of a row are thousands."""
@@ -78,7 +72,7 @@ def _row(reader: OdfText, element: Element, hanging: dict[int, tuple[int, str]])
             continue
         repeated = max(1, integer(attribute(cell, "number-columns-repeated")))
         column = len(row) + empty
-        text = _text(reader, cell)
+        text = _text(cell)
         if name == "covered-table-cell":
             left, above = hanging.pop(column, (0, ""))
             text = above
@@ -97,10 +91,9 @@ def _row(reader: OdfText, element: Element, hanging: dict[int, tuple[int, str]])
     return row
 
 
-def _text(reader: OdfText, cell: Element) -> str:
+def _text(cell: Element) -> str:
     """What is shown in a cell; of a date the same in any language."""
     day = attribute(cell, "date-value")
     if day:
         return day.removesuffix("T00:00:00").replace("T", " ")[:19]
-    pieces = reader.content(cell)
-    return one_line(" ".join(piece.text for piece in pieces if isinstance(piece, Piece)))
+    return plain_text(cell)

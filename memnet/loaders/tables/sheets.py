@@ -17,9 +17,8 @@ from python_calamine import (
 from memnet.errors import InputError, Problem, first_line
 from memnet.loaders.document import DocumentBuilder, ParsedDocument
 from memnet.loaders.formats import SourceFile
-from memnet.loaders.office.odf_package import is_open_document
-from memnet.loaders.office.ooxml import OfficePackage
-from memnet.loaders.package import PROTECTED, check_not_encrypted
+from memnet.loaders.office.opendocument import is_open_document
+from memnet.loaders.package import PROTECTED, OfficePackage, check_not_encrypted
 from memnet.loaders.tables import ods
 from memnet.loaders.tables.data_tables import Row
 from memnet.loaders.tables.grids import add_sheet
