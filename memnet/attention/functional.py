@@ -15,10 +15,8 @@ from torch import Tensor
 class Attended(NamedTuple):
     """The result of one attention step."""
 
-    read: Tensor
-    """[..., Q, V] float: the weighted sum of the values."""
-    weights: Tensor
-    """[..., Q, K] float; rows sum to one or are zero."""
+    read: Tensor  # [..., Q, V] float: the weighted sum of the values
+    weights: Tensor  # [..., Q, K] float; rows sum to one or are zero.
 
 
 def dot_product_score(query: Tensor, keys: Tensor) -> Tensor:

@@ -20,16 +20,13 @@ from safetensors.numpy import load, save
 from memnet.errors import InputError, ModelError
 from memnet.io import open_file
 
-MODEL = "model"
-"""Name of a trained model's checkpoint within its folder."""
+MODEL = "model"  # Name of a trained model's checkpoint within its folder
+# The folders of the checkpoints that ship with memnet.
 SHIPPED = Path(__file__).parents[1] / "shipped"
-"""The folders of the checkpoints that ship with memnet."""
 _FORMAT = 1
 _MAX_DESCRIPTION_BYTES = 50_000_000
-_MAX_TENSOR_BYTES = 2_000_000_000
-"""A hundred times those of what ships."""
-_MAX_WEIGHT = 1e6
-"""No trained weight comes near it, and products of larger ones overflow."""
+_MAX_TENSOR_BYTES = 2_000_000_000  # A hundred times those of what ships
+_MAX_WEIGHT = 1e6  # No trained weight comes near it, and products of larger ones overflow
 
 
 def shipped_models() -> dict[str, Path]:

@@ -15,15 +15,13 @@ from platformdirs import user_cache_path
 from memnet.encoders.weights import WEIGHTS_SHA256
 from memnet.errors import DependencyError
 
-Precision = Literal["int8", "float32"]
-"""Of the products of a network; all else is float32."""
+Precision = Literal["int8", "float32"]  # Of the products of a network; all else is float32.
+# Of the int8 graphs, in the names of cached files: raise it with any change of their results.
 _VERSION = 4
-"""Of the int8 graphs, in the names of cached files: raise it with any change of their results."""
 _DIGEST_BYTES = 32
 _PACKAGES = ("onnxruntime", "onnx")
 _POSITIONS, _WIDTH = 256, 384
-_BATCHES = ((16, 128), (32, 32), (32, 8))
-"""Texts and tokens of the calibration batches."""
+_BATCHES = ((16, 128), (32, 32), (32, 8))  # Texts and tokens of the calibration batches
 _CLS, _SEP, _FIRST_WORD, _VOCABULARY = 101, 102, 999, 30522
 
 

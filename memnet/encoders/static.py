@@ -12,16 +12,11 @@ from memnet.encoders.protocol import TokenStates
 from memnet.encoders.weights import checked_folder, load_tokenizer
 from memnet.storage.precision import rounded
 
-STATIC = "static"
-"""Name of the encoder, of its checkpoint and of the folder that ships."""
-STATIC_PREFIX = "all-MiniLM-L6-v2/static/"
-"""Start of the fingerprints of all such tables."""
-VOCABULARY = 30522
-"""Tokens of all-MiniLM-L6-v2, [CLS] and [SEP] among them."""
-RANK = 128
-"""R, width of the table."""
-_PIECE_TOKENS = 2048
-"""A longer text is summed in pieces, so that memory stays bounded."""
+STATIC = "static"  # Name of the encoder, of its checkpoint and of the folder that ships
+STATIC_PREFIX = "all-MiniLM-L6-v2/static/"  # Start of the fingerprints of all such tables
+VOCABULARY = 30522  # Tokens of all-MiniLM-L6-v2, [CLS] and [SEP] among them
+RANK = 128  # R, width of the table
+_PIECE_TOKENS = 2048  # A longer text is summed in pieces, so that memory stays bounded
 _BATCH_PIECES = 128
 
 

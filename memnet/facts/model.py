@@ -24,35 +24,28 @@ from memnet.facts.hops import (
 )
 from memnet.facts.linking import LinkedQuestion, Mention
 
-KIND = "facts"
-"""Kind of the model, as its description gives it."""
+KIND = "facts"  # Kind of the model, as its description gives it
+# Weight of an entity in a chain that does not reach it: several mentions are a conjunction, but one
+# that leads nowhere must not rule out everything.
 _UNREACHED = 1e-3
-"""Weight of an entity in a chain that does not reach it: several mentions are a conjunction, but
-one that leads nowhere must not rule out everything."""
-_MAX_ENCODED = 100_000
-"""Width of an encoded token."""
+_MAX_ENCODED = 100_000  # Width of an encoded token
 
 
 class AnswerRule(NamedTuple):
     """Which of the reached entities are answers."""
 
-    threshold: float
-    """An entity is one when its weight is at least this share of the largest."""
-    floor: float
-    """The model abstains where the largest weight is below this."""
+    threshold: float  # An entity is one when its weight is at least this share of the largest
+    floor: float  # The model abstains where the largest weight is below this
 
 
 class Chain(NamedTuple):
     """A question as seen from one name in it."""
 
-    name: str
-    """As the memory spells it; of several spellings, the first."""
+    name: str  # As the memory spells it; of several spellings, the first.
+    # The question's words, with ``MENTION`` for the name and for other names but common ones.
     text: str
-    """The question's words, with ``MENTION`` for the name and for other names but common ones."""
-    own: int
-    """Which ``MENTION`` in the text is the name that the chain starts from."""
-    start: Mapping[int, float]
-    """The entities of the name, with weights that sum to one."""
+    own: int  # Which ``MENTION`` in the text is the name that the chain starts from
+    start: Mapping[int, float]  # The entities of the name, with weights that sum to one
 
 
 class FactBatch(NamedTuple):
@@ -60,19 +53,15 @@ class FactBatch(NamedTuple):
 
     mentions: MentionBatch
     start: Entities
-    question: Tensor
-    """[C] int64, rising: the question of each chain."""
+    question: Tensor  # [C] int64, rising: the question of each chain
 
 
 class FactScores(NamedTuple):
     """The entities that the questions of a batch lead to, A in all."""
 
-    question: Tensor
-    """[A] int64, rising."""
-    entity: Tensor
-    """[A] int64, rising within a question."""
-    weight: Tensor
-    """[A] float32, 0..1."""
+    question: Tensor  # [A] int64, rising
+    entity: Tensor  # [A] int64, rising within a question
+    weight: Tensor  # [A] float32, 0..1
 
 
 class FactModel(nn.Module):

@@ -36,19 +36,18 @@ from memnet.learning.evaluation import Question
 from memnet.learning.loop import EpochReport, Training, TrainingConfig, seeded, using_threads
 
 _BATCH_SIZE = 64
+# Facts that a hop follows in one chain while training; an untrained controller follows all.
 _BUDGET = 4000
-"""Facts that a hop follows in one chain while training; an untrained controller follows all."""
+# Weight in the loss of an answer that no hop reaches: it keeps logarithms finite.
 _MIN_WEIGHT = 1e-3
-"""Weight in the loss of an answer that no hop reaches: it keeps logarithms finite."""
-_UNUSED_SHARE = 0.02
-"""A common name whose importance in no dev question is as large is unused."""
+_UNUSED_SHARE = 0.02  # A common name whose importance in no dev question is as large is unused
+# Half this quantile of the weights of right answers to dev questions is the floor of answers. Half,
+# for the weight of a right answer differs: a way back to its own start is discounted.
 _FLOOR_QUANTILE = 0.01
-"""Half this quantile of the weights of right answers to dev questions is the floor of answers.
-Half, for the weight of a right answer differs: a way back to its own start is discounted."""
 _MAX_FLOOR = 0.1
 _UPDATES = 3000
+# The number of epochs is what makes ``_UPDATES``, within these bounds.
 _MIN_EPOCHS, _MAX_EPOCHS = 6, 40
-"""The number of epochs is what makes ``_UPDATES``, within these bounds."""
 _WARM_UP = 100
 _THRESHOLDS = tuple(step / 20 for step in range(1, 20))
 
@@ -162,10 +161,9 @@ class FactTask:
         )
         self.rule = AnswerRule(0.5, 0.0)
         no_name = sum(not example.chains for example in all_train)
+        # Of the last epoch.
         self.latest = FactReport(len(train), no_name, len(train) - no_name - len(self._train))
-        """Of the last epoch."""
-        self.best = self.latest
-        """Of the saved weights."""
+        self.best = self.latest  # Of the saved weights
 
     def epochs(self) -> int:
         """How many epochs make a good number of updates."""
@@ -192,8 +190,7 @@ class FactTask:
         """
         right_weights: list[float] = []
         right_hops: list[bool] = []
-        largest: dict[str, float] = {}
-        """Largest importance of each name."""
+        largest: dict[str, float] = {}  # Largest importance of each name
         f1 = torch.zeros(len(_THRESHOLDS))
         linked = [example for example in self._dev if example.chains]
         for start in range(0, len(linked), _BATCH_SIZE):

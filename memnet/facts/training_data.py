@@ -16,11 +16,10 @@ from memnet.learning.evaluation import Question
 from memnet.storage import MemoryStore
 from memnet.text.names import symbol
 
-_ENCODE_BATCH = 4096
-"""Texts that are encoded between two reports of progress."""
+_ENCODE_BATCH = 4096  # Texts that are encoded between two reports of progress
 _COMMON_SHARE = 0.002
+# A name is common when this share of the training questions and this many of them hold it.
 _COMMON_COUNT = 5
-"""A name is common when this share of the training questions and this many of them hold it."""
 
 
 class ArrayGraph:
@@ -83,8 +82,7 @@ class FactExample(NamedTuple):
     """A question as it is trained on."""
 
     chains: list[Chain]
-    answers: list[int]
-    """Entities; right answers that are not in the facts are left out."""
+    answers: list[int]  # Entities; right answers that are not in the facts are left out.
     question: Question
 
 

@@ -19,8 +19,8 @@ from memnet.statements.usage import statement_time
 from memnet.storage import MemoryStore, NewSlot, Told
 from memnet.text.places import local_time
 
+# Of what is only in memory: above the ids of all slots, as that of what is added last.
 _FIRST_ID = 2**62
-"""Of what is only in memory: above the ids of all slots, as that of what is added last."""
 
 
 class AheadJudge:
@@ -74,10 +74,10 @@ class Rehearsal:
         self._namespace = namespace
         now = statement_time(store.statements.latest_time(), config.clock_skew)
         self._told = now if at is None else at
+        # Statements of the text, each with the names of what it is about.
         self._added: list[tuple[Told, frozenset[str]]] = []
-        """Statements of the text, each with the names of what it is about."""
+        # Statements that it has changed, by id; None for those that it has erased.
         self._changed: dict[int, Told | None] = {}
-        """Statements that it has changed, by id; None for those that it has erased."""
 
     def tell(self, sentence: ParsedStatement, slot: NewSlot, near: Sequence[int]) -> None:
         """As ``Telling.tell``."""

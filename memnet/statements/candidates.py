@@ -8,13 +8,11 @@ from numpy.typing import NDArray
 from memnet.statements.protocol import ParsedStatement
 from memnet.storage import MemoryStore, NewSlot, Told
 
-NEAREST = 16
-"""Statements with the nearest keys that a new one is compared with."""
-LAST = 3
-"""Statements told just before, which a parser knows and a new one is always compared with."""
+NEAREST = 16  # Statements with the nearest keys that a new one is compared with
+LAST = 3  # Statements told just before, which a parser knows and a new one is always compared with
+# Statements about each of its names that a new one is compared with, the last ones. Whoever has
+# more told of them is mostly found by key.
 _ABOUT = 128
-"""Statements about each of its names that a new one is compared with, the last ones. Whoever has
-more told of them is mostly found by key."""
 
 
 def told_of(

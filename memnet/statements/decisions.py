@@ -12,15 +12,15 @@ from memnet.statements.protocol import Judgement, Label
 from memnet.storage import Told
 from memnet.types import Change
 
+# How an earlier statement is changed; the decision about it has the same name.
 CHANGES: dict[Label, Change] = {
     Label.SUPERSEDE: "supersede",
     Label.CORRECT: "correct",
     Label.END: "end",
     Label.CONTRADICT: "contradict",
 }
-"""How an earlier statement is changed; the decision about it has the same name."""
+# After these the earlier statement holds no longer, or a part of it.
 ENDING = (Label.SUPERSEDE, Label.CORRECT, Label.END)
-"""After these the earlier statement holds no longer, or a part of it."""
 _REASONS = {
     Label.SUPERSEDE: "The same subject and relation have a new value.",
     Label.CORRECT: "It corrects what was told before, which never held.",
@@ -39,21 +39,17 @@ class Effect(NamedTuple):
 
     told: Told
     label: Label
-    weight: float
-    """Its probability, 0..1."""
-    partly: bool = False
-    """Whether only a part of what it says is changed."""
+    weight: float  # Its probability, 0..1
+    partly: bool = False  # Whether only a part of what it says is changed
 
 
 class Choice(NamedTuple):
     """What to do with a statement."""
 
+    # Most probable first; of merges one, or, for a statement to be forgotten, those to erase.
     changed: tuple[Effect, ...]
-    """Most probable first; of merges one, or, for a statement to be forgotten, those to erase."""
-    later: Effect | None
-    """What begins to hold later than the new statement, which ends there."""
-    added: bool
-    """Whether the new statement is stored."""
+    later: Effect | None  # What begins to hold later than the new statement, which ends there
+    added: bool  # Whether the new statement is stored
 
 
 def choose(new: Told, earlier: Sequence[Told], judgement: Judgement, late: bool) -> Choice:

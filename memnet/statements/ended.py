@@ -12,8 +12,7 @@ from memnet.statements.lists import says
 from memnet.statements.reading import Piece, StatementReading
 from memnet.storage import Told
 
-_LEFT = 0.5
-"""Probability from which what is left is the answer; below it there is none."""
+_LEFT = 0.5  # Probability from which what is left is the answer; below it there is none.
 
 
 class Ended(NamedTuple):

@@ -9,17 +9,17 @@ from collections.abc import Iterator
 
 from memnet.text.english import sentences
 
-_MAX_SENTENCE = 300
-"""Characters: a longer one says more than one thing."""
+_MAX_SENTENCE = 300  # Characters: a longer one says more than one thing
+# Characters of a message that are looked at: a longer one is a text that somebody pasted.
 _MAX_MESSAGE = 20_000
-"""Characters of a message that are looked at: a longer one is a text that somebody pasted."""
 _MAYBE = re.compile(r"\b(?:I|[Mm]y)\b")
+# The beginning of a plain sentence, and where in it the statement starts.
 _BEGIN = re.compile(
     r"(?:(?:and|but|so|also|well|yes|yeah|no|oh|actually|btw|by the way)\b,? )?"
     r"(?P<said>(?:I|I['’](?:m|ve)) |my (?=\w+ ))",
     re.IGNORECASE,
 )
-"""The beginning of a plain sentence, and where in it the statement starts."""
+# What may follow "I" or "my" where nothing lasting, or nothing certain, is said of the speaker.
 _NOT_PLAIN = re.compile(
     r"(?:(?:also|just|really|still|always|honestly|actually|only|kinda|sort of|definitely|totally|"
     r"do|did|am|was|['’]m|have|had|['’]ve|been|not|don['’]t|didn['’]t) ){0,4}+"
@@ -35,7 +35,6 @@ _NOT_PLAIN = re.compile(
     r"like (?:it|that|this|your|how))\b",
     re.IGNORECASE,
 )
-"""What may follow "I" or "my" where nothing lasting, or nothing certain, is said of the speaker."""
 _CONDITION = re.compile(
     r"\b(?:if|unless|whether|would|could|might|as if|suppose|imagine|please|can you|could you|"
     r"you should|pretend)\b|[`{}<>=|]|https?:",
@@ -44,8 +43,8 @@ _CONDITION = re.compile(
 _FENCE = re.compile(r"^[ \t]{0,3}(?:```|~~~)", re.MULTILINE)
 _QUOTED_LINE = re.compile(r"[ \t]*(?:>|\||    |\t)")
 _OPEN, _CLOSED, _PLAIN_QUOTES = "“«„", "”»", '"'
+# Speakers that are no people: what they say of themselves is not remembered.
 _ROLES = frozenset("assistant system tool function developer bot model ai".split())
-"""Speakers that are no people: what they say of themselves is not remembered."""
 _USER = "user"
 
 

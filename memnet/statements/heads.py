@@ -17,53 +17,42 @@ from memnet.statements.protocol import Label
 from memnet.types import Certainty
 
 AnswerForm = Literal["none", "value", "list", "count", "yes", "no", "conflict"]
+# Forms of an answer; "none": the statements hold none; "conflict": they contradict each other, and
+# nothing decides between them.
 FORMS: Final[tuple[AnswerForm, ...]] = (
     "none", "value", "list", "count", "yes", "no", "conflict",
 )  # fmt: skip
-"""Forms of an answer; "none": the statements hold none; "conflict": they contradict each other, and
-nothing decides between them."""
-MOST_COUNTED: Final = 12
-"""The largest number that an answer by counting may be."""
-ITEM_TAGS: Final = ("O", "B", "I")
-"""Tokens outside of items, first ones, and others inside."""
+MOST_COUNTED: Final = 12  # The largest number that an answer by counting may be
+ITEM_TAGS: Final = ("O", "B", "I")  # Tokens outside of items, first ones, and others inside
+# Tokens of a new statement: outside, what it is about, what it says of that.
 TAGS: Final = ("O", "B-subject", "I-subject", "B-value", "I-value")
-"""Tokens of a new statement: outside, what it is about, what it says of that."""
 CERTAINTIES: Final[tuple[Certainty, ...]] = ("is", "was", "planned", "maybe")
 TOKEN_SPLITS: Final = [2, 1, len(ITEM_TAGS), len(TAGS), len(Label), 1]
 TEXT_SPLITS: Final = [len(FORMS), MOST_COUNTED + 1, 1, len(CERTAINTIES)]
+# Outputs of each linear layer above the encoder: of each token, and of the first one.
 HEADS: Final = {"pointers": sum(TOKEN_SPLITS), "kinds": sum(TEXT_SPLITS)}
-"""Outputs of each linear layer above the encoder: of each token, and of the first one."""
-STATEMENTS: Final = NetworkKind("statements", HEADS)
-"""How the network is saved."""
+STATEMENTS: Final = NetworkKind("statements", HEADS)  # How the network is saved
 
 
 class StatementScores(NamedTuple):
     """Logits of the packs of a batch, float32. B = packs, T = tokens."""
 
-    ends: NDArray[np.float32]
-    """[B, T, 2]: the answer starts at a token, and ends there."""
+    ends: NDArray[np.float32]  # [B, T, 2]: the answer starts at a token, and ends there
+    # [B, T], whose mean over a statement is the log-odds that the answer needs it.
     relevance: NDArray[np.float32]
-    """[B, T], whose mean over a statement is the log-odds that the answer needs it."""
-    items: NDArray[np.float32]
-    """[B, T, 3]: ``ITEM_TAGS``, where the answer is a list."""
-    tags: NDArray[np.float32]
-    """[B, T, 5]: ``TAGS``, of a new statement."""
+    items: NDArray[np.float32]  # [B, T, 3]: ``ITEM_TAGS``, where the answer is a list
+    tags: NDArray[np.float32]  # [B, T, 5]: ``TAGS``, of a new statement
+    # [B, T, 6], whose mean over an earlier statement is of the ``Label`` of what happens to it.
     changes: NDArray[np.float32]
-    """[B, T, 6], whose mean over an earlier statement is of the ``Label`` of what happens to it."""
+    # [B, T], whose mean over an earlier statement is the log-odds that a part is changed only.
     partly: NDArray[np.float32]
-    """[B, T], whose mean over an earlier statement is the log-odds that a part is changed only."""
-    form: NDArray[np.float32]
-    """[B, 7]: ``FORMS``."""
-    number: NDArray[np.float32]
-    """[B, 13]: the answer by counting."""
-    negative: NDArray[np.float32]
-    """[B]: the log-odds that a new statement denies or ends something."""
-    certainty: NDArray[np.float32]
-    """[B, 4]: ``CERTAINTIES``, of a new statement."""
+    form: NDArray[np.float32]  # [B, 7]: ``FORMS``
+    number: NDArray[np.float32]  # [B, 13]: the answer by counting
+    negative: NDArray[np.float32]  # [B]: the log-odds that a new statement denies or ends something
+    certainty: NDArray[np.float32]  # [B, 4]: ``CERTAINTIES``, of a new statement
 
 
-ScoreStatements: TypeAlias = Callable[[Pack], StatementScores]
-"""A trained network, given a pack."""
+ScoreStatements: TypeAlias = Callable[[Pack], StatementScores]  # A trained network, given a pack
 
 
 def split_scores(tokens: NDArray[np.float32], text: NDArray[np.float32]) -> StatementScores:

@@ -27,22 +27,19 @@ from memnet.text.periods import Days
 from memnet.text.places import local_time
 from memnet.text.relative import times_in
 
-_READ = 8
-"""Earlier statements that are read at most."""
-_READ_PLAIN = 3
-"""And of those with the same subject where rules know both verbs and see no change."""
-_RECENT = 2
-"""Statements told last that are always read: "no, 5:30" corrects one of them."""
+_READ = 8  # Earlier statements that are read at most
+_READ_PLAIN = 3  # And of those with the same subject where rules know both verbs and see no change
+_RECENT = 2  # Statements told last that are always read: "no, 5:30" corrects one of them
+# What sharing a subject adds to the cosine of two relations, where not all can be read.
 _SAME_SUBJECT = 1.0
-"""What sharing a subject adds to the cosine of two relations, where not all can be read."""
+# Probability of any change from which one is made where rules know the verbs of both statements and
+# see none; elsewhere a half. What they see to be about another subject is not changed at all.
 _PLAIN_THRESHOLD = 0.95
-"""Probability of any change from which one is made where rules know the verbs of both statements
-and see none; elsewhere a half. What they see to be about another subject is not changed at all."""
+# Probability from which another wording is taken for the same statement: a wrong merge loses what
+# is new in it, a missed one costs a slot.
 _MERGE_THRESHOLD = 0.8
-"""Probability from which another wording is taken for the same statement: a wrong merge loses what
-is new in it, a missed one costs a slot."""
+# What may stand between two subjects of one sentence.
 _JOINS = re.compile(r"(?:,|,? (?:and|&|or)|/|\+)? ?", re.IGNORECASE)
-"""What may stand between two subjects of one sentence."""
 
 
 class LearnedParser:

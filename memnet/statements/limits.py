@@ -10,20 +10,20 @@ from memnet.text.places import local_time
 from memnet.text.relative import Role, TimePlace, times_in
 from memnet.text.tense import Clauses
 
+# Where a sentence says more than one thing, and its time may be that of any of them.
 _JOINED = re.compile(
     r"[,;:(–—]|\s-\s|\b(?:but|so|because|while|then|when|which|who|that|if)\b|"
     r"\band (?:I|we|you|he|she|it|they|the|my|our|his|her|their|is|are|has|have|will)\b",
     re.IGNORECASE,
 )
-"""Where a sentence says more than one thing, and its time may be that of any of them."""
+# What has lasted so far: "has been ill for two weeks", "in Rome for two weeks now".
 _PERFECT = re.compile(
     r"(?:\b(?:has|have)|['’]ve|['’]s) (?:not |already |now )?(?:been|had|[a-z]{2,20}ed)\b|"
     r"(?<=s) now\b",
     re.IGNORECASE,
 )
-"""What has lasted so far: "has been ill for two weeks", "in Rome for two weeks now"."""
+# Says that something was not, or that it will not be: "no sugar for two weeks".
 _DENIED = re.compile(r"\b(?:no|not|without|never)\b|n['’]t\b", re.IGNORECASE)
-"""Says that something was not, or that it will not be: "no sugar for two weeks"."""
 _ENDS = " \t\r\n,.;:!?()"
 
 

@@ -8,10 +8,10 @@ import re
 from memnet.storage import Told
 from memnet.text.names import stems
 
+# What stands between two items.
 _JOINT = re.compile(r"(?<!\s)\s*+(?:[,;/]?\s*+(?:\b(?:and|or)\b|[&+])|[,;/])\s*+", re.IGNORECASE)
-"""What stands between two items."""
+# What stands before the last item: commas alone may part anything.
 _LAST_JOINT = re.compile(r"\b(?:and|or)\b|[&+]", re.IGNORECASE)
-"""What stands before the last item: commas alone may part anything."""
 _STEM_LETTERS = 5
 
 

@@ -11,8 +11,7 @@ from memnet.reader.spans import Pack, Packer
 from memnet.statements.heads import STATEMENTS, StatementScores, split_scores
 from memnet.statements.reading import StatementReader
 
-MAX_TOKENS = 384
-"""Of a question with statements."""
+MAX_TOKENS = 384  # Of a question with statements
 
 
 class LazyStatementReader:

@@ -55,8 +55,8 @@ class StatementMemory:
         self._rules = Rules(parser or rules.parser, judge or rules.judge)
         # Of thousands of messages at once: the network would take as long as all else together.
         own = Rules(parser or by_rules.parser, judge or by_rules.judge)
+        # Learns from messages; None where that is switched off.
         self.learner = Learner(store, encode, config.tell, own) if config.messages.learn else None
-        """Learns from messages; None where that is switched off."""
         parse_old(store)
 
     def tell(self, text: str, at: object, namespace: str, standing: bool) -> TellReport:

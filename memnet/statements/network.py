@@ -19,8 +19,7 @@ from memnet.statements.heads import (
 
 _WIDTH = 384
 _ITEM_WEIGHTS = (1.0, 3.0, 3.0)
-_TAG_WEIGHTS = (1.0, 2.0, 2.0, 2.0, 2.0)
-"""Most tokens are outside of all items and tags."""
+_TAG_WEIGHTS = (1.0, 2.0, 2.0, 2.0, 2.0)  # Most tokens are outside of all items and tags
 
 
 class StatementTensors(NamedTuple):

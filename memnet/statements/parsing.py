@@ -47,13 +47,13 @@ _CONTRACTIONS = (
     (re.compile(r"\b(we|you|they)['’]re\b", re.IGNORECASE), r"\1 are"),
     (re.compile(r"\b(I|we|you|they)['’]ve\b", re.IGNORECASE), r"\1 have"),
 )
+# How a predicate is negated, and whether that says that it was true before.
 _NEGATIONS = (
     (re.compile(r"(?:(is|are|am) )?no longer\s+(.+)", re.IGNORECASE), True),
     (re.compile(r"()(?:has |have )?(?:stopped|ceased)\s+(\w+ing\b.*)", re.IGNORECASE), True),
     (re.compile(r"(?:(is|are|am)|does|do|did|has|have) not\s+(.+)", re.IGNORECASE), False),
     (re.compile(r"(?:(has|have) )?never\s+(.+)", re.IGNORECASE), False),
 )
-"""How a predicate is negated, and whether that says that it was true before."""
 _CERTAINTIES: tuple[tuple[Certainty, re.Pattern[str]], ...] = (
     ("maybe", re.compile(r"(?:may|might|could|maybe|perhaps|probably|possibly)\b", re.IGNORECASE)),
     ("planned", re.compile(r"(?:will|shall|(?:is|are|am) going to|plans? to)\b", re.IGNORECASE)),
@@ -74,21 +74,20 @@ _NO_SUBJECT = frozenset(
     says said thinks thought believes believed hopes hoped wants wanted
     """.split()
 )
+# Words that begin a question: one that begins otherwise may tell something ("The vet says 6.6,
+# who's right?").
 _ASKS = re.compile(
     r"(?:(?:and|but|so|then|or)\b,? )?(?:who|whom|whose|which|what|when|where|why|how|"
     r"(?:is|are|am|was|were|do|does|did|has|have|had|will|would|shall|should|can|could|may|might|"
     r"must)(?:n['’]t)?)\b",
     re.IGNORECASE,
 )
-"""Words that begin a question: one that begins otherwise may tell something ("The vet says 6.6,
-who's right?")."""
 _MAX_SUBJECT_WORDS = 8
+# What may join two clauses.
 _JOINT = re.compile(r"(?<!\s)(?:\s*+;\s++|,?\s++(?:and|but)\s++)", re.IGNORECASE)
-"""What may join two clauses."""
 _PERSON = re.compile(r"(?:I|we|you|he|she|it|they)(?=[ '’])", re.IGNORECASE)
 _MAX_CLAUSES = 8
-_MAX_CUT = 400
-"""Characters of a sentence from which it is left whole: time grows with the square."""
+_MAX_CUT = 400  # Characters of a sentence from which it is left whole: time grows with the square
 _SUFFIXES = re.compile(r"(?<=\w\w)(?:s|es|ing|e)$")
 
 

@@ -16,13 +16,11 @@ from memnet.text.places import local_time
 from memnet.text.resolved import day_said
 from memnet.types import Answer, AnswerKind, Candidate, Evidence, Hop, Quote, SlotWeight
 
-_NONE = 0.6
-"""Probability that the statements hold no answer from which none is given."""
+_NONE = 0.6  # Probability that the statements hold no answer from which none is given
 _MAX_SHOWN = 3
-_OTHER_SIDE = 0.1
-"""Relevance from which a further statement is taken for a side of a conflict."""
+_OTHER_SIDE = 0.1  # Relevance from which a further statement is taken for a side of a conflict
+# What is asked about the sides of a conflict.
 ASKED_BACK = "These contradict each other; which of them is right?"
-"""What is asked about the sides of a conflict."""
 _KINDS: Mapping[AnswerForm, AnswerKind] = {
     "none": "none", "value": "value", "list": "list", "count": "value", "yes": "yes", "no": "no",
     "conflict": "statement",
@@ -33,18 +31,12 @@ class FoundStatements(NamedTuple):
     """Statements that are read, in the order of their time."""
 
     told: list[Told]
-    passages: list[Passage]
-    """As the network reads them."""
-    weights: NDArray[np.float32]
-    """[K] attention of the first hop."""
-    second: dict[int, str]
-    """Ids that a second hop added, each with the name that led to it."""
-    chosen: bool
-    """Whether there are others, that are not read."""
-    vector: NDArray[np.float32]
-    """[D] float32, of the question."""
-    ended: list[Told]
-    """Statements that are not read as another one ended them."""
+    passages: list[Passage]  # As the network reads them
+    weights: NDArray[np.float32]  # [K] attention of the first hop
+    second: dict[int, str]  # Ids that a second hop added, each with the name that led to it
+    chosen: bool  # Whether there are others, that are not read
+    vector: NDArray[np.float32]  # [D] float32, of the question
+    ended: list[Told]  # Statements that are not read as another one ended them
 
 
 def answer_of(

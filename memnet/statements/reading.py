@@ -23,44 +23,35 @@ from memnet.types import Certainty
 
 _MAX_SPAN_TOKENS = 20
 _SPANS = 5
+# Probability from which statements are said to contradict each other: of 22 such questions held out
+# 27 % are found, of 1,202 others 1.1 % taken for one.
 _CONFLICT = 0.05
-"""Probability from which statements are said to contradict each other: of 22 such questions held
-out 27 % are found, of 1,202 others 1.1 % taken for one."""
+# Share of the highest prior from which a statement has items of a list: what was eaten yesterday is
+# no list of all that was eaten.
 _COUNTED = 0.05
-"""Share of the highest prior from which a statement has items of a list: what was eaten yesterday
-is no list of all that was eaten."""
 _APOSTROPHES = "'’"
+# What stands between items and belongs to none, also where its token is tagged as if it did.
 _SEPARATORS = ",; "
-"""What stands between items and belongs to none, also where its token is tagged as if it did."""
-_NOTHING = Passage("", "-")
-"""Read with a text before which nothing was told."""
+_NOTHING = Passage("", "-")  # Read with a text before which nothing was told
 
 
 class Piece(NamedTuple):
     """A piece of a statement."""
 
-    statement: int
-    """Index of the statement."""
-    start: int
-    """Its first character there."""
-    end: int
-    """The character after its last."""
+    statement: int  # Index of the statement
+    start: int  # Its first character there
+    end: int  # The character after its last
     probability: float
 
 
 class StatementReading(NamedTuple):
     """What was made of a question and statements."""
 
-    forms: Mapping[AnswerForm, float]
-    """Probabilities; "none": the statements hold no answer."""
-    pieces: tuple[Piece, ...]
-    """Possible short answers, likeliest first."""
-    items: tuple[Piece, ...]
-    """Items, where the answer is a list, in the order of the statements."""
-    number: int
-    """Where the answer is a count."""
-    relevance: tuple[float, ...]
-    """Probability of each statement that it is needed for the answer."""
+    forms: Mapping[AnswerForm, float]  # Probabilities; "none": the statements hold no answer.
+    pieces: tuple[Piece, ...]  # Possible short answers, likeliest first
+    items: tuple[Piece, ...]  # Items, where the answer is a list, in the order of the statements
+    number: int  # Where the answer is a count
+    relevance: tuple[float, ...]  # Probability of each statement that it is needed for the answer
 
     @property
     def form(self) -> AnswerForm:
@@ -77,32 +68,26 @@ class StatementReading(NamedTuple):
 class TaggedText(NamedTuple):
     """What a new text says."""
 
+    # First character and the one after the last of each thing that it is about.
     subjects: tuple[tuple[int, int], ...]
-    """First character and the one after the last of each thing that it is about."""
-    values: tuple[tuple[int, int], ...]
-    """And of what it says of them."""
-    negative: bool
-    """Whether it denies or ends something."""
+    values: tuple[tuple[int, int], ...]  # And of what it says of them
+    negative: bool  # Whether it denies or ends something
     certainty: Certainty
 
 
 class Manner(NamedTuple):
     """How a text says what it says."""
 
-    negative: float
-    """Log-odds that it denies or ends something."""
-    certainty: Mapping[Certainty, float]
-    """Probabilities; they sum to one."""
+    negative: float  # Log-odds that it denies or ends something
+    certainty: Mapping[Certainty, float]  # Probabilities; they sum to one.
 
 
 class WriteReading(NamedTuple):
     """What was made of a new text and K earlier statements."""
 
     tagged: TaggedText
-    changes: NDArray[np.float32]
-    """[K, 6] probabilities of each ``Label``."""
-    partly: NDArray[np.float32]
-    """[K] probabilities that only a part of each is changed, if it is."""
+    changes: NDArray[np.float32]  # [K, 6] probabilities of each ``Label``
+    partly: NDArray[np.float32]  # [K] probabilities that only a part of each is changed, if it is
 
 
 class StatementReader:

@@ -10,22 +10,19 @@ from typing import NamedTuple
 
 from memnet.text.names import normalise
 
+# Aspects that any word may belong to: only similar words make them the same. To be ill excludes
+# being well, and says nothing about being tall.
 OPEN_ASPECTS = frozenset({"state", "amount"})
-"""Aspects that any word may belong to: only similar words make them the same. To be ill excludes
-being well, and says nothing about being tall."""
 
 
 class Relation(NamedTuple):
     """What a predicate says about its subject."""
 
-    words: str
-    """What the relation vector encodes: "X moved to Y", names and numbers left out."""
+    words: str  # What the relation vector encodes: "X moved to Y", names and numbers left out
+    # What it gives the one value of; empty where there may be many values at a time.
     aspects: frozenset[str] = frozenset()
-    """What it gives the one value of; empty where there may be many values at a time."""
-    value: str = ""
-    """Normalised; empty where there may be many."""
-    ends: bool = False
-    """Whether it says that the value is valid no longer."""
+    value: str = ""  # Normalised; empty where there may be many.
+    ends: bool = False  # Whether it says that the value is valid no longer
 
     def same_value(self, other: "Relation") -> bool:
         """Whether the value is that of the other relation, or the start of a longer one."""
@@ -44,6 +41,8 @@ class Relation(NamedTuple):
 
 _BE = r"(?:is|are|am)"
 _IN = r"(?:in|at|on|inside|near|under|behind|aboard)"
+# Aspects of a verb. Statements about one subject that share an aspect exclude each other, unless
+# their values agree.
 _ASPECTS = (
     # Who moves somewhere lives there and is there; one may live in one place and be in another.
     (
@@ -70,15 +69,13 @@ _ASPECTS = (
     ("closing", r"closes? at"),
     ("start", r"(?:starts?|begins?) at"),
 )
-"""Aspects of a verb. Statements about one subject that share an aspect exclude each other, unless
-their values agree."""
+# Aspects whose value a verb ends.
 _ENDED = (
     ("home whereabouts", r"moved (?:out of|away from)|departed from"),
     ("home whereabouts work", r"left|quit"),
     ("work", r"resigned from|retired from"),
     ("spouse", r"divorced"),
 )
-"""Aspects whose value a verb ends."""
 
 
 def _verb(pattern: str) -> re.Pattern[str]:
@@ -104,12 +101,12 @@ _DAY = re.compile(
     r"august|september|october|november|december|spring|summer|autumn|winter|\d{4})\b",
     re.IGNORECASE,
 )
+# After "is in" and the like: states rather than places.
 _NO_PLACE = re.compile(
     r"(?:time|fire|holiday|leave|duty|strike|sale|love|danger|trouble|charge|favou?r|progress|use|"
     r"stock|top|hold|construction|repair|pressure|risk|war|peace|pain|debt|a hurry)\b",
     re.IGNORECASE,
 )
-"""After "is in" and the like: states rather than places."""
 # Spaces match only from the start of their run, or a run of n would be read n times.
 _VALUE_END = re.compile(
     r"(?<!\s)(?:\s++(?:since|because|with|and|but|after|before|last|next|yesterday|today|tomorrow|"
@@ -117,19 +114,19 @@ _VALUE_END = re.compile(
     re.IGNORECASE,
 )
 _ARTICLE = re.compile(r"^(?:the|a|an) ", re.IGNORECASE)
+# Roles that one may have towards several, and comparisons.
 _SHARED = re.compile(
     r"\b(?:sister|brother|mother|father|parent|daughter|son|child|friend|cousin|aunt|uncle|"
     r"neighbou?r|member|author|part|one)s?\b|\bthan\b",
     re.IGNORECASE,
 )
-"""Roles that one may have towards several, and comparisons."""
+# Such as "afraid of dogs": one may be afraid of much.
 _ADJECTIVE_OF = re.compile(r"(?<!\S)(?!(?:the|a|an) )\S++ (?:of|to|at|in|about|with|for|from|by)\b")
-"""Such as "afraid of dogs": one may be afraid of much."""
+# Subjects whose value may be any word.
 _ATTRIBUTE = re.compile(
     r"favou?rite|(?:number|colou?r|password|code|address|e-?mail|birthday|price|age|date|status)$",
     re.IGNORECASE,
 )
-"""Subjects whose value may be any word."""
 
 
 def starts_relation(text: str, position: int) -> bool:

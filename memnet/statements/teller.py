@@ -31,12 +31,11 @@ from memnet.storage import ChangeBy, Encode, MemoryStore, NewSlot, NewSource, Sl
 from memnet.text.names import maximal_names, mentions, subject_symbol, without_determiner
 from memnet.types import Action, Change, Decision
 
+# Sentences of a text that is judged while the writer's lock is held: to judge it before would read
+# all candidates twice.
 _JUDGED_AT_ONCE = 2
-"""Sentences of a text that is judged while the writer's lock is held: to judge it before would read
-all candidates twice."""
 _REPLACED = (Label.SUPERSEDE, Label.CORRECT)
-_MAX_TIME = 1e11
-"""Seconds since the epoch that a store takes."""
+_MAX_TIME = 1e11  # Seconds since the epoch that a store takes
 
 
 class Rules(NamedTuple):

@@ -17,9 +17,9 @@ from memnet.text.periods import Days, one_day
 from memnet.text.places import local_time
 from memnet.text.relative import times_in
 
+# What a statement counts that held on the days of a question, and one that did not, beside one that
+# is about them.
 _HELD, _OTHER = 0.03, 0.00001
-"""What a statement counts that held on the days of a question, and one that did not, beside one
-that is about them."""
 _TO_COME = re.compile(
     r"\b(?:when|will|shall|start\w*|begin\w*|going to|gonna|plan\w*|new|next|from|soon|later|"
     r"change[ds]?|future)\b|['’]ll\b",

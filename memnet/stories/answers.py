@@ -23,16 +23,11 @@ class StoryAnswer:
     """What a story model answers to a question. N = sentences of its story."""
 
     words: tuple[str, ...]
-    probability: float
-    """Of these words, by the model; not calibrated."""
-    attention: NDArray[np.float32]
-    """[H, N]: what each hop attended to."""
-    halting: NDArray[np.float32]
-    """[H]: how probable it was that the answer needed this many hops."""
-    alignments: NDArray[np.float32]
-    """[L, N]: the sentences that each word was read from."""
-    unknown: tuple[str, ...]
-    """Words of the question that are unseen in training."""
+    probability: float  # Of these words, by the model; not calibrated.
+    attention: NDArray[np.float32]  # [H, N]: what each hop attended to
+    halting: NDArray[np.float32]  # [H]: how probable it was that the answer needed this many hops
+    alignments: NDArray[np.float32]  # [L, N]: the sentences that each word was read from
+    unknown: tuple[str, ...]  # Words of the question that are unseen in training
 
 
 @torch.no_grad()
@@ -78,8 +73,7 @@ def answer_stories(
 
 class _Sentence(NamedTuple):
     slot: Slot
-    start: int
-    """Of the sentence in the text of its slot."""
+    start: int  # Of the sentence in the text of its slot
     text: str
 
 
@@ -91,10 +85,8 @@ class StoryAnswers:
     """
 
     store: MemoryStore
-    model: StoryModel
-    """In evaluation mode."""
-    name: str
-    """Of the model."""
+    model: StoryModel  # In evaluation mode
+    name: str  # Of the model
     config: StoryConfig
 
     def ask(self, question: str, hops: int | None, top_k: int, scope: Scope) -> Answer:

@@ -7,23 +7,19 @@ from urllib.parse import quote
 from memnet.errors import one_line
 from memnet.types import Answer, Evidence
 
+# What the address of a source without one of its own begins with.
 SOURCE_SCHEME = "memnet://source/"
-"""What the address of a source without one of its own begins with."""
 NO_ANSWER = "The memory does not hold the answer."
-_MAX_FACTS = 5
-"""Pieces of evidence that are listed below values of facts, unless more are cited."""
-_MAX_NEAREST = 3
-"""Pieces of evidence that are named where there is no answer."""
+_MAX_FACTS = 5  # Pieces of evidence that are listed below values of facts, unless more are cited
+_MAX_NEAREST = 3  # Pieces of evidence that are named where there is no answer
 
 
 class Citation(NamedTuple):
     """A piece of a text that a piece of evidence supports."""
 
     start: int
-    end: int
-    """Offsets of the piece in the text."""
-    number: int
-    """That the source is listed under, from 1."""
+    end: int  # Offsets of the piece in the text
+    number: int  # That the source is listed under, from 1
     evidence: Evidence
 
 

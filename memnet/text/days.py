@@ -11,12 +11,13 @@ _NAMES = (
     "October", "November", "December",
 )  # fmt: skip
 _MONTHS = tuple(name[:3].lower() for name in _NAMES)
+# Part of a pattern: the name of a month, for ``month_of``.
 MONTH = (
     r"(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|"
     r"sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
 )
-"""Part of a pattern: the name of a month, for ``month_of``."""
 _DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
+# Not 05/01/2024, which is May to some and January to others.
 _FORMS = tuple(
     re.compile(form, re.IGNORECASE)
     for form in (
@@ -26,7 +27,6 @@ _FORMS = tuple(
         r"(?<!\d)(?P<year>\d{4})([-/])(?P<number>\d{1,2})\2(?P<day>\d{1,2})(?!\d)",
     )
 )
-"""Not 05/01/2024, which is May to some and January to others."""
 _LEAP_YEAR = 2000
 
 
@@ -64,10 +64,8 @@ class WrittenDay(NamedTuple):
 class DayPlace(NamedTuple):
     """A written day, and where it stands."""
 
-    start: int
-    """Its first character in the text."""
-    end: int
-    """The character after its last."""
+    start: int  # Its first character in the text
+    end: int  # The character after its last
     day: WrittenDay
 
 

@@ -9,16 +9,16 @@ from collections.abc import Iterable, Iterator
 
 from sentencex import segment  # pyright: ignore[reportAttributeAccessIssue]
 
-LANGUAGE = "en"
-"""Language code of the sentence segmenter."""
+LANGUAGE = "en"  # Language code of the sentence segmenter
 ARTICLES = ("the", "a", "an")
+# Words inside a name: "Rank of Orre"; those of other European languages among them.
 CONNECTIVES = frozenset(
     """
     of and de la le du des da di del van von der den for in on at to a an y e et al el
     ibn bin from with the
     """.split()
 )
-"""Words inside a name: "Rank of Orre"; those of other European languages among them."""
+# Words that are no name by themselves, though a sentence or a date starts with a capital.
 NOT_NAMES = frozenset(
     """
     a an and are as at but by for from had has have he her hers his how i if in into is it
@@ -29,14 +29,13 @@ NOT_NAMES = frozenset(
     before both during each however since two three until upon under
     """.split()
 )
-"""Words that are no name by themselves, though a sentence or a date starts with a capital."""
+# The verb of a sentence that says what something is.
 COPULA = re.compile(r"\b(?:is|was|are|were|refers)\b")
-"""The verb of a sentence that says what something is."""
+# Before another name of the subject: "also known as".
 ALIAS = re.compile(
     r"\b(?:known (?:\w+ ){0,4}as|stage name|called|nicknamed|simply|or|also)\s++"
     r"[\"“]?\s?(?:the )?(?=[^\W\d_])"
 )
-"""Before another name of the subject: "also known as"."""
 _STOP_WORDS = frozenset(
     """
     a an and are as at be been being by did do does for from had has have he her his how i
@@ -45,14 +44,14 @@ _STOP_WORDS = frozenset(
     """.split()
 )
 _WORD = re.compile(r"\w+")
+# A question of 10,000 words would match everything, slowly; its first distinct words decide.
 _MAX_QUERY_TERMS = 64
-"""A question of 10,000 words would match everything, slowly; its first distinct words decide."""
 _WIDE_BREAK = re.compile(r"[\x85\u2028\u2029]")
 _WIDE_SPACE = re.compile(r"[^\S\x00-\x7f\x85\u2028\u2029]")
 _VISIBLE = re.compile(r"\S")
+# Characters segmented at once. The segmenter's time grows with the square of the quotation marks in
+# a text: 64,000 opening ones take 0.9 s, and a file of them would take days.
 _BLOCK = 8_000
-"""Characters segmented at once. The segmenter's time grows with the square of the quotation marks
-in a text: 64,000 opening ones take 0.9 s, and a file of them would take days."""
 
 
 def query_terms(text: str) -> list[str]:

@@ -15,10 +15,9 @@ class Days:
     """Days that follow each other."""
 
     first: date
-    last: date
-    """Belongs to them."""
+    last: date  # Belongs to them
+    # The day among them that was counted to: of "two years ago" that of the month and year.
     near: date | None = field(default=None, compare=False)
-    """The day among them that was counted to: of "two years ago" that of the month and year."""
 
     @property
     def meant(self) -> "Days":

@@ -21,23 +21,20 @@ from memnet.text.days import MONTH, DayPlace, day_places, month_of
 from memnet.text.periods import Days, about, cut, one_day, shifted, unit_of, week_of
 from memnet.text.tense import Clauses, Way
 
+# What a time is in its sentence: when something is, since or from when, until when, how long.
 Role = Literal["at", "from", "until", "for"]
-"""What a time is in its sentence: when something is, since or from when, until when, how long."""
 
 
 class TimePlace(NamedTuple):
     """A time in a text."""
 
-    start: int
-    """Its first character, without "on", "since" and the like."""
-    end: int
-    """The character after its last."""
+    start: int  # Its first character, without "on", "since" and the like
+    end: int  # The character after its last
     days: Days
     role: Role
-    relative: bool
-    """Whether it needs a day of reference for more than its year."""
+    relative: bool  # Whether it needs a day of reference for more than its year
+    # Whether it is a day of the week with nothing that says which: it may come back each week.
     weekday: bool
-    """Whether it is a day of the week with nothing that says which: it may come back each week."""
 
 
 _Resolve = Callable[[re.Match[str], date, Way], Days | None]
@@ -245,6 +242,7 @@ _FORMS: tuple[tuple[re.Pattern[str], _Resolve], ...] = tuple(
         ),
     )
 )
+# What each text with a time has; most texts have none.
 _ANY = re.compile(
     r"day|night|tomorrow|\bthis |week|month|year|\d|\bnow\b|"
     r"\b(?:last|next|since|from|until|till|in|during|on|of|starting) "
@@ -252,14 +250,12 @@ _ANY = re.compile(
     r"mon|tue|wed|thu|fri|sat|sun)",
     re.IGNORECASE,
 )
-"""What each text with a time has; most texts have none."""
 _ROLE = re.compile(
     r"\b(?:(?P<since>since)|(?P<from>from|starting|as of|as from|beginning)|"
     r"(?P<until>until|till|up to|through)|(?P<for>for))(?: on| in| the)?\s\Z",
     re.IGNORECASE,
 )
-_BEFORE = 20
-"""Characters that the longest words of a role take."""
+_BEFORE = 20  # Characters that the longest words of a role take
 
 
 def times_in(text: str, reference: date) -> list[TimePlace]:

@@ -5,18 +5,18 @@ from datetime import date
 
 from memnet.text.relative import WEEKDAYS, times_in
 
+# In questions for a length of time, or for what comes back.
 _AS_SAID = re.compile(
     r"\bhow (?:long|many|much|old|often)\b|\b(?:days?|months?) of the (?:week|month|year)\b|"
     r"\bweekdays?\b",
     re.IGNORECASE,
 )
-"""In questions for a length of time, or for what comes back."""
+# What may stand beside a time in an answer that says nothing but when.
 _ALONE = re.compile(
     r"(?:(?:on|in|at|since|from|until|till|by|the|about|early|late|around)\s|[\s,.;:!?()])*+"
     r"(?P<hour>(?:at )?\d{1,2}(?:[:.]\d\d)?(?: ?[ap]\.?m\b)?)?[\s,.;:!?()]*+",
     re.IGNORECASE,
 )
-"""What may stand beside a time in an answer that says nothing but when."""
 
 
 def with_days(text: str, reference: date) -> str:

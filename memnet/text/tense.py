@@ -4,8 +4,8 @@ import re
 from bisect import bisect_right
 from typing import Literal
 
+# Whether a sentence is about the past, about neither, or about what is to come.
 Way = Literal[-1, 0, 1]
-"""Whether a sentence is about the past, about neither, or about what is to come."""
 _SENTENCE = re.compile(r"[^.!?\n]{1,300}")
 _TO_COME = re.compile(
     r"\b(?:will|won['’]t|shall|going to|gonna|tomorrow|next(?! to\b)|plans? to|due|upcoming|"

@@ -16,8 +16,7 @@ from memnet.reader.checkpoint import copy_reader, save_calibration
 from memnet.reader.confidence import Calibration, Signals
 from memnet.reader.loading import LazyReader
 
-_PENALTY = 1e-2
-"""On squared weights of standardised features."""
+_PENALTY = 1e-2  # On squared weights of standardised features
 _FOLDS = 5
 _STEPS = 100
 

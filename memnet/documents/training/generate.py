@@ -15,12 +15,11 @@ from memnet.text.english import sentences
 from memnet.text.names import name_pattern, normalise
 
 _YEAR = re.compile(r"[12]\d{3}")
+# Characters of a sentence that becomes a cloze question.
 _MIN_CLOZE_LENGTH, _MAX_CLOZE_LENGTH = 40, 260
-"""Characters of a sentence that becomes a cloze question."""
-_MAX_PER_SLOT = 2
-"""Cloze questions made from one slot."""
+_MAX_PER_SLOT = 2  # Cloze questions made from one slot
+# Taken of each of the two sentences of a two-hop question: questions are short.
 _MAX_SENTENCE_WORDS = 18
-"""Taken of each of the two sentences of a two-hop question: questions are short."""
 
 _Made = TypeVar("_Made")
 

@@ -14,21 +14,19 @@ from memnet.text.english import sentences
 
 Kind = Literal["definition", "statement", "list", "steps"]
 
+# Before a heading that is counted.
 _NUMBER = re.compile(
     r"^(?:\d+(?:\.\d+)+\.?|\d+[.):]|(?:step|chapter|part|section|question|q)\s*\d*[.:)])\s+", re.I
 )
-"""Before a heading that is counted."""
 _MARKS = " \t\n*_`#:.!¶"
 _ASIDE = re.compile(r"\([^()]*\)$")
 _WORD = re.compile(r"[^\W\d_][\w'’.+-]*")
 _MIN_WORDS, _MAX_WORDS = 2, 14
-_MAX_NAME_WORDS = 6
-"""Of what is defined or listed."""
-_MAX_QUOTE = 900
-"""Characters of the blocks that answer; more is rather a chapter than an answer."""
+_MAX_NAME_WORDS = 6  # Of what is defined or listed
+_MAX_QUOTE = 900  # Characters of the blocks that answer; more is rather a chapter than an answer.
 _MIN_ITEMS = 3
-_BEGINNING = 4
-"""Blocks of a section among which a list of steps begins."""
+_BEGINNING = 4  # Blocks of a section among which a list of steps begins
+# Words of headings that name a part of any text, and no subject.
 _SAYS_NOTHING = frozenset(
     """
     about abstract acknowledgements addendum additional advanced appendix article background
@@ -44,7 +42,6 @@ _SAYS_NOTHING = frozenset(
     usage version warning warnings what
     """.split()
 )
-"""Words of headings that name a part of any text, and no subject."""
 _DATES = frozenset(
     """
     jan feb mar apr jun jul aug sep sept oct nov dec january february march april may june july
@@ -53,6 +50,7 @@ _DATES = frozenset(
     and the
     """.split()
 )
+# What people do by instructions.
 _VERBS = frozenset(
     """
     access activate add adjust allow apply ask assemble assign attach become begin bind block
@@ -73,7 +71,7 @@ _VERBS = frozenset(
     withdraw write
     """.split()
 )
-"""What people do by instructions."""
+# Verbs that often are no verb before a noun: "Export options", "Use cases".
 _NOUNS_TOO = frozenset(
     """
     access book build call care change check claim cook copy cut debug display download export
@@ -83,7 +81,7 @@ _NOUNS_TOO = frozenset(
     view visit wash work
     """.split()
 )
-"""Verbs that often are no verb before a noun: "Export options", "Use cases"."""
+# Gerunds that often are no verb before a noun: "Running costs".
 _GERUNDS_TOO = frozenset(
     """
     booking building cleaning closing cooking cutting debugging displaying hosting listening
@@ -92,9 +90,9 @@ _GERUNDS_TOO = frozenset(
     signing sorting supporting testing tracking training turning washing writing
     """.split()
 )
-"""Gerunds that often are no verb before a noun: "Running costs"."""
+# Verbs whose last letter is doubled before -ing.
 _DOUBLED = frozenset("begin cut debug format get log plan reset run scan set stop submit".split())
-"""Verbs whose last letter is doubled before -ing."""
+# Words that show that the one before is a verb here.
 _AFTER_VERB = frozenset(
     """
     a all an and another any between by each existing for from in into it its multiple my new
@@ -102,7 +100,7 @@ _AFTER_VERB = frozenset(
     your
     """.split()
 )
-"""Words that show that the one before is a verb here."""
+# Before which a verb may be a part of a name: "Unlock duration".
 _NOUNS_AFTER_NOUNS = frozenset(
     """
     behavior behaviour cases ceremony code command cost costs date dates duration error errors
@@ -112,7 +110,7 @@ _NOUNS_AFTER_NOUNS = frozenset(
     state status step steps strategy style system time times tools type types view window
     """.split()
 )
-"""Before which a verb may be a part of a name: "Unlock duration"."""
+# Names of lists that are lists of something, and how what they are of is joined to them.
 _LISTED = {
     **dict.fromkeys(
         "fees ingredients materials options permissions prerequisites requirements rules supplies"
@@ -126,11 +124,9 @@ _LISTED = {
         "of",
     ),
 }
-"""Names of lists that are lists of something, and how what they are of is joined to them."""
-_MAX_INTRODUCTION = 200
-"""Characters before a list that is what its heading names."""
+_MAX_INTRODUCTION = 200  # Characters before a list that is what its heading names
+# Words of headings that name something else than the items of one list.
 _NOT_LISTED = frozenset("& + about and by in on or to vs what which with you your".split())
-"""Words of headings that name something else than the items of one list."""
 _YOU = re.compile(r"\byou(?:r|rself)?\b", re.I)
 _DEFINES = (
     r"(?:\s\([^()]{1,60}\))?,?\s(?P<verb>is|are)\s"
@@ -150,8 +146,7 @@ class Asked(NamedTuple):
     """What a heading asks, and the pieces of its section that answer."""
 
     question: str
-    kind: Kind | None
-    """Of the answer; None where the heading does not tell."""
+    kind: Kind | None  # Of the answer; None where the heading does not tell.
     quotes: tuple[str, ...]
 
 

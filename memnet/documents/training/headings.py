@@ -8,14 +8,12 @@ from memnet.learning import OnProgress, TrainableMemory, counted, no_progress
 from memnet.reader.training.examples import ReaderExample, ReaderPassage, find_quote
 from memnet.storage import MemoryStore, Slot
 
-_FETCHED = 1000
-"""Slots that are fetched at once."""
-_NEAR = 12
-"""Windows that are looked at for distractors."""
+_FETCHED = 1000  # Slots that are fetched at once
+_NEAR = 12  # Windows that are looked at for distractors
 _DISTRACTORS = 4
 
+# A section: its source, the namespace of that, and the headings above it.
 _Path = tuple[str, str, str]
-"""A section: its source, the namespace of that, and the headings above it."""
 
 
 class _Section(NamedTuple):

@@ -15,14 +15,10 @@ from memnet.reader.training.examples import YES_NO, ReaderExample, ReaderPassage
 from memnet.storage import MemoryStore, Slot
 from memnet.text.names import symbol, without_brackets
 
-_INTRODUCTION = 260
-"""Characters in which a passage tells what its subject is and where it is from."""
-_DISTRACTORS = 4
-"""Passages without the answer in each example."""
-_MIN_SHARING = 20
-"""Subjects that share a country, so that it is one and not a town."""
-_FETCHED = 1000
-"""Slots that are fetched at once."""
+_INTRODUCTION = 260  # Characters in which a passage tells what its subject is and where it is from
+_DISTRACTORS = 4  # Passages without the answer in each example
+_MIN_SHARING = 20  # Subjects that share a country, so that it is one and not a town
+_FETCHED = 1000  # Slots that are fetched at once
 
 
 class Form(NamedTuple):
@@ -31,8 +27,8 @@ class Form(NamedTuple):
     relation: str
     pattern: re.Pattern[str]
     questions: tuple[str, ...]
+    # What the answer is to the subject, to ask on about it; none where no one asks so.
     roles: tuple[str, ...]
-    """What the answer is to the subject, to ask on about it; none where no one asks so."""
 
 
 class Statement(NamedTuple):
@@ -61,8 +57,7 @@ class _Compared(NamedTuple):
 
     subject: str
     value: str
-    slots: tuple[Slot, ...]
-    """The evidence of the value."""
+    slots: tuple[Slot, ...]  # The evidence of the value
 
 
 _TEMPLATES: Mapping[str, Any] = tomllib.loads(

@@ -18,10 +18,9 @@ from memnet.reader.spans import KINDS, QUOTED, Pack, Packer, Passage
 from memnet.text.names import normalise
 from memnet.types import Evidence
 
-YES_NO = ("yes", "no")
-"""Answers that stand in no passage."""
+YES_NO = ("yes", "no")  # Answers that stand in no passage
+# What is taken for a name or a number in a passage.
 NAME = re.compile(r"\b[A-Z][\w'’.-]+(?: [A-Z][\w'’.-]+)*|\b[12]\d{3}\b|\b\d[\d,.]*\d\b")
-"""What is taken for a name or a number in a passage."""
 _ANTONYMS = (
     ("first", "last"), ("largest", "smallest"), ("most", "least"),
     ("highest", "lowest"), ("longest", "shortest"), ("biggest", "smallest"), ("north", "south"),
@@ -36,16 +35,12 @@ _ANTONYM = {one: other for pair in _ANTONYMS for one, other in (pair, pair[::-1]
 _QUESTION_WORDS = frozenset("who whom whose what when where which why how in on at".split())
 _WORD = re.compile(r"\w+")
 # Shares of the questions that are changed while training.
-_WITHOUT_ANSWER = 0.12
-"""Of those with several passages: lose the passages with the answer."""
-_ONLY_DISTRACTORS = 0.08
-"""Of those with one passage: only others are read."""
+_WITHOUT_ANSWER = 0.12  # Of those with several passages: lose the passages with the answer
+_ONLY_DISTRACTORS = 0.08  # Of those with one passage: only others are read
+# Of those with one passage: the question is changed so that it is not answered.
 _UNANSWERABLE = 0.08
-"""Of those with one passage: the question is changed so that it is not answered."""
-_NO_DISTRACTORS = 0.35
-"""Of those with one passage: read without another."""
-_SHUFFLED = 0.4
-"""Of the distractors: stand anywhere rather than last."""
+_NO_DISTRACTORS = 0.35  # Of those with one passage: read without another
+_SHUFFLED = 0.4  # Of the distractors: stand anywhere rather than last
 _MAX_DISTRACTORS = 4
 
 
