@@ -17,7 +17,7 @@ from memnet.statements.decisions import CHANGES, Choice, choose, end_of, is_open
 from memnet.statements.protocol import Judgement, Label, ParsedStatement, StatementJudge
 from memnet.statements.usage import statement_time
 from memnet.storage import MemoryStore, NewSlot, Told
-from memnet.text.places import local_time
+from memnet.text.dates import local_time
 
 # Of what is only in memory: above the ids of all slots, as that of what is added last.
 _FIRST_ID = 2**62

@@ -18,12 +18,10 @@ from memnet.statements.presentation import FoundStatements, answer_of, attended,
 from memnet.statements.reading import Piece, StatementReader
 from memnet.statements.times import dated_passage, first_day, weights_in_time, without_plans
 from memnet.storage import MemoryStore, Scope, Told
-from memnet.text.english import query_terms
+from memnet.text.dates import local_time
+from memnet.text.english import Clauses, query_terms
 from memnet.text.names import maximal_names, possible_names
-from memnet.text.places import local_time
-from memnet.text.relative import times_in
-from memnet.text.resolved import with_days
-from memnet.text.tense import Clauses
+from memnet.text.relative import times_in, with_days
 from memnet.types import Answer
 
 _READ = 24  # Statements that are read at most; where no more were told, all of them.

@@ -14,9 +14,8 @@ from memnet.statements.parsing import stems
 from memnet.statements.protocol import Judgement, Label, predicate_of
 from memnet.statements.relations import Relation, relation_of
 from memnet.storage import Told
+from memnet.text.dates import Days, local_time
 from memnet.text.names import normalise, subject_symbol
-from memnet.text.periods import Days
-from memnet.text.places import local_time
 from memnet.text.relative import times_in
 
 

@@ -21,10 +21,9 @@ from memnet.statements.protocol import Judgement, Label, ParsedStatement
 from memnet.statements.reading import StatementReader, TaggedText
 from memnet.statements.times import dated_passage
 from memnet.storage import Told
+from memnet.text.dates import Days, local_time
 from memnet.text.english import query_terms
 from memnet.text.names import normalise, subject_symbol
-from memnet.text.periods import Days
-from memnet.text.places import local_time
 from memnet.text.relative import times_in
 
 _READ = 8  # Earlier statements that are read at most

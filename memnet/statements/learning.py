@@ -15,7 +15,7 @@ from memnet.statements.protocol import ParsedStatement
 from memnet.statements.teller import Rules, Telling, checked, statement_slot
 from memnet.storage import Encode, MemoryStore, NewSlot
 from memnet.text.checks import latest_moment
-from memnet.text.moments import written_moment
+from memnet.text.dates import written_moment
 
 _I = re.compile(r"I$")
 _MY = re.compile(r"my(?= \w)", re.IGNORECASE)

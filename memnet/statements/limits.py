@@ -5,10 +5,9 @@ from datetime import date, datetime, timedelta
 from typing import NamedTuple
 
 from memnet.statements.times import start_of
-from memnet.text.periods import Days
-from memnet.text.places import local_time
+from memnet.text.dates import Days, local_time
+from memnet.text.english import Clauses
 from memnet.text.relative import Role, TimePlace, times_in
-from memnet.text.tense import Clauses
 
 # Where a sentence says more than one thing, and its time may be that of any of them.
 _JOINED = re.compile(

@@ -12,8 +12,8 @@ from memnet.reader.spans import Passage
 from memnet.statements.heads import AnswerForm
 from memnet.statements.reading import Piece, StatementReading
 from memnet.storage import Slot, Told
-from memnet.text.places import local_time
-from memnet.text.resolved import day_said
+from memnet.text.dates import local_time
+from memnet.text.relative import day_said
 from memnet.types import Answer, AnswerKind, Candidate, Evidence, Hop, Quote, SlotWeight
 
 _NONE = 0.6  # Probability that the statements hold no answer from which none is given

@@ -11,10 +11,8 @@ from numpy.typing import NDArray
 from memnet.reader.spans import Passage
 from memnet.statements.first_person import subject_of
 from memnet.storage import Told
-from memnet.text.days import day_name
+from memnet.text.dates import Days, day_name, local_time, one_day
 from memnet.text.names import normalise
-from memnet.text.periods import Days, one_day
-from memnet.text.places import local_time
 from memnet.text.relative import times_in
 
 # What a statement counts that held on the days of a question, and one that did not, beside one that

@@ -15,7 +15,7 @@ from memnet import Config, Document, Engine, InputError, MemoryStore, Message
 from memnet.config import MessageConfig, TellConfig
 from memnet.statements.first_person import plain_sentences, subject_of
 from memnet.storage import Scope
-from memnet.text.moments import written_moment
+from memnet.text.dates import written_moment
 from memnet.types import IngestReport
 from tests.toy import ToyEncoder
 

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memnet.text.periods import Days, shifted
-from memnet.text.relative import WEEKDAYS, times_in
-from memnet.text.resolved import day_said, with_days
+from memnet.text.dates import Days, shifted
+from memnet.text.relative import WEEKDAYS, day_said, times_in, with_days
 
 _WEDNESDAY = date(2026, 3, 4)
 _DAYS = st.dates(date(1900, 1, 1), date(2200, 12, 31))
