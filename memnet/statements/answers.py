@@ -11,10 +11,16 @@ from numpy.typing import NDArray
 from memnet.attention.arrays import softmax
 from memnet.encoders import Encoder
 from memnet.reader.answers import asks_whether
-from memnet.statements.ended import Ended, without_ended
 from memnet.statements.judge import reading as columns_of
 from memnet.statements.loading import LazyStatementReader
-from memnet.statements.presentation import FoundStatements, answer_of, attended, with_contradiction
+from memnet.statements.presentation import (
+    Ended,
+    FoundStatements,
+    answer_of,
+    attended,
+    with_contradiction,
+    without_ended,
+)
 from memnet.statements.reading import Piece, StatementReader
 from memnet.statements.times import dated_passage, first_day, weights_in_time, without_plans
 from memnet.storage import MemoryStore, Scope, Told
@@ -277,7 +283,7 @@ def _held(question: str, moment: float) -> float | None:
 
 def _asks_what_was(question: str) -> bool:
     """Whether a question is about the past: "Who had the key?", but not "Who is married?"."""
-    return Clauses(question).way(0) < 0 and _PRESENT.search(question) is None
+    return Clauses(question).tense_at(0) < 0 and _PRESENT.search(question) is None
 
 
 def _shares_of_words(question: str, told: Sequence[Told]) -> NDArray[np.float32]:

@@ -8,8 +8,7 @@ from memnet.encoders.onnx_model import Precision, onnx_precision
 from memnet.encoders.weights import checked_folder, load_tokenizer
 from memnet.reader.onnx import HeadsOnnx, trained_model
 from memnet.reader.spans import Pack, Packer
-from memnet.statements.heads import STATEMENTS, StatementScores, split_scores
-from memnet.statements.reading import StatementReader
+from memnet.statements.reading import STATEMENTS, StatementReader, StatementScores, split_scores
 
 MAX_TOKENS = 384  # Of a question with statements
 

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from memnet.encoders.bert import BertNetwork
 from memnet.reader.network import load_network
 from memnet.reader.spans import Pack
-from memnet.statements.heads import (
+from memnet.statements.reading import (
     HEADS,
     STATEMENTS,
     TEXT_SPLITS,

@@ -10,8 +10,9 @@ from dataclasses import replace
 from itertools import islice
 
 from memnet.errors import InputError
-from memnet.statements.limits import limits_of
+from memnet.statements.loading import LazyStatementReader
 from memnet.statements.protocol import ParsedStatement, predicate_of
+from memnet.statements.reading import StatementReader, TaggedText
 from memnet.statements.relations import (
     Relation,
     is_plain_name,
@@ -19,9 +20,12 @@ from memnet.statements.relations import (
     split_predicate,
     starts_relation,
 )
+from memnet.statements.times import limits_of
 from memnet.storage import Structure, Told
+from memnet.text.dates import local_time
 from memnet.text.english import sentences
 from memnet.text.names import normalise, subject_symbol
+from memnet.text.relative import times_in
 from memnet.types import Certainty
 
 _SENTENCE_ENDS = " \t\r\n.!;,\"'”"
@@ -89,6 +93,8 @@ _PERSON = re.compile(r"(?:I|we|you|he|she|it|they)(?=[ '’])", re.IGNORECASE)
 _MAX_CLAUSES = 8
 _MAX_CUT = 400  # Characters of a sentence from which it is left whole: time grows with the square
 _SUFFIXES = re.compile(r"(?<=\w\w)(?:s|es|ing|e)$")
+# What may stand between two subjects of one sentence.
+_JOINS = re.compile(r"(?:,|,? (?:and|&|or)|/|\+)? ?", re.IGNORECASE)
 
 
 class RuleParser:
@@ -309,3 +315,81 @@ def stems(text: str) -> tuple[str, ...]:
     """Stems of the words of a text, articles left out."""
     words = (word for word in normalise(text).split() if word not in ("the", "a", "an"))
     return tuple(_SUFFIXES.sub("", _SUFFIXES.sub("", word)) for word in words)
+
+
+class LearnedParser:
+    """Tags subject and values with the network; a ``StatementParser``.
+
+    Rules cut the text into sentences, find what is asked for ("forget that ...") and whom "she"
+    stands for; where the network is not installed, they do everything.
+    """
+
+    def __init__(self, reader: LazyStatementReader, rules: RuleParser) -> None:
+        """Join the network and the rules."""
+        self._reader = reader
+        self._rules = rules
+
+    def parse(self, text: str, at: float, earlier: Sequence[Told]) -> list[ParsedStatement]:
+        """As ``StatementParser.parse``.
+
+        Raises:
+            InputError: it asks to forget everything.
+        """
+        parsed = self._rules.parse(text, at, earlier)
+        network = self._reader.load()
+        if network is None:
+            return parsed
+        return [_with_tags(one, network, at) for one in parsed]
+
+
+def _with_tags(parsed: ParsedStatement, network: StatementReader, at: float) -> ParsedStatement:
+    """A sentence that rules have parsed; where the network finds another subject, by its tags."""
+    text = parsed.text
+    if parsed.act == "forget" or text.rstrip().endswith("?"):
+        return parsed
+    if has_known_verb(parsed):
+        # By a verb that they know, rules are right; what they find is all of it, in its order. Only
+        # "move on 1 July" may be a plan that no word tells from a fact.
+        if parsed.certainty != "is" or not times_in(text, local_time(at).date()):
+            return parsed
+        return replace(parsed, certainty=network.write(text, ()).tagged.certainty)
+    tagged = network.write(text, ()).tagged
+    span = _subject(text, tagged)
+    subject = text[span[0] : span[1]] if span else ""
+    if not subject or is_pronoun(subject) or _same_name(subject, parsed.subject):
+        subject = parsed.subject
+    taken = [span] if span else []
+    values = [one for one in tagged.values if all(one[1] <= a or b <= one[0] for a, b in taken)]
+    relation, denied = predicate_without_negation(_without(text, [*values, *taken]))
+    return replace(
+        parsed,
+        subject=subject,
+        relation=relation,
+        values=tuple(text[start:end] for start, end in values),
+        aliases=aliases_of(subject),
+        polarity=not (tagged.negative or denied),
+        certainty=tagged.certainty,
+        template="",
+    )
+
+
+def _subject(text: str, tagged: TaggedText) -> tuple[int, int] | None:
+    """Where the first subject stands, with those that it is joined with: "Bo and Ann"."""
+    if not tagged.subjects:
+        return None
+    start, end = tagged.subjects[0]
+    for other_start, other_end in tagged.subjects[1:]:
+        if _JOINS.fullmatch(text[end:other_start]):
+            end = other_end
+    return start, end
+
+
+def _same_name(one: str, other: str) -> bool:
+    return subject_symbol(one) == subject_symbol(other)
+
+
+def _without(text: str, spans: Sequence[tuple[int, int]]) -> str:
+    """The words of a text outside of some spans."""
+    for start, end in sorted(spans, reverse=True):
+        text = f"{text[:start]} {text[end:]}"
+    return text

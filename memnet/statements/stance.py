@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from memnet.attention.arrays import sigmoid
 from memnet.checkpoints import check_shapes, check_weights, load_checkpoint
 from memnet.reader.spans import Passage, Reader
-from memnet.statements.heads import CERTAINTIES
-from memnet.statements.reading import Manner, StatementReader
+from memnet.statements.reading import CERTAINTIES, Manner, StatementReader
 from memnet.storage import Encode
 from memnet.text.names import normalise, stems
 

@@ -66,7 +66,7 @@ class WrittenDay(NamedTuple):
         return tuple(WrittenDay(self.year and one.year, one.month, one.day) for one in beside)
 
 
-class DayPlace(NamedTuple):
+class DateSpan(NamedTuple):
     """A written day, and where it stands."""
 
     start: int  # Its first character in the text
@@ -91,10 +91,10 @@ def month_name(day: date) -> str:
 
 def days_in(text: str) -> tuple[WrittenDay, ...]:
     """The days that a text writes out, each once; what is no day of the calendar is none."""
-    return tuple(dict.fromkeys(place.day for place in day_places(text)))
+    return tuple(dict.fromkeys(place.day for place in date_spans(text)))
 
 
-def day_places(text: str) -> Iterator[DayPlace]:
+def date_spans(text: str) -> Iterator[DateSpan]:
     """The days that a text writes out, as often as it does, with their places; in no order."""
     for form in _FORMS:
         for found in form.finditer(text):
@@ -106,11 +106,11 @@ def day_places(text: str) -> Iterator[DayPlace]:
                 date(year or _LEAP_YEAR, month, int(parts["day"]))
             except ValueError:
                 continue
-            yield DayPlace(*found.span(), WrittenDay(year, month, int(parts["day"])))
+            yield DateSpan(*found.span(), WrittenDay(year, month, int(parts["day"])))
 
 
 @dataclass(frozen=True, slots=True)
-class Days:
+class DateRange:
     """Days that follow each other."""
 
     first: date
@@ -119,9 +119,9 @@ class Days:
     near: date | None = field(default=None, compare=False)
 
     @property
-    def meant(self) -> "Days":
+    def meant(self) -> "DateRange":
         """The day that was counted to, if one was, else all of them."""
-        return self if self.near is None else Days(self.near, self.near)
+        return self if self.near is None else DateRange(self.near, self.near)
 
     @property
     def count(self) -> int:
@@ -149,29 +149,29 @@ class Days:
         return f"{begin.removesuffix(f' {last.year}')} to {day_name(last)}"
 
 
-def one_day(day: date) -> Days:
+def one_day(day: date) -> DateRange:
     """A day alone."""
-    return Days(day, day)
+    return DateRange(day, day)
 
 
-def week_of(day: date, weeks: int) -> Days:
+def week_of(day: date, weeks: int) -> DateRange:
     """The week of a day, or one some weeks later."""
     monday = day + timedelta(days=7 * weeks - day.weekday())
-    return Days(monday, monday + timedelta(days=6))
+    return DateRange(monday, monday + timedelta(days=6))
 
 
-def unit_of(day: date, unit: str) -> Days:
+def unit_of(day: date, unit: str) -> DateRange:
     """The month or year of a day."""
     first = day.replace(day=1) if unit == "month" else day.replace(month=1, day=1)
-    return Days(first, shifted(first, 1, unit) - timedelta(days=1))
+    return DateRange(first, add_units(first, 1, unit) - timedelta(days=1))
 
 
-def about(day: date, unit: str) -> Days:
+def about(day: date, unit: str) -> DateRange:
     """What "two years ago" and the like mean: of months and years all, else the day."""
     return replace(unit_of(day, unit), near=day) if unit in ("month", "year") else one_day(day)
 
 
-def shifted(day: date, number: int, unit: str) -> date:
+def add_units(day: date, number: int, unit: str) -> date:
     """A day some days, weeks, months or years later; the last of the month where it has no such."""
     unit = unit.lower()
     if unit in ("day", "week"):
@@ -179,7 +179,7 @@ def shifted(day: date, number: int, unit: str) -> date:
     return day + relativedelta(months=number * (12 if unit == "year" else 1))
 
 
-def cut(days: Days, edge: str | None) -> Days:
+def edge_of(days: DateRange, edge: str | None) -> DateRange:
     """All of some days, or the first or last of them."""
     if not edge:
         return days

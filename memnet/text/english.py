@@ -112,7 +112,7 @@ def _segments(text: str) -> Iterator[tuple[int, int]]:
 
 
 # Whether a sentence is about the past, about neither, or about what is to come.
-Way = Literal[-1, 0, 1]
+Tense = Literal[-1, 0, 1]
 _SENTENCE = re.compile(r"[^.!?\n]{1,300}")
 _TO_COME = re.compile(
     r"\b(?:will|won['’]t|shall|going to|gonna|tomorrow|next(?! to\b)|plans? to|due|upcoming|"
@@ -140,18 +140,18 @@ class Clauses:
         """Find the sentences; what a text is about is looked at where it is asked for."""
         self._spans = [match.span() for match in _SENTENCE.finditer(text)]
         self._text = text
-        self._ways: dict[int, Way] = {}
+        self._tenses: dict[int, Tense] = {}
 
-    def way(self, position: int) -> Way:
+    def tense_at(self, position: int) -> Tense:
         """Of what stands at a position."""
         number = bisect_right(self._spans, (position, len(self._text) + 1)) - 1
         if number < 0:
             return 0
-        if number not in self._ways:
-            self._ways[number] = self._way(*self._spans[number])
-        return self._ways[number]
+        if number not in self._tenses:
+            self._tenses[number] = self._tense(*self._spans[number])
+        return self._tenses[number]
 
-    def _way(self, start: int, end: int) -> Way:
+    def _tense(self, start: int, end: int) -> Tense:
         if _TO_COME.search(self._text, start, end):
             return 1
         return -1 if _GONE.search(self._text, start, end) else 0

@@ -20,6 +20,9 @@ _VOCATIVE = re.compile(
     r"[Cc]ongratulations|about you|are you)(?: there)?,? "
     rf"{_NAME}(?=\s*[!.,?])|, {_NAME}(?=[!.?])"
 )
+# Speakers that are no people: what they say of themselves is not remembered.
+_ROLES = frozenset("assistant system tool function developer bot model ai".split())
+_USER = "user"
 
 
 def speaker_symbols(speaker: str) -> tuple[str, ...]:
@@ -69,3 +72,11 @@ def session_symbol(session: str) -> str:
 def is_session(name: str) -> bool:
     """Whether a symbol is that of a session."""
     return name.startswith(_SESSION)
+
+
+def subject_of(speaker: str) -> str | None:
+    """Who "I" is in a message: the speaker; "I" for the user of an assistant, None for none."""
+    name = speaker.strip()
+    if not name or name.casefold() in _ROLES:
+        return None
+    return "I" if name.casefold() == _USER else name

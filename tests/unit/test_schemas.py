@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from memnet import Config, Engine
 from memnet.errors import InputError, StoreError
-from memnet.statements.records import parse_old
+from memnet.statements.memory import parse_old
 from memnet.storage import MemoryStore, Scope
 from memnet.storage.sqlite import connection as connection_module
 from memnet.storage.sqlite.schema import MIGRATIONS, SCHEMA_VERSION

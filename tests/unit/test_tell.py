@@ -20,11 +20,11 @@ from memnet.errors import InputError, StoreBusyError, StoreError
 from memnet.learning.evaluation import f1
 from memnet.statements.decisions import choose
 from memnet.statements.judge import RuleJudge, reading
+from memnet.statements.memory import UsageBuffer
 from memnet.statements.parsing import RuleParser, parse_sentence
 from memnet.statements.protocol import Judgement, Label, predicate_of
 from memnet.statements.relations import relation_of
 from memnet.statements.teller import statement_slot
-from memnet.statements.usage import UsageBuffer
 from memnet.storage import Told
 from memnet.types import TellReport
 from tests.toy import ToyEncoder
