@@ -47,12 +47,10 @@ class BertGraph:
         ranges: Ranges | None = None,
         observe: bool = False,
     ) -> None:
-        """Start an empty graph.
+        """Start an empty graph of tensors by BERT's published names.
 
-        Args:
-            weights: tensors by BERT's published names; others may be among them.
-            ranges: of the inputs of products, which are int8 then; None for float32.
-            observe: whether the ranges of the inputs of products are outputs of the graph.
+        ``ranges`` of the inputs of products, which are int8 then; None for float32. ``observe``
+        makes these ranges outputs of the graph.
         """
         self._weights = weights
         self._ranges = ranges
@@ -83,9 +81,8 @@ class BertGraph:
     def tokens(self, positions: int, segments: str = "") -> str:
         """Add the whole network; returns the name of the token states [B, T, 384] float32.
 
-        Args:
-            positions: maximum length of a text, in tokens.
-            segments: name of an input [B, T] int64 of 0 and 1; without one all are 0.
+        ``positions`` is the most tokens of a text; ``segments`` names an input [B, T] int64 of 0
+        and 1, without which all are 0.
         """
         states = self._embeddings(positions, segments)
         for number in range(_LAYERS):

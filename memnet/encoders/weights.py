@@ -49,14 +49,7 @@ def model_folder() -> Path:
 
 
 def checked_folder(folder: Path | None = None) -> Path:
-    """Check the model's files; returns their folder.
-
-    Args:
-        folder: of the files; None for the installed package.
-
-    Raises:
-        EncoderError: the package is not installed, or a file is missing or is another one.
-    """
+    """The folder of the model's checked files, None the installed package's; else EncoderError."""
     folder = folder or model_folder()
     for name in _SHA256:
         check_file(folder / name)

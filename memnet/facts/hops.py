@@ -129,12 +129,10 @@ class FactController(nn.Module):
     """
 
     def __init__(self, config: FactModelConfig, encoded: int, relations: int) -> None:
-        """Make a controller with untrained weights.
+        """Make an untrained controller; H and D are the config's ``hops`` and ``width``.
 
-        Args:
-            config: sizes; H and D are its ``hops`` and ``width``.
-            encoded: E, width of an encoded token and of a relation's words.
-            relations: how many training sees.
+        ``encoded`` is E, the width of an encoded token and of a relation's words; ``relations`` how
+        many training sees.
         """
         width = config.width
         super().__init__()
@@ -179,10 +177,10 @@ class FactController(nn.Module):
         self, hop: int, query: Tensor, tokens: Tensor, mentions: MentionBatch,
         relations: RelationKeys, keys: Tensor,
     ) -> tuple[Tensor, Tensor]:  # fmt: skip
-        """Score the relations that a hop may follow.
+        """Score the relations that a hop, counted from 0, may follow.
 
         Args:
-            hop: counted from 0.
+            hop: of them.
             query: [C, D] float32, before the hop.
             tokens: [C, T, D] float32, of ``start``.
             mentions: the questions.
@@ -233,16 +231,8 @@ def follow_facts(
 
     A hop addresses only the facts of the entities that carry weight. Attention over their
     relations, with the entity's weight as prior, gives each fact a weight, and each entity that
-    facts lead to the largest of theirs: the weight of an entity does not depend on how many others
-    are reached.
-
-    Args:
-        controller: scores relations.
-        mentions: C questions, each seen from a name in it.
-        start: the entities of the names.
-        graph: facts.
-        max_hops: at least 1.
-        budget: facts that a hop may follow in one chain, the heaviest first.
+    facts lead to the largest of theirs: it does not depend on how many others are reached.
+    ``budget`` facts at most, the heaviest first, are followed in a chain.
 
     Source: Miller et al. 2016, section 3.1 (hashing, addressing, reading, again after each update);
     Cohen et al. 2020, section 2 (following relations as a differentiable step over weighted sets);
@@ -351,12 +341,7 @@ def _in_same_chain(chain: Tensor, entity: Tensor, others: Entities) -> Tensor:
 
 
 def expand_ranges(start: Tensor, end: Tensor) -> tuple[Tensor, Tensor]:
-    """The integers of several ranges, one range after the other: [M] int64 range, [M] int64.
-
-    Args:
-        start: [F] int64.
-        end: [F] int64, exclusive.
-    """
+    """The integers of ranges [F] int64, ends excluded: [M] int64 which range, [M] int64."""
     count = end - start
     row = torch.repeat_interleave(torch.arange(len(count)), count)
     before = torch.cumsum(count, 0) - count

@@ -81,10 +81,8 @@ class FactModel(nn.Module):
             config: sizes.
             encoded: width of an encoded token.
             relations: names of those seen in training; their numbers are 1, 2, ...
-            common_names: names that many training questions hold, such as "director": they are
-                read as words as well.
-            unused_names: common names from which no answer was found: they start no chain where a
-                question has another name.
+            common_names: of many training questions, such as "director": also read as words.
+            unused_names: common ones that led to no answer: they start no chain beside another name.
         """
         super().__init__()
         self.config = config
@@ -100,14 +98,7 @@ class FactModel(nn.Module):
     def forward(
         self, batch: FactBatch, graph: FactGraph, budget: int, hops: int | None = None
     ) -> tuple[FactScores, HopTrace]:
-        """Score the entities that facts lead to.
-
-        Args:
-            batch: questions.
-            graph: facts.
-            budget: facts that a hop may follow in one chain.
-            hops: at most; None for the model's own maximum.
-        """
+        """Score the entities that facts lead to, of which a hop follows ``budget`` in one chain."""
         max_hops = self.config.hops if hops is None else min(hops, self.config.hops)
         trace = follow_facts(self.controller, batch.mentions, batch.start, graph, max_hops, budget)
         return _scores(trace, batch.question), trace
@@ -144,12 +135,7 @@ class FactModel(nn.Module):
 def fact_batch(
     questions: Sequence[Sequence[Chain]], encoded: Mapping[str, TokenStates]
 ) -> FactBatch:
-    """Questions as a batch.
-
-    Args:
-        questions: the chains of each; some may have none.
-        encoded: the tokens of each text of a chain.
-    """
+    """Chains of questions, of which some may have none, with the tokens of their texts."""
     chains = [chain for question in questions for chain in question]
     states = [encoded[chain.text] for chain in chains]
     length = max(len(state.states) for state in states)

@@ -26,12 +26,10 @@ class ArrayGraph:
     """A graph of facts in arrays; entities and relations count from 0."""
 
     def __init__(self, symbols: Tensor, facts: Tensor, keys: RelationKeys) -> None:
-        """Index the facts.
+        """Index facts [M, 3] int64 entity, relation, entity; sorted, distinct.
 
-        Args:
-            symbols: [N] int64, rising: the symbol of each entity in the store.
-            facts: [M, 3] int64 entity, relation, entity; sorted, distinct.
-            keys: of all relations.
+        ``symbols`` [N] int64, rising, are those of the entities in the store; ``keys`` of all
+        relations.
         """
         self.symbols = symbols
         self._object = facts[:, 2].contiguous()

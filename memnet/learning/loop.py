@@ -104,16 +104,15 @@ class Training:
         save_best: Callable[[EpochReport], None],
         identity: Mapping[str, Any],
     ) -> None:
-        """Set up a run.
+        """Set up a run that trains a module in place.
 
         Args:
-            module: trained in place.
+            module: to train.
             task: what to learn.
             config: hyperparameters.
             folder: of the run's state.
             save_best: called when an epoch had the lowest valid error so far, to save the model.
-            identity: JSON values that tell this run from others (data, settings, versions): only
-                a run of the same identity is resumed.
+            identity: JSON values (data, settings, versions): only a run of the same one is resumed.
         """
         self._module = module
         self._task = task
@@ -137,10 +136,6 @@ class Training:
         on_progress: OnProgress = no_progress,
     ) -> float:
         """Train to the end, resuming a run of the same identity that was stopped.
-
-        Args:
-            on_epoch: called after each epoch.
-            on_progress: called at the start and after each batch.
 
         Returns:
             The lowest mean valid error, 0..1.

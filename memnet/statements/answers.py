@@ -82,14 +82,9 @@ class StatementAnswers:
         otherwise: _Answerer,
         on_read: Callable[[Mapping[int, float]], None],
     ) -> None:
-        """Join a memory and a network.
+        """Join a memory and a network; ``on_read`` takes the attention weights of each question.
 
-        Args:
-            store: the memory.
-            encoder: of its keys.
-            reader: of statements.
-            otherwise: answers where the network is not installed.
-            on_read: given the attention weights of statements after each question.
+        ``otherwise`` answers where the network is not installed.
         """
         self._store = store
         self._encoder = encoder
@@ -181,9 +176,8 @@ class StatementAnswers:
     def _ended(self, found: FoundStatements, held: float, network: StatementReader) -> list[Ended]:
         """What has ended by a time, in seconds since the epoch, and what ended and denies it.
 
-        Statements of which a part has ended; and those that ended whole, where the question is
-        nearer to them than to what ended them: "Who has Tom divorced?" is about that. What says
-        what holds instead, "I'm taking the train again", may answer.
+        Partly ended statements; and those that ended whole, where the question is nearer to them
+        than to what ended them ("Who has Tom divorced?" is about that).
         """
         by = {one.id: one for one in found.told}
         parts = [

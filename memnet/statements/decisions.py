@@ -94,17 +94,11 @@ class Resolution(NamedTuple):
 def resolve(
     new: Told, earlier: Sequence[Told], judgement: Judgement, backdated: bool
 ) -> Resolution:
-    """What to do with a statement.
+    """What to do with a statement, by the judgement of it and K earlier ones.
 
-    Args:
-        new: the statement.
-        earlier: K candidates, as ``StatementJudge.judge`` got them.
-        judgement: of it.
-        backdated: whether its time was given, so that it may be about an earlier one. Otherwise
-            what is said to begin later has its time from a clock that ran ahead.
-
-    Raises:
-        ModelError: its arrays are not of this many statements.
+    ``backdated``: whether its time was given, so that it may be about an earlier one. Otherwise
+    what is said to begin later has its time from a clock that ran ahead. ModelError for arrays of
+    other shapes.
     """
     probabilities, partly = judgement
     shapes, expected = (

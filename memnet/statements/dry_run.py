@@ -39,15 +39,7 @@ def new_statement(
     relation: NDArray[np.float32],
     standing: bool = False,
 ) -> Told:
-    """A new statement.
-
-    Args:
-        sentence: parsed.
-        told: when, in seconds since the epoch.
-        namespace: to tell it in.
-        relation: [D] float32, the vector of its relation.
-        standing: whether it is never evicted.
-    """
+    """A statement told at some seconds since the epoch; ``relation`` [D] float32 is encoded."""
     valid_from = told if sentence.valid_from is None else sentence.valid_from
     until = sentence.valid_until
     return Told(
@@ -71,15 +63,7 @@ def new_statement(
 def candidate_ids(
     store: MemoryStore, slot: NewSlot, near: Sequence[int], namespace: str, last: int = LAST
 ) -> list[int]:
-    """Ids of statements to compare with: about the same, near, or told just before.
-
-    Args:
-        store: the memory.
-        slot: of the new statement.
-        near: ids of statements with near keys, some of which may be gone by now.
-        namespace: that it is told in.
-        last: how many of those told just before.
-    """
+    """Ids of statements to compare with: about the same, near, or among the last that were told."""
     about = store.statements.ids_about(slot.key_symbols, namespace, _ABOUT)
     return [*about, *near, *store.statements.last(namespace, last)]
 
@@ -198,9 +182,8 @@ def statement_time(latest: float, skew: float) -> float:
 
     Args:
         latest: the latest time in the store.
-        skew: seconds by which it may be ahead of this machine's clock and still be taken as now,
-            so that times rise although the clocks of machines differ a little. A time further
-            ahead comes from a wrong clock, and must not become that of all later statements.
+        skew: seconds by which it may be ahead of this machine's clock and still count as now, so that
+            times rise although clocks differ. One further ahead comes from a wrong clock.
     """
     clock = now()
     return latest if clock < latest <= clock + skew else clock

@@ -99,13 +99,7 @@ class StatementMemory:
 
 
 def history(store: MemoryStore, name: str | None, namespace: str | None) -> tuple[Statement, ...]:
-    """Statements in the order in which they began to hold.
-
-    Args:
-        store: the memory.
-        name: of their subject, by any of its aliases; None for all statements.
-        namespace: to look in; None for all.
-    """
+    """Statements in the order in which they began to hold; None for all names or namespaces."""
     with store.reading():
         statements = store.statements
         if name is None:

@@ -129,14 +129,10 @@ class Learner:
         self._rules = rules
 
     def prepare(self, messages: Sequence[SaidMessage], namespace: str) -> Callable[[], None] | None:
-        """Parse and encode what some messages say, before a transaction begins.
+        """Parse and encode what messages say, in their order, before a transaction begins.
 
-        Args:
-            messages: in the order in which they were said.
-            namespace: that they are in.
-
-        Returns:
-            Tells it, within a transaction in which the messages are stored; None for nothing.
+        Returns what tells it, within a transaction in which the messages are stored; None for
+        nothing.
         """
         found = [one for message in messages for one in self._learned(message)]
         if not found:
@@ -193,13 +189,7 @@ class Learner:
 
 
 def _of_speaker(parsed: ParsedStatement, subject: str, start: int) -> ParsedStatement | None:
-    """A statement about the speaker, by his name, or what is his; None for any other.
-
-    Args:
-        parsed: with offsets in its own sentence.
-        subject: what "I" stands for.
-        start: of the sentence in its source.
-    """
+    """A statement about the speaker, by his name, or what is his; None for any other."""
     if parsed.act == "forget" or parsed.certainty == "maybe" or not parsed.relation:
         return None
     if not _I.match(parsed.subject) and not _MY.match(parsed.subject):

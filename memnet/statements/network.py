@@ -73,12 +73,7 @@ class StatementNetwork(nn.Module):
 
 
 def load_statement_network(folder: Path) -> StatementNetwork:
-    """A saved network.
-
-    Raises:
-        ModelError: the folder holds no whole network, or one of another encoder.
-        EncoderError: the encoder's package is missing or damaged.
-    """
+    """A saved network; errors as for ``load_network``."""
     return load_network(folder, STATEMENTS, StatementNetwork)
 
 

@@ -104,11 +104,7 @@ class RuleParser:
     """
 
     def parse(self, text: str, at: float, earlier: Sequence[Told]) -> list[ParsedStatement]:  # noqa: ARG002
-        """As ``StatementParser.parse``; a pronoun stands for the subject before it.
-
-        Raises:
-            InputError: it asks to forget everything.
-        """
+        """As ``StatementParser.parse``; a pronoun stands for the subject before it."""
         parsed: list[ParsedStatement] = []
         topic = ""
         for start, end in sentences(text):
@@ -130,13 +126,9 @@ class RuleParser:
 def parse_sentence(
     sentence: str, start: int = 0, topic: str = "", subject: str = ""
 ) -> ParsedStatement:
-    """Parse one sentence.
+    """Parse one sentence, which starts at ``start`` of its text.
 
-    Args:
-        sentence: as written.
-        start: its first character in its text.
-        topic: what "she" and the like stand for; empty where nothing came before.
-        subject: where it is known; empty to find it.
+    ``topic`` is what "she" stands for, ``subject`` the subject where it is known; else empty.
     """
     body = _FILLERS.sub("", _without_contractions(sentence.strip(_SENTENCE_ENDS)))
     forget = _FORGET.match(body)
@@ -166,15 +158,11 @@ def parse_sentence(
 
 
 def _clauses(sentence: str) -> list[tuple[int, int, str]]:
-    """Clauses of a sentence that are statements of their own, as spans.
+    """Clauses that are statements of their own: spans, and the subject shared with the one before.
 
     "I live in Porto and I work at Telrex" says two things, and either may change without the other.
     A sentence is cut only where rules know the verbs on both sides, or both begin with the same
     pronoun.
-
-    Returns:
-        Of each clause: first character, the one after the last, and the subject that it shares
-        with the clause before ("and work at Telrex"), empty if it has its own.
     """
     found: list[tuple[int, int, str]] = []
     start, shared = 0, ""
@@ -190,12 +178,7 @@ def _clauses(sentence: str) -> list[tuple[int, int, str]]:
 
 
 def _subject_after(before: ParsedStatement, rest: str) -> str | None:
-    """The subject that a clause shares with the one before, empty for its own; None if it is none.
-
-    Args:
-        before: the clause before.
-        rest: from the clause on.
-    """
+    """The subject shared with the clause before; empty for its own, None if it is no clause."""
     if not before.subject or before.act == "forget":
         return None
     if has_known_verb(before):
@@ -330,11 +313,7 @@ class LearnedParser:
         self._rules = rules
 
     def parse(self, text: str, at: float, earlier: Sequence[Told]) -> list[ParsedStatement]:
-        """As ``StatementParser.parse``.
-
-        Raises:
-            InputError: it asks to forget everything.
-        """
+        """As ``StatementParser.parse``."""
         parsed = self._rules.parse(text, at, earlier)
         network = self._reader.load()
         if network is None:

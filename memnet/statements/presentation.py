@@ -256,10 +256,7 @@ def without_ended(
 ) -> StatementReading:
     """A reading without the pieces that name what holds no longer.
 
-    Args:
-        reading: of a question about what holds.
-        told: the statements that were read.
-        ended: of which a part has ended, or which the question is about and what ended them.
+    ``ended``: of which a part has ended, or which the question is about and what ended them.
     """
 
     def holds(piece: Piece) -> bool:

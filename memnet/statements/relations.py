@@ -31,9 +31,7 @@ class Relation(NamedTuple):
     def shares_aspect(self, other: "Relation", *, named: bool = False) -> bool:
         """Whether both are about an aspect that has one value at a time.
 
-        Args:
-            other: the other relation.
-            named: leave out open aspects, which any word may belong to.
+        ``named`` leaves out open aspects, which any word may belong to.
         """
         shared = self.aspects & other.aspects
         return bool(shared - OPEN_ASPECTS if named else shared)
@@ -137,12 +135,7 @@ def starts_relation(text: str, position: int) -> bool:
 
 
 def relation_of(predicate: str, subject: str) -> Relation:
-    """The relation of a predicate.
-
-    Args:
-        predicate: from its verb on, without negation: "moved to Paris".
-        subject: as written.
-    """
+    """The relation of a predicate from its verb on, without negation: "moved to Paris"."""
     for aspects, verb, ends in _VERBS:
         match = verb.match(predicate)
         if match and (value := _value(predicate[match.end() :])):
@@ -161,9 +154,6 @@ def split_predicate(predicate: str) -> tuple[str, tuple[str, ...]]:
     """A predicate as its relation and values: "works at", "Acme", "since 1990".
 
     Joined by spaces they are the predicate again.
-
-    Args:
-        predicate: from its verb on, without negation.
     """
     verbs = [verb for _, verb, _ in _VERBS]
     for verb in (*verbs, _STATE, _AMOUNT):

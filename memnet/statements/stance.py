@@ -64,13 +64,9 @@ class StanceJudge:
         self._reader = reader
 
     def judge(self, question: str, sentences: Sequence[str], least: float = 0.0) -> Stances:
-        """The stances of K sentences.
+        """The stances of K sentences, each read by itself, to a question whether something is so.
 
-        Args:
-            question: whether something is so.
-            sentences: each read by itself.
-            least: where no sentence denies with this probability, none is read for whether it
-                affirms, and all of these are 0.
+        Where no sentence denies with probability ``least``, none is read for whether it affirms.
         """
         manners = [self._statements.manner(one) for one in sentences]
         affirms, denies = np.zeros((2, len(sentences)), np.float32)
@@ -132,11 +128,7 @@ def _logit(probability: float) -> float:
 
 
 def load_stance(folder: Path) -> StanceWeights | None:
-    """Saved weights; None where an installation left them out.
-
-    Raises:
-        ModelError: they are damaged.
-    """
+    """Saved weights; None where an installation left them out. ModelError if they are damaged."""
     if not (folder / f"{STANCE}.json").is_file():
         return None
     tensors, _ = load_checkpoint(folder, STANCE)

@@ -70,7 +70,7 @@ def tell(
         config: settings.
         rules: parse and judge.
         text: as told.
-        at: when it was told, in seconds since the epoch; None for now.
+        at: when, in seconds since the epoch; None for now.
         namespace: to tell it in.
         standing: whether it is never evicted.
 
@@ -154,18 +154,10 @@ class TellTransaction:
         standing: bool = False,
         message: str | None = None,
     ) -> None:
-        """Begin an entry of the journal.
+        """Begin an entry of the journal; arguments as for ``tell``.
 
-        Args:
-            store: the memory, within a transaction.
-            vectors: of all key texts and relations of the text's slots.
-            config: settings.
-            judge: compares statements.
-            at: when it was told, in seconds since the epoch; None for now.
-            namespace: to tell it in.
-            text: as told; empty for what stands in a message.
-            standing: whether it is never evicted.
-            message: the source of the message that it stands in, and that its slots belong to.
+        ``vectors`` are those of all key texts and relations of the slots; ``message`` is the source
+        of the message that the statements stand in, whose ``text`` is empty.
         """
         self.decisions: list[Decision] = []
         self._store = store
@@ -182,13 +174,7 @@ class TellTransaction:
         self._entry = store.journal.begin(namespace, self._now, message)
 
     def tell(self, sentence: ParsedStatement, slot: NewSlot, near: Sequence[int]) -> None:
-        """Decide about a sentence and do it.
-
-        Args:
-            sentence: parsed.
-            slot: of it.
-            near: ids of statements with near keys, some of which may be gone by now.
-        """
+        """Decide about a sentence and do it; statements with ``near`` keys may be gone by now."""
         told = self._now if self._at is None else self._at
         relation = self._vectors[slot.relation]
         new = new_statement(sentence, told, self._namespace, relation, self._standing)
@@ -281,11 +267,7 @@ class TellTransaction:
         return self._store.append(source, self._encode)[0]
 
     def _evict(self, text: str, slot_id: int | None) -> None:
-        """Delete what is beyond the capacity, but no standing statement or that just stored.
-
-        Raises:
-            InputError: these alone are more.
-        """
+        """Delete what is beyond the capacity, but no standing statement or that just stored."""
         capacity, half_life = self._config.capacity, self._config.usage_half_life
         if capacity is None:
             return
@@ -336,11 +318,7 @@ class TellTransaction:
 
 
 def checked(sentence: ParsedStatement, text: str) -> ParsedStatement:
-    """A sentence that stands where it says it does, at times that a store takes.
-
-    Raises:
-        ModelError: it is another one.
-    """
+    """A sentence that is at its offsets, at times that a store takes; ModelError for any other."""
     times = [time for time in (sentence.valid_from, sentence.valid_until) if time is not None]
     if text[sentence.start : sentence.end] != sentence.text or not all(
         0 <= time <= _MAX_TIME for time in times

@@ -33,13 +33,7 @@ def day_of(time: datetime) -> str:
 
 
 def period(start: datetime, end: datetime | None, whole: bool = True) -> str:
-    """When a statement held, as the network reads it.
-
-    Args:
-        start: when it was told.
-        end: when it was changed or ended; None while it holds.
-        whole: whether all of it ended then, or a part.
-    """
+    """When a statement held, or all but a part of it, as the network reads it."""
     if end is None:
         return day_of(start)
     return f"{day_of(start)}{'' if whole else ' partly'} until {day_of(end)}"
@@ -49,11 +43,7 @@ def dated_passage(told: Told, moment: float, changed: float | None = None) -> Pa
     """A statement as the network reads it, with the day of its telling and that of its end.
 
     "Tomorrow" and "since 2019" are said of the day of the telling, wherever its validity begins.
-
-    Args:
-        told: the statement.
-        moment: seconds since the epoch for which is asked: what ends later has not ended.
-        changed: seconds since the epoch at which a part of it ceased to hold; None if none did.
+    What ends after ``moment`` has not ended; ``changed`` is when a part of it ceased to hold.
     """
     whole = told.valid_until is not None
     until = told.valid_until if whole else changed
@@ -75,12 +65,7 @@ def _who(told: Told) -> str:
 
 
 def first_day(question: str, moment: float) -> float | None:
-    """The start of the days that a question is about; None where it names none.
-
-    Args:
-        question: as asked.
-        moment: when, in seconds since the epoch; so is what is returned.
-    """
+    """The start of the days that a question of a moment names; None where it names none."""
     times = times_in(question, local_time(moment).date())
     firsts = [place.days.meant.first for place in times if place.role == "at"]
     return start_of(min(firsts)) if firsts else None
@@ -92,13 +77,7 @@ def start_of(day: date) -> float:
 
 
 def weights_in_time(question: str, told: Sequence[Told], moment: float) -> NDArray[np.float32]:
-    """How far the times of statements are that of a question: [K] float32, 1 where it has none.
-
-    Args:
-        question: as asked.
-        told: K statements.
-        moment: when it is asked, in seconds since the epoch.
-    """
+    """How far the times of K statements match a question's: [K] float32, 1 where it has none."""
     times = times_in(question, local_time(moment).date())
     asked = [place.days.meant for place in times if place.role == "at"]
     if asked:
@@ -111,11 +90,6 @@ def without_plans(question: str, told: Sequence[Told], moment: float) -> list[To
 
     "5 mg from tomorrow" is left out of what is read for "What is the dose?" as long as what it is
     to replace still holds. All others that begin later are read.
-
-    Args:
-        question: as asked.
-        told: in any order.
-        moment: when it is asked, in seconds since the epoch.
     """
     if _TO_COME.search(question) or times_in(question, local_time(moment).date()):
         return list(told)
@@ -165,15 +139,11 @@ class Limits(NamedTuple):
 
 
 def limits_of(sentence: str, told: float) -> Limits:
-    """When a statement holds by what it says: "since", "from", "until", "for two weeks".
+    """When a statement told at a time holds by what it says: "since", "from", "until", "for".
 
     "Until Friday" includes the Friday; "until May" ends as May begins. Sentences about the past
     have no limits, as they stay true, and neither have those of several clauses, of which one may
     hold on. The time of an event ("dentist on Friday") does not limit when it is true either.
-
-    Args:
-        sentence: as told.
-        told: when, in seconds since the epoch.
     """
     moment = local_time(told)
     day = moment.date()

@@ -34,16 +34,7 @@ class StoryAnswer:
 def answer_stories(
     model: StoryModel, stories: Sequence[StoryWords], hops: int | None = None
 ) -> list[list[StoryAnswer]]:
-    """Answer the questions of some stories, all in one batch.
-
-    Args:
-        model: in evaluation mode, on any device.
-        stories: their answers are not looked at.
-        hops: at most; None for the model's own maximum.
-
-    Returns:
-        For each story the answers to its questions.
-    """
+    """Answer the questions of some stories in one batch: for each story a list."""
     with one_thread_each:
         batch = collate([model.encode(story) for story in stories])
         decoded, trace = model(batch.to(model.device), hops=hops)

@@ -49,15 +49,8 @@ def evaluate_stories(
 ) -> Evaluation:
     """Ask a model the questions of stories, each story by itself.
 
-    Args:
-        model: in evaluation mode.
-        stories: with at least one question that has an answer.
-        hops: at most; None for the model's own maximum.
-        on_answer: called after each story.
-
-    Returns:
-        hits@1 and EM: the share of questions all of whose words are right, in their order. The
-        latency is that of a story with all its questions. Recall is None: stories have no sources.
+    Hits@1 and EM: the share of questions all of whose words are right, in their order. The latency
+    is that of a story with all its questions. Recall is None: stories have no sources.
     """
     exact: list[bool] = []
     overlap: list[float] = []

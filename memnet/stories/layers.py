@@ -59,13 +59,9 @@ class SentenceEncoder(nn.Module):
         self.contract = nn.Linear(2 * width, width)
 
     def forward(self, sentences: Tensor) -> Tensor:
-        """Encode sentences.
+        """Encode sentences [S, T] int64, padded with ``PADDING``: [S, D] float32.
 
-        Args:
-            sentences: [S, T] int64, padded with ``PADDING``, T at most ``longest_sentence``.
-
-        Returns:
-            [S, D] float32; one vector of no meaning for a sentence without words.
+        T is at most ``longest_sentence``; a sentence without words gets one vector of no meaning.
         """
         distinct, index = torch.unique(sentences, dim=0, return_inverse=True)
         words = self.norm(self.words(distinct) + self.places[: distinct.shape[1]])
@@ -92,12 +88,7 @@ class CausalMask(NamedTuple):
 
 
 def causal_mask(is_sentence: Tensor, after: Tensor) -> CausalMask:
-    """What the sentences and questions of stories may attend to.
-
-    Args:
-        is_sentence: [B, N] bool; False where padded.
-        after: [B, Q] int64: how many sentences come before each question.
-    """
+    """What sentences, [B, N] bool, and questions, after [B, Q] int64 of them, may attend to."""
     number = torch.arange(is_sentence.shape[1], device=is_sentence.device)
     last = torch.cat([number.expand(is_sentence.shape), after - 1], dim=1)
     ago = last.unsqueeze(2) - number
@@ -196,14 +187,7 @@ class StoryHops(nn.Module):
         max_hops: int | None = None,
         may_halt: bool = True,
     ) -> StoryTrace:
-        """Hop until every question has halted, while training always to the end.
-
-        Args:
-            state: sentences and questions as encoded.
-            causal: what may be attended to.
-            max_hops: None for as many as there are.
-            may_halt: whether questions may halt before the last hop.
-        """
+        """Hop until every question has halted, while training always to the end."""
         count = len(self.steps) if max_hops is None else min(max_hops, len(self.steps))
         continuing = torch.ones_like(state.questions[..., 0])
         answers = torch.zeros_like(state.questions)

@@ -270,11 +270,9 @@ _BEFORE = 20  # Characters that the longest words of a role take
 
 
 def times_in(text: str, reference: date) -> list[TimeSpan]:
-    """The times that a text writes, in its order, without overlap.
+    """The times that a text of any length writes, in its order, without overlap.
 
-    Args:
-        text: in English, of any length.
-        reference: the day on which it was written or said.
+    ``reference`` is the day on which it was written or said.
     """
     if _ANY.search(text) is None:
         return []
@@ -391,17 +389,9 @@ def with_days(text: str, reference: date) -> str:
 def day_said(question: str, text: str, start: int, end: int, reference: date) -> str | None:
     """What a piece of a text says where it is a relative time and nothing else: "3 March 2026".
 
-    An hour stays beside it, and the name of a day that may come back: "Friday, 6 March 2026".
-
-    Args:
-        question: that it answers; for a length of time, or what comes back, it stays as said.
-        text: as written.
-        start: the first character of the piece.
-        end: the character after its last.
-        reference: the day on which it was written.
-
-    Returns:
-        None where it says something else, or how long something takes.
+    An hour stays beside it, and the name of a day that may come back: "Friday, 6 March 2026". None
+    where it says something else, or how long something takes; for a question about a length of
+    time, or about what comes back, it stays as said.
     """
     if _AS_SAID.search(question):
         return None

@@ -80,16 +80,7 @@ _FORMS = tuple(map(_form, _TEMPLATES["form"]))
 
 
 def templated_questions(store: MemoryStore, max_each: int, seed: int) -> list[list[Question]]:
-    """Questions with their sources: about one passage each, and about one that another leads to.
-
-    Args:
-        store: with the passages.
-        max_each: questions of each of the two.
-        seed: of the choice.
-
-    Returns:
-        Two lists; empty where no sentence has one of the forms.
-    """
+    """At most ``max_each`` questions with sources: about one passage each, and about two."""
     rng = random.Random(seed)
     statements = extract_statements(store)
     return [
@@ -105,11 +96,6 @@ def templated_examples(store: MemoryStore, max_examples: int, seed: int) -> list
     """Questions for a reader, with what they ask about.
 
     A third are about one passage, a third compare two subjects, and the others need two hops.
-
-    Args:
-        store: with the passages.
-        max_examples: to make.
-        seed: of the choice.
     """
     rng = random.Random(seed)
     statements = extract_statements(store)
@@ -198,14 +184,7 @@ def _comparisons(statements: Sequence[Statement], rng: random.Random) -> Iterato
 def _same(
     compared: Sequence[_Compared], forms: Sequence[str], rng: random.Random, min_sharing: int
 ) -> Iterator[_Asked]:
-    """Questions whether two have the same value, as many with yes as with no.
-
-    Args:
-        compared: to choose from.
-        forms: of questions about two subjects, and perhaps the value.
-        rng: of the choice.
-        min_sharing: values of fewer subjects are left out.
-    """
+    """Questions whether two have the same value, as many with yes as with no."""
     groups: dict[str, list[_Compared]] = defaultdict(list)
     for one in compared:
         groups[one.value].append(one)

@@ -249,21 +249,12 @@ def _holds_answer(passage: ReaderPassage, example: ReaderExample) -> bool:
 def unanswerable_question(
     question: str, text: str, answers: Sequence[str], rng: random.Random
 ) -> str | None:
-    """A question that a passage does not answer, though it shares its words.
+    """A question that a passage does not answer, though it shares its words; None if none is found.
 
     A name or number that the passage shares with the question becomes another one of the passage,
     or a word its antonym.
 
     Source: Rajpurkar et al. 2018, table 1 (kinds of questions that have no answer).
-
-    Args:
-        question: that the passage answers.
-        text: of the passage.
-        answers: right ones, which the new question does not contain.
-        rng: of the choice.
-
-    Returns:
-        None where nothing can be changed.
     """
     changes = [*_other_names(question, text, answers), *_antonyms(question)]
     return rng.choice(changes) if changes else None
@@ -348,13 +339,7 @@ def _token_spans(
 
 
 def batches_by_length(examples: Sequence[P], max_tokens: int, rng: random.Random) -> list[list[P]]:
-    """Batches of examples of about the same length, in a random order.
-
-    Args:
-        examples: to be batched.
-        max_tokens: of a batch, padding included.
-        rng: of the order.
-    """
+    """Batches of at most ``max_tokens`` with padding, of about one length, in a random order."""
     ordered = sorted(examples, key=lambda one: len(one.pack.token_ids) + 8 * rng.random())
     batches: list[list[P]] = []
     batch: list[P] = []
