@@ -32,8 +32,8 @@ class SentenceTransformersEncoder:
         Args:
             name: or folder of the model.
             device: of torch, which must exist.
-            fetch: whether the library may download it. Never where a store names it: its author would
-                choose what is downloaded, and from whom.
+            fetch: whether the library may download it. Never where a store names it: its author
+                would choose what is downloaded, and from whom.
 
         Raises:
             DependencyError: sentence-transformers is not installed.

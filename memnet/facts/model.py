@@ -82,7 +82,7 @@ class FactModel(nn.Module):
             encoded: width of an encoded token.
             relations: names of those seen in training; their numbers are 1, 2, ...
             common_names: of many training questions, such as "director": also read as words.
-            unused_names: common ones that led to no answer: they start no chain beside another name.
+            unused_names: common ones that led to no answer: they start no chain beside others.
         """
         super().__init__()
         self.config = config

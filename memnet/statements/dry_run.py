@@ -182,8 +182,8 @@ def statement_time(latest: float, skew: float) -> float:
 
     Args:
         latest: the latest time in the store.
-        skew: seconds by which it may be ahead of this machine's clock and still count as now, so that
-            times rise although clocks differ. One further ahead comes from a wrong clock.
+        skew: seconds by which it may be ahead of this machine's clock and still count as now, so
+            that times rise although clocks differ. One further ahead comes from a wrong clock.
     """
     clock = now()
     return latest if clock < latest <= clock + skew else clock
