@@ -16,7 +16,6 @@ from memnet.storage.postgres.errors import ConflictError, LostConnectionError
 from memnet.storage.postgres.lock import ServerLock
 from memnet.storage.postgres.queue import WorkQueue
 from memnet.storage.postgres.readers import Readers
-from memnet.storage.postgres.schema import SCHEMA_VERSION
 from memnet.storage.tables.checked import MissingRowError
 from memnet.storage.tables.connection import Connection
 from memnet.storage.tables.connections import Connections
@@ -30,7 +29,6 @@ _OLDEST_SERVER = 15
 class PostgresBackend(Backend):
     """A schema of a database on a server."""
 
-    latest_schema = SCHEMA_VERSION
     many_writers = True
 
     def __init__(self, address: Address, create: bool) -> None:

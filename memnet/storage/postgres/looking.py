@@ -2,10 +2,9 @@
 
 from memnet.storage.postgres.address import Address
 from memnet.storage.postgres.connection import PostgresConnection
-from memnet.storage.postgres.schema import SCHEMA_VERSION
 
 
-def connect_existing(address: Address, timeout: float) -> tuple[PostgresConnection, int] | None:
+def connect_existing(address: Address, timeout: float) -> PostgresConnection | None:
     """A connection to a store as it is, and the latest schema; None without a store.
 
     Args:
@@ -17,6 +16,6 @@ def connect_existing(address: Address, timeout: float) -> tuple[PostgresConnecti
     """
     connection = PostgresConnection(address, timeout)
     if connection.schema_version:
-        return connection, SCHEMA_VERSION
+        return connection
     connection.close()
     return None
