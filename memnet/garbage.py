@@ -5,8 +5,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-_NEW_OBJECTS = 50_000
-"""Threshold of the youngest generation; Python's own is 700 or 2,000."""
+_NEW_OBJECTS = 50_000  # threshold of the youngest generation; Python's own is 700 or 2,000
 
 
 def collect_seldom() -> None:
