@@ -8,23 +8,29 @@ from datetime import date
 from functools import partial
 from typing import Any, Final, Self
 
-from memnet.arguments import (
-    check_messages,
-    check_namespace,
-    check_question,
-    check_text,
-    damaged_model_errors,
-    existing_sources,
-    find_sources,
-)
 from memnet.config import Config
-from memnet.description import check_store, describe, stored_document, summary
-from memnet.device import device_copier, find_device
 from memnet.documents.answers import TextAnswers
 from memnet.encoders import DocumentEncoder, Encoder
 from memnet.errors import ModelError, Problem, StoreBusyError, StoreError
 from memnet.experts.answers import ExpertAnswers
-from memnet.in_flight import InFlight
+from memnet.experts.checks import (
+    check_question,
+    check_store,
+    damaged_model_errors,
+    describe,
+    existing_sources,
+    find_sources,
+    stored_document,
+    summary,
+)
+from memnet.experts.registry import (
+    check_members,
+    find_quick,
+    find_reader,
+    load_answerer,
+    load_encoder,
+    load_experts,
+)
 from memnet.ingest.full import encode_full, full_by_workers
 from memnet.ingest.inputs import Input, flatten_inputs
 from memnet.ingest.passages import PassageEncoder
@@ -44,18 +50,13 @@ from memnet.protocols import (
 )
 from memnet.reader.loading import SPANS
 from memnet.reader.remote import is_remote
-from memnet.registry import (
-    check_members,
-    find_quick,
-    find_reader,
-    load_answerer,
-    load_encoder,
-    load_experts,
-)
+from memnet.runtime.device import device_copier, find_device
+from memnet.runtime.process import InFlight
 from memnet.statements.loading import LazyStatementReader
 from memnet.statements.memory import StatementMemory
 from memnet.storage import MemoryStore, import_bundle, stored_fingerprint
 from memnet.storage.place import store_place
+from memnet.text.checks import check_messages, check_namespace, check_text
 from memnet.types import (
     Answer,
     Document,

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from benchmarks.chats import StanceExample, stance_examples
 from memnet.checkpoints import SHIPPED
 from memnet.encoders import MiniLMEncoder
-from memnet.evaluation import area_under_roc
+from memnet.learning.evaluation import area_under_roc
 from memnet.reader.loading import SPANS, LazyReader
 from memnet.statements.loading import LazyStatementReader
 from memnet.statements.stance import (

@@ -20,8 +20,8 @@ from memnet.documents.question import Question
 from memnet.experts import EXPERTS, ExpertName
 from memnet.experts.features import Known, features_of
 from memnet.experts.gate import GATE, Gate, save_gate
+from memnet.experts.registry import story_words
 from memnet.experts.training import GateExample, fit_gate
-from memnet.registry import story_words
 from memnet.storage import EVERYWHERE
 
 _HELD_OUT = 5

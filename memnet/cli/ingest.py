@@ -169,7 +169,7 @@ def ingest(
         updates: Iterator[WatchReport] = iter(())
         with progress_bar(paths, ReadOptions(facts, key, read_as, exclude)) as advance:
             if follow:
-                from memnet.watching import watch
+                from memnet.ingest.watching import watch
 
                 updates = watch(engine, *paths, on_progress=advance, **options)
                 report: IngestReport = next(updates)

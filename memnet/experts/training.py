@@ -10,10 +10,10 @@ from torch import Tensor, nn
 
 from memnet.attention.experts import Gated, NoisyTopKGate
 from memnet.checkpoints.torch_modules import arrays_of
-from memnet.device import one_thread_each
 from memnet.experts import EXPERTS, ExpertName
 from memnet.experts.features import FEATURES
 from memnet.experts.gate import HIDDEN, KEPT
+from memnet.runtime.device import one_thread_each
 
 _STEPS = 1500
 _BATCH = 512

@@ -11,7 +11,6 @@ from typing import NamedTuple, Protocol
 
 from memnet.config import Config
 from memnet.errors import Problem
-from memnet.garbage import collecting_seldom
 from memnet.ingest.formats import Parsed
 from memnet.ingest.inputs import Input, InputReader, ReadToEnd
 from memnet.ingest.messages import Conversations, SaidMessage, said_messages, with_turns
@@ -24,6 +23,7 @@ from memnet.ingest.workers import MOST_PENDING, Workers
 from memnet.loaders.document import ParsedDocument
 from memnet.loaders.process import LoaderProcess
 from memnet.loaders.reading import LoadLimits
+from memnet.runtime.process import collecting_seldom
 from memnet.storage import Encode, MemoryStore, NewSource, PutCounts
 from memnet.types import IngestReport
 

@@ -10,8 +10,8 @@ import struct
 from typing import Any, BinaryIO, cast, get_args
 
 from memnet.errors import Problem
-from memnet.garbage import not_collecting
 from memnet.loaders.document import Block, BlockKind, Cell, ParsedDocument
+from memnet.runtime.process import not_collecting
 
 # Of a message: ten times the text of the longest document, for its blocks and cells.
 MAX_BYTES = 1 << 28

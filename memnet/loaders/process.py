@@ -16,7 +16,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, cast
 
-from memnet.child_process import start_child
 from memnet.errors import Problem
 from memnet.loaders.document import ParsedDocument
 from memnet.loaders.formats import format_by_name
@@ -29,6 +28,7 @@ from memnet.loaders.messages import (
     write_message,
 )
 from memnet.loaders.reading import FileToLoad, LoadLimits, load_documents
+from memnet.runtime.process import start_child
 
 _START = "from memnet.loaders.reading import main; main()"
 # Bytes of a file that is read in a child whatever its format: where time is quadratic, as in

@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from memnet.child_process import limit_process, limit_time, own_streams
 from memnet.errors import EMPTY, InputError, Problem, first_line
-from memnet.garbage import collect_seldom
 from memnet.io import check_size, read_file
 from memnet.loaders import messages
 from memnet.loaders.document import ParsedDocument
 from memnet.loaders.formats import Format, SourceFile, format_by_name
+from memnet.runtime.process import collect_seldom, limit_process, limit_time, own_streams
 
 
 @dataclass(frozen=True)

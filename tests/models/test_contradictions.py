@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from benchmarks.chats import StanceExample, chats, stance_examples, stance_sets
 from memnet import Answer, Document, Engine, Message, ModelError
 from memnet.encoders import MiniLMEncoder
-from memnet.evaluation import area_under_roc
+from memnet.learning.evaluation import area_under_roc
 from memnet.reader.loading import SPANS, LazyReader
 from memnet.reader.spans import Passage, Reading
 from memnet.statements.heads import CERTAINTIES

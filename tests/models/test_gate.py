@@ -171,7 +171,6 @@ def test_a_gate_that_does_not_fit_is_refused(tmp_path: Path) -> None:
         load_gate(tmp_path)
 
 
-@pytest.mark.slow
 def test_a_gate_learns_which_expert_is_right() -> None:
     draw = np.random.default_rng(0)
     examples = []

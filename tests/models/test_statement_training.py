@@ -13,7 +13,6 @@ from memnet.statements.training.examples import answer_examples
 from memnet.statements.training.train import train_statements
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("start", ["spans", "statements"])
 def test_the_network_fits_a_few_scenarios(tmp_path: Path, start: str) -> None:
     learned, _ = scenarios()
