@@ -10,7 +10,6 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TypeAlias, cast
 
-from memnet.arguments import check_text
 from memnet.config import LimitConfig
 from memnet.errors import EMPTY, InputError, Problem
 from memnet.ingest.babi import looks_like_stories
@@ -34,6 +33,7 @@ from memnet.loaders.formats import Format, SourceFile, format_by_name
 from memnet.loaders.process import LoaderProcess
 from memnet.loaders.reading import FileToLoad
 from memnet.loaders.signatures import HEAD
+from memnet.text.checks import check_text
 from memnet.types import Document, Fact, Message
 
 _STDIN = "standard input"

@@ -6,8 +6,6 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel
 
-from memnet.answer_text import SOURCE_SCHEME, answer_text, source_url
-from memnet.arguments import FIRST_ERROR
 from memnet.errors import InputError
 from memnet.mcp.memory import ServedMemory
 from memnet.mcp.resources import find_source, source_id, source_namespace
@@ -27,6 +25,8 @@ from memnet.mcp.results import (
     passage,
 )
 from memnet.mcp.tools import Arguments, Tool, argument
+from memnet.text.checks import FIRST_ERROR
+from memnet.text.citations import SOURCE_SCHEME, answer_text, source_url
 from memnet.types import Source, SourceKind, Statement, StoreInfo
 
 _QUESTIONS = ("question", "query", "q", "text", "prompt", "input")

@@ -6,9 +6,9 @@ from urllib.parse import quote, unquote
 
 import mcp_types as types
 
-from memnet.answer_text import SOURCE_SCHEME
 from memnet.errors import InputError, one_line
 from memnet.mcp.memory import ServedMemory
+from memnet.text.citations import SOURCE_SCHEME
 from memnet.types import Document, Source
 
 _PAGE = 100

@@ -155,7 +155,7 @@ def _connect(place: StorePlace, timeout: float) -> Connection | None:
         from memnet.storage.postgres.driver import check_driver
 
         check_driver()
-        from memnet.storage.postgres.looking import connect_existing
+        from memnet.storage.postgres.backend import connect_existing
 
         return connect_existing(Address.parse(place), timeout)
     folder = Path(place)

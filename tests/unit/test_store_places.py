@@ -223,7 +223,7 @@ def answering(found: Connection | Exception | None) -> Iterator[list[float]]:
         return found
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("memnet.storage.postgres.looking.connect_existing", connect)
+        patched.setattr("memnet.storage.postgres.backend.connect_existing", connect)
         yield waits
 
 
