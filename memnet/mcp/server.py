@@ -69,10 +69,13 @@ class MemoryServer(MCPServer[Any]):
             if isinstance(cause, MemnetError):
                 raise ToolError(str(cause)) from cause
             if isinstance(cause, ValidationError):
-                first = cause.errors(include_url=False)[0]
-                where = ".".join(map(str, first["loc"]))
-                raise _bad_arguments(name, f"{where!r}: {first['msg']}", given, expected) from cause
+                raise _bad_arguments(name, _first_problem(cause), given, expected) from None
             raise
+
+
+def _first_problem(error: ValidationError) -> str:
+    first = error.errors(include_url=False)[0]
+    return f"{'.'.join(map(str, first['loc']))!r}: {first['msg']}"
 
 
 def _canonical(name: str, arguments: Mapping[str, Any], expected: list[str]) -> dict[str, Any]:
