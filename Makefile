@@ -3,9 +3,9 @@ PYTHON ?= python3
 BIN := .venv/bin
 DEMO := .demo
 
-PYTEST := pytest -q -n auto
+PYTEST := pytest -q -n auto --dist worksteal
 
-.PHONY: demo test test-slow check lint types contracts docs coverage adapters
+.PHONY: demo test check nightly adapters coverage lint types contracts docs
 
 demo: .venv/demo
 	$(BIN)/memnet ingest examples/saltmere/memory --store $(DEMO)/saltmere
@@ -38,26 +38,27 @@ demo: .venv/demo
 			--model $(DEMO)/model || exit 1; \
 	done
 
-# The first stage; tests that train a model are the second.
+# Unit tests and the main job from end to end: no servers, browsers, kills or trainings.
 test: .venv/test
-	$(BIN)/python -m $(PYTEST) -m "not slow"
+	$(BIN)/$(PYTEST) --hypothesis-profile=quick tests/unit tests/models/test_main_job.py
 
-test-slow: .venv/test
-	$(BIN)/python -m $(PYTEST) -m slow
-
+# What a change must pass; CI runs it by .ci/run.
 check: lint types contracts docs coverage
 
-# Not in the gate: each framework is installed in an environment of its own.
+# All that takes long, and each property on many more examples.
+nightly: .venv/test adapters
+	$(BIN)/$(PYTEST) --hypothesis-profile=thorough tests benchmarks/tests
+
+# Each framework is installed in an environment of its own.
 adapters: .venv/test
 	$(BIN)/python -m tests.nightly.adapters --types
 
-# Both stages in one run, and how much of the code they reach.
+# Each test that is not nightly, once, and how much of the code they reach.
 coverage: .venv/test
 	$(BIN)/coverage erase
-	$(BIN)/coverage run -m $(PYTEST)
+	$(BIN)/coverage run -m $(PYTEST) --hypothesis-profile=check --ignore=tests/nightly tests
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
-	$(BIN)/coverage json --quiet -o - | $(BIN)/python -m tests.branch_floors
 
 lint: .venv/test
 	$(BIN)/ruff check memnet tests benchmarks docs examples

@@ -19,7 +19,7 @@ import numpy as np
 from benchmarks.environment import environment
 from memnet import Answer, Config, Document, Engine
 from memnet.config import AnswerConfig
-from memnet.evaluation import (
+from memnet.learning.evaluation import (
     answers_hold,
     area_under_roc,
     calibration_error,

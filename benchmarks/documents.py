@@ -24,7 +24,7 @@ import numpy as np
 from benchmarks.environment import environment
 from memnet import Answer, Config, Engine
 from memnet.config import AnswerConfig
-from memnet.evaluation import area_under_roc, calibration_error, reliability
+from memnet.learning.evaluation import area_under_roc, calibration_error, reliability
 from memnet.reader.loading import SPANS
 
 _MAX_CHARACTERS, _MAX_LIST = 300, 600

@@ -26,7 +26,7 @@ from memnet import Config, Engine
 from memnet.encoders import MiniLMEncoder
 from memnet.encoders.bert import BertNetwork
 from memnet.encoders.weights import checked_folder
-from memnet.evaluation import recall
+from memnet.learning.evaluation import recall
 from memnet.storage import MemoryStore
 
 _FIRST = 5

@@ -22,7 +22,7 @@ import numpy as np
 
 from benchmarks.environment import environment
 from memnet import Engine
-from memnet.evaluation import Question, evaluate, read_questions
+from memnet.learning.evaluation import Question, evaluate, read_questions
 from memnet.training import train_facts
 
 _MILLION = 1_000_000

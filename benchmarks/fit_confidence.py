@@ -23,7 +23,7 @@ from benchmarks.reader_data.documents import memories
 from benchmarks.reader_data.files import lines
 from memnet import Document, Engine
 from memnet.documents.training.calibration import Predictor, fit_calibration
-from memnet.evaluation import Question
+from memnet.learning.evaluation import Question
 from memnet.reader.answers import Prediction
 from memnet.reader.checkpoint import copy_reader, save_calibration
 from memnet.reader.loading import SPANS, LazyReader

@@ -18,7 +18,7 @@ import numpy as np
 
 from benchmarks.environment import environment
 from memnet import Document, Engine
-from memnet.evaluation import recall
+from memnet.learning.evaluation import recall
 
 _WAYS = (("one hop", "untrained", 1), ("untrained", "untrained", None), ("trained", "text", None))
 _FIRST = 5

@@ -18,8 +18,8 @@ import numpy as np
 from benchmarks.environment import environment
 from memnet import Engine
 from memnet.checkpoints import load_checkpoint
+from memnet.experts.registry import model_folder
 from memnet.ingest.babi import Story, parse_stories
-from memnet.registry import model_folder
 from memnet.stories.answers import answer_stories
 from memnet.stories.model import StoryModel, load_story_model, tokenize_story
 

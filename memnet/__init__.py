@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from memnet.lazy_names import lazy_names
+from memnet.runtime import lazy_names
 
 if TYPE_CHECKING:
     from memnet.config import Config
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
         StoreBusyError,
         StoreError,
     )
-    from memnet.evaluation import Question
+    from memnet.ingest.watching import watch
+    from memnet.learning.evaluation import Question
     from memnet.storage import MemoryStore, Scope
     from memnet.types import (
         Alignment,
@@ -49,7 +50,6 @@ if TYPE_CHECKING:
         WatchReport,
         Word,
     )
-    from memnet.watching import watch
 
 __version__ = "0.1.0"
 
@@ -107,8 +107,8 @@ _HOMES = {
     "Engine": "memnet.engine",
     "MemoryStore": "memnet.storage",
     "Scope": "memnet.storage",
-    "Question": "memnet.evaluation",
-    "watch": "memnet.watching",
+    "Question": "memnet.learning.evaluation",
+    "watch": "memnet.ingest.watching",
 }
 __getattr__ = lazy_names(__name__, _HOMES)
 """``import memnet`` loads neither torch nor FAISS."""

@@ -3,36 +3,39 @@
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, suppress
+from contextlib import suppress
 from datetime import date
 from functools import partial
 from typing import Any, Final, Self
 
-from memnet.arguments import (
-    check_messages,
-    check_namespace,
-    check_question,
-    check_text,
-    damaged_model_errors,
-    existing_sources,
-    find_sources,
-)
 from memnet.config import Config
-from memnet.description import check_store, describe, stored_document, summary
-from memnet.device import device_copier, find_device
 from memnet.documents.answers import TextAnswers
 from memnet.encoders import DocumentEncoder, Encoder
 from memnet.errors import ModelError, Problem, StoreBusyError, StoreError
 from memnet.experts.answers import ExpertAnswers
-from memnet.in_flight import InFlight
-from memnet.ingest.full import encode_full, full_by_workers
+from memnet.experts.checks import (
+    check_question,
+    check_store,
+    damaged_model_errors,
+    describe,
+    existing_sources,
+    find_sources,
+    stored_document,
+    summary,
+)
+from memnet.experts.registry import (
+    check_members,
+    find_quick,
+    find_reader,
+    load_answerer,
+    load_encoder,
+    load_experts,
+)
+from memnet.ingest.full import encode_full
 from memnet.ingest.inputs import Input, flatten_inputs
 from memnet.ingest.passages import PassageEncoder
 from memnet.ingest.pipeline import Ingest, Progress
 from memnet.ingest.selection import ReadOptions
-from memnet.ingest.slots import recipe
-from memnet.ingest.worker import Worker
-from memnet.ingest.workers import Workers
 from memnet.protocols import (
     Answerer,
     Extractor,
@@ -44,18 +47,13 @@ from memnet.protocols import (
 )
 from memnet.reader.loading import SPANS
 from memnet.reader.remote import is_remote
-from memnet.registry import (
-    check_members,
-    find_quick,
-    find_reader,
-    load_answerer,
-    load_encoder,
-    load_experts,
-)
+from memnet.runtime.device import device_copier, find_device
+from memnet.runtime.process import InFlight
 from memnet.statements.loading import LazyStatementReader
 from memnet.statements.memory import StatementMemory
 from memnet.storage import MemoryStore, import_bundle, stored_fingerprint
 from memnet.storage.place import store_place
+from memnet.text.checks import check_messages, check_namespace, check_text
 from memnet.types import (
     Answer,
     Document,
@@ -210,7 +208,6 @@ class Engine:
         read_as: str | None = None,
         exclude: Sequence[str] = (),
         full: bool = True,
-        workers: Workers | None = None,
         on_progress: Callable[[Progress], None] | None = None,
         on_problem: Callable[[Problem], None] | None = None,
     ) -> IngestReport:
@@ -230,7 +227,6 @@ class Engine:
             read_as: format, such as "text", of files of unknown kind or named by themselves.
             exclude: patterns as in a .gitignore of each folder; what matches is removed, too.
             full: False to return once all is stored, and leave full vectors to ``encode_full``.
-            workers: store what is read here, but for messages; None to do so here.
             on_progress: called after each batch that is safely stored.
             on_problem: called for each input that is skipped; None logs it.
 
@@ -248,45 +244,14 @@ class Engine:
             options=ReadOptions(facts, key, read_as, exclude),
             extractor=self._extractor,
             learner=self._told.learner,
-            workers=workers,
             on_progress=on_progress,
             on_problem=on_problem,
         ).run(flatten_inputs(inputs))
         if full:
             # What is stored is stored. Another ingest, which writes now, goes on with the rest.
             with suppress(StoreBusyError):
-                self.encode_full(workers=workers)
+                self.encode_full()
         return report
-
-    def workers(self, processes: int) -> Workers:
-        """What ``ingest`` and ``encode_full`` leave their work to; a context manager.
-
-        Only a store on a database server can have them. ``work`` of other processes works for
-        them, too.
-
-        Args:
-            processes: that are started on this machine once there is something to do; they have
-                the encoder that the store names.
-
-        Raises:
-            StoreError: the store is a folder, or can't be written.
-        """
-        queue = self.store.work_queue()
-        made_by = recipe(self.config.window, self._extractor)
-        return Workers(queue, made_by, processes, self.config.cores())
-
-    def work(self, run: int | None = None) -> None:
-        """Store what ingests leave to workers, on this machine or others, and encode it in full.
-
-        Args:
-            run: number of the one to work for, until it is over; None to work for all, for ever.
-
-        Raises:
-            StoreError: the store is a folder, or the server is gone.
-        """
-        with closing(self.store.work_queue()) as queue:
-            new_encoder = partial(self._passage_encoder, ahead=False)
-            Worker(self.store, queue, self.config, new_encoder, self._extractor).work(run)
 
     def _passage_encoder(self, *, ahead: bool) -> PassageEncoder:
         encoder = self.encoder
@@ -306,7 +271,6 @@ class Engine:
         *,
         on_progress: Callable[[int], None] | None = None,
         may_go_on: Callable[[], bool] | None = None,
-        workers: Workers | None = None,
     ) -> int:
         """Put full vectors in the place of the quick ones that a large ingest left.
 
@@ -317,7 +281,6 @@ class Engine:
             most: vectors to replace; None for all.
             on_progress: called after each commit with the number of those that were replaced.
             may_go_on: asked every few texts, and may wait; no ends the work.
-            workers: do the work, all of it; None to do it here.
 
         Returns:
             How many were replaced.
@@ -325,8 +288,6 @@ class Engine:
         Raises:
             StoreBusyError: something else writes for longer than a write waits.
         """
-        if workers is not None:
-            return full_by_workers(self.store, workers, on_progress)
         done = 0
         while most is None or done < most:
             limit = self.config.ingest.commit_vectors
@@ -454,7 +415,7 @@ class Engine:
         """
         top_k, scope = check_question(question, hops, top_k, namespace, where, self.config, as_of)
         with damaged_model_errors(), self.questions.one():
-            return self.store.read(lambda: self.answerer.ask(question, hops, top_k, scope))
+            return self.answerer.ask(question, hops, top_k, scope)
 
     def ask_many(
         self,
@@ -500,7 +461,7 @@ class Engine:
                 "the answerer of this memory can't search; open it with the answerer 'text'"
             )
         with damaged_model_errors(), self.questions.one():
-            return self.store.read(lambda: answerer.search(query, hops, top_k, scope))
+            return answerer.search(query, hops, top_k, scope)
 
     def forget(self, *source_ids: str, namespace: str = "") -> int:
         """Remove documents and fact files, with all that was made from them.

@@ -5,7 +5,7 @@ The functions stand with what they train and are imported at their first use.
 
 from typing import TYPE_CHECKING
 
-from memnet.lazy_names import lazy_names
+from memnet.runtime import lazy_names
 
 if TYPE_CHECKING:
     from memnet.documents.training.calibration import CalibrationReport, calibrate

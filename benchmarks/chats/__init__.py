@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from pydantic import BaseModel
 
-from memnet.files import read_json_lines
+from memnet.io import read_json_lines
 from memnet.statements.stance import shared_words
 from memnet.text.english import sentences
 

@@ -25,7 +25,7 @@ from benchmarks.hostile_inputs import (
 from memnet import Config, Document, Fact
 from memnet.config import TellConfig
 from memnet.encoders import MiniLMEncoder
-from memnet.evaluation import read_questions
+from memnet.learning.evaluation import read_questions
 from memnet.stories.evaluation import evaluate_stories, read_story_questions
 from memnet.stories.model import load_story_model
 

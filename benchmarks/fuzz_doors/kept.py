@@ -25,7 +25,7 @@ from benchmarks.fuzz_doors.engines import (
 from benchmarks.hostile_inputs import TEXTS, changed_bytes, changed_json
 from memnet import Document, Engine, MemnetError
 from memnet.config import HopConfig
-from memnet.registry import load_model, model_folder
+from memnet.experts.registry import load_model, model_folder
 from memnet.storage import import_bundle
 
 _FOREIGN = (

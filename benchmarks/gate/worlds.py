@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from memnet import Document, Fact
-from memnet.evaluation import read_questions
 from memnet.experts import ExpertName
 from memnet.ingest.inputs import Input
+from memnet.learning.evaluation import read_questions
 
 HERE = Path(__file__).parent
 EXAMPLES = HERE.parents[1] / "examples"

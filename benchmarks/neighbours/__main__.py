@@ -21,7 +21,7 @@ from benchmarks.environment import environment
 from benchmarks.neighbours.chart import draw
 from benchmarks.neighbours.turns import ROWS, Neighbour, TaskError
 from memnet.encoders.weights import model_folder
-from memnet.evaluation import recall
+from memnet.learning.evaluation import recall
 
 _PARTS = 2
 _COLD = 2

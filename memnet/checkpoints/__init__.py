@@ -18,7 +18,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from memnet.errors import InputError, ModelError
-from memnet.loaders.reading import open_file
+from memnet.io import open_file
 
 MODEL = "model"
 """Name of a trained model's checkpoint within its folder."""

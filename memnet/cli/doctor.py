@@ -95,9 +95,9 @@ def _libraries(problems: list[str]) -> dict[str, Any]:
 
 def _calculation(problems: list[str]) -> dict[str, Any]:
     """The device, GPUs, and the arithmetic of encoder and reader."""
-    from memnet.device import find_device
     from memnet.encoders.onnx_model import onnx_precision
     from memnet.errors import DeviceError
+    from memnet.runtime.device import find_device
 
     wanted = device_name(None)
     try:

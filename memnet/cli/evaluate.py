@@ -65,7 +65,7 @@ def evaluate(
       memnet eval questions.jsonl --json
       memnet eval qa1_valid.txt
     """
-    from memnet.registry import STORIES
+    from memnet.experts.registry import STORIES
     from memnet.stories.evaluation import read_story_questions
 
     if plot is not None:
@@ -91,8 +91,8 @@ def _ask_lines(
     namespace: str | None,
     opened: "Callable[[], Engine]",
 ) -> "Evaluation":
-    from memnet.evaluation import evaluate as run
-    from memnet.evaluation import read_questions
+    from memnet.learning.evaluation import evaluate as run
+    from memnet.learning.evaluation import read_questions
 
     asked = read_questions(questions)
     with opened() as engine, _progress(len(asked)) as bar:
@@ -102,9 +102,9 @@ def _ask_lines(
 def _ask_stories(
     questions: Path, stories: "list[Story]", hops: int | None, model: str, device: str
 ) -> "Evaluation":
-    from memnet.device import find_device
     from memnet.errors import ModelError
-    from memnet.registry import TEXT, model_folder
+    from memnet.experts.registry import TEXT, model_folder
+    from memnet.runtime.device import find_device
     from memnet.stories.evaluation import evaluate_stories
     from memnet.stories.model import load_story_model
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 
 from memnet.config import AnswerConfig, Config
-from memnet.device import in_background
 from memnet.documents.controller import TextController
 from memnet.documents.hops import Retrieval, answer_parts
 from memnet.documents.messages import day_sent
@@ -20,6 +19,7 @@ from memnet.reader.passages import RankedSlot, evidence_of
 from memnet.reader.quotes import Quotation, quote_around
 from memnet.reader.spans import Passage, Reader
 from memnet.reader.tables import read_cells
+from memnet.runtime.device import in_background
 from memnet.storage import EVERYWHERE, MemoryStore, Scope
 from memnet.text.names import normalise
 from memnet.text.relative import times_in

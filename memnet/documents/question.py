@@ -9,7 +9,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from memnet.device import in_background
+from memnet.runtime.device import in_background
 from memnet.storage import EVERYWHERE, Encode, Keys, MemoryStore, Scope, Slot, Symbols
 from memnet.text.english import query_terms
 from memnet.text.names import (

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from memnet.encoders.minilm import MiniLMEncoder
 from memnet.encoders.protocol import TokenStates
 from memnet.encoders.weights import checked_folder, load_tokenizer
-from memnet.precision import rounded
+from memnet.storage.precision import rounded
 
 STATIC = "static"
 """Name of the encoder, of its checkpoint and of the folder that ships."""
@@ -72,7 +72,7 @@ class StaticEncoder:
     def encode_document(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """N texts of any length -> [N, 384] float32, by the table.
 
-        All are rounded to eight bits (``memnet.precision.rounded``), so that their lengths are off
+        All are rounded to eight bits (``rounded``), so that their lengths are off
         one by up to 0.002.
 
         Raises:

@@ -9,7 +9,6 @@ import torch
 from torch import Tensor
 
 from memnet.config import FactConfig
-from memnet.device import one_thread_each
 from memnet.encoders import TokenEncoder
 from memnet.facts.hops import Facts, HopStep, HopTrace, Outgoing, RelationKeys
 from memnet.facts.linking import link
@@ -22,6 +21,7 @@ from memnet.facts.model import (
     grouped_softmax,
 )
 from memnet.reader.passages import evidence_of
+from memnet.runtime.device import one_thread_each
 from memnet.storage import MemoryStore, Scope, Slot
 from memnet.types import Answer, Candidate, Evidence, Hop, SlotWeight
 

@@ -13,7 +13,6 @@ from torch import Tensor
 
 from memnet.encoders import token_encoder
 from memnet.errors import InputError
-from memnet.evaluation import Question
 from memnet.facts.hops import FactModelConfig
 from memnet.facts.linking import link
 from memnet.facts.model import (
@@ -33,6 +32,7 @@ from memnet.facts.training_data import (
     fact_example,
 )
 from memnet.learning import OnProgress, TrainableMemory, counted, no_progress
+from memnet.learning.evaluation import Question
 from memnet.learning.loop import EpochReport, Training, TrainingConfig, seeded, using_threads
 
 _BATCH_SIZE = 64

@@ -8,11 +8,11 @@ import torch
 from torch import Tensor
 
 from memnet.encoders import TokenEncoder, TokenStates
-from memnet.evaluation import Question
 from memnet.facts.hops import Facts, Outgoing, RelationKeys, expand_ranges
 from memnet.facts.linking import LinkedQuestion
 from memnet.facts.model import Chain, FactModel
 from memnet.learning import OnProgress, counted
+from memnet.learning.evaluation import Question
 from memnet.storage import MemoryStore
 from memnet.text.names import symbol
 

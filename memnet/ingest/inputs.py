@@ -10,10 +10,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TypeAlias, cast
 
-from memnet.arguments import check_text
 from memnet.config import LimitConfig
 from memnet.errors import EMPTY, InputError, Problem
-from memnet.files import read_lines, read_text
 from memnet.ingest.babi import looks_like_stories
 from memnet.ingest.folders import Exclusions, FolderChanges, bad_link, files_below
 from memnet.ingest.formats import (
@@ -29,11 +27,13 @@ from memnet.ingest.formats import (
 from memnet.ingest.messages import message_document
 from memnet.ingest.selection import CONVERSATION, FACT_TABLE, JSON_LINES, ReadOptions, choose_format
 from memnet.ingest.table_facts import table_facts
+from memnet.io import check_size, open_file, read_lines, read_text
 from memnet.loaders.document import ParsedDocument
 from memnet.loaders.formats import Format, SourceFile, format_by_name
 from memnet.loaders.process import LoaderProcess
-from memnet.loaders.reading import FileToLoad, check_size, open_file
+from memnet.loaders.reading import FileToLoad
 from memnet.loaders.signatures import HEAD
+from memnet.text.checks import check_text
 from memnet.types import Document, Fact, Message
 
 _STDIN = "standard input"

@@ -11,9 +11,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, BinaryIO, cast
 
-from memnet.child_process import own_streams, start_child
 from memnet.config import WindowConfig
-from memnet.garbage import collect_seldom
 from memnet.ingest.slots import LazySlots, document_slots, passage_slot
 from memnet.loaders.document import Block, Cell, ParsedDocument
 from memnet.loaders.messages import (
@@ -23,6 +21,7 @@ from memnet.loaders.messages import (
     read_message,
     write_message,
 )
+from memnet.runtime.process import collect_seldom, own_streams, start_child
 from memnet.storage import NewSlot, NewSource
 
 _log = logging.getLogger("memnet")

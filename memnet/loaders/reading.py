@@ -1,36 +1,34 @@
-"""Reading a file with its loader: every failure becomes a problem of one line."""
+"""Reading a file with its loader: every failure becomes a problem of one line.
+
+``main`` does so in a process of its own, within limits; ``process`` starts it. Requests come as
+messages on standard input. The answers to one are a message for each document, each problem and
+the start of each file in an archive, and one for the end.
+"""
 
 import os
-import stat
+import signal
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
 from memnet.errors import EMPTY, InputError, Problem, first_line
+from memnet.io import check_size, read_file
+from memnet.loaders import messages
 from memnet.loaders.document import ParsedDocument
 from memnet.loaders.formats import Format, SourceFile, format_by_name
-
-# Without it, opening a pipe waits for its other end; Windows has no pipes among its files.
-_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-_ATTEMPTS = 3
-"""At a file that changes while it is read, such as a log."""
+from memnet.runtime.process import collect_seldom, limit_process, limit_time, own_streams
 
 
 @dataclass(frozen=True)
 class LoadLimits:
     """What reading one file may cost; ``memnet.config.LimitConfig`` has the reasons."""
 
-    file: int
-    """Bytes of a file, and of all that it unpacks to."""
-    characters: int
-    """Of the text of a document."""
-    title: int
-    """Characters."""
-    memory: int
-    """Bytes of address space of the process that reads."""
-    seconds: float
-    """Of processor time, from one document of the file to the next. Twice as long is waited."""
+    file: int  # bytes of a file, and of everything it unpacks to
+    characters: int  # of the text of a document
+    title: int  # characters
+    memory: int  # bytes of address space of the reading process
+    seconds: float  # of processor time per document; the parent waits twice as long
 
 
 @dataclass(frozen=True)
@@ -38,61 +36,8 @@ class FileToLoad:
     """A file and how it is to be read."""
 
     path: str
-    name: str
-    """Of its source."""
-    format: str
-    """Name of its format."""
-
-
-def open_file(path: str | bytes | os.PathLike[str]) -> BinaryIO:
-    """Open a regular file to read its bytes; a pipe or a device never blocks.
-
-    Raises:
-        InputError: it is something else than a file.
-        OSError: it does not exist, or can't be read.
-    """
-    descriptor = os.open(path, _FLAGS)
-    mode = os.fstat(descriptor).st_mode
-    if not stat.S_ISREG(mode):
-        os.close(descriptor)
-        kind = "folder" if stat.S_ISDIR(mode) else "pipe" if stat.S_ISFIFO(mode) else "device"
-        raise InputError(f"is a {kind}, expected a file; '-' reads standard input")
-    return os.fdopen(descriptor, "rb")
-
-
-def read_file(path: str | bytes | os.PathLike[str], max_bytes: int) -> bytes:
-    """The content of a file, as it was at one time.
-
-    Raises:
-        InputError: it can't be read, is too large, or does not stop changing.
-    """
-    try:
-        for _ in range(_ATTEMPTS):
-            with open_file(path) as file:
-                before = os.fstat(file.fileno())
-                check_size(before.st_size, max_bytes)
-                data = file.read(max_bytes + 1)
-                after = os.fstat(file.fileno())
-            # A file of /proc has no size until it is read.
-            if len(data) == after.st_size and before.st_mtime_ns == after.st_mtime_ns:
-                return data
-            if not after.st_size and len(data) <= max_bytes:
-                return data
-    except OSError as error:
-        raise InputError(
-            f"can't be read ({error.strerror or error}); check path and rights"
-        ) from error
-    raise InputError("changes while it is read; try again when nothing writes to it")
-
-
-def check_size(size: int, max_bytes: int) -> None:
-    """Refuse a file that is too large.
-
-    Raises:
-        InputError: it is.
-    """
-    if size > max_bytes:
-        raise InputError(f"holds {size:,} bytes, the limit is {max_bytes:,}; split it")
+    name: str  # of its source
+    format: str  # name of its format
 
 
 def load_documents(
@@ -164,3 +109,44 @@ def _siblings(folder: Path, max_bytes: int) -> Callable[[str], bytes | None]:
             return None
 
     return sibling
+
+
+def main() -> None:
+    """Answer requests on standard input until there are no more."""
+    collect_seldom()  # documents are many small parts without cycles
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends this process
+    requests, answers = own_streams()
+    while (data := messages.read_message(requests)) is not None:
+        (path, *names), limits, skipped = messages.parse_message(data)
+        file = FileToLoad(os.fsdecode(path.encode("latin-1")), *names)
+        if not _answer(file, LoadLimits(*limits), skipped, answers):
+            return  # out of memory: nothing is sure to work now
+
+
+def _answer(file: FileToLoad, limits: LoadLimits, skipped: int, answers: BinaryIO) -> bool:
+    """Read a file without the first ``skipped`` files in it; False if it took too much memory."""
+    within = 0
+
+    def begin(name: str) -> bool:
+        nonlocal within
+        within += 1
+        if within <= skipped:
+            return False
+        messages.write_message(answers, ["begin", name])
+        limit_time(limits.seconds)
+        return True
+
+    limit_process(limits.memory, limits.seconds)
+    try:
+        for item in load_documents(file, limits, begin):
+            try:
+                messages.write_message(answers, messages.item_message(item))
+            except messages.TooLargeError:
+                problem = Problem(file.name, "holds a document with too many parts; split it")
+                messages.write_message(answers, messages.item_message(problem))
+            limit_time(limits.seconds)
+    except MemoryError:
+        messages.write_message(answers, ["memory"])
+        return False
+    messages.write_message(answers, ["end"])
+    return True

@@ -4,8 +4,8 @@ from bisect import bisect_right
 from collections.abc import Iterator
 
 from memnet.errors import EMPTY, InputError, Problem
+from memnet.io import decode
 from memnet.loaders.chats.detection import read_chat
-from memnet.loaders.decoding import decode
 from memnet.loaders.document import Block, ParsedDocument, paragraphs
 from memnet.loaders.formats import SourceFile
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from memnet.answer_text import source_url
+from memnet.text.citations import source_url
 from memnet.types import AnswerKind, Change, Evidence, Source, SourceKind
 
 

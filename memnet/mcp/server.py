@@ -27,10 +27,10 @@ from starlette.applications import Starlette
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from memnet import __version__
-from memnet.answer_text import SOURCE_SCHEME
 from memnet.engine import Engine
 from memnet.errors import InputError, MemnetError, one_line
 from memnet.mcp.tools import ALIASES, WRITING, ServedMemory, add_tools, find_source
+from memnet.text.citations import SOURCE_SCHEME
 
 INSTRUCTIONS = (
     "A memory of documents, facts and statements on this machine. 'ask' answers a question with "

@@ -11,8 +11,6 @@ from mcp.server import MCPServer
 from mcp_types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import BaseModel, Field
 
-from memnet.answer_text import SOURCE_SCHEME, answer_text, source_url
-from memnet.arguments import FIRST_ERROR
 from memnet.engine import Engine
 from memnet.errors import InputError
 from memnet.mcp.results import (
@@ -30,6 +28,8 @@ from memnet.mcp.results import (
     SearchHit,
     SearchResult,
 )
+from memnet.text.checks import FIRST_ERROR
+from memnet.text.citations import SOURCE_SCHEME, answer_text, source_url
 from memnet.types import Document, SourceKind, StoreInfo
 
 WRITING = frozenset({"remember", "forget"})

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import torch
 
-from memnet.device import one_thread_each
 from memnet.encoders.hub import is_missing_folder
 from memnet.errors import DependencyError, ModelError, first_line
 from memnet.reader.spans import Passage, Reading, Span, best_spans
+from memnet.runtime.device import one_thread_each
 
 _WINDOW_TOKENS, _STRIDE = 384, 128
 """Tokens of a window, and those that two windows of a passage share."""

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from memnet.arguments import latest_moment
 from memnet.config import TellConfig
 from memnet.errors import InputError
 from memnet.ingest.messages import SaidMessage
@@ -15,6 +14,7 @@ from memnet.statements.first_person import plain_sentences, subject_of
 from memnet.statements.protocol import ParsedStatement
 from memnet.statements.teller import Rules, Telling, checked, statement_slot
 from memnet.storage import Encode, MemoryStore, NewSlot
+from memnet.text.checks import latest_moment
 from memnet.text.moments import written_moment
 
 _I = re.compile(r"I$")

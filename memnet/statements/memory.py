@@ -2,7 +2,6 @@
 
 import time
 
-from memnet.arguments import check_moment, check_namespace, check_text
 from memnet.config import Config
 from memnet.statements.judge import RuleJudge
 from memnet.statements.learned import LearnedJudge, LearnedParser
@@ -14,6 +13,7 @@ from memnet.statements.records import history, parse_old, undo
 from memnet.statements.teller import Rules, tell
 from memnet.statements.usage import UsageBuffer
 from memnet.storage import Encode, MemoryStore
+from memnet.text.checks import check_moment, check_namespace, check_text
 from memnet.types import Eviction, Statement, TellReport, UndoReport
 
 

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from memnet.lazy_names import lazy_names
+from memnet.runtime import lazy_names
 
 if TYPE_CHECKING:
     from memnet.storage.bundle.restore import import_bundle

@@ -4,15 +4,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, TypeVar
+from typing import ClassVar, TypeVar
 
 from memnet.config import StoreConfig
 from memnet.storage.tables.connection import Connection
 from memnet.storage.tables.connections import Connections
 from memnet.storage.vectors.dense import DenseIndex
-
-if TYPE_CHECKING:
-    from memnet.storage.postgres.queue import WorkQueue
 
 Result = TypeVar("Result")
 
@@ -112,11 +109,3 @@ class Backend(ABC):
     @abstractmethod
     def retrying(self, change: Callable[[], Result]) -> Result:
         """Make a change that may be made twice, once more where another writer was in its way."""
-
-    @abstractmethod
-    def work_queue(self) -> "WorkQueue":
-        """What processes share the work of an ingest by; to be closed.
-
-        Raises:
-            StoreError: there is none, as only one process at a time may write.
-        """

@@ -10,7 +10,7 @@ import stat
 from pathlib import Path
 
 from memnet.errors import InputError, StoreError
-from memnet.loaders.reading import open_file
+from memnet.io import open_file
 from memnet.storage.folder import DATABASE
 
 MODEL_NAMES = ("facts", "text")

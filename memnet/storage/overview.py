@@ -161,7 +161,7 @@ def _connect(place: StorePlace, timeout: float) -> tuple[Connection, int] | None
         from memnet.storage.postgres.driver import check_driver
 
         check_driver()
-        from memnet.storage.postgres.looking import connect_existing
+        from memnet.storage.postgres.backend import connect_existing
 
         return connect_existing(Address.parse(place), timeout)
     folder = Path(place)

@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from memnet.config import StoryConfig
-from memnet.device import one_thread_each
+from memnet.runtime.device import one_thread_each
 from memnet.storage import MemoryStore, Scope, Slot
 from memnet.stories.model import StoryModel, StoryWords, collate, tokenize
 from memnet.text.english import sentences

@@ -9,10 +9,9 @@ import numpy as np
 
 from memnet.config import LimitConfig
 from memnet.errors import InputError
-from memnet.evaluation import f1
-from memnet.files import read_text
 from memnet.ingest.babi import Story, looks_like_stories, may_open_stories, parse_stories
-from memnet.loaders.reading import open_file
+from memnet.io import open_file, read_text
+from memnet.learning.evaluation import f1
 from memnet.stories.answers import answer_stories
 from memnet.stories.model import StoryModel, tokenize_story
 from memnet.types import Evaluation

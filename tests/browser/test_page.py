@@ -24,7 +24,9 @@ _MAX_WEIGHT = 60_000
 _VIEWS = ("ask", "sources", "told", "facts?entity=Orre+Light")
 _LIGHT = "The Orre Light was built by Tobias Wrennick in 1847."
 
-pytestmark = pytest.mark.skipif(_CHROMIUM is None, reason="needs Chromium")
+pytestmark = pytest.mark.skipif(
+    _CHROMIUM is None, reason="needs Chromium: apt-get install chromium"
+)
 
 Open = Callable[..., Any]
 

@@ -17,8 +17,8 @@ from memnet.cli.main import memnet as group
 from memnet.cli.train import shared
 from memnet.cli.train.shared import ProgressLines
 from memnet.documents.training.calibration import fit_calibration
-from memnet.evaluation import Question
 from memnet.learning import counted
+from memnet.learning.evaluation import Question
 from memnet.learning.loop import TrainingConfig
 from memnet.reader.answers import Prediction
 from memnet.reader.confidence import Signals
@@ -137,7 +137,6 @@ def _state_of_the_process() -> list[Any]:
     ]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", _TRAININGS)
 def test_a_training_leaves_the_process_as_it_was(name: str, engine: Engine, tmp_path: Path) -> None:
     before = _state_of_the_process()
@@ -148,7 +147,6 @@ def test_a_training_leaves_the_process_as_it_was(name: str, engine: Engine, tmp_
         assert _THREADS in threads
 
 
-@pytest.mark.slow
 def test_a_stopped_training_leaves_the_process_as_it_was(tmp_path: Path) -> None:
     before = _state_of_the_process()
 
@@ -162,7 +160,6 @@ def test_a_stopped_training_leaves_the_process_as_it_was(tmp_path: Path) -> None
     assert _state_of_the_process() == before
 
 
-@pytest.mark.slow
 def test_nothing_but_the_seed_decides_the_weights(tmp_path: Path) -> None:
     data = read_story_data(_story_files(tmp_path / "data"))
     models = []
@@ -176,7 +173,6 @@ def test_nothing_but_the_seed_decides_the_weights(tmp_path: Path) -> None:
     assert not all(torch.equal(tensor, other[name]) for name, tensor in first.items())
 
 
-@pytest.mark.slow
 def test_facts_resumed_after_the_best_epoch_report_its_scores(
     engine: Engine, tmp_path: Path
 ) -> None:
@@ -195,7 +191,6 @@ def test_facts_resumed_after_the_best_epoch_report_its_scores(
     assert {name: notes[name] for name in whole._fields} == whole._asdict()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", _TRAININGS)
 def test_a_training_says_how_far_it_has_come(name: str, engine: Engine, tmp_path: Path) -> None:
     said: list[TrainingProgress] = []
@@ -210,7 +205,6 @@ def test_a_training_says_how_far_it_has_come(name: str, engine: Engine, tmp_path
     assert all(one.loss is not None for one in learned if one.examples)
 
 
-@pytest.mark.slow
 def test_a_run_that_goes_on_starts_where_it_was(tmp_path: Path) -> None:
     def stop(_: EpochReport) -> None:
         raise KeyboardInterrupt
@@ -263,7 +257,6 @@ def _lines(path: Path, objects: list[Any]) -> Path:
     return path
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("preset", ["facts", "text", "babi", "reader"])
 def test_every_command_shows_its_progress_in_a_log(
     preset: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

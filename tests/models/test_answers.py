@@ -10,7 +10,7 @@ import pytest
 
 from memnet import Config, Document, Engine
 from memnet.config import AnswerConfig
-from memnet.evaluation import Question, area_under_roc, evaluate, f1, read_questions
+from memnet.learning.evaluation import Question, area_under_roc, evaluate, f1, read_questions
 from memnet.reader.loading import LazyReader
 from memnet.text.names import normalise
 from memnet.types import Answer

@@ -7,17 +7,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from memnet import Config, Engine, device
+from memnet import Config, Engine
 from memnet.cli.main import run
 from memnet.config import IndexConfig, StoreConfig
-from memnet.device import DeviceVectors, device_copier, find_device
 from memnet.encoders import MiniLMEncoder
 from memnet.errors import DeviceError
 from memnet.reader.network import SpanNetwork
+from memnet.runtime import device
+from memnet.runtime.device import DeviceVectors, device_copier, find_device
 from memnet.storage import MemoryStore, Scope
 from memnet.storage.vectors.file import DamagedIndexError
 from memnet.storage.vectors.index import VectorIndex
@@ -71,7 +72,6 @@ def test_no_such_number(gpus: pytest.MonkeyPatch) -> None:
         find_device("cuda:2")
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     rows=st.integers(1, 40),
     count=st.integers(1, 45),

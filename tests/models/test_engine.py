@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from memnet import Document, Engine, Fact
 from memnet.errors import InputError, ModelError
-from memnet.evaluation import evaluate, read_questions
+from memnet.learning.evaluation import evaluate, read_questions
 from tests.conftest import EXAMPLES
 from tests.waiting import repeating
 

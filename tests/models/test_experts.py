@@ -317,7 +317,6 @@ def test_a_text_model_of_the_store_takes_the_place_of_the_shipped_one(tmp_path: 
         assert engine.info().models[0].name == "text"
 
 
-@pytest.mark.slow
 def test_training_without_a_folder_makes_a_model_of_the_store(tmp_path: Path) -> None:
     ferries = Path(__file__).parents[2] / "examples" / "ferries"
     store = tmp_path / "store"

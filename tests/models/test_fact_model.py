@@ -15,10 +15,10 @@ from memnet import Config, Engine
 from memnet.checkpoints import MODEL, load_checkpoint
 from memnet.config import FactConfig
 from memnet.errors import InputError, ModelError
-from memnet.evaluation import Question, evaluate, read_questions
 from memnet.facts.hops import FactModelConfig
 from memnet.facts.linking import LinkedQuestion, Mention
 from memnet.facts.model import AnswerRule, FactModel, fact_model_of, save_fact_model
+from memnet.learning.evaluation import Question, evaluate, read_questions
 from memnet.training import EpochReport, train_facts
 from tests.processes.test_cli import run
 
@@ -52,7 +52,6 @@ def asked(ferries: Path) -> Iterator[Engine]:
         yield engine
 
 
-@pytest.mark.slow
 def test_the_product_answers_as_the_training_said(asked: Engine, ferries: Path) -> None:
     scores = evaluate(asked, read_questions(FERRIES / "dev.jsonl"))
     reported = json.loads((ferries / "model" / "model.json").read_text())["trained"]
@@ -60,7 +59,6 @@ def test_the_product_answers_as_the_training_said(asked: Engine, ferries: Path) 
     assert scores.set_f1 == pytest.approx(reported["f1"], abs=0.011)
 
 
-@pytest.mark.slow
 def test_a_chain_of_three_facts(asked: Engine) -> None:
     answer = asked.ask("On which island was the builder of the Grey Heron born?")
     assert answer.answer == "Innis Marrack"
@@ -77,7 +75,6 @@ def test_a_chain_of_three_facts(asked: Engine) -> None:
     assert all(sum(weight.weight for weight in hop.weights) <= 1.001 for hop in answer.hops)
 
 
-@pytest.mark.slow
 def test_two_names_are_a_conjunction(asked: Engine) -> None:
     answer = asked.ask("Which tug lies at Kestle?")
     assert {candidate.text for candidate in answer.candidates} == {"Whimbrel", "Winter Teal"}
@@ -85,18 +82,15 @@ def test_two_names_are_a_conjunction(asked: Engine) -> None:
     assert {"Whimbrel\tis_a\ttug", "Whimbrel\thome_port\tKestle"} <= texts
 
 
-@pytest.mark.slow
 def test_a_misspelled_name(asked: Engine) -> None:
     assert asked.ask("Who built the Gray Heron?").answer == "Tobias Veal"
 
 
-@pytest.mark.slow
 def test_hops_can_be_limited(asked: Engine) -> None:
     question = "On which island was the builder of the Grey Heron born?"
     assert len(asked.ask(question, hops=1).hops) == 1
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("question", ["Who built the Titanic?", "Who built it?", "!?"])
 def test_a_question_that_names_nothing_known(asked: Engine, question: str) -> None:
     answer = asked.ask(question)
@@ -106,12 +100,10 @@ def test_a_question_that_names_nothing_known(asked: Engine, question: str) -> No
     assert not answer.evidence
 
 
-@pytest.mark.slow
 def test_another_namespace_holds_other_facts(asked: Engine) -> None:
     assert asked.ask("Who built the Grey Heron?", namespace="other").abstained
 
 
-@pytest.mark.slow
 def test_facts_that_came_after_the_training(ferries: Path, tmp_path: Path) -> None:
     shutil.copytree(ferries / "store", tmp_path / "store")
     (tmp_path / "new.tsv").write_text(
@@ -131,7 +123,6 @@ def test_facts_that_came_after_the_training(ferries: Path, tmp_path: Path) -> No
         assert answer.unseen_relations == ("length",)
 
 
-@pytest.mark.slow
 def test_a_name_with_very_many_facts(ferries: Path, tmp_path: Path) -> None:
     shutil.copytree(ferries / "store", tmp_path / "store")
     crew = "".join(f"Great Hulk\thas_captain\tSailor {number}\n" for number in range(3000))
@@ -148,7 +139,6 @@ def test_a_name_with_very_many_facts(ferries: Path, tmp_path: Path) -> None:
         assert engine.ask("Who built the Great Hulk?").answer == "Tobias Veal"
 
 
-@pytest.mark.slow
 def test_a_stopped_run_goes_on_to_the_same_model(ferries: Path, tmp_path: Path) -> None:
     train = read_questions(FERRIES / "train.jsonl")[:60]
     dev = read_questions(FERRIES / "dev.jsonl")[:20]
@@ -173,7 +163,6 @@ def test_a_stopped_run_goes_on_to_the_same_model(ferries: Path, tmp_path: Path) 
     )
 
 
-@pytest.mark.slow
 def test_questions_that_teach_nothing_are_counted(ferries: Path, tmp_path: Path) -> None:
     good = read_questions(FERRIES / "train.jsonl")[:30]
     train = [
@@ -193,7 +182,6 @@ def test_a_store_without_facts(toy_engine: Engine, tmp_path: Path) -> None:
         train_facts(toy_engine, [], [], tmp_path / "model")
 
 
-@pytest.mark.slow
 def test_by_the_command_line(ferries: Path, tmp_path: Path) -> None:
     def done(*arguments: object) -> Any:
         process = run(*arguments, "--json", store=ferries / "store")
@@ -213,7 +201,6 @@ def test_by_the_command_line(ferries: Path, tmp_path: Path) -> None:
     assert "tug <--is a-- Whimbrel" in shown or "Kestle <--home port-- Whimbrel" in shown
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("change", [{"kind": "poem"}, {"relations": 5}, {"rule": {"floor": 1}}])
 def test_a_description_that_is_none(
     ferries: Path, tmp_path: Path, change: dict[str, object]

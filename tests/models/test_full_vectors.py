@@ -29,7 +29,7 @@ from memnet.documents.rescoring import compared_again, next_to_border
 from memnet.encoders import MiniLMEncoder
 from memnet.encoders.static import STATIC
 from memnet.errors import StoreError
-from memnet.registry import find_quick, load_static_encoder
+from memnet.experts.registry import find_quick, load_static_encoder
 from memnet.server import ServerSettings
 from memnet.storage import import_bundle
 from memnet.storage.sqlite.schema import SCHEMA_VERSION

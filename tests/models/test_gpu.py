@@ -9,13 +9,13 @@ import pytest
 import torch
 
 from memnet import Config, Engine
-from memnet.device import DeviceVectors, find_device
 from memnet.encoders import MENTION, MiniLMEncoder
+from memnet.experts.registry import model_folder
 from memnet.reader.loading import LazyReader
 from memnet.reader.network import new_span_network
 from memnet.reader.spans import Passage
 from memnet.reader.training.examples import ReaderExample
-from memnet.registry import model_folder
+from memnet.runtime.device import DeviceVectors, find_device
 from memnet.stories.evaluation import evaluate_stories, read_story_questions
 from memnet.stories.model import load_story_model
 from memnet.training import train_reader

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memnet import Config, Document, Engine, MemoryStore
@@ -18,7 +18,7 @@ from memnet.documents.training.calibration import fit_calibration
 from memnet.documents.training.templates import templated_examples
 from memnet.encoders.weights import checked_folder, load_tokenizer
 from memnet.errors import InputError, ModelError
-from memnet.evaluation import (
+from memnet.learning.evaluation import (
     Question,
     area_under_roc,
     calibration_error,
@@ -122,7 +122,6 @@ def test_quotations_mark_their_units_and_kind(packer: Packer) -> None:
     ) is None  # fmt: skip
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.text("aß İ*_\n-é.", max_size=30), st.integers(0, 30), st.integers(1, 30))
 def test_quotations_are_found_whatever_marks_are_between(text: str, start: int, size: int) -> None:
     quote = text[start : start + size]
@@ -271,7 +270,6 @@ def _right_and_told_apart(folder: Path) -> tuple[float, float]:
     return sum(right) / len(right), told
 
 
-@pytest.mark.slow
 def test_it_learns_to_point_at_answers(learned: Learned) -> None:
     first, last = learned.reports[0], learned.reports[-1]
     assert last.loss < first.loss / 2
@@ -286,7 +284,6 @@ def test_it_learns_to_point_at_answers(learned: Learned) -> None:
     assert (notes["seed"], notes["examples"]) == (SEED, [6, 0])
 
 
-@pytest.mark.slow
 def test_the_mean_with_the_start_is_kept_where_it_is_better(
     learned: Learned, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -322,7 +319,6 @@ def _plain(example: ReaderExample) -> tuple[str, str]:
     return example.passages[0].title, example.passages[0].text
 
 
-@pytest.mark.slow
 def test_a_stopped_run_goes_on_to_the_same_reader(tmp_path: Path) -> None:
     examples = _examples()
 

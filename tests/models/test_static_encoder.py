@@ -19,9 +19,9 @@ from memnet.encoders import DocumentEncoder, MiniLMEncoder, StaticEncoder
 from memnet.encoders.static import STATIC
 from memnet.encoders.weights import checked_folder, load_tokenizer
 from memnet.errors import EncoderMismatchError, ModelError
+from memnet.experts.registry import load_static_encoder
 from memnet.experts.vectors import RecentVectors
-from memnet.precision import packed
-from memnet.registry import load_static_encoder
+from memnet.storage.precision import packed
 from tests import oracle
 from tests.toy import ToyEncoder
 

@@ -5,8 +5,8 @@ import pytest
 
 from memnet import Document, Engine
 from memnet.errors import ModelError
+from memnet.experts.registry import model_folder
 from memnet.ingest.babi import parse_stories
-from memnet.registry import model_folder
 from memnet.stories.answers import answer_stories
 from memnet.stories.evaluation import evaluate_stories
 from memnet.stories.model import load_story_model, tokenize_story

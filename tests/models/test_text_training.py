@@ -11,8 +11,8 @@ from memnet.config import HopConfig
 from memnet.documents.controller import TextController
 from memnet.documents.training.generate import two_hop_questions
 from memnet.errors import InputError
-from memnet.evaluation import Question
-from memnet.registry import load_model
+from memnet.experts.registry import load_model
+from memnet.learning.evaluation import Question
 from memnet.training import train_text
 from tests.toy import ToyEncoder
 
@@ -53,7 +53,6 @@ def _questions() -> list[Question]:
     ]
 
 
-@pytest.mark.slow
 def test_a_controller_learns_to_follow_names_that_are_no_titles(
     toy_engine: Engine, tmp_path: Path
 ) -> None:
@@ -73,7 +72,6 @@ def test_a_controller_learns_to_follow_names_that_are_no_titles(
         assert answer.model == str(tmp_path / "model")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("text", ["It is old.", "Gannet Isle is near."])
 def test_documents_with_few_links_or_none_give_a_whole_model(
     toy_engine: Engine, tmp_path: Path, text: str
@@ -89,7 +87,6 @@ def test_documents_with_few_links_or_none_give_a_whole_model(
     assert all(np.isfinite(array).all() for array in model.arrays().values())
 
 
-@pytest.mark.slow
 def test_the_same_seed_gives_the_same_model(toy_engine: Engine, tmp_path: Path) -> None:
     toy_engine.ingest(_documents())
     models = []
@@ -104,7 +101,6 @@ def test_the_same_seed_gives_the_same_model(toy_engine: Engine, tmp_path: Path) 
     assert not np.array_equal(models[0], models[2])
 
 
-@pytest.mark.slow
 def test_where_there_are_facts_the_best_passage_keeps_its_score(
     toy_engine: Engine, tmp_path: Path
 ) -> None:
@@ -135,7 +131,6 @@ def test_questions_are_made_from_links_and_hide_the_name(toy_engine: Engine) -> 
     assert len(two_hop_questions(toy_engine.store, 1000, seed=4)) == len(_documents())
 
 
-@pytest.mark.slow
 def test_without_questions_the_documents_teach(toy_engine: Engine, tmp_path: Path) -> None:
     toy_engine.ingest(_documents())
     report = train_text(toy_engine, [], tmp_path / "model")
@@ -143,7 +138,6 @@ def test_without_questions_the_documents_teach(toy_engine: Engine, tmp_path: Pat
     assert report.recall_trained > 0.9
 
 
-@pytest.mark.slow
 def test_questions_that_teach_nothing_are_counted_or_refused(
     toy_engine: Engine, tmp_path: Path
 ) -> None:
@@ -161,7 +155,6 @@ def test_an_empty_memory_teaches_nothing(toy_engine: Engine, tmp_path: Path) -> 
         train_text(toy_engine, [], tmp_path / "model")
 
 
-@pytest.mark.slow
 def test_the_command_trains_on_several_files(tmp_path: Path) -> None:
     documents = tmp_path / "documents.jsonl"
     documents.write_text("".join(one.model_dump_json() + "\n" for one in _documents()[:40]))

@@ -59,7 +59,6 @@ def few(tmp_path: Path) -> Path:
     return _written(tmp_path / "few", 150)
 
 
-@pytest.mark.slow
 def test_it_learns_and_keeps_the_best(data: Path, tmp_path: Path) -> None:
     reports: list[EpochReport] = []
     config = TrainingConfig(epochs=12, patience=12, warm_up=20, learning_rate=5e-3)
@@ -79,7 +78,6 @@ def test_it_learns_and_keeps_the_best(data: Path, tmp_path: Path) -> None:
     assert not list((tmp_path / "out").glob("training*"))
 
 
-@pytest.mark.slow
 def test_it_stops_when_nothing_gets_better(few: Path, tmp_path: Path) -> None:
     reports: list[EpochReport] = []
     config = TrainingConfig(epochs=30, patience=2, learning_rate=1e-9)
@@ -92,7 +90,6 @@ class _StoppedError(Exception):
     pass
 
 
-@pytest.mark.slow
 def test_a_stopped_run_goes_on_to_the_same_result(few: Path, tmp_path: Path) -> None:
     stories = read_story_data(few)
     config = TrainingConfig(epochs=5, seed=7)
@@ -117,7 +114,6 @@ def test_a_stopped_run_goes_on_to_the_same_result(few: Path, tmp_path: Path) -> 
         assert torch.equal(tensor, other[name])
 
 
-@pytest.mark.slow
 def test_another_run_is_not_gone_on_with(few: Path, tmp_path: Path) -> None:
     stories = read_story_data(few)
 
@@ -130,7 +126,6 @@ def test_another_run_is_not_gone_on_with(few: Path, tmp_path: Path) -> None:
         train_stories(stories, tmp_path / "out", CONFIG, TrainingConfig(epochs=3, seed=1))
 
 
-@pytest.mark.slow
 def test_the_command_survives_a_kill(few: Path, tmp_path: Path) -> None:
     def command(out: str) -> list[str]:
         return [
@@ -170,7 +165,6 @@ def test_bad_data_is_refused(tmp_path: Path, name: str, text: str, message: str)
         read_story_data(tmp_path)
 
 
-@pytest.mark.slow
 def test_a_folder_that_is_a_file_is_refused(few: Path, tmp_path: Path) -> None:
     (tmp_path / "out").write_text("a file")
     with pytest.raises(ModelError, match="can't be written"):
@@ -210,7 +204,6 @@ def test_the_loss_of_supports_asks_for_an_equal_share_of_the_attention() -> None
     assert float(support_loss(weights, [e._replace(supports=[]) for e in examples])) == 0
 
 
-@pytest.mark.slow
 def test_learning_from_answers_alone_is_another_run(few: Path, tmp_path: Path) -> None:
     stories, config = read_story_data(few), TrainingConfig(epochs=2)
     losses: dict[bool, list[float]] = {}

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import run_state_machine_as_test
 
@@ -51,9 +51,7 @@ def test_whatever_is_done_to_a_store_it_agrees_with_brute_force(postgres: Server
         def delete_place(self) -> None:
             self.schema.close()
 
-    run_state_machine_as_test(
-        OnPostgres, settings=settings(max_examples=12, stateful_step_count=20, deadline=None)
-    )
+    run_state_machine_as_test(OnPostgres)
 
 
 @pytest.fixture
@@ -264,9 +262,6 @@ def both(postgres: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator
             yield [own, other]
 
 
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
 @given(
     st.lists(_any_metadata, min_size=1, max_size=4),
     st.lists(_any_where, min_size=6, max_size=6),

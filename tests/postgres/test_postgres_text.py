@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 pytest.importorskip("asyncpg")
@@ -210,9 +210,6 @@ _texts = st.builds(
 _terms = st.one_of(_pieces, st.lists(st.sampled_from(WORDS), min_size=2, max_size=3).map(" ".join))
 
 
-@settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
 @given(
     slots=st.lists(st.tuples(_texts, _texts), min_size=1, max_size=12),
     deleted=st.sets(st.integers(1, 12), max_size=6),

@@ -260,7 +260,6 @@ def test_a_reader_of_the_output_that_leaves_early_is_no_crash() -> None:
     assert (done.returncode, done.stderr) == (1, "")
 
 
-@pytest.mark.slow
 def test_a_reader_is_trained_among_what_the_store_finds(
     store: str, tmp_path: Path, memnet: Memnet
 ) -> None:

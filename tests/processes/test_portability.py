@@ -15,8 +15,7 @@ import pytest
 
 from memnet import Config, Document, Engine
 from memnet.cli import tell
-from memnet.files import read_text
-from memnet.loaders.reading import open_file
+from memnet.io import open_file, read_text
 from memnet.storage.vectors import file as index_file
 from memnet.text import places
 from tests import killed
@@ -100,7 +99,7 @@ def test_files_are_read_where_opening_never_waits(
         "for name in ('O_NONBLOCK', 'O_CLOEXEC', 'sched_getaffinity', 'register_at_fork', 'fork',\n"
         "             'geteuid', 'fchmod'):\n"
         "    if hasattr(os, name): delattr(os, name)\n"
-        "from memnet.files import read_text\n"
+        "from memnet.io import read_text\n"
         "print(read_text(pathlib.Path(sys.argv[1]), 100), end='')\n"
     )
     path = tmp_path / "a.txt"

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from memnet import Config, Document, Engine, MemoryStore, Message, child_process
+import memnet.runtime.process
+from memnet import Config, Document, Engine, MemoryStore, Message
 from memnet.config import IngestConfig, WindowConfig
 from memnet.ingest import slot_process
 from memnet.ingest.inputs import InputReader
@@ -77,7 +78,6 @@ def process() -> Any:
         yield started
 
 
-@settings(max_examples=50, deadline=None)
 @given(
     st.lists(
         st.tuples(
@@ -129,7 +129,7 @@ class _Processes:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, *, kill: bool = False) -> None:
         self.started = self.asked = 0
-        start, write = child_process.start_child, messages.write_message
+        start, write = memnet.runtime.process.start_child, messages.write_message
         running: list[int] = []
 
         def counting(code: str) -> Any:

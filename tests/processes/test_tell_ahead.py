@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memnet import Config, Engine, MemoryStore
@@ -62,7 +62,6 @@ _SENTENCES = st.one_of(
 )  # fmt: skip
 
 
-@settings(max_examples=25, deadline=None)
 @example([], ["Ann lives in Paris.", "Ann lives in Rome.", "Forget that Ann lives in Paris."])
 @example(
     [],

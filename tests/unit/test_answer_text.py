@@ -1,7 +1,7 @@
 """Answers as one text with citations."""
 
 from memnet import Answer, Candidate, Engine, Evidence, Fact, Quote
-from memnet.answer_text import NO_ANSWER, answer_text, source_url
+from memnet.text.citations import NO_ANSWER, answer_text, source_url
 
 
 def evidence(number: int, text: str, **fields: object) -> Evidence:

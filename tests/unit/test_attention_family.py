@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch.func import functional_call
@@ -145,7 +145,6 @@ def _array(tensor: Tensor) -> oracle.Array:
 
 
 @every_member
-@settings(max_examples=20, deadline=None)
 @given(seed=seeds, order=st.permutations(range(K)))
 def test_the_order_of_slots_does_not_matter(name: str, seed: int, order: list[int]) -> None:
     torch.manual_seed(seed)
@@ -157,7 +156,6 @@ def test_the_order_of_slots_does_not_matter(name: str, seed: int, order: list[in
 
 
 @every_member
-@settings(max_examples=20, deadline=None)
 @given(seed=seeds)
 def test_weights_are_shares_of_the_permitted_slots(name: str, seed: int) -> None:
     torch.manual_seed(seed)
@@ -171,7 +169,6 @@ def test_weights_are_shares_of_the_permitted_slots(name: str, seed: int) -> None
 
 
 @every_member
-@settings(max_examples=20, deadline=None)
 @given(seed=seeds, factor=st.floats(1, 50))
 def test_larger_scores_are_sharper(name: str, seed: int, factor: float) -> None:
     torch.manual_seed(seed)

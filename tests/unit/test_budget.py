@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 from click.testing import CliRunner
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memnet import Config, Engine, InputError, MemoryStore, Message
@@ -69,7 +69,6 @@ class _Oracle:
             self.held[text] = usage + weight, standing
 
 
-@settings(max_examples=12, deadline=None)
 @given(
     st.integers(1, 5),
     st.lists(
@@ -254,7 +253,6 @@ class _Said:
         return evicted
 
 
-@settings(max_examples=12, deadline=None)
 @given(
     st.integers(3, 9),
     st.lists(

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
@@ -116,7 +116,6 @@ _links = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=60)
 @given(_links, st.integers(0, 6), st.integers(0, 6), st.integers(0, 3))
 def test_hops_do_what_loops_do(links: Links, first: int, second: int, seed: int) -> None:
     model, batch = controller(seed), mentions(2, seed=seed)

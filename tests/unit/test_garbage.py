@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from memnet.garbage import collect_seldom, collecting_seldom, not_collecting
+from memnet.runtime.process import collect_seldom, collecting_seldom, not_collecting
 
 
 @pytest.fixture(autouse=True)

@@ -8,7 +8,7 @@ from itertools import count, pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from memnet import Config, Document, Engine, InputError, MemoryStore, Message
@@ -209,7 +209,6 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
 _NAMESPACES = count()
 
 
-@settings(max_examples=25, deadline=None)
 @given(
     st.dictionaries(st.integers(1, 28), st.sampled_from([*_TOWNS, "", "tea"]), max_size=7),
     st.permutations(range(1, 29)),

@@ -15,10 +15,10 @@ import pytest
 
 import memnet
 from memnet.errors import DependencyError, InputError
-from memnet.evaluation import normalised_answer
 from memnet.facts.linking import link
 from memnet.ingest.formats import parse_document
 from memnet.ingest.windows import document_windows
+from memnet.learning.evaluation import normalised_answer
 from memnet.loaders.formats import SourceFile, format_by_name
 from memnet.reader.decompose.english import compare, is_comparison
 from memnet.reader.decompose.negation import clauses

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
-from memnet.precision import (
+from memnet.storage.precision import (
     PackedVectors,
     fit,
     joined,

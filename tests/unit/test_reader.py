@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -61,7 +61,6 @@ def network() -> SpanNetwork:
         return new_span_network(0.0).eval().requires_grad_(False)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.text(max_size=80), st.lists(st.tuples(TEXTS, TEXTS), max_size=5))
 def test_packs_hold_every_token_of_every_passage_once(
     packer: Packer, question: str, texts: list[tuple[str, str]]
@@ -142,7 +141,6 @@ def _given(token_ids: NDArray[np.int64], _: Any, allowed: NDArray[np.bool_]) -> 
     return SpanScores(start, end, relevance, kind.astype(np.float32))
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.lists(TEXTS.filter(str.strip), min_size=1, max_size=4))
 def test_spans_are_the_best_of_all(packer: Packer, texts: list[str]) -> None:
     passages = [Passage("t", text) for text in texts]
@@ -173,7 +171,6 @@ def _scored_tokens(
     return start, end, np.array(inside)
 
 
-@settings(max_examples=300, deadline=None)
 @given(_scored_tokens(), st.integers(1, 40), st.integers(1, 40))
 def test_the_best_spans_come_first(
     tokens: tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.bool_]],
@@ -192,7 +189,6 @@ def test_the_best_spans_come_first(
     assert found == every[: min(most, len(start))]
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.lists(TEXTS.filter(str.strip), min_size=1, max_size=4))
 def test_a_unit_has_the_mean_of_its_tokens(packer: Packer, texts: list[str]) -> None:
     passages = [Passage("t", text) for text in texts]
@@ -217,7 +213,6 @@ def test_a_unit_has_the_mean_of_its_tokens(packer: Packer, texts: list[str]) -> 
     assert [one[3] for one in found] == pytest.approx([one[3] for one in expected], abs=1e-5)
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.lists(TEXTS.filter(str.strip), min_size=1, max_size=5))
 def test_packs_are_mixed_by_the_attention_to_their_units(packer: Packer, texts: list[str]) -> None:
     passages = [Passage("t", text * 6) for text in texts]

@@ -3,7 +3,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memnet.errors import InputError
@@ -48,7 +48,6 @@ def _store(folder: Path) -> MemoryStore:
     return MemoryStore(folder, fingerprint="toy/64", dimension=DIMENSION, create=True)
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(_metadata, min_size=1, max_size=4), st.lists(_where, min_size=5, max_size=5))
 def test_conditions_choose_what_a_comparison_value_by_value_chooses(
     tmp_path_factory: pytest.TempPathFactory, given: list[dict[str, Any]], wheres: list[Any]

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memnet.evaluation import area_under_roc, exact_match, f1, recall
+from memnet.learning.evaluation import area_under_roc, exact_match, f1, recall
 
 
 @pytest.mark.parametrize(

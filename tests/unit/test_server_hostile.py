@@ -13,7 +13,7 @@ import fastapi.routing
 import httpx
 import pytest
 from fastapi.exceptions import RequestValidationError
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
@@ -95,12 +95,7 @@ def _check(response: httpx.Response) -> None:
         assert "\n" not in error["message"]
 
 
-@settings(
-    max_examples=150,
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-    phases=[Phase.explicit, Phase.generate],
-)
+@settings(phases=[Phase.explicit, Phase.generate])
 @given(data=st.data())
 def test_no_request_of_the_schema_breaks_it(
     client: httpx.Client, schema: dict[str, Any], data: st.DataObject
@@ -132,7 +127,6 @@ def test_a_source_without_an_id_is_refused(client: httpx.Client) -> None:
     )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     path=st.binary(max_size=30), method=st.sampled_from(["GET", "PUT", "DELETE", "POST", "HEAD"])
 )
@@ -145,7 +139,6 @@ def test_no_path_breaks_it(client: httpx.Client, path: bytes, method: str) -> No
 
 # Starlette leaves the files of a form that ends early to the garbage collector.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(name=st.text(min_size=1, max_size=30), content=st.binary(max_size=200))
 def test_no_upload_breaks_it(client: httpx.Client, name: str, content: bytes) -> None:
     name = name.encode("utf-8", "replace").decode()

@@ -10,15 +10,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from numpy.typing import NDArray
 
 from memnet.errors import EncoderMismatchError, StoreBusyError, StoreError
-from memnet.precision import rounded
 from memnet.storage import EVERYWHERE, MemoryStore, NewSlot, NewSource, Scope
 from memnet.storage.place import StorePlace
+from memnet.storage.precision import rounded
 from memnet.storage.sqlite import connection as connection_module
 from memnet.storage.sqlite.connection import SqliteConnection
 from memnet.storage.sqlite.schema import MIGRATIONS, SCHEMA_VERSION
@@ -293,7 +292,6 @@ def _content(slot: object) -> tuple[object, ...]:
 
 
 TestAgainstTheTwin = AgainstTheTwin.TestCase
-TestAgainstTheTwin.settings = settings(max_examples=25, stateful_step_count=20, deadline=None)
 
 
 def test_a_link_forms_whichever_document_came_first(tmp_path: Path) -> None:

@@ -19,9 +19,9 @@ from filelock import FileLock
 
 from memnet.config import IndexConfig, StoreConfig
 from memnet.errors import DependencyError, StoreError
-from memnet.precision import unpacked
 from memnet.storage import MemoryStore, NewSource, import_bundle
 from memnet.storage.bundle import archive, export, restore
+from memnet.storage.precision import unpacked
 from memnet.storage.sqlite.connection import SqliteConnection
 from memnet.storage.vectors.file import IndexFile, read_header
 from memnet.storage.vectors.index import VectorIndex

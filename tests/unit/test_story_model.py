@@ -4,7 +4,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import load_file, save_file
 
@@ -92,7 +92,6 @@ def test_the_sentence_encoder_sees_order_and_not_padding() -> None:
     assert empty.isfinite().all()
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.lists(stories(), min_size=2, max_size=4))
 def test_a_batch_answers_as_each_story_alone(model: StoryModel, batch: list[StoryWords]) -> None:
     together = answer_stories(model, batch)
@@ -104,7 +103,6 @@ def test_a_batch_answers_as_each_story_alone(model: StoryModel, batch: list[Stor
             assert alone.probability == pytest.approx(answer.probability, abs=1e-3)
 
 
-@settings(max_examples=30, deadline=None)
 @given(stories(), st.lists(words, min_size=1, max_size=3))
 def test_what_comes_later_changes_no_answer(
     model: StoryModel, story: StoryWords, later: list[list[str]]

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memnet import Config, Document, Engine, MemoryStore
 from memnet.config import TellConfig
 from memnet.errors import InputError, StoreBusyError, StoreError
-from memnet.evaluation import f1
+from memnet.learning.evaluation import f1
 from memnet.statements.decisions import choose
 from memnet.statements.judge import RuleJudge, reading
 from memnet.statements.parsing import RuleParser, parse_sentence
@@ -339,7 +339,6 @@ def test_usage_halves_with_time(toy_engine: Engine) -> None:
 _PLACES = ["Paris", "Rome", "Oslo", "the harbour"]
 
 
-@settings(max_examples=20, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(["Ann", "Bob"]), st.sampled_from(_PLACES)), max_size=8))
 def test_everyone_is_in_one_place_at_a_time(
     tmp_path_factory: pytest.TempPathFactory, moves: list[tuple[str, str]]
@@ -371,7 +370,6 @@ _SENTENCES = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=20, deadline=None)
 @given(st.lists(_SENTENCES, min_size=1, max_size=6))
 def test_telling_the_same_twice_changes_nothing_but_usage(
     tmp_path_factory: pytest.TempPathFactory, texts: list[str]

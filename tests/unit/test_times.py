@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memnet import Config, Document, Engine, MemoryStore
-from memnet.arguments import check_moment
 from memnet.config import TellConfig
 from memnet.errors import InputError, ModelError
 from memnet.protocols import (
@@ -27,6 +26,7 @@ from memnet.protocols import (
 from memnet.statements.judge import RuleJudge
 from memnet.statements.parsing import RuleParser
 from memnet.storage import Scope
+from memnet.text.checks import check_moment
 from memnet.text.english import query_terms
 from memnet.types import Statement
 from tests.toy import ToyEncoder
@@ -159,7 +159,6 @@ def test_a_late_entry_takes_its_place_in_time(toy_engine: Engine) -> None:
 _PLACES = ["Paris", "Rome", "Oslo", "Kestle"]
 
 
-@settings(max_examples=15, deadline=None)
 @given(
     st.lists(
         st.tuples(st.integers(1, 9), st.sampled_from(_PLACES)), unique_by=lambda move: move[1]
@@ -295,7 +294,6 @@ _SENTENCES = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=15, deadline=None)
 @given(st.lists(st.tuples(_SENTENCES, st.sampled_from([None, 2, 5, 8])), min_size=1, max_size=6))
 def test_undo_goes_back_step_by_step(
     tmp_path_factory: pytest.TempPathFactory, told: list[tuple[str, int | None]]

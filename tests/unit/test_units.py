@@ -1,7 +1,7 @@
 """Units of texts, and the quotations that are made of them."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memnet.reader.quotes import (
@@ -21,7 +21,6 @@ LIST = "You need:\n\n- a lamp\n- seal oil\n- three wicks\n\nLight it at dusk. Re
 LINES = st.lists(st.text("ab. -1|;:\n漢", max_size=40), max_size=8)
 
 
-@settings(max_examples=200, deadline=None)
 @given(LINES)
 def test_units_are_disjoint_in_order_and_hold_all_words(lines: list[str]) -> None:
     text = "\n".join(lines)
@@ -75,7 +74,6 @@ def test_pieces_apart_are_shown_where_they_count() -> None:
     assert [one.text for one in quote("statement", attended, [item])] == ["- a lamp"]
 
 
-@settings(max_examples=100, deadline=None)
 @given(LINES, st.lists(st.floats(-12, 4), min_size=60, max_size=60), st.sampled_from(
     ["value", "list", "steps", "statement", "definition"]
 ))  # fmt: skip

@@ -8,7 +8,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
@@ -19,15 +19,12 @@ from memnet.checkpoints import load_checkpoint
 from memnet.cli.show import show_answer, show_hops
 from memnet.config import HopConfig
 from memnet.errors import InputError, ModelError, Problem, one_line
+from memnet.experts.registry import load_model, model_folder
 from memnet.facts.linking import link
-from memnet.registry import load_model, model_folder
 from memnet.text.english import query_terms
 from tests.toy import ToyEncoder
 
 _ANY_TEXT = st.text(st.characters(), max_size=200)
-_IN_ONE_STORE = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
 
 
 @pytest.mark.parametrize("name", sorted(DOORS.keys() - {"real"}))
@@ -40,7 +37,6 @@ def test_no_door_crashes(tmp_path: Path, name: str) -> None:
             assert "\n" not in str(error) or isinstance(error, ValidationError), seed  # noqa: PT017
 
 
-@_IN_ONE_STORE
 @given(question=_ANY_TEXT)
 def test_any_text_is_a_safe_question_and_a_safe_query(toy_engine: Engine, question: str) -> None:
     if not toy_engine.info().slots:
@@ -54,7 +50,6 @@ def test_any_text_is_a_safe_question_and_a_safe_query(toy_engine: Engine, questi
         assert json.loads(answer.model_dump_json())["question"] == question
 
 
-@_IN_ONE_STORE
 @given(data=st.binary(max_size=300), facts=st.booleans())
 def test_any_bytes_are_a_safe_input(toy_engine: Engine, data: bytes, facts: bool) -> None:
     try:

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from numpy.typing import NDArray
 
 from memnet.config import IndexConfig, StoreConfig
-from memnet.device import DeviceVectors
-from memnet.precision import packed_rows, row_sizes, unpacked
+from memnet.runtime.device import DeviceVectors
 from memnet.storage import MemoryStore
+from memnet.storage.precision import packed_rows, row_sizes, unpacked
 from memnet.storage.vectors.file import (
     DamagedIndexError,
     IndexFile,
@@ -168,7 +168,6 @@ class AgainstNumPy(RuleBasedStateMachine):
 
 
 TestAgainstNumPy = AgainstNumPy.TestCase
-TestAgainstNumPy.settings = settings(max_examples=40, stateful_step_count=20, deadline=None)
 
 
 @pytest.mark.parametrize("dimension", [48, 50, 64, 37])
@@ -212,7 +211,6 @@ def test_a_restricted_search_is_exact(tmp_path: Path) -> None:
         assert index.search(query, 1, among).scores[0] == pytest.approx(best, abs=1e-5)
 
 
-@settings(deadline=None, max_examples=150)
 @given(st.data())
 def test_every_damage_is_detected(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from memnet import Config, Engine, MemoryStore, WatchReport, watch, watching
+from memnet import Config, Engine, MemoryStore, WatchReport, watch
 from memnet.errors import InputError, Problem
+from memnet.ingest import watching
 from tests.toy import ToyEncoder
 
 _PATIENCE = 20.0

@@ -66,7 +66,7 @@ def text(
       memnet train text
       memnet ask "Who raised the Orre Light?"
     """
-    from memnet.evaluation import read_questions
+    from memnet.learning.evaluation import read_questions
     from memnet.training import train_text
 
     groups = [read_questions(file) for file in train_files]
@@ -172,7 +172,7 @@ def reader(
       memnet ask "Who raised the Orre Light?" --reader my-reader
     """
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    from memnet.device import find_device
+    from memnet.runtime.device import find_device
     from memnet.training import (
         read_reader_examples,
         reader_examples,
@@ -294,7 +294,7 @@ def confidence(
       memnet train confidence --train questions.jsonl --out my-reader
       memnet ask "Who raised the Orre Light?" --reader my-reader
     """
-    from memnet.evaluation import read_questions
+    from memnet.learning.evaluation import read_questions
     from memnet.training import calibrate
 
     questions = [question for file in train_files for question in read_questions(file)]

@@ -56,7 +56,7 @@ def facts(
       memnet train facts --train train.jsonl --dev dev.jsonl
       memnet ask "Who directed the films that Ann Orre wrote?" --explain
     """
-    from memnet.evaluation import read_questions
+    from memnet.learning.evaluation import read_questions
     from memnet.training import train_facts
 
     train, dev = (
@@ -151,8 +151,8 @@ def babi(
       memnet ask "Where is Mary?" --model my-model
     """
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    from memnet.device import find_device
     from memnet.learning.loop import TrainingConfig
+    from memnet.runtime.device import find_device
     from memnet.stories.layers import StoryModelConfig
     from memnet.training import read_story_data, train_stories
 

@@ -9,8 +9,8 @@ import torch
 from torch import nn
 
 from memnet.errors import InputError
-from memnet.evaluation import Question, answers_hold, area_under_roc, calibration_error
 from memnet.learning import OnProgress, counted, no_progress
+from memnet.learning.evaluation import Question, answers_hold, area_under_roc, calibration_error
 from memnet.reader.answers import Prediction
 from memnet.reader.checkpoint import copy_reader, save_calibration
 from memnet.reader.confidence import Calibration, Signals

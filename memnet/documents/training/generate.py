@@ -7,8 +7,8 @@ from typing import TypeVar
 
 from memnet.documents.candidates import Link, LinkKind, find_links
 from memnet.documents.training.templates import templated_examples
-from memnet.evaluation import Question
 from memnet.learning import OnProgress, TrainableMemory, TrainingProgress, no_progress
+from memnet.learning.evaluation import Question
 from memnet.reader.training.examples import NAME, ReaderExample, ReaderPassage
 from memnet.storage import MemoryStore, Slot
 from memnet.text.english import sentences

@@ -9,7 +9,7 @@ from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from memnet.evaluation import Question
+from memnet.learning.evaluation import Question
 from memnet.reader.decompose.phrases import KIN
 from memnet.reader.training.examples import YES_NO, ReaderExample, ReaderPassage
 from memnet.storage import MemoryStore, Slot

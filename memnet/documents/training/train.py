@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from memnet.config import HopConfig
-from memnet.device import one_thread_each
 from memnet.documents.candidates import Candidates, Links
 from memnet.documents.controller import KIND, TextController, save_text_model
 from memnet.documents.hops import HopRead, read_in_hops
@@ -20,9 +19,10 @@ from memnet.documents.question import Question as AskedQuestion
 from memnet.documents.training.generate import two_hop_questions
 from memnet.documents.training.templates import templated_questions
 from memnet.errors import InputError
-from memnet.evaluation import Question, recall
 from memnet.learning import OnProgress, TrainableMemory, TrainingProgress, counted, no_progress
+from memnet.learning.evaluation import Question, recall
 from memnet.learning.loop import seeded
+from memnet.runtime.device import one_thread_each
 
 _HOPS = 2
 _HARD_NEGATIVES, _RANDOM_NEGATIVES = 120, 80

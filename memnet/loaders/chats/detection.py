@@ -4,15 +4,15 @@ from collections.abc import Iterator
 from pathlib import PurePath
 
 from memnet.errors import InputError, Problem
+from memnet.io import decode
 from memnet.loaders.chats.chat import conversation
 from memnet.loaders.chats.transcript import is_transcript, read_transcript
 from memnet.loaders.chats.whatsapp import is_whatsapp, read_whatsapp
-from memnet.loaders.decoding import decode
 from memnet.loaders.document import ParsedDocument
 from memnet.loaders.formats import SourceFile
 
+# Titles that files of chats have and that say nothing: WhatsApp's "_chat.txt".
 _NAMELESS = frozenset({"chat", "transcript", "messages"})
-"""Titles that files of chats have and that say nothing: WhatsApp's "_chat.txt"."""
 
 
 def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:

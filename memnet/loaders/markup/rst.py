@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from memnet.errors import Problem
-from memnet.loaders.decoding import decode
+from memnet.io import decode
 from memnet.loaders.document import ParsedDocument
 from memnet.loaders.formats import SourceFile
 from memnet.loaders.markup.rst_inline import InlineReader

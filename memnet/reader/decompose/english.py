@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from memnet.device import in_background
 from memnet.reader.decompose import Compared, LookUp, Resolved, SubQuestion
 from memnet.reader.decompose.pairs import (
     BOTH_PROBABILITY,
@@ -23,6 +22,7 @@ from memnet.reader.decompose.pairs import (
 from memnet.reader.decompose.phrases import ROLES, expanded_kin, phrase_of
 from memnet.reader.passages import RankedSlot, indices_about, read_best, windows_of
 from memnet.reader.spans import Reader
+from memnet.runtime.device import in_background
 from memnet.text.names import normalise
 from memnet.types import Candidate
 

@@ -11,8 +11,8 @@ import torch
 from pydantic import BaseModel, ConfigDict, Field
 from torch import Tensor
 
-from memnet.evaluation import Askable
-from memnet.files import read_json_lines
+from memnet.io import read_json_lines
+from memnet.learning.evaluation import Askable
 from memnet.reader.network import Right
 from memnet.reader.spans import KINDS, QUOTED, Pack, Packer, Passage
 from memnet.text.names import normalise

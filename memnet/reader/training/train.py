@@ -12,8 +12,8 @@ from torch import Tensor
 
 from memnet.encoders.weights import checked_folder, load_tokenizer
 from memnet.errors import InputError
-from memnet.evaluation import area_under_roc, f1
 from memnet.learning import OnProgress, counted, no_progress
+from memnet.learning.evaluation import area_under_roc, f1
 from memnet.learning.loop import (
     EpochReport,
     Training,

@@ -10,14 +10,14 @@ from fastapi import APIRouter
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 from pydantic import BaseModel
 
-from memnet.answer_text import CitedText, answer_text, source_url
-from memnet.arguments import FIRST_ERROR, check_text
 from memnet.engine import Engine
 from memnet.errors import InputError
 from memnet.server.openai.models import MODEL, check_model
 from memnet.server.openai.tasks import task_answer
 from memnet.server.openai.tokens import count_tokens
 from memnet.server.work import Work
+from memnet.text.checks import FIRST_ERROR, check_text
+from memnet.text.citations import CitedText, answer_text, source_url
 
 _MAX_MESSAGE = 1_000_000
 """Characters: what chat pages ask on their own holds the whole chat."""

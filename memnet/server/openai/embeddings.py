@@ -8,12 +8,12 @@ from fastapi import APIRouter
 from numpy.typing import NDArray
 from pydantic import BaseModel
 
-from memnet.arguments import FIRST_ERROR, check_text
 from memnet.engine import Engine
 from memnet.errors import InputError
 from memnet.server.openai.models import MODEL, check_model
 from memnet.server.openai.tokens import count_tokens
 from memnet.server.work import Work
+from memnet.text.checks import FIRST_ERROR, check_text
 
 _MAX_TEXTS = 2048
 """Of a request, as with OpenAI."""

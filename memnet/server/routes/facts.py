@@ -6,12 +6,12 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
-from memnet.arguments import check_namespace, check_text
 from memnet.engine import Engine
 from memnet.facts.linking import link
 from memnet.server.values import FactEdge, FactGraph, FactNode, json_response
 from memnet.server.work import Work
 from memnet.storage import MemoryStore, Scope, Slot
+from memnet.text.checks import check_namespace, check_text
 from memnet.text.names import symbol
 
 _MAX_HOPS = 4

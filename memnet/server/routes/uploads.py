@@ -7,11 +7,11 @@ from typing import Annotated
 from fastapi import APIRouter, Form, UploadFile
 from fastapi.responses import Response
 
-from memnet.arguments import check_text
 from memnet.engine import Engine
 from memnet.errors import InputError, MemnetError, Problem, one_line
 from memnet.server.values import UploadedFile, UploadReport, json_response
 from memnet.server.work import Work
+from memnet.text.checks import check_text
 from memnet.types import IngestReport
 
 _MAX_NAME = 200

@@ -12,7 +12,6 @@ from tempfile import mkdtemp
 from typing import Any
 
 from memnet.errors import StoreError
-from memnet.precision import packed
 from memnet.storage.bundle.archive import (
     BATCH,
     SLOT_COLUMNS,
@@ -23,6 +22,7 @@ from memnet.storage.bundle.archive import (
     open_bundle,
 )
 from memnet.storage.postgres.address import is_address
+from memnet.storage.precision import packed
 from memnet.storage.sqlite.schema import MOVE_CHANGES
 from memnet.storage.store import MemoryStore
 from memnet.storage.tables import slots as slot_rows

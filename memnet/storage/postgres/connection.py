@@ -25,7 +25,6 @@ from memnet.storage.postgres.errors import (
 from memnet.storage.postgres.halves import HalfVectors
 from memnet.storage.postgres.history import PostgresHistory
 from memnet.storage.postgres.metadata import metadata_condition
-from memnet.storage.postgres.readers import POSITION, Reader, Readers
 from memnet.storage.postgres.schema import FIRST_VERSION, MIGRATIONS, SCHEMA_VERSION
 from memnet.storage.postgres.session import Session
 from memnet.storage.postgres.text import PostgresText
@@ -35,7 +34,6 @@ from memnet.storage.tables.connection import (
     UNUSED_VECTOR,
     Connection,
     Numbered,
-    ReplicaLostError,
     StoredVector,
     on_conflict,
 )
@@ -62,15 +60,12 @@ class PostgresConnection(Connection):
         "generate_series(1, coalesce(array_length(list, 1), 0)) AS number)"
     )
 
-    def __init__(
-        self, address: Address, connect_seconds: float = 10.0, readers: Readers | None = None
-    ) -> None:
+    def __init__(self, address: Address, connect_seconds: float = 10.0) -> None:
         """Connect, without changing the schema.
 
         Args:
             address: of the store.
             connect_seconds: how long the server may take to answer.
-            readers: replicas to read from, outside of what is written; None for none.
 
         Raises:
             StoreError: the server can't be reached, lacks what is needed, or the store is newer
@@ -89,11 +84,6 @@ class PostgresConnection(Connection):
         self._committing = False
         self._in_snapshot = False
         self._snapshot_rows: dict[tuple[Any, ...], Row | None] = {}
-        self._readers: Readers | None = None
-        self._reader: Reader | None = None
-        self._replica: Session | None = None
-        """What the snapshot under way is of, if it is no snapshot of the primary."""
-        self._primary_depth = 0
         self._closed = False
         self._types: dict[tuple[str, str], str] = {}
         """Of the columns of tables that were inserted into."""
@@ -108,16 +98,12 @@ class PostgresConnection(Connection):
         except BaseException:
             self.close()
             raise
-        if readers is not None and readers.address.readers and not self.read_only:
-            self._readers, self._reader = readers, Reader(readers)
 
     def close(self) -> None:
         """As ``Connection.close``."""
         with self._guard:
             self._closed = True
             self._session.close()
-            if self._reader is not None:
-                self._reader.close()
 
     def migrate(self) -> None:
         """As ``Connection.migrate``; the caller holds the lock of the store's writer."""
@@ -151,7 +137,6 @@ class PostgresConnection(Connection):
             self._advances = advance
             yield
             self._commit()
-        self._note_written()
         self._sweep()
 
     @contextmanager
@@ -176,13 +161,8 @@ class PostgresConnection(Connection):
             if self.changing or self._in_snapshot:
                 yield
                 return
-            if self._reader is not None and self._may_read_replica():
-                self._replica = self._reader.begin()
             try:
-                if self._replica is None:
-                    self._begin("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-                    if self._readers is not None:
-                        self._readers.see(self._session)
+                self._begin("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY")
             except FAILURES as error:
                 raise read_error(error, self._place) from error
             self._in_snapshot = True
@@ -194,15 +174,6 @@ class PostgresConnection(Connection):
             finally:
                 self._in_snapshot = False
                 self._roll_back()
-
-    @contextmanager
-    def at_primary(self) -> Iterator[None]:
-        """As ``Connection.at_primary``."""
-        self._primary_depth += 1
-        try:
-            yield
-        finally:
-            self._primary_depth -= 1
 
     def execute(self, statement: str, *parameters: Any) -> None:
         """As ``Connection.execute``."""
@@ -244,13 +215,6 @@ class PostgresConnection(Connection):
             with self._guard:
                 if self._closed:
                     raise StoreError("the store was closed while it was read; open it again")
-                if self._replica is not None:
-                    return self._rows_of_replica(self._replica, statement, parameters)
-                in_block = self.changing or self._in_snapshot
-                if self._reader is not None and not in_block and self._may_read_replica():
-                    found = self._reader.rows(statement, parameters)
-                    if found is not None:
-                        return found
                 return self._once_more(lambda: self._session.rows(statement, parameters))
         except FAILURES as error:
             if self.changing:
@@ -378,8 +342,6 @@ class PostgresConnection(Connection):
             if self.changing:
                 raise
             raise write_error(error, self._place, committing=False) from error
-        if not self.changing:
-            self._note_written()
 
     def _copy(self, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
         try:
@@ -430,38 +392,9 @@ class PostgresConnection(Connection):
             self.changing = False
             self._guard.release()
 
-    def _may_read_replica(self) -> bool:
-        """Whether what is read next may be of a replica: nothing is written by it."""
-        if self._readers is None or self._primary_depth or self.lock_depth:
-            return False
-        with suppress(*FAILURES, StoreError):
-            self._readers.note_position(
-                lambda: self._once_more(lambda: self._session.rows(POSITION, ()))[0][0]
-            )
-            return True
-        return False
-
-    def _rows_of_replica(
-        self, replica: Session, statement: str, parameters: Sequence[Any]
-    ) -> list[Row]:
-        try:
-            return replica.rows(statement, parameters)
-        except FAILURES as error:
-            raise ReplicaLostError(
-                f"a read of a replica of {self._place} was broken off ({one_line(error)}); try "
-                "again, and set hot_standby_feedback if this happens often"
-            ) from error
-
-    def _note_written(self) -> None:
-        if self._readers is not None:
-            self._readers.has_written = True
-
     def _roll_back(self) -> None:
         """End the transaction, if one is under way; a lost one the server undoes itself."""
-        replica, self._replica = self._replica, None
         with suppress(*FAILURES):
-            if replica is not None and replica.in_transaction:
-                replica.command("ROLLBACK")
             if self._session.in_transaction:
                 self._session.command("ROLLBACK")
 

@@ -4,10 +4,9 @@ import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
-from typing import NoReturn
 
 from memnet.config import StoreConfig
-from memnet.errors import StoreBusyError, StoreError
+from memnet.errors import StoreBusyError
 from memnet.storage.backend import Backend, Result
 from memnet.storage.folder import (
     DATABASE,
@@ -94,10 +93,3 @@ class FolderBackend(Backend):
     def retrying(self, change: Callable[[], Result]) -> Result:
         """As ``Backend.retrying``: no other writer can be in the way."""
         return change()
-
-    def work_queue(self) -> NoReturn:
-        """As ``Backend.work_queue``: a folder has one writer."""
-        raise StoreError(
-            f"the store {self.place} is a folder, which one process writes at a time; several "
-            "workers need a store on a server: --store postgresql://HOST/DATABASE"
-        )

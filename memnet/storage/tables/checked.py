@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memnet.errors import StoreError
-from memnet.precision import joined, row_sizes, unpacked
+from memnet.storage.precision import joined, row_sizes, unpacked
 from memnet.storage.values import ChangeBy, Slot, Told
 from memnet.types import Certainty, Change
 

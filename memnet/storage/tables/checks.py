@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from memnet.errors import StoreError
-from memnet.precision import row_sizes
+from memnet.storage.precision import row_sizes
 from memnet.storage.tables.checked import IN_LIST, Values
 from memnet.storage.tables.connection import UNUSED_SYMBOL, UNUSED_VECTOR, Connection
 from memnet.storage.tables.vectors import digest_of

@@ -2,23 +2,18 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from memnet.errors import StoreError
 from memnet.storage.scope import Scope
 from memnet.storage.tables.checked import Row, missing
 from memnet.storage.values import Changes, Revision
 
 Numbered = Literal["source", "slot", "tell", "eviction"]
 """Tables whose ids are never used twice."""
-
-
-class ReplicaLostError(StoreError):
-    """A read of a replica was broken off; the server that it copies may be read instead."""
 
 
 UNUSED_SYMBOL = (
@@ -97,10 +92,6 @@ class Connection(ABC):
     @abstractmethod
     def snapshot(self) -> AbstractContextManager[None]:
         """Every read inside sees the same commit."""
-
-    def at_primary(self) -> AbstractContextManager[None]:
-        """Whatever is read inside is of the last commit, not of a replica that may lack it."""
-        return nullcontext()
 
     @abstractmethod
     def execute(self, statement: str, *parameters: Any) -> None:

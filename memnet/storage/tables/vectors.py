@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from memnet.precision import packed
+from memnet.storage.precision import packed
 from memnet.storage.tables.checked import (
     IN_LIST,
     Values,

@@ -1,7 +1,7 @@
 """The file of the vector index: plain little-endian arrays, mapped rather than read.
 
     ids [N] int64 |
-    vectors [N, row_size] uint8, as memnet.precision packs them, unless pq reads them elsewhere |
+    vectors [N, row_size] uint8, as ``packed_rows`` makes them, unless pq reads them elsewhere |
     pq only: codebook [16 D] float32, codes [N, W] uint8 |
     CRC-32 of each 64 KiB of these, uint32 | header as JSON
     length of the header, CRC-32 of checksums and header, both uint64 | magic
@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from memnet.precision import row_sizes
+from memnet.storage.precision import row_sizes
 
 _MAGIC = b"memnetv3"
 _TRAILER = 16 + len(_MAGIC)

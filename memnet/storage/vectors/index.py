@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memnet.config import IndexConfig
-from memnet.precision import fit, row_sizes, stored_vectors
+from memnet.storage.precision import fit, row_sizes, stored_vectors
 from memnet.storage.values import Hits
 from memnet.storage.vectors.file import DamagedIndexError, IndexFile, IndexHeader
 from memnet.storage.vectors.search import (

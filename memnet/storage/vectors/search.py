@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from memnet.config import IndexConfig
 from memnet.errors import DependencyError
-from memnet.precision import Vectors, packed_rows, stored_vectors
+from memnet.storage.precision import Vectors, packed_rows, stored_vectors
 from memnet.storage.vectors.file import IndexHeader, IndexWriter, replacing, scratch_rows
 
 Nearest = tuple[NDArray[np.int64], NDArray[np.float32]]

@@ -3,7 +3,7 @@
 python -m tests.nightly.adapters [FRAMEWORK]... [--folder .adapters] [--types]
 
 Frameworks are langchain, haystack, llamaindex and extraction. An environment is made at the first
-run, from the file of that name in ``tests/adapters/requirements``. What this one has installed is
+run, from the file of that name in the folder ``requirements``. What this one has installed is
 found from there too, so that only the framework is added.
 """
 
@@ -46,7 +46,7 @@ def main() -> int:
 def _failed(name: str, options: argparse.Namespace) -> bool:
     python = _environment(options.folder.resolve() / name, _REQUIREMENTS / f"{name}.txt")
     # The warnings of other libraries are theirs to heed.
-    tests = ["pytest", "-W", "default", f"tests/adapters/test_{name}.py"]
+    tests = ["pytest", "-W", "default", f"tests/nightly/adapters/test_{name}.py"]
     if name in ("langchain", "haystack"):
         tests += ["-o", "asyncio_mode=auto"]
     commands = [tests, ["mypy", _MODULES[name]]] if options.types else [tests]

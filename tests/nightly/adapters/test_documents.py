@@ -1,7 +1,7 @@
 """Documents of other frameworks in a memory, whatever the framework."""
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memnet import Document, Engine, InputError
@@ -14,9 +14,6 @@ WORDS = st.sampled_from(["quay", "boat", "A long sentence. ", "granite " * 150])
 TEXTS = st.lists(SPACE | WORDS, min_size=1, max_size=40).map("".join)
 
 
-@settings(
-    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
 @given(text=TEXTS | st.text(min_size=1))
 def test_any_text_comes_back_as_it_is(toy_engine: Engine, text: str) -> None:
     documents = StoredDocuments(toy_engine, "any")

@@ -1,7 +1,7 @@
 """AsciiDoc: what is read of it, and what is left out."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from memnet.errors import InputError
 from memnet.loaders.document import ParsedDocument
@@ -132,7 +132,6 @@ def test_a_page_without_text_is_refused() -> None:
             document(empty)
 
 
-@settings(max_examples=200, deadline=None)
 @given(
     soup(
         "= == * ** - . .. 1. a:: b;; + ---- .... ==== **** -- ____ |=== | 2+| //// // [a] "

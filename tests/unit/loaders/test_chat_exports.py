@@ -2,7 +2,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memnet.errors import InputError
@@ -289,7 +289,6 @@ _SHAPES = st.sampled_from(
 )
 
 
-@settings(max_examples=200, deadline=None)
 @given(_VALUES, _SHAPES)
 def test_no_shape_of_json_breaks_an_export(value: Any, shape: Any) -> None:
     data = read_json(json.dumps(shape(value)).encode())

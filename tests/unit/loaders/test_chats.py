@@ -1,7 +1,7 @@
 from datetime import date, timedelta
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memnet.errors import InputError
@@ -89,7 +89,6 @@ def test_times_of_many_languages(stamp: str) -> None:
     assert {message.day for message in read_whatsapp(text)} == {"2024-03-12"}
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     st.dates(date(2015, 1, 1), date(2026, 1, 1)),
     st.lists(st.integers(0, 9), min_size=25, max_size=60),

@@ -3,7 +3,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memnet.errors import InputError
@@ -203,7 +203,6 @@ def test_hostile_code_takes_little_time(source: str, name: str) -> None:
     assert time.process_time() - started < 20
 
 
-@settings(max_examples=120, deadline=None)
 @given(
     st.lists(
         st.sampled_from(

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memnet.errors import InputError, Problem
@@ -298,7 +298,6 @@ _SAMPLE = (
 ).encode()
 
 
-@settings(max_examples=80, deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, len(_SAMPLE)), st.binary(max_size=6)), max_size=4),
     st.integers(0, len(_SAMPLE)),

@@ -5,7 +5,7 @@ from collections import Counter
 from html import unescape
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -330,7 +330,6 @@ _block = st.one_of(
 )
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.lists(_block, min_size=1, max_size=6))
 def test_all_words_of_the_rendered_page_are_read(parts: list[str]) -> None:
     text = "intro\n\n" + "\n\n".join(parts)
@@ -339,7 +338,6 @@ def test_all_words_of_the_rendered_page_are_read(parts: list[str]) -> None:
     assert _words(document(text).text) == _words(unescape(rendered))
 
 
-@settings(max_examples=200, deadline=None)
 @given(
     soup(
         "[ ] [[ ]] ( ) * ** _ ` ``` ~~~ > - 1. # | |-| ! ![ == %% $ ^a [^1] [^1]: : :: ::: !!! === "

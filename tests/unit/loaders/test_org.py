@@ -1,7 +1,7 @@
 """Org files: what is read of them, and what is left out."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from memnet.errors import InputError
 from memnet.loaders.document import ParsedDocument
@@ -100,7 +100,6 @@ def test_a_file_without_text_is_refused() -> None:
             document(empty)
 
 
-@settings(max_examples=200, deadline=None)
 @given(
     soup(
         "* ** - + 1. | |-+-| : :a: :END: :PROPERTIES: #+a: #+begin_src #+end_src #+begin_quote "

@@ -3,7 +3,7 @@
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memnet.errors import InputError, Problem
@@ -310,7 +310,6 @@ def test_characters(given: str, made: str) -> None:
 words = st.lists(st.text("abcdefghijklmnoprstu", min_size=2, max_size=9), min_size=1, max_size=120)
 
 
-@settings(max_examples=25, deadline=None)
 @given(st.lists(words, min_size=1, max_size=4), st.integers(min_value=30, max_value=80))
 def test_no_word_is_lost_or_moved(texts: list[list[str]], width: int) -> None:
     pages = []

@@ -1,7 +1,7 @@
 """reStructuredText: what is read of it, and what is left out."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from memnet.errors import InputError
 from memnet.loaders.document import ParsedDocument
@@ -199,7 +199,6 @@ def test_what_is_nested_too_deeply_stays_text() -> None:
     assert all(f"word{depth}" in text for depth in range(40))
 
 
-@settings(max_examples=200, deadline=None)
 @given(
     soup(
         ".. :: ::\n\n a:: note:: table:: list-table:: |a| |x| _a: `a` `a`_ :a:`b` ** * `` - 1. #. "

@@ -6,13 +6,12 @@ from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, Protocol
 
-from memnet.engine import Engine
 from memnet.errors import InputError, Problem, StoreBusyError
 from memnet.ingest.folders import Exclusions, FolderChanges, is_left_out
 from memnet.ingest.pipeline import Progress
-from memnet.types import WatchReport
+from memnet.types import IngestReport, WatchReport
 
 _QUIET_MS: Final = 100
 """Changes are read when there was none for so long: an editor writes a file in several steps."""
@@ -31,8 +30,20 @@ _REMOTE: Final = tuple("nfs cifs smb 9p afs ceph glusterfs fuse. vboxsf drvfs".s
 """Starts of the types of file systems that others change: Linux tells only of changes made here."""
 
 
+class Watching(Protocol):
+    """What ingests the changes: an ``Engine``, or anything with these methods of one."""
+
+    def ingest(self, *inputs: Any, **options: Any) -> IngestReport:
+        """As ``Engine.ingest``."""
+        ...
+
+    def encode_full(self, most: int | None = None) -> int:
+        """As ``Engine.encode_full``."""
+        ...
+
+
 def watch(
-    memory: Engine,
+    memory: Watching,
     *folders: str | os.PathLike[str],
     namespace: str = "",
     facts: bool = False,

@@ -1,18 +1,15 @@
-"""Checks of what goes into an ``Engine`` and what comes out of its answerer."""
+"""Checks of texts and times from outside."""
 
-import os
 import reprlib
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from datetime import date, datetime
 from typing import Any
 
 from pydantic import Field, ValidationError
 
-from memnet.config import Config, LimitConfig
-from memnet.errors import InputError, ModelError
-from memnet.storage import MemoryStore, Scope
+from memnet.config import LimitConfig
+from memnet.errors import InputError
 from memnet.types import Message
 
 _CENTURY = 100 * 365.25 * 86_400
@@ -129,103 +126,4 @@ def _message(number: int, message: object) -> Message:
         raise InputError(
             f"message {number} has no usable {'.'.join(map(str, first['loc']))!r} "
             f"({first['msg']}); expected id, session, speaker, time and text"
-        ) from error
-
-
-def check_question(
-    question: str,
-    hops: int | None,
-    top_k: int | None,
-    namespace: str | None,
-    where: Mapping[str, Any] | None,
-    config: Config,
-    as_of: object = None,
-) -> tuple[int, Scope]:
-    """Check the arguments of ``Engine.ask``.
-
-    Returns:
-        The number of pieces of evidence to return, and where to look.
-
-    Raises:
-        InputError: one of them can't be used.
-    """
-    limits = config.limit
-    check_text(question, "the question", limits.question)
-    if not question.strip():
-        raise InputError("the question is empty; ask something in plain words")
-    check_namespace(namespace, limits)
-    top_k = config.hop.evidence if top_k is None else top_k
-    if not (_is_count(top_k, limits.evidence) and (hops is None or _is_count(hops, limits.hops))):
-        raise InputError(
-            f"hops is {hops!r} and top_k is {top_k!r}; they must be at least 1, and at most "
-            f"{limits.hops} and {limits.evidence:,}"
-        )
-    return top_k, Scope(namespace, where, as_of=check_moment(as_of, "as_of"))
-
-
-def _is_count(value: object, limit: int) -> bool:
-    return isinstance(value, int) and 1 <= value <= limit
-
-
-def find_sources(
-    store: MemoryStore, source_ids: Sequence[str], namespace: str, limits: LimitConfig
-) -> list[str | None]:
-    """For each source id, or path relative to the current folder, the stored id; None without one.
-
-    Raises:
-        InputError: an argument is no text, or too long.
-    """
-    check_text(namespace, "the namespace", limits.name)
-    for given in source_ids:
-        check_type(given, "a source id")
-    paths = [os.path.abspath(given) for given in source_ids]
-    known = store.sources.namespaces([*source_ids, *paths])
-    return [
-        next((name for name in names if namespace in known.get(name, ())), None)
-        for names in zip(source_ids, paths, strict=True)
-    ]
-
-
-def existing_sources(
-    store: MemoryStore, source_ids: Sequence[str], namespace: str, limits: LimitConfig
-) -> list[str]:
-    """As ``find_sources``, where all of them must be in the namespace.
-
-    Raises:
-        InputError: one is not.
-    """
-    names: list[str] = []
-    found = find_sources(store, source_ids, namespace, limits)
-    for source_id, name in zip(source_ids, found, strict=True):
-        if name is None:
-            raise _unknown_source(store, source_id, namespace)
-        names.append(name)
-    return names
-
-
-def _unknown_source(store: MemoryStore, source_id: str, namespace: str) -> InputError:
-    path = os.path.abspath(source_id)
-    known = store.sources.namespaces([source_id, path])
-    others = ", ".join(map(repr, known.get(source_id) or known.get(path) or []))
-    searched = f" in namespace {namespace!r}" if namespace else ""
-    if others:
-        searched = searched or " in the default namespace"
-        advice = f"it is in namespace {others}: name that one"
-    else:
-        advice = "'memnet sources' lists the ids of all"
-    return InputError(
-        f"no source {source_id!r} is stored{searched}, so nothing was forgotten; {advice}"
-    )
-
-
-@contextmanager
-def damaged_model_errors() -> Iterator[None]:
-    """Turn numbers that no result may hold, such as NaN, into an error of the model."""
-    try:
-        yield
-    except ValidationError as error:
-        field = ".".join(map(str, error.errors()[0]["loc"]))
-        raise ModelError(
-            f"the model gives an answer that can't be right ({field}: "
-            f"{error.errors()[0]['msg']}); train it again"
         ) from error

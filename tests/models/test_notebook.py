@@ -35,7 +35,6 @@ def test_outputs_are_kept_small_and_whole(cells: list[dict[str, Any]]) -> None:
         assert drawn == "".join(cell["source"]).count("plt.show()")
 
 
-@pytest.mark.slow
 def test_running_it_prints_what_it_holds(
     cells: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,11 +1,14 @@
-"""Bytes become text: encodings that are told apart, and those that are not guessed."""
+"""Files become text: limits, files that change meanwhile, encodings."""
+
+import os
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from memnet.errors import InputError
-from memnet.loaders.decoding import decode
+from memnet.io import decode, read_file
 
 _FRENCH = "L’été à la forêt : « où êtes-vous ? » Ça coûte 5 €, naïve – œuvre de l’élève."
 _GERMAN = "Die Größe der Straße übersteigt fünf Füße; schön wär’s, Herr Müller."
@@ -89,3 +92,55 @@ def test_binary_is_refused(data: bytes) -> None:
 )
 def test_a_damaged_byte_of_utf_8_is_a_mark_in_the_text(data: bytes, text: str) -> None:
     assert decode(data) == text
+
+
+def test_a_file_that_changes_once_is_read_as_it_is_afterwards(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("one")
+    real = os.fstat
+    states: list[os.stat_result] = []
+
+    def fstat(descriptor: int) -> os.stat_result:
+        states.append(real(descriptor))
+        if len(states) == 2:  # after its size was looked at
+            with path.open("a") as other:
+                other.write(" two")
+        return states[-1]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fstat", fstat)
+        assert read_file(path, 100) == b"one two"
+    assert len(states) > 3  # it was read twice
+
+
+def test_a_file_that_does_not_stop_changing_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.log"
+    path.write_text("one")
+    real = os.fstat
+
+    def fstat(descriptor: int) -> os.stat_result:
+        with path.open("a") as other:
+            other.write("x")
+        return real(descriptor)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fstat", fstat)
+        with pytest.raises(InputError, match="changes while it is read"):
+            read_file(path, 1000)
+
+
+def test_the_limit_is_checked_before_anything_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.bin"
+    with path.open("wb") as file:
+        file.truncate(1 << 40)  # a terabyte that takes no space
+    with pytest.raises(InputError, match="holds 1,099,511,627,776 bytes, the limit is 1,000"):
+        read_file(path, 1000)
+
+
+@pytest.mark.skipif(not Path("/proc/version").exists(), reason="has no such files")
+def test_files_without_a_size_are_read() -> None:
+    assert read_file("/proc/version", 1000)
+    with pytest.raises(InputError, match="changes while it is read"):
+        read_file("/proc/version", 3)

@@ -17,7 +17,6 @@ from memnet.checkpoints import (
     shipped_models,
 )
 from memnet.config import Config, HopConfig
-from memnet.device import find_device
 from memnet.documents.answers import TextAnswers
 from memnet.documents.controller import KIND, TextController, text_model_of
 from memnet.documents.question import FullVectors
@@ -40,6 +39,7 @@ from memnet.experts.owned import OwnedModels
 from memnet.experts.vectors import RecentVectors
 from memnet.protocols import Answerer, Name, Reader
 from memnet.reader.loading import LazyReader
+from memnet.runtime.device import find_device
 from memnet.statements.answers import StatementAnswers
 from memnet.statements.loading import LazyStatementReader
 from memnet.storage import Encode, MemoryStore

@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from memnet.nn import (
+from benchmarks.differentiable_memory import (
     ComputerState,
     DifferentiableMemory,
     DifferentiableNeuralComputer,
@@ -91,7 +91,6 @@ def test_steps_equal_loops() -> None:
                 np.testing.assert_allclose(part, expected[b][name], atol=1e-12, err_msg=name)
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=9))
 def test_allocation_equals_loops(usage: list[float]) -> None:
     weights = allocation(torch.tensor([usage], dtype=torch.float64))[0]
@@ -99,7 +98,6 @@ def test_allocation_equals_loops(usage: list[float]) -> None:
     assert float(weights.sum()) <= 1 + 1e-12
 
 
-@settings(max_examples=30, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), scale=st.floats(0.1, 30))
 def test_shares_stay_shares(seed: int, scale: float) -> None:
     torch.manual_seed(seed)

@@ -10,7 +10,7 @@ from typing import Annotated, Protocol
 import numpy as np
 from pydantic import AfterValidator, BaseModel, ConfigDict
 
-from memnet.files import read_json_lines
+from memnet.io import read_json_lines
 from memnet.types import Answer, Evaluation, ReliabilityBin
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b")

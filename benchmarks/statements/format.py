@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from memnet.files import read_json_lines
+from memnet.io import read_json_lines
 from memnet.types import Certainty
 
 QuestionType = Literal[

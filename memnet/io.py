@@ -1,0 +1,269 @@
+"""Files and their text: opened without blocking, read whole, decoded, line by line.
+
+The ground floor for whoever reads a file; documents of many formats are read by ``memnet.loaders``.
+"""
+
+import codecs
+import gzip
+import os
+import re
+import stat
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, TypeVar, cast
+
+from memnet.errors import EMPTY, InputError, Problem
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+Model = TypeVar("Model", bound="BaseModel")
+
+# Without O_NONBLOCK, opening a pipe waits for its other end; Windows has no pipes among its files.
+_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+_ATTEMPTS = 3  # to read a file that changes meanwhile, such as a log
+_MAX_LINE = 25_000_000  # bytes of a line of JSON
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16, whose mark it starts with
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
+_UNDEFINED = re.compile(rb"[\x81\x8d\x8f\x90\x9d]")  # in Windows-1252
+_LETTER = re.compile(rb"[A-Za-z]")
+_HIGH = re.compile(rb"[\x80-\xff]")
+# In Windows-1252 a sign such as the superscript one, in other code pages a letter.
+_SIGN_IN_WORD = re.compile(
+    rb"[a-z\xc0-\xff][\xa1-\xa9\xab-\xb6\xb8\xb9\xbb-\xbf](?=[a-z\xc0-\xff])"
+)
+_HIGH_LETTER = re.compile(rb"[\xc0-\xff]")
+# Share of the letters that stand beyond ASCII. The languages that Windows-1252 is for have 12 %;
+# Cyrillic, Greek and Hebrew text has more than half.
+_MAX_HIGH_LETTERS = 0.3
+# Share of all bytes beyond ASCII, of these and letters. Chinese and Japanese text has more.
+_MAX_HIGH = 0.5
+_MAX_SIGNS = 0.1  # share of the bytes beyond ASCII that stand as a sign within a word
+_SAMPLE = 4096
+# Share of the characters whose upper byte is zero that makes a text UTF-16 in Latin letters.
+_MIN_ZEROS = 0.7
+
+
+def open_file(path: str | bytes | os.PathLike[str]) -> BinaryIO:
+    """Open a regular file to read its bytes; a pipe or a device never blocks.
+
+    Raises:
+        InputError: it is something else than a file.
+        OSError: it does not exist, or can't be read.
+    """
+    descriptor = os.open(path, _FLAGS)
+    mode = os.fstat(descriptor).st_mode
+    if not stat.S_ISREG(mode):
+        os.close(descriptor)
+        kind = "folder" if stat.S_ISDIR(mode) else "pipe" if stat.S_ISFIFO(mode) else "device"
+        raise InputError(f"is a {kind}, expected a file; '-' reads standard input")
+    return os.fdopen(descriptor, "rb")
+
+
+def read_file(path: str | bytes | os.PathLike[str], max_bytes: int) -> bytes:
+    """The content of a file, as it was at one time.
+
+    Raises:
+        InputError: it can't be read, is too large, or does not stop changing.
+    """
+    try:
+        for _ in range(_ATTEMPTS):
+            with open_file(path) as file:
+                before = os.fstat(file.fileno())
+                check_size(before.st_size, max_bytes)
+                data = file.read(max_bytes + 1)
+                after = os.fstat(file.fileno())
+            # A file of /proc has no size until it is read.
+            if len(data) == after.st_size and before.st_mtime_ns == after.st_mtime_ns:
+                return data
+            if not after.st_size and len(data) <= max_bytes:
+                return data
+    except OSError as error:
+        raise InputError(
+            f"can't be read ({error.strerror or error}); check path and rights"
+        ) from error
+    raise InputError("changes while it is read; try again when nothing writes to it")
+
+
+def check_size(size: int, max_bytes: int) -> None:
+    """Refuse a file that is too large.
+
+    Raises:
+        InputError: it is.
+    """
+    if size > max_bytes:
+        raise InputError(f"holds {size:,} bytes, the limit is {max_bytes:,}; split it")
+
+
+def decode(data: bytes) -> str:
+    """The text of a file, every character as it stands there, without a byte order mark.
+
+    It is taken as its mark says, as UTF-8, as UTF-16 without a mark, and as Windows-1252 where
+    that is plausible. Bytes that are damaged become replacement characters.
+
+    Raises:
+        InputError: it is binary, or in another encoding.
+    """
+    for mark, encoding in _MARKS:
+        if data.startswith(mark):
+            return data[len(mark) :].decode(encoding, "replace")
+    if b"\0" in data:
+        return _utf_16(data)
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        # A damaged byte among many sound ones; in other encodings few bytes go as UTF-8 by chance.
+        text = data.decode("utf-8", "replace")
+        damaged = text.count("\ufffd")
+        if sum(character > "\x7f" for character in text) > 2 * damaged:
+            return text
+        if _CONTROL.search(data):
+            raise _binary() from error
+        if _is_western(data):
+            return data.decode("cp1252")
+        raise InputError(
+            f"is not UTF-8 (byte 0x{data[error.start]:02x} at offset {error.start}), and not "
+            "Windows-1252 either; convert it to UTF-8 first"
+        ) from error
+
+
+def read_text(path: Path, max_bytes: int) -> str:
+    """The text of a file, every character as it stands there.
+
+    Raises:
+        InputError: it can't be read, is empty, is not text, or is longer than ``max_bytes``.
+    """
+    text = decode(read_file(path, max_bytes))
+    if not text.strip():
+        raise InputError("is empty; there is nothing to remember in it", EMPTY)
+    return text
+
+
+def read_lines(stream: BinaryIO, where: str, max_bytes: int) -> Iterator[tuple[int, str] | Problem]:
+    """Numbered lines of a stream, with a problem for each that is not text or is too long.
+
+    Args:
+        stream: of bytes.
+        where: its name in problems.
+        max_bytes: limit of a line.
+
+    Raises:
+        InputError: the stream gives something else than bytes.
+    """
+    number = 0
+    while data := stream.readline(max_bytes + 1):
+        if not isinstance(data, bytes):
+            raise InputError(
+                f"{where} gives {type(data).__name__}, expected bytes; open it in binary mode"
+            )
+        number += 1
+        try:
+            if len(data) > max_bytes:
+                while data and not data.endswith(b"\n"):
+                    data = stream.readline(max_bytes)
+                raise InputError(f"is longer than {max_bytes:,} bytes; split it")
+            yield number, _decode_line(data)
+        except InputError as error:
+            yield Problem(f"{where}, line {number}", str(error))
+
+
+def read_json_lines(
+    path: str | os.PathLike[str], model: type[Model], name: str, expected: str
+) -> list[Model]:
+    """Read a file of one JSON object a line.
+
+    Args:
+        path: of the file; compressed by gzip if its name ends in ".gz".
+        model: class of the objects.
+        name: what an object is, for messages.
+        expected: form of a line, for messages.
+
+    Raises:
+        InputError: the file can't be read, holds no object, or a line is not one.
+    """
+    try:
+        with open_file(path) as file:
+            if os.fspath(path).endswith(".gz"):
+                file = cast(BinaryIO, gzip.GzipFile(fileobj=file))
+            objects = [
+                _parsed(line, path, model, expected)
+                for line in read_lines(file, str(path), _MAX_LINE)
+                if isinstance(line, Problem) or line[1].strip()
+            ]
+    except (OSError, ValueError, EOFError, zlib.error) as error:
+        raise InputError(f"the {name} file {path} can't be read: {error}") from error
+    if not objects:
+        raise InputError(f"the {name} file {path} holds no {name}s; expected JSON lines")
+    return objects
+
+
+def _parsed(
+    line: tuple[int, str] | Problem, path: str | os.PathLike[str], model: type[Model], expected: str
+) -> Model:
+    if isinstance(line, Problem):
+        raise InputError(str(line))
+    from pydantic import ValidationError  # here, as the process of the loaders does without it
+
+    try:
+        return model.model_validate_json(line[1])
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(map(str, first["loc"])) or "line"
+        message = first["msg"].removeprefix("Value error, ")
+        raise InputError(
+            f"{path}, line {line[0]}: {field}: {message}; expected {expected}"
+        ) from error
+
+
+def _decode_line(data: bytes) -> str:
+    """UTF-8 bytes as text, without a byte order mark.
+
+    Raises:
+        InputError: the bytes are binary or not UTF-8.
+    """
+    if b"\0" in data:
+        raise InputError("is binary, expected text; convert it to UTF-8 text first")
+    try:
+        return data.removeprefix(codecs.BOM_UTF8).decode()
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"is not UTF-8 (byte 0x{data[error.start]:02x} at offset {error.start}); "
+            "convert it to UTF-8 first"
+        ) from error
+
+
+def _utf_16(data: bytes) -> str:
+    sample = data[:_SAMPLE]
+    for encoding, upper, lower in (("utf-16-le", 1, 0), ("utf-16-be", 0, 1)):
+        zeros = sample[upper::2].count(0)
+        if zeros >= _MIN_ZEROS * len(sample) / 2 and sample[lower::2] and 0 not in sample[lower::2]:
+            text = data.decode(encoding, "replace")
+            if "\0" not in text:
+                return text
+    raise _binary()
+
+
+def _is_western(data: bytes) -> bool:
+    """Whether bytes beyond ASCII are where Windows-1252 has letters and typographic marks."""
+    if _UNDEFINED.search(data):
+        return False
+    high = len(_HIGH.findall(data))
+    letters = len(_LETTER.findall(data))
+    signs = len(_SIGN_IN_WORD.findall(data))
+    high_letters = len(_HIGH_LETTER.findall(data))
+    return (
+        high <= _MAX_HIGH * (letters + high)
+        and high_letters <= _MAX_HIGH_LETTERS * (letters + high_letters)
+        and signs <= _MAX_SIGNS * high
+    )
+
+
+def _binary() -> InputError:
+    return InputError("is binary, expected text; convert it to UTF-8 text first")
