@@ -10,7 +10,7 @@ from memnet.statements.dry_run import now
 from memnet.statements.judge import LearnedJudge, RuleJudge
 from memnet.statements.loading import LazyStatementReader
 from memnet.statements.messages import Learner
-from memnet.statements.parsing import LearnedParser, RuleParser, structure_of
+from memnet.statements.parsing import LearnedParser, RuleParser
 from memnet.statements.protocol import StatementJudge, StatementParser
 from memnet.statements.teller import ParserAndJudge, tell
 from memnet.storage import Encode, MemoryStore, Told
@@ -31,7 +31,7 @@ class StatementMemory:
         judge: StatementJudge | None,
         reader: LazyStatementReader | None,
     ) -> None:
-        """Take statements apart that an older version left as texts.
+        """Load nothing yet.
 
         Args:
             store: the memory.
@@ -40,9 +40,6 @@ class StatementMemory:
             parser: takes sentences apart; None for the statement network.
             judge: compares statements; None for the statement network.
             reader: the statement network; None for rules alone.
-
-        Raises:
-            StoreBusyError, StoreError: an older store can't be written now.
         """
         self.usage = UsageBuffer(store, config.tell)
         self._store = store
@@ -59,7 +56,6 @@ class StatementMemory:
         own = ParserAndJudge(parser or by_rules.parser, judge or by_rules.judge)
         # Learns from messages; None where that is switched off.
         self.learner = Learner(store, encode, config.tell, own) if config.messages.learn else None
-        parse_old(store)
 
     def tell(self, text: str, at: object, namespace: str, standing: bool) -> TellReport:
         """As ``Engine.tell``."""
@@ -137,11 +133,6 @@ def undo(store: MemoryStore, config: TellConfig, namespace: str) -> UndoReport:
         slots=slots,
         elapsed_ms=(time.perf_counter() - started) * 1000,
     )
-
-
-def parse_old(store: MemoryStore) -> None:
-    """Take the statements of a store apart that an older version left as texts, once."""
-    store.statements.parse_old(structure_of)
 
 
 def _about(store: MemoryStore, symbol: str, namespace: str | None) -> list[Told]:
