@@ -13,8 +13,7 @@ _TEXT = ("text", "content", "body")
 _TITLE = ("title", "name", "subject", "headline")
 _ID = ("id", "uuid", "url")
 _SIMPLE = (str, int, float, bool)
-_MAX_VALUE = 1000
-"""Characters; a longer string is no metadata."""
+_MAX_VALUE = 1000  # characters; a longer string is no metadata
 
 
 def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:

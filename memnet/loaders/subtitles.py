@@ -14,27 +14,24 @@ from memnet.loaders.formats import SourceFile
 _TIME = r"(?:(\d{1,4}):)?(\d{1,2}):(\d{1,2})[.,](\d{1,3})"
 _TIMING = re.compile(rf"\s*{_TIME}\s*-->\s*{_TIME}")
 _VOICE = re.compile(r"<v(?:\.[^\s>]{0,100})?\s([^<>]{1,200})>")
+# "<i>", "<00:00:01.000>", "<c.yellow>", and the "{\an8}" of players.
 _MARKUP = re.compile(r"</?[a-zA-Z0-9:.][^<>]{0,200}>|\{\\[^{}]{0,200}\}")
-""""<i>", "<00:00:01.000>", "<c.yellow>", and the "{\\an8}" of players."""
 _SPEAKER = re.compile(r"(?:>>+\s*)?([^\W\d_][^:\n.!?]{0,30}):\s+(?=\S)")
 _DASH = re.compile(r"^[-‐–—]\s*(?=\S)")
 _SENTENCE_END = re.compile(r"[.!?…。！？][\"'”’)\]]*$")
 _NOTES = ("NOTE", "STYLE", "REGION")
-_MAX_SECONDS = 30.0
-"""A paragraph ends at the first end of a sentence after so long..."""
+_MAX_SECONDS = 30.0  # a paragraph ends at the first end of a sentence after so long
 _MAX_CHARACTERS = 400
+# ...and at any cue after so many times as long: automatic captions have no punctuation.
 _HARD_LIMIT = 2
-"""...and at any cue after so many times as long: automatic captions have no punctuation."""
-_PAUSE = 4.0
-"""Seconds of silence that end a paragraph."""
+_PAUSE = 4.0  # seconds of silence that end a paragraph
 _LANGUAGE = re.compile(r"\.[a-z]{2,3}(?:-[A-Za-z]{2,4})?$")
 
 
 class _Cue(NamedTuple):
     start: float
     end: float
-    lines: tuple[tuple[str, str], ...]
-    """Speaker and text of each."""
+    lines: tuple[tuple[str, str], ...]  # speaker and text of each
 
 
 def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memnet.attention.arrays import sigmoid
-from memnet.checkpoints import check_shapes, check_weights, load_checkpoint, save_checkpoint
+from memnet.checkpoints import check_shapes, check_weights, load_checkpoint
 from memnet.reader.spans import Passage, Reader
 from memnet.statements.heads import CERTAINTIES
 from memnet.statements.reading import Manner, StatementReader
@@ -134,11 +134,6 @@ def shared_words(question: str, text: str) -> float:
 def _logit(probability: float) -> float:
     clipped = min(max(probability, _EPSILON), 1 - _EPSILON)
     return math.log(clipped / (1 - clipped))
-
-
-def save_stance(folder: Path, weights: StanceWeights, notes: dict[str, object]) -> None:
-    """Save weights; ModelError if the folder can't be written."""
-    save_checkpoint(folder, STANCE, weights._asdict(), {"kind": STANCE, "trained": notes})
 
 
 def load_stance(folder: Path) -> StanceWeights | None:

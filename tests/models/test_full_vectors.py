@@ -31,7 +31,6 @@ from memnet.errors import StoreError
 from memnet.experts.registry import find_quick, load_static_encoder
 from memnet.server import ServerSettings
 from memnet.storage import import_bundle
-from memnet.storage.sqlite.schema import SCHEMA_VERSION
 from memnet.storage.values import VectorCounts
 from tests.quick import MIN_QUICK, NAMES, QuickEncoder, birds, half, open_quick, stored_vectors
 from tests.serving import serving
@@ -487,26 +486,6 @@ def test_damage_is_found(tmp_path: Path, damage: str, problem: str) -> None:
         if "text = 'another'" in damage:
             with pytest.raises(StoreError, match="a quick vector that memnet did not write"):
                 memory.encode_full()
-
-
-def test_a_store_of_the_schema_before_gets_quick_vectors(tmp_path: Path) -> None:
-    with open_quick(tmp_path / "store") as memory:
-        memory.ingest(birds(3))
-    with closing(sqlite3.connect(tmp_path / "store" / "memory.sqlite3")) as database:
-        database.executescript(
-            """DROP TABLE quick_vector; DROP TRIGGER slot_deleted;
-            CREATE TRIGGER slot_deleted AFTER DELETE ON slot WHEN old.kind = 'passage' BEGIN
-        INSERT INTO gone SELECT value + 1, old.id FROM property WHERE name = 'generation';
-    END; PRAGMA user_version = 7;"""
-        )
-    with open_quick(tmp_path / "store") as memory:
-        info = memory.info()
-        assert (info.schema_version, info.vectors, info.vectors_full) == (SCHEMA_VERSION, 3, 3)
-        memory.ingest(birds(), full=False)
-        assert memory.info().vectors_full == 3
-        memory.forget("heron")
-        assert memory.encode_full() == len(NAMES) - 3
-        assert memory.verify().problems == ()
 
 
 def test_a_few_messages_do_not_wait_for_what_was_left(tmp_path: Path) -> None:

@@ -10,12 +10,12 @@ from memnet.loaders.formats import SourceFile
 from memnet.loaders.json_text import JsonObject, first, objects, part_name, string
 from memnet.loaders.markup.markdown_text import add_markdown
 
+# What is said is one message after the other, not chapters.
 _KINDS: dict[BlockKind, BlockKind] = {"paragraph": "message", "heading": "message"}
-"""What is said is one message after the other, not chapters."""
 _MAX_TITLE = 100
 _ROLES = {"user": "User", "human": "User", "assistant": ""}
+# References to what was searched, which the application shows as buttons.
 _CITATION = re.compile("\ue200[^\ue200\ue201]{0,500}\ue201|【\\d+[†:][^】]{0,100}】")
-"""References to what was searched, which the application shows as buttons."""
 
 
 def is_chatgpt(data: Any) -> bool:

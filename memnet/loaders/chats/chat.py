@@ -8,10 +8,8 @@ from typing import Any, NamedTuple
 
 from memnet.loaders.document import DocumentBuilder, ParsedDocument, one_line
 
-_MAX_TITLE_NAMES = 4
-"""Participants that a title lists."""
-_MAX_PARTICIPANTS = 200
-"""That the metadata list, those who wrote most first."""
+_MAX_TITLE_NAMES = 4  # participants that a title lists
+_MAX_PARTICIPANTS = 200  # that the metadata list, those who wrote most first
 
 
 class Message(NamedTuple):
@@ -19,10 +17,8 @@ class Message(NamedTuple):
 
     speaker: str
     text: str
-    day: str = ""
-    """"2024-03-01"; empty if unknown."""
-    place: str = ""
-    """Empty: its day and speaker."""
+    day: str = ""  # "2024-03-01"; empty if unknown
+    place: str = ""  # empty: its day and speaker
     links: tuple[str, ...] = ()
 
 

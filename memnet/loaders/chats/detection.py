@@ -11,8 +11,8 @@ from memnet.loaders.chats.whatsapp import is_whatsapp, read_whatsapp
 from memnet.loaders.document import ParsedDocument
 from memnet.loaders.formats import SourceFile
 
+# Titles that files of chats have and that say nothing: WhatsApp's "_chat.txt".
 _NAMELESS = frozenset({"chat", "transcript", "messages"})
-"""Titles that files of chats have and that say nothing: WhatsApp's "_chat.txt"."""
 
 
 def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:

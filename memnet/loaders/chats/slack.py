@@ -13,13 +13,13 @@ from memnet.loaders.formats import SourceFile
 from memnet.loaders.json_text import JsonObject, first, objects, read_json, string
 
 _REFERENCE = re.compile(r"<([@#!]?)([^<>|\n]{1,2000})(?:\|([^<>\n]{0,2000}))?>")
+# Subtypes of what Slack says itself.
 _NO_MESSAGES = frozenset(
     "bot_add bot_remove channel_archive channel_convert_to_private channel_join channel_leave "
     "channel_name channel_posting_permissions channel_purpose channel_topic channel_unarchive "
     "group_archive group_join group_leave group_name group_purpose group_topic group_unarchive "
     "huddle_thread pinned_item reminder_add sh_room_created tombstone unpinned_item".split()
 )
-"""Subtypes of what Slack says itself."""
 _LISTS = ("channels.json", "groups.json", "dms.json", "mpims.json")
 
 

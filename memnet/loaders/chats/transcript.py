@@ -20,21 +20,18 @@ _TURN = re.compile(
     rf"(?:<(?P<nick>[^<>\s]{{1,40}})>\s|\*\*(?P<bold>{_NAME})(?::\*\*|\*\*:)|(?P<name>{_NAME})"
     r"(?:\s[\[(](?P<after>\d{1,2}:\d{2}(?::\d{2})?)[\])])?\s?:(?:\*\*)?(?=\s|$))\s*(?P<text>.*)"
 )
-_HEAD = 400
-"""Lines by which a text is told to be a transcript."""
+_HEAD = 400  # lines by which a text is told to be a transcript
 _MIN_TURNS = 4
-_MIN_SHARE = 0.5
-"""Of the lines, or of the first lines of paragraphs, that begin a turn."""
+_MIN_SHARE = 0.5  # of the lines, or of the first lines of paragraphs, that begin a turn
 _MANY_FIELDS = 3
-_MIN_TURNS_EACH = 2
-"""On average of all speakers; the terms of a list of definitions come once each."""
-_MIN_WORDS = 2
-"""Of a turn, on average."""
+_MIN_TURNS_EACH = 2  # on average of all speakers; the terms of a list of definitions come once each
+_MIN_WORDS = 2  # of a turn, on average
+# Share of turns whose speaker can be told from the one before, where more than two speak.
 _MAX_EXPECTED = 0.85
-"""Share of turns whose speaker can be told from the one before, where more than two speak."""
 _MAX_SPEAKERS = 40
 _MAX_WORDS = 4
 _QUESTIONS = frozenset({"q", "question"})
+# First words of lines in letters, records and notes that are no names of speakers.
 _FIELDS = frozenset(
     "abstract address attendees author cc changes comment comments copyright date description "
     "duration email example examples fax file files fix fixes format from homepage http https "
@@ -43,7 +40,6 @@ _FIELDS = frozenset(
     "subject summary tag tags time tip title to todo topic transcript type update updates url "
     "usage value venue version warning website".split()
 )
-"""First words of lines in letters, records and notes that are no names of speakers."""
 
 
 class _Turn(NamedTuple):

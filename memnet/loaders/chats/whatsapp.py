@@ -20,13 +20,13 @@ _ENTRY = re.compile(
     r"(?:[^\S\n]?[^\W\d]{1,6}\.?[^\S\n]?(?:[^\W\d]{1,2}\.)?)?"
     r"(?(bracket)\][^\S\n]?|[^\S\n][-–][^\S\n])"
 )
+# Marks of writing direction, which the app puts around names and before its own words.
 _MARKS = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
-"""Marks of writing direction, which the app puts around names and before its own words."""
 _LEADING_MARKS = "\u200e\u200f\u202a\u202b\ufeff"
+# What iOS puts before what the app says itself: "image omitted", "You deleted this message".
 _OWN_WORDS = "\u200e"
-"""What iOS puts before what the app says itself: "image omitted", "You deleted this message"."""
+# "<Media omitted>" and "IMG-1.jpg (file attached)", in any language.
 _MEDIA = re.compile(r"<[^<>\n]{3,60}>|\S[^\n]{0,200}\.\w{2,4} \([^()\n]{3,40}\)")
-""""<Media omitted>" and "IMG-1.jpg (file attached)", in any language."""
 _EDITED = re.compile(r"\s*<This message was edited>$")
 _ENCRYPTED = "Messages and calls are end-to-end encrypted"
 _NO_TEXT = {
@@ -42,14 +42,11 @@ _MERIDIEM = re.compile(r"^\W{0,2}[\d/]{6,10},? \d{1,2}:\d{2}(?::\d{2})?\s[AP]M\b
 _WORD = re.compile(r"\w+")
 _MAX_NAME = 100
 _CENTURY = 2000
-_BUDDHIST_ERA = 543
-"""Years that Thai dates are ahead."""
-_HEAD = 60
-"""Lines by which a file is told to be a chat."""
-_MIN_ENTRIES = 4
-"""Among these lines; half of them where there are fewer."""
+_BUDDHIST_ERA = 543  # years that Thai dates are ahead
+_HEAD = 60  # lines by which a file is told to be a chat
+_MIN_ENTRIES = 4  # among these lines; half of them where there are fewer
+# Logs are written like chats, but no one speaks in them.
 LOG_LEVELS = frozenset("TRACE DEBUG INFO NOTICE WARN WARNING ERROR FATAL CRITICAL".split())
-"""Logs are written like chats, but no one speaks in them."""
 
 
 class _Entry(NamedTuple):

@@ -5,22 +5,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
+# Lines for programs: "#!/bin/sh", "-*- coding: utf-8 -*-".
 _MACHINE_LINE = re.compile(
     r"\s*(?:#!|.*-\*-.*-\*-\s*$|.*\b(?:vim?|ex):\s*set?\b|.*eslint-|.*@ts-|.*noqa\b"
     r"|.*frozen_string_literal:|=(?:begin|end|cut|back|over|pod|encoding|for)\b)"
 )
-"""Lines for programs: "#!/bin/sh", "-*- coding: utf-8 -*-"."""
 _DECORATION = re.compile(r"[-=*#~_/+|\s]*$")
 _RULE = re.compile(r"^[-=*#~_/+]{3,}\s*|\s*[-=*#~_/+]{4,}$")
+# Of documentation comments in HTML or XML.
 _TAG = re.compile(
     r"</?(?:summary|remarks|para|returns|value|example|c|code|pre|b|i|em|strong|tt|p|br|ul|ol|li"
     r"|(?:a|h[1-6])(?:\s[^<>]{0,200})?)\s*/?>|</?see(?:also)?(?:\s[^<>]{0,200})?/?>"
 )
-"""Of documentation comments in HTML or XML."""
+# Of Java: "{@code x}"; of Perl: "C<x>".
 _INLINE_TAG = re.compile(
     r"\{@(?:code|literal|link|linkplain|value)(?:\s+([^{}]{0,200})\}|\s)|\b[BCFILS]<([^<>\n]{1,200})>"
 )
-"""Of Java: "{@code x}"; of Perl: "C<x>"."""
 _POD = re.compile(r"=(?:head[1-6]|item)[ \t]+")
 
 
@@ -28,10 +28,8 @@ _POD = re.compile(r"=(?:head[1-6]|item)[ \t]+")
 class Syntax:
     """How comments are written."""
 
-    lines: tuple[str, ...]
-    """What begins a comment up to the end of its line."""
-    blocks: tuple[tuple[str, str], ...] = ()
-    """What begins and what ends a comment of any length."""
+    lines: tuple[str, ...]  # what begins a comment up to the end of its line
+    blocks: tuple[tuple[str, str], ...] = ()  # what begins and what ends a comment of any length
 
     def comment_lines(self, lines: Sequence[str]) -> list[bool]:
         """Of each line whether it is part of a comment and of nothing else."""

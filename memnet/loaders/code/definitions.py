@@ -11,10 +11,8 @@ from memnet.loaders.document import DocumentBuilder, ParsedDocument
 from memnet.loaders.formats import SourceFile
 
 _PYTHON = frozenset({".py", ".pyi", ".pyw"})
-_MAX_MEAN_LINE = 250
-"""Characters; lines of a minified or generated file are longer."""
-_MIN_CHARACTERS = 2000
-"""A shorter file may be one long line."""
+_MAX_MEAN_LINE = 250  # characters; lines of a minified or generated file are longer
+_MIN_CHARACTERS = 2000  # a shorter file may be one long line
 
 
 def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:

@@ -11,8 +11,7 @@ from memnet.loaders.document import DocumentBuilder, paragraphs
 
 _Definition: TypeAlias = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 _DEFINITIONS = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-_MAX_LEVEL = 4
-"""Of headings: classes in classes; deeper ones are code of theirs."""
+_MAX_LEVEL = 4  # of headings: classes in classes; deeper ones are code of theirs
 
 
 def add_python(builder: DocumentBuilder, text: str, name: str) -> bool:

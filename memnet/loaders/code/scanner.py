@@ -48,17 +48,14 @@ _CONTAINERS = frozenset(
     "class struct interface enum trait module mod namespace object protocol extension contract "
     "defmodule service actor record union".split()
 )
-_MAX_LINE = 300
-"""Characters of a line in which a name is looked for."""
-_MIN_SPLIT = 25
-"""Lines of a class from which its members are blocks of their own."""
+_MAX_LINE = 300  # characters of a line in which a name is looked for
+_MIN_SPLIT = 25  # lines of a class from which its members are blocks of their own
 _MAX_LEVEL = 4
 _TAB = 4
 
 
 class _Chunk(NamedTuple):
-    first: int
-    """Index of its first line; ``end`` is that after its last."""
+    first: int  # index of its first line; ``end`` is that after its last
     end: int
 
 

@@ -15,8 +15,7 @@ _YAML_KEY = re.compile(
 )
 _YAML = frozenset({".yaml", ".yml"})
 _COMMENT = ("#", ";", "!")
-_MIN_BLOCK = 3
-"""Lines; a shorter section of YAML is joined with what stands next to it."""
+_MIN_BLOCK = 3  # lines; a shorter section of YAML is joined with what stands next to it
 
 
 def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:

@@ -30,10 +30,9 @@ from memnet.loaders.markup.writing import (
     path_name,
 )
 
+# Stands for code while marks in the text around it are looked for; the parser leaves none.
 _KEPT = "\x00"
-"""Stands for code while marks in the text around it are looked for; the parser leaves none."""
-_GONE = "\x01"
-"""Stands for an image or an embed that is no text."""
+_GONE = "\x01"  # stands for an image or an embed that is no text
 _GAP = re.compile(rf"[ \t]{{0,8}}{_GONE}(?=[.,;:!?)])")
 _HIGHLIGHT = re.compile(r"(?<![\w=])==(?=[^\s=])([^\n]{0,500}?[^\s=])==(?![\w=])")
 _TAG = re.compile(r"(?<![^\s(\[{,;])#([^\W_](?:[\w/-]*\w)?)")
@@ -66,15 +65,13 @@ class _Walk:
     def __init__(self, parser: MarkdownIt, writer: MarkupWriter) -> None:
         self._parser = parser
         self._writer = writer
+        # Of each list that is open: the next number, or -1 for one without numbers.
         self._numbers: list[int] = []
-        """Of each list that is open: the next number, or -1 for one without numbers."""
-        self._callouts: list[bool] = []
-        """Of each quote that is open whether it is a callout."""
+        self._callouts: list[bool] = []  # of each quote that is open whether it is a callout
         self._notes: dict[str, list[Token]] = {}
+        # Of all footnotes; those in ``_notes`` are still to be added.
         self._labels: frozenset[str] = frozenset()
-        """Of all footnotes; those in ``_notes`` are still to be added."""
-        self._due: list[str] = []
-        """Footnotes that were referred to since the last block."""
+        self._due: list[str] = []  # footnotes that were referred to since the last block
         self._tags: dict[str, None] = {}
         self._header: list[str] = []
         self._row: list[str] = []

@@ -21,9 +21,9 @@ from memnet.loaders.markup.markdown_inline import (
     wiki_link,
 )
 
+# Levels of quotes, lists and items within each other; what is deeper is one paragraph. The time
+# that brackets without a link take grows with it.
 _MAX_DEPTH = 20
-"""Levels of quotes, lists and items within each other; what is deeper is one paragraph. The time
-that brackets without a link take grows with it."""
 
 _CONTAINER = re.compile(r":{3,}[ \t]*(.*)|/{3,}[ \t]*(.*)")
 _CONTAINER_TITLE = re.compile(
@@ -37,10 +37,8 @@ _IMPORT = re.compile(r"(?:import|export)\s[^\n]*\sfrom\s+['\"][^'\"\n]+['\"];?\s
 _SCRIPT = re.compile(r"(?:export\s+(?:const|default|function|let|async)|import\s*[\w{*'\"])\b")
 _COMPONENT = re.compile(r"</?[A-Z][\w.]*|<(?:div|section|figure)\b[^>\n]*\bmarkdown\b")
 
-_MAX_SCRIPT = 200
-"""Lines of an import or export."""
-_MAX_HEAD = 1000
-"""Characters of a line that opens an admonition."""
+_MAX_SCRIPT = 200  # lines of an import or export
+_MAX_HEAD = 1000  # characters of a line that opens an admonition
 _STOPS = ["paragraph", "reference", "blockquote", "list"]
 
 

@@ -5,8 +5,7 @@ from collections.abc import Iterable, Iterator
 from memnet.loaders.document import DocumentBuilder
 from memnet.loaders.tables.data_tables import Row, TableWriter, kind_of
 
-_MAX_REGION = 100_000
-"""Rows between empty ones that are looked at together for tables side by side."""
+_MAX_REGION = 100_000  # rows between empty ones that are looked at together for tables side by side
 
 
 def add_sheet(

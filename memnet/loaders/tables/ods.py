@@ -16,12 +16,10 @@ from memnet.loaders.package import local
 from memnet.loaders.tables.data_tables import Row
 from memnet.loaders.tables.grids import add_sheet
 
-_MAX_REPEATED = 100
-"""Times that a row or a cell with text may say that it is repeated."""
+_MAX_REPEATED = 100  # times that a row or a cell with text may say that it is repeated
+# Characters of a merged cell that is taken as the name of its rows, not as a remark on them.
 _MAX_HANGING = 80
-"""Characters of a merged cell that is taken as the name of its rows, not as a remark on them."""
-_MAX_EMPTY = 1000
-"""Empty cells, after which no more are looked for in a row."""
+_MAX_EMPTY = 1000  # empty cells, after which no more are looked for in a row
 _GROUPS = frozenset({"table-rows", "table-row-group", "table-header-rows"})
 
 
@@ -49,8 +47,8 @@ def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
 def _rows(reader: OdfText, sheet: Element) -> Iterator[Row]:
     """Its rows that are not empty, with the text of merged cells in each row that they cover."""
     number = 0
+    # By column the rows that are left to a cell which reaches down, and its text.
     hanging: dict[int, tuple[int, str]] = {}
-    """By column the rows that are left to a cell which reaches down, and its text."""
     for element in _row_elements(sheet):
         repeated = max(1, integer(attribute(element, "number-rows-repeated")))
         row = _row(reader, element, hanging)
@@ -70,8 +68,7 @@ def _row_elements(table: Element) -> Iterator[Element]:
 
 def _row(reader: OdfText, element: Element, hanging: dict[int, tuple[int, str]]) -> list[str]:
     row: list[str] = []
-    empty = 0
-    """Cells since the last one with text: those at the end of a row are thousands."""
+    empty = 0  # cells since the last one with text: those at the end of a row are thousands
     for cell in element:
         name = local(cell)
         if name not in ("table-cell", "covered-table-cell"):

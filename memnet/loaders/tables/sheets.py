@@ -26,12 +26,10 @@ from memnet.loaders.tables.grids import add_sheet
 
 Result = TypeVar("Result")
 
-_MAX_PRINTED = 1e15
-"""Spreadsheets show 15 digits; larger numbers are written with an exponent."""
+_MAX_PRINTED = 1e15  # spreadsheets show 15 digits; larger numbers are written with an exponent
+# Characters of a merged cell that is taken as the name of its rows, not as a remark on them.
 _MAX_REPEATED = 80
-"""Characters of a merged cell that is taken as the name of its rows, not as a remark on them."""
-_MAX_MERGED = 10_000
-"""Cells into which the text of merged ones is repeated."""
+_MAX_MERGED = 10_000  # cells into which the text of merged ones is repeated
 
 
 def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:

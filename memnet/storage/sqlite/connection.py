@@ -15,7 +15,11 @@ from memnet.errors import StoreError
 from memnet.storage.sqlite.checks import has_wrong_values
 from memnet.storage.sqlite.history import SqliteHistory
 from memnet.storage.sqlite.metadata import metadata_condition
-from memnet.storage.sqlite.schema import MIGRATIONS, SCHEMA_VERSION, foreign
+from memnet.storage.sqlite.schema import (
+    APPLICATION_ID,
+    MIGRATIONS,
+    foreign,
+)
 from memnet.storage.sqlite.text import Fts5Index
 from memnet.storage.tables.checked import (
     IN_LIST,
@@ -26,11 +30,13 @@ from memnet.storage.tables.checked import (
     damaged,
 )
 from memnet.storage.tables.connection import (
+    SCHEMA_VERSION,
     UNUSED_SYMBOL,
     UNUSED_VECTOR,
     Connection,
     Numbered,
     StoredVector,
+    check_version,
     on_conflict,
 )
 
@@ -114,7 +120,8 @@ class SqliteConnection(Connection):
         for number in range(self.schema_version + 1, SCHEMA_VERSION + 1):
             with self._changes():
                 self._connection.executescript(
-                    f"BEGIN IMMEDIATE; {MIGRATIONS[number]} PRAGMA user_version = {number}; COMMIT"
+                    f"BEGIN IMMEDIATE; {MIGRATIONS[number]} PRAGMA user_version = {number}; "
+                    f"PRAGMA application_id = {APPLICATION_ID}; COMMIT"
                 )
             self.schema_version = number
 
@@ -336,11 +343,8 @@ class SqliteConnection(Connection):
         try:
             # Before anything that could change the file.
             self.schema_version = int(self._connection.execute("PRAGMA user_version").fetchone()[0])
-            if self.schema_version > SCHEMA_VERSION:
-                raise StoreError(
-                    f"{path} has schema {self.schema_version}, this version of memnet knows "
-                    f"schemas up to {SCHEMA_VERSION}; upgrade memnet to open it"
-                )
+            application = self._connection.execute("PRAGMA application_id").fetchone()[0]
+            check_version(str(path), self.schema_version, application == APPLICATION_ID)
             if not read_only:
                 # Of effect only before the first page is written, which WAL's header does. Later it
                 # would still wait for a writer.

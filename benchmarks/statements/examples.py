@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import NamedTuple
 
+from benchmarks.statements.format import Scenario, ScenarioQuestion, ScenarioTell
+from benchmarks.statements.losses import RightAnswer, RightWrite
 from memnet.reader.spans import Pack, Packer, Passage
 from memnet.statements.heads import (
     CERTAINTIES,
@@ -15,10 +17,8 @@ from memnet.statements.heads import (
     TAGS,
     passage_tokens,
 )
-from memnet.statements.network import RightAnswer, RightWrite
 from memnet.statements.protocol import Label
 from memnet.statements.times import period
-from memnet.statements.training.scenarios import Scenario, ScenarioQuestion, ScenarioTell
 
 _NUMBERS = "zero one two three four five six seven eight nine ten eleven twelve".split()
 _LABELS = {

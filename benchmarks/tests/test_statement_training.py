@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from benchmarks.statements import scenarios
+from benchmarks.statements.examples import answer_examples
+from benchmarks.statements.train import train_statements
 from memnet.checkpoints import SHIPPED
 from memnet.errors import InputError
 from memnet.reader.checkpoint import load_weights
 from memnet.statements.heads import STATEMENTS
 from memnet.statements.loading import load_statement_reader
-from memnet.statements.training.examples import answer_examples
-from memnet.statements.training.train import train_statements
 
 
 @pytest.mark.parametrize("start", ["spans", "statements"])

@@ -12,26 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from memnet.encoders.weights import checked_folder, load_tokenizer
-from memnet.errors import InputError
-from memnet.learning import OnProgress, counted, no_progress
-from memnet.learning.loop import EpochReport, Training, TrainingConfig, seeded, using_threads
-from memnet.reader.network import load_span_network
-from memnet.reader.spans import Packer
-from memnet.reader.training.examples import batches_by_length, padded
-from memnet.statements.heads import STATEMENTS
-from memnet.statements.network import (
-    StatementNetwork,
-    answer_loss,
-    from_reader,
-    load_statement_network,
-    save_statement_network,
-    score_statements,
-    write_loss,
-)
-from memnet.statements.protocol import Label
-from memnet.statements.reading import StatementReader
-from memnet.statements.training.examples import (
+from benchmarks.statements.examples import (
     AnswerExample,
     PackedAnswer,
     PackedWrite,
@@ -44,7 +25,21 @@ from memnet.statements.training.examples import (
     without_ends,
     write_examples,
 )
-from memnet.statements.training.scenarios import Scenario
+from benchmarks.statements.format import Scenario
+from benchmarks.statements.losses import answer_loss, freeze, from_reader, write_loss
+from memnet.checkpoints.torch_modules import arrays_of
+from memnet.encoders.weights import checked_folder, load_tokenizer
+from memnet.errors import InputError
+from memnet.learning import OnProgress, counted, no_progress
+from memnet.learning.loop import EpochReport, Training, TrainingConfig, seeded, using_threads
+from memnet.reader.checkpoint import save_weights
+from memnet.reader.network import load_span_network
+from memnet.reader.spans import Packer
+from memnet.reader.training.examples import batches_by_length, padded
+from memnet.statements.heads import STATEMENTS
+from memnet.statements.network import StatementNetwork, load_statement_network, score_statements
+from memnet.statements.protocol import Label
+from memnet.statements.reading import StatementReader
 
 MAX_TOKENS = 384
 """Of a pack."""
@@ -97,7 +92,7 @@ def train_statements(
         network = (
             load_statement_network(start) if goes_on else from_reader(load_span_network(start))
         )
-    network.freeze(_FROZEN_LAYERS if goes_on else 0)
+    freeze(network, _FROZEN_LAYERS if goes_on else 0)
     task = _StatementTask(network, train, dev, seed, on_progress)
     epochs = passes or _PASSES
     config = TrainingConfig(
@@ -117,7 +112,7 @@ def train_statements(
 
     def save_best(report: EpochReport) -> None:
         notes = {**identity, "dev": 1 - report.error, "epoch": report.epoch}
-        save_statement_network(folder, network, notes)
+        save_weights(folder, arrays_of(network.state_dict()), notes, STATEMENTS)
 
     with using_threads(threads):
         training = Training(network, task, config, folder, save_best, identity)

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from memnet.nn import (
+from benchmarks.differentiable_memory import (
     ComputerState,
     DifferentiableMemory,
     DifferentiableNeuralComputer,

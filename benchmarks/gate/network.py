@@ -1,18 +1,20 @@
 """Training of the gate: from questions with the expert that is right for each."""
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from memnet.attention.experts import Gated, NoisyTopKGate
+from memnet.attention import masked_softmax
+from memnet.checkpoints import save_checkpoint
 from memnet.checkpoints.torch_modules import arrays_of
 from memnet.experts import EXPERTS, ExpertName
 from memnet.experts.features import FEATURES
-from memnet.experts.gate import HIDDEN, KEPT
+from memnet.experts.gate import GATE, HIDDEN, KEPT
 from memnet.runtime.device import one_thread_each
 
 _STEPS = 1500
@@ -27,6 +29,53 @@ _NO_FEATURE = 0.1
 """Share of the features of a question that are replaced by their mean: none decides alone."""
 _FEATURE_NOISE = 0.05
 """Deviation added to features of deviation one: other memories give other cosines."""
+
+
+class Gated(NamedTuple):
+    """How a gate weighs experts. B = questions, E = experts."""
+
+    weights: Tensor
+    """[B, E] float: zero but for the experts kept, which sum to one; all zero without any."""
+    logits: Tensor
+    """[B, E] float: with noise in training, masked ones included."""
+
+
+class NoisyTopKGate(nn.Module):
+    """Weighs E experts by an input of width D, and keeps the k best.
+
+    In training, noise whose size is learned too is added to each logit, so that experts near the
+    border are tried.
+
+    Source: Shazeer et al. 2017, section 2.1, equations 3 to 5.
+
+    Args:
+        width: D.
+        experts: E.
+        kept: k.
+    """
+
+    def __init__(self, width: int, experts: int, kept: int) -> None:
+        super().__init__()
+        self.gate = nn.Linear(width, experts)
+        self.noise = nn.Linear(width, experts, bias=False)
+        nn.init.zeros_(self.noise.weight)
+        self.kept = kept
+
+    def forward(self, inputs: Tensor, mask: Tensor | None = None) -> Gated:
+        """Weigh the experts.
+
+        Args:
+            inputs: [B, D] float.
+            mask: [B, E] bool; True for experts that may be chosen, None for all.
+        """
+        logits = self.gate(inputs)
+        if self.training:
+            logits = logits + torch.randn_like(logits) * nn.functional.softplus(self.noise(inputs))
+        allowed = torch.ones_like(logits, dtype=torch.bool) if mask is None else mask
+        ranked = logits.masked_fill(~allowed, -torch.inf)
+        best = ranked.topk(min(self.kept, logits.shape[-1]), dim=-1).indices
+        chosen = torch.zeros_like(allowed).scatter(-1, best, True) & allowed
+        return Gated(masked_softmax(logits, chosen), logits)
 
 
 class GateExample(NamedTuple):
@@ -110,3 +159,24 @@ def fit_gate(examples: Sequence[GateExample], seed: int = 0) -> dict[str, NDArra
         for name, array in arrays_of(network.state_dict()).items()
         if name != "choice.noise.weight"
     }
+
+
+def save_gate(
+    folder: Path, arrays: Mapping[str, NDArray[np.float32]], encoder: str, notes: Mapping[str, Any]
+) -> None:
+    """Save a gate.
+
+    Args:
+        folder: made if it is not there.
+        arrays: as ``gate_shapes`` says.
+        encoder: fingerprint of the one that made its vectors.
+        notes: JSON values about how it was trained.
+
+    Raises:
+        ModelError: the folder can't be written.
+    """
+    description = {
+        "kind": GATE, "encoder": encoder, "experts": EXPERTS, "features": FEATURES,
+        "dimension": arrays["vector.weight"].shape[1], "trained": dict(notes),
+    }  # fmt: skip
+    save_checkpoint(folder, GATE, arrays, description)
