@@ -11,7 +11,7 @@ from memnet.loaders.chats.conversations import Message, conversation, day_of, de
 from memnet.loaders.document import BlockKind, DocumentBuilder, ParsedDocument, one_line
 from memnet.loaders.formats import SourceFile
 from memnet.loaders.json_text import JsonObject, first, objects, part_name, read_json, string
-from memnet.loaders.markup.markdown_text import add_markdown
+from memnet.loaders.markup.markdown import add_markdown
 
 _REFERENCE = re.compile(r"<([@#!]?)([^<>|\n]{1,2000})(?:\|([^<>\n]{0,2000}))?>")
 # Subtypes of what Slack says itself.
