@@ -236,8 +236,7 @@ class FactTask:
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Resume with such scores."""
-        # An unfinished run of an earlier version saved none.
-        self.best = self.best._replace(**state.get("best", {}))
+        self.best = self.best._replace(**state["best"])
 
 
 def _cross_entropy(scores: FactScores, answers: Sequence[Sequence[int]]) -> Tensor:

@@ -9,7 +9,7 @@ from memnet.statements.learning import Learner
 from memnet.statements.loading import LazyStatementReader
 from memnet.statements.parsing import RuleParser
 from memnet.statements.protocol import StatementJudge, StatementParser
-from memnet.statements.records import history, parse_old, undo
+from memnet.statements.records import history, undo
 from memnet.statements.teller import Rules, tell
 from memnet.statements.usage import UsageBuffer
 from memnet.storage import Encode, MemoryStore
@@ -29,7 +29,7 @@ class StatementMemory:
         judge: StatementJudge | None,
         reader: LazyStatementReader | None,
     ) -> None:
-        """Take statements apart that an older version left as texts.
+        """Load nothing yet.
 
         Args:
             store: the memory.
@@ -38,9 +38,6 @@ class StatementMemory:
             parser: takes sentences apart; None for the statement network.
             judge: compares statements; None for the statement network.
             reader: the statement network; None for rules alone.
-
-        Raises:
-            StoreBusyError, StoreError: an older store can't be written now.
         """
         self.usage = UsageBuffer(store, config.tell)
         self._store = store
@@ -57,7 +54,6 @@ class StatementMemory:
         own = Rules(parser or by_rules.parser, judge or by_rules.judge)
         self.learner = Learner(store, encode, config.tell, own) if config.messages.learn else None
         """Learns from messages; None where that is switched off."""
-        parse_old(store)
 
     def tell(self, text: str, at: object, namespace: str, standing: bool) -> TellReport:
         """As ``Engine.tell``."""

@@ -19,9 +19,9 @@ from memnet.statements.relations import (
     split_predicate,
     starts_relation,
 )
-from memnet.storage import Structure, Told
+from memnet.storage import Told
 from memnet.text.english import sentences
-from memnet.text.names import normalise, subject_symbol
+from memnet.text.names import normalise
 from memnet.types import Certainty
 
 _SENTENCE_ENDS = " \t\r\n.!;,\"'”"
@@ -209,15 +209,6 @@ def _subject_after(before: ParsedStatement, rest: str) -> str | None:
 def has_known_verb(parsed: ParsedStatement | Told) -> bool:
     """Whether rules have found a subject and a verb that they know."""
     return bool(parsed.subject) and starts_relation(predicate_of(parsed.relation, parsed.values), 0)
-
-
-def structure_of(told: Told) -> tuple[Structure, tuple[str, ...]]:
-    """The structure of a statement that was stored without one, and what it is about."""
-    parsed = parse_sentence(told.text, subject=told.subject)
-    said = Structure(
-        parsed.aliases, parsed.relation, parsed.values, parsed.polarity, parsed.certainty
-    )
-    return said, (parsed.about, *map(subject_symbol, parsed.aliases))
 
 
 def aliases_of(subject: str) -> tuple[str, ...]:

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from memnet.config import TellConfig
 from memnet.errors import InputError
-from memnet.statements.parsing import structure_of
 from memnet.storage import MemoryStore, Told
 from memnet.text.names import normalise, subject_symbol
 from memnet.types import Change, Statement, StatementChange, UndoReport
@@ -56,11 +55,6 @@ def undo(store: MemoryStore, config: TellConfig, namespace: str) -> UndoReport:
         slots=slots,
         elapsed_ms=(time.perf_counter() - started) * 1000,
     )
-
-
-def parse_old(store: MemoryStore) -> None:
-    """Take the statements of a store apart that an older version left as texts, once."""
-    store.statements.parse_old(structure_of)
 
 
 def _about(store: MemoryStore, symbol: str, namespace: str | None) -> list[Told]:

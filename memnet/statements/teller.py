@@ -269,7 +269,7 @@ class Telling:
             new = self._store.add_slots(self._message, self._namespace, [slot], self._encode)
             return new[0]
         self._source = self._source or self._store.statements.new_source()
-        source = NewSource(self._source, self._digest, [slot], self._namespace, "told")
+        source = NewSource(self._source, self._digest, [slot], self._namespace, "statement")
         return self._store.append(source, self._encode)[0]
 
     def _evict(self, text: str, slot_id: int | None) -> None:
