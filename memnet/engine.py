@@ -131,7 +131,6 @@ class Engine:
         reader: Name | Reader = SPANS,
         encoder: Name | Encoder | None = None,
         extractor: Extractor | None = None,
-        model: Name | Answerer | None = None,
         parser: StatementParser | None = None,
         judge: StatementJudge | None = None,
     ) -> Self:
@@ -158,7 +157,6 @@ class Engine:
                 named here is fetched from the network, never one that the store names.
             extractor: what finds the names in documents that are ingested; None for runs of
                 capitalised words.
-            model: the earlier name of ``answerer``.
             parser: what takes told sentences apart; None for the statement network.
             judge: what compares them with earlier ones; None for the statement network.
 
@@ -182,7 +180,7 @@ class Engine:
             to_device=device_copier(find_device(config.device)),
         )
         try:
-            return cls(store, loaded, config, model or answerer, reader, extractor, parser, judge)
+            return cls(store, loaded, config, answerer, reader, extractor, parser, judge)
         except BaseException:
             store.close()
             raise

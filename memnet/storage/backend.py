@@ -65,8 +65,6 @@ class Backend(ABC):
     folder: Path
     """Of the vector index's file, the models and the uploads."""
     read_only: bool
-    latest_schema: ClassVar[int]
-    """Version of the schema that a store is brought to when it is opened."""
     many_writers: ClassVar[bool]
     """Whether sources may be written by many at once; else a writer locks all."""
     connections: Connections

@@ -23,7 +23,7 @@ from memnet.storage.sqlite.backend import FolderBackend
 from memnet.storage.tables import checks, slots, sources
 from memnet.storage.tables import vectors as text_vectors
 from memnet.storage.tables.checked import checked_count, missing
-from memnet.storage.tables.connection import Connection
+from memnet.storage.tables.connection import SCHEMA_VERSION, Connection
 from memnet.storage.tables.connections import keep_inherited
 from memnet.storage.tables.contents import Contents
 from memnet.storage.tables.digests import TABLES, TableDigest, table_digest
@@ -527,9 +527,8 @@ class MemoryStore:
     def _prepare(self) -> None:
         """Bring the schema up to date and check that store and encoder belong together."""
         connection, backend = self._connection, self._process.backend
-        latest = backend.latest_schema
         checks.check_finished(connection, self.place)
-        if connection.schema_version < latest or connection.property("encoder") is None:
+        if connection.schema_version < SCHEMA_VERSION or connection.property("encoder") is None:
             with self.writing():
                 connection.migrate()
                 if connection.property("encoder") is None:

@@ -52,15 +52,15 @@ _DROPPED = frozenset(
 )
 _PROPERTIES = frozenset({"rPr", "pPr", "tcPr", "trPr"})
 _READ = frozenset("pStyle numPr outlineLvl rPr b del vertAlign gridSpan vMerge tblHeader".split())
-_BULLET = re.compile(r"\s*[-–—•*▪●■◦‣·➢✓\uf0b7\uf0a7\uf0a8\uf0d8][ \t]+(?=\S)")  # of an item of a list that is typed in
+_BULLET = re.compile(
+    r"\s*[-–—•*▪●■◦‣·➢✓\uf0b7\uf0a7\uf0a8\uf0d8][ \t]+(?=\S)"
+)  # of an item of a list that is typed in
 _MARKER = re.compile(r"<li>((?:<[^<>]*>)*)\ue000([^\ue001]*)\ue001")
 _PRIVATE = re.compile("[\ue000-\uf8ff]")  # characters of fonts that draw symbols
 
 
 def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
-    """The text of the body with its lists, tables, notes, comments and text boxes, between the
-    headers and the footers.
-    """
+    """The body with its lists, tables, notes, comments and boxes, between headers and footers."""
     package = OfficePackage(file.data)
     package.check_size()
     part, root = package.main("document", "a Word document")

@@ -37,8 +37,8 @@ _METADATA = {  # elements of the metadata: keys of a document's metadata
 }
 # Elements whose texts stand where they stand; a table of contents is not among them.
 _CONTAINERS = frozenset(
-    "section frame text-box custom-shape rect ellipse circle line connector polygon polyline path g "
-    "caption regular-polygon measure numbered-paragraph note-body index-body index-title "
+    "section frame text-box custom-shape rect ellipse circle line connector polygon polyline path "
+    "g caption regular-polygon measure numbered-paragraph note-body index-body index-title "
     "alphabetical-index bibliography user-index".split()
 )
 _DROPPED = frozenset({"annotation", "ruby-text", "script", "tracked-changes", "title", "desc"})
@@ -206,9 +206,7 @@ class _Writer:
                 parts.append(self._outer_list(element))
             elif name == "table":
                 parts.append(self._table(element))
-            elif name == "a" or (
-                name in _CONTAINERS and attribute(element, "display") != "none"
-            ):
+            elif name == "a" or (name in _CONTAINERS and attribute(element, "display") != "none"):
                 parts.append(self.markup(element))
         return "".join(parts)
 

@@ -14,7 +14,6 @@ from memnet.storage.postgres.connection import PostgresConnection
 from memnet.storage.postgres.dense import ServerIndex, check_pgvector
 from memnet.storage.postgres.errors import ConflictError, LostConnectionError
 from memnet.storage.postgres.lock import ServerLock
-from memnet.storage.postgres.schema import SCHEMA_VERSION
 from memnet.storage.tables.checked import MissingRowError
 from memnet.storage.tables.connection import Connection
 from memnet.storage.tables.connections import Connections
@@ -28,7 +27,6 @@ _OLDEST_SERVER = 15
 class PostgresBackend(Backend):
     """A schema of a database on a server."""
 
-    latest_schema = SCHEMA_VERSION
     many_writers = True
 
     def __init__(self, address: Address, create: bool) -> None:
@@ -126,8 +124,8 @@ class PostgresBackend(Backend):
         return connection
 
 
-def connect_existing(address: Address, timeout: float) -> tuple[PostgresConnection, int] | None:
-    """A connection to a store as it is, and the latest schema; None without a store.
+def connect_existing(address: Address, timeout: float) -> PostgresConnection | None:
+    """A connection to a store as it is; None without a store.
 
     Args:
         address: of the store.
@@ -138,6 +136,6 @@ def connect_existing(address: Address, timeout: float) -> tuple[PostgresConnecti
     """
     connection = PostgresConnection(address, timeout)
     if connection.schema_version:
-        return connection, SCHEMA_VERSION
+        return connection
     connection.close()
     return None

@@ -16,7 +16,6 @@ from memnet.storage.folder import (
     size_in_bytes,
 )
 from memnet.storage.sqlite.connection import SqliteConnection
-from memnet.storage.sqlite.schema import SCHEMA_VERSION
 from memnet.storage.tables import checks
 from memnet.storage.tables.connection import Connection
 from memnet.storage.tables.connections import Connections
@@ -27,7 +26,6 @@ from memnet.storage.vectors.dense import DenseIndex
 class FolderBackend(Backend):
     """A folder of this machine."""
 
-    latest_schema = SCHEMA_VERSION
     many_writers = False
 
     def __init__(self, folder: Path, create: bool, lock_seconds: float) -> None:
