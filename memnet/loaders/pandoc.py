@@ -77,7 +77,7 @@ def load(file: SourceFile, name: str) -> Iterator[ParsedDocument | Problem]:
     title = page.title[: file.max_title] or file.title
     if not len(builder):
         if not page.title:
-            raise InputError("holds no text; expected a document with some")
+            raise InputError("is empty; there is nothing to remember in it")
         builder.add("heading", title, level=1)
     yield builder.build(file.name, title, metadata=page.metadata)
 

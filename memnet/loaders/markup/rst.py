@@ -1,6 +1,7 @@
 """reStructuredText by docutils, which is told how to read the directives and roles of Sphinx."""
 
 import re
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 from urllib.parse import quote
@@ -35,6 +36,7 @@ _SETTINGS = {
     "math_output": "LaTeX",
     "output_encoding": "unicode",
 }
+_RECURSION = 5_000  # calls within each other: docutils needs some 30 for each level of a list
 _CODE = frozenset(
     "code code-block sourcecode parsed-literal literal-block prompt doctest testcode testsetup "
     "testoutput productionlist math ipython ipython3 jupyter-execute plot terminal cli".split()
@@ -78,17 +80,24 @@ def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
         directives.register_directive(name, _directive(name, entries))
     for name in {"".join(found).lower() for found in _ROLE.findall(text)} - _OF_DOCUTILS:
         roles.register_local_role(name, _role)
-    tree = publish_doctree(text, settings_overrides=_SETTINGS)
-    _clean(tree)
-    title, metadata = _front(tree)
-    markup = publish_from_doctree(tree, writer="html5", settings_overrides=_SETTINGS)
+    usual = sys.getrecursionlimit()
+    sys.setrecursionlimit(_RECURSION)
+    try:
+        tree = publish_doctree(text, settings_overrides=_SETTINGS)
+        _clean(tree)
+        title, metadata = _front(tree)
+        markup = publish_from_doctree(tree, writer="html5", settings_overrides=_SETTINGS)
+    except RecursionError as error:
+        raise InputError("is nested too deep to be read; flatten it") from error
+    finally:
+        sys.setrecursionlimit(usual)
     builder = DocumentBuilder()
     markup = _ADMONITION_TITLE.sub(r"<p>\1: ", markup)
     html.add(builder, markup, whole=True, max_heading=file.max_title)
     builder.add_links(filter(None, map(path_name, entries)))
     if not len(builder):
         if not title:
-            raise InputError("holds no text; expected a document with some")
+            raise InputError("is empty; there is nothing to remember in it")
         builder.add("heading", title, level=1)
     yield builder.build(
         file.name,
@@ -105,7 +114,21 @@ def _clean(tree: nodes.document) -> None:
         is_text = not any(child.astext().lstrip().startswith(".. auto") for child in code)
         message.parent.replace(message, code if is_text else [])
     for problem in list(tree.findall(nodes.problematic)):
-        problem.parent.replace(problem, nodes.Text(problem.astext().strip("`*|_ ")))
+        text = problem.astext()
+        shown = text.strip("`*|_ ")
+        link = nodes.reference(shown, shown, refuri=f"#{quote(shown)}")
+        is_link = text.endswith("_") and shown
+        problem.parent.replace(problem, link if is_link else nodes.Text(shown))
+    for kind in list(tree.findall(nodes.classifier)):
+        item = kind.parent
+        item[0].append(nodes.Text(f" : {kind.astext()}"))  # to the term
+        item.remove(kind)
+    for verses in list(tree.findall(nodes.line_block)):
+        if verses.parent is not None:
+            paragraph = nodes.paragraph()
+            for line in verses.findall(nodes.line):
+                paragraph.extend([*line.children, nodes.raw("", "<br>", format="html")])
+            verses.parent.replace(verses, paragraph)
     for image in list(tree.findall(nodes.image)):
         text = image_text(image.get("alt", ""), image.get("uri", ""))
         image.parent.replace(image, nodes.inline(text, text) if text else [])
@@ -150,7 +173,7 @@ class _Any(dict[str, Callable[[str], str]]):
     """Options of any name."""
 
     def __missing__(self, name: str) -> Callable[[str], str]:
-        return directives.unchanged  # type: ignore[no-any-return]
+        return directives.unchanged
 
 
 def _directive(name: str, entries: list[str]) -> type[Directive]:
@@ -160,7 +183,7 @@ def _directive(name: str, entries: list[str]) -> type[Directive]:
     class Lenient(Directive):
         optional_arguments = 1
         final_argument_whitespace = True
-        option_spec = _Any()
+        option_spec = _Any({"class": directives.unchanged})  # an empty one would mean none
         has_content = True
 
         def run(self) -> list[nodes.Node]:
@@ -230,7 +253,7 @@ def _labelled(given: Directive, label: str, argument: str) -> list[nodes.Node]:
         content.insert(0, nodes.paragraph())
     first = content[0]
     if isinstance(first, nodes.paragraph):
-        first.insert(0, nodes.Text(label))
+        first.insert(0, nodes.Text(label if len(first) else label.rstrip(": ")))
     return content
 
 
@@ -242,7 +265,7 @@ def _role(
     _inliner: Any,
     options: Mapping[str, Any] | None = None,  # noqa: ARG001  docutils passes them by name
     content: Any = None,  # noqa: ARG001
-) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+) -> Any:
     """What a reader sees of a role of Sphinx, and where it leads."""
     text = nodes.unescape(text)
     given = _TITLED.fullmatch(text)

@@ -32,6 +32,7 @@ from memnet.loaders.package import (
 from memnet.loaders.web import html
 
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_RELATIONS = "{http://schemas.openxmlformats.org/package/2006/relationships}"
 _DEPTH = 9  # levels of lists
 _LIST = [" > ".join(["ul", "li"] * level + ["ul", "li:fresh"]) for level in range(_DEPTH)]
 _STYLE_MAP = "\n".join(
@@ -67,15 +68,16 @@ def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
     plain = _Plain(package, part)
     plain.rewrite(root)
     result = mammoth.convert_to_html(
-        _package(package, part, root),
+        _package(root, plain.links),
         style_map=_STYLE_MAP,
         include_embedded_style_map=False,
         include_default_style_map=False,
         convert_image=lambda _image: [],
     )
     markup = _MARKER.sub(lambda found: f'<li data-marker="{found[2]}">{found[1]}', result.value)
+    markup = _PRIVATE.sub("", markup).replace("\u2011", "-")
     builder = DocumentBuilder()
-    html.add(builder, _PRIVATE.sub("", markup), whole=True, max_heading=file.max_title)
+    html.add(builder, markup, whole=True, max_heading=file.max_title)
     if not len(builder):
         raise InputError("holds no text; expected a document with some")
     metadata = package.properties()
@@ -88,15 +90,16 @@ def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
     yield from (Problem(file.name, problem) for problem in plain.problems)
 
 
-def _package(package: OfficePackage, part: str, root: Element) -> BytesIO:
-    """A package of the main part, as rewritten, and what it refers to."""
-    folder, _, name = part.rpartition("/")
+def _package(root: Element, links: dict[str, str]) -> BytesIO:
+    """A package of the main part, as rewritten, and the addresses that it links to."""
+    relations = Element(f"{_RELATIONS}Relationships")
+    for identifier, target in links.items():
+        values = {"Id": identifier, "Type": f"{R[1:-1]}/hyperlink", "Target": target}
+        SubElement(relations, f"{_RELATIONS}Relationship", values)
     file = BytesIO()
     with ZipFile(file, "w") as archive:
         archive.writestr("word/document.xml", ElementTree.tostring(root))
-        relations = package.xml(f"{folder}/_rels/{name}.rels")
-        if relations is not None:
-            archive.writestr("word/_rels/document.xml.rels", ElementTree.tostring(relations))
+        archive.writestr("word/_rels/document.xml.rels", ElementTree.tostring(relations))
     return file
 
 
@@ -110,6 +113,13 @@ class _Plain:
         self.problems: list[str] = []
         self._package = package
         self._relations = package.relations(part)
+        self.links = {
+            identifier: relation.target
+            for identifier, relation in self._relations.items()
+            if relation.kind == "hyperlink"
+        }
+        # For each field that is open whether its result has begun; before it stands its code.
+        self._fields: list[bool] = []
 
         def linked(kind: str) -> list[Element]:
             found = map(package.xml_if_sound, dict.fromkeys(package.related(part, kind)))
@@ -171,8 +181,13 @@ class _Plain:
                 return [new for old in list(element) for new in self._rewritten(old)]
             case "hyperlink":
                 element.attrib.pop(f"{_W}anchor", None)
+                if attribute(element, "id") not in self.links:
+                    element.attrib.clear()
+            case "fldChar":
+                self._field(attribute(element, "fldCharType"))
+                return []
             case "t":
-                return [element]
+                return [element] if all(self._fields) else []
             case "p":
                 return self._paragraph(element)
             case "tbl":
@@ -182,12 +197,19 @@ class _Plain:
                 self._plain += not is_layout
                 self._rewrite_children(element)
                 self._plain -= not is_layout
-                self._mark_headers(element)
-                return [element]
+                return [*self._mark_headers(element), element]
         self._rewrite_children(element)
         if local(element) in ("r", "tr"):
             element.attrib.clear()
         return [element]
+
+    def _field(self, mark: str) -> None:
+        if mark == "begin":
+            self._fields.append(False)
+        elif mark == "separate" and self._fields:
+            self._fields[-1] = True
+        elif mark == "end" and self._fields:
+            self._fields.pop()
 
     def _paragraph(self, element: Element) -> list[Element]:
         properties = child(element, "pPr")
@@ -235,29 +257,35 @@ class _Plain:
             element[:] = [style_properties, *(e for e in element if local(e) != "pPr")]
         return [element]
 
-    def _mark_headers(self, table: Element) -> None:
-        """Mark the row of headers, where the document does not and it looks like one."""
+    def _mark_headers(self, table: Element) -> list[Element]:
+        """Mark the row of headers, where the document does not and it looks like one.
+
+        Returns:
+            Paragraphs of rows above it that are titles over all columns, which it takes out.
+        """
         rows = [row for row in _within(table, "tr") if child(row, "trPr", "del") is None]
-        if any(is_on(child(row, "trPr", "tblHeader")) for row in rows[:1]):
-            return
+        if len(rows) < 2 or is_on(child(rows[0], "trPr", "tblHeader")):
+            return []
+        titles: list[Element] = []
         look = child(table, "tblPr", "tblLook")
-        first = attribute(look, "firstRow") in ("1", "true", "on") or (
-            not attribute(look, "firstRow") and bool(int(f"0{attribute(look, 'val')}", 16) & 0x20)
-        )
+        flags = attribute(look, "val")
+        is_flagged = re.fullmatch("[0-9A-Fa-f]{1,8}", flags) and int(flags, 16) & 0x20
+        first = attribute(look, "firstRow") or ("1" if is_flagged else "0")
         styled = self._styles.chain(attribute(child(table, "tblPr", "tblStyle"), "val"))
-        if len(rows) > 1 and first and any(style.first_row for style in styled):
-            pass
-        else:
+        if first not in ("1", "true", "on") or not any(style.first_row for style in styled):
             cells = [[_cell(cell) for cell in _within(row, "tc")] for row in rows]
             while len(cells) > 2 and sum(bool(cell.text) for cell in cells[0]) == 1:
-                rows, cells = rows[1:], cells[1:]  # a title over all columns
+                titles += [part for cell in _within(rows[0], "tc") for part in children(cell, "p")]
+                table[:] = [row for row in table if row is not rows[0]]
+                rows, cells = rows[1:], cells[1:]
             if not names_columns(cells):
-                return
+                return titles
         properties = child(rows[0], "trPr")
         if properties is None:
             properties = Element(f"{_W}trPr")
             rows[0].insert(0, properties)
         SubElement(properties, f"{_W}tblHeader")
+        return titles
 
     def _drawn(self, drawing: Element) -> Iterator[Element]:
         """Paragraphs of text boxes, charts and diagrams; no text of a box is read twice."""

@@ -66,6 +66,10 @@ def drawn_rows(root: Element) -> list[list[str]]:
     values = [_points(each, "val", "yVal") for each in series]
     places = sorted({place for found in (categories, *values) for place in found})
     rows = [[categories.get(at, ""), *(found.get(at, "") for found in values)] for at in places]
+    if not rows:  # no values are stored with it
+        return [line for line in lines if line[0]] + [
+            [name] for name in names if name and not _UNNAMED.fullmatch(name)
+        ]
     header = ["", *("" if _UNNAMED.fullmatch(name) else name for name in names)]
     return [line for line in lines if line[0]] + [header] * any(header) + rows
 

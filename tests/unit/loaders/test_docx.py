@@ -12,9 +12,9 @@ from memnet.errors import InputError, Problem
 from memnet.loaders.document import ParsedDocument
 from memnet.loaders.formats import SourceFile
 from memnet.loaders.office import docx
-from memnet.loaders.office.docx_styles import Numbering, Styles
-from memnet.loaders.office.list_numbers import letters, roman
-from memnet.loaders.office.symbol_fonts import symbol
+from memnet.loaders.office.numbering import Numbering, Styles
+
+
 from memnet.loaders.package import parse_xml
 from tests.unit.loaders.office import SPACES, package, read, refused, relations, shown
 
