@@ -12,8 +12,8 @@ _AS_SAID = re.compile(
 )
 """In questions for a length of time, or for what comes back."""
 _ALONE = re.compile(
-    r"(?:(?:on|in|at|since|from|until|till|by|the|about|early|late|around)\s|[\s,.;:!?()])*+"
-    r"(?P<hour>(?:at )?\d{1,2}(?:[:.]\d\d)?(?: ?[ap]\.?m\b)?)?[\s,.;:!?()]*+",
+    r"(?:(?:on|in|at|since|from|until|till|by|the|about|early|late|around)\s|[\s,.;:!?()])*"
+    r"(?:(?P<hour>(?:at )?\d{1,2}(?:[:.]\d\d)?(?: ?[ap]\.?m\b)?)[\s,.;:!?()]*)?",
     re.IGNORECASE,
 )
 """What may stand beside a time in an answer that says nothing but when."""
