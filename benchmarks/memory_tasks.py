@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import Generator, Tensor, nn
 
+from benchmarks.differentiable_memory import DifferentiableNeuralComputer
 from benchmarks.environment import environment
-from memnet.nn import DifferentiableNeuralComputer
 
 _BITS, _MARKS = 6, 2
 _ITEM = 3

@@ -89,8 +89,6 @@ class AsyncEngine:
     ask = _on_thread(Engine.ask)
     search = _on_thread(Engine.search)
     ingest = _on_thread(Engine.ingest)
-    workers = _on_thread(Engine.workers)
-    work = _on_thread(Engine.work)
     encode_full = _on_thread(Engine.encode_full)
     remember = _on_thread(Engine.remember)
     tell = _on_thread(Engine.tell)

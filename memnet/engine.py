@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, suppress
+from contextlib import suppress
 from datetime import date
 from functools import partial
 from typing import Any, Final, Self
@@ -31,14 +31,11 @@ from memnet.experts.registry import (
     load_encoder,
     load_experts,
 )
-from memnet.ingest.full import encode_full, full_by_workers
+from memnet.ingest.full import encode_full
 from memnet.ingest.inputs import Input, flatten_inputs
 from memnet.ingest.passages import PassageEncoder
 from memnet.ingest.pipeline import Ingest, Progress
 from memnet.ingest.selection import ReadOptions
-from memnet.ingest.slots import recipe
-from memnet.ingest.worker import Worker
-from memnet.ingest.workers import Workers
 from memnet.protocols import (
     Answerer,
     Extractor,
@@ -134,7 +131,6 @@ class Engine:
         reader: Name | Reader = SPANS,
         encoder: Name | Encoder | None = None,
         extractor: Extractor | None = None,
-        model: Name | Answerer | None = None,
         parser: StatementParser | None = None,
         judge: StatementJudge | None = None,
     ) -> Self:
@@ -161,7 +157,6 @@ class Engine:
                 named here is fetched from the network, never one that the store names.
             extractor: what finds the names in documents that are ingested; None for runs of
                 capitalised words.
-            model: the earlier name of ``answerer``.
             parser: what takes told sentences apart; None for the statement network.
             judge: what compares them with earlier ones; None for the statement network.
 
@@ -185,7 +180,7 @@ class Engine:
             to_device=device_copier(find_device(config.device)),
         )
         try:
-            return cls(store, loaded, config, model or answerer, reader, extractor, parser, judge)
+            return cls(store, loaded, config, answerer, reader, extractor, parser, judge)
         except BaseException:
             store.close()
             raise
@@ -211,7 +206,6 @@ class Engine:
         read_as: str | None = None,
         exclude: Sequence[str] = (),
         full: bool = True,
-        workers: Workers | None = None,
         on_progress: Callable[[Progress], None] | None = None,
         on_problem: Callable[[Problem], None] | None = None,
     ) -> IngestReport:
@@ -231,7 +225,6 @@ class Engine:
             read_as: format, such as "text", of files of unknown kind or named by themselves.
             exclude: patterns as in a .gitignore of each folder; what matches is removed, too.
             full: False to return once all is stored, and leave full vectors to ``encode_full``.
-            workers: store what is read here, but for messages; None to do so here.
             on_progress: called after each batch that is safely stored.
             on_problem: called for each input that is skipped; None logs it.
 
@@ -249,45 +242,14 @@ class Engine:
             options=ReadOptions(facts, key, read_as, exclude),
             extractor=self._extractor,
             learner=self._told.learner,
-            workers=workers,
             on_progress=on_progress,
             on_problem=on_problem,
         ).run(flatten_inputs(inputs))
         if full:
             # What is stored is stored. Another ingest, which writes now, goes on with the rest.
             with suppress(StoreBusyError):
-                self.encode_full(workers=workers)
+                self.encode_full()
         return report
-
-    def workers(self, processes: int) -> Workers:
-        """What ``ingest`` and ``encode_full`` leave their work to; a context manager.
-
-        Only a store on a database server can have them. ``work`` of other processes works for
-        them, too.
-
-        Args:
-            processes: that are started on this machine once there is something to do; they have
-                the encoder that the store names.
-
-        Raises:
-            StoreError: the store is a folder, or can't be written.
-        """
-        queue = self.store.work_queue()
-        made_by = recipe(self.config.window, self._extractor)
-        return Workers(queue, made_by, processes, self.config.cores())
-
-    def work(self, run: int | None = None) -> None:
-        """Store what ingests leave to workers, on this machine or others, and encode it in full.
-
-        Args:
-            run: number of the one to work for, until it is over; None to work for all, for ever.
-
-        Raises:
-            StoreError: the store is a folder, or the server is gone.
-        """
-        with closing(self.store.work_queue()) as queue:
-            new_encoder = partial(self._passage_encoder, ahead=False)
-            Worker(self.store, queue, self.config, new_encoder, self._extractor).work(run)
 
     def _passage_encoder(self, *, ahead: bool) -> PassageEncoder:
         encoder = self.encoder
@@ -307,7 +269,6 @@ class Engine:
         *,
         on_progress: Callable[[int], None] | None = None,
         may_go_on: Callable[[], bool] | None = None,
-        workers: Workers | None = None,
     ) -> int:
         """Put full vectors in the place of the quick ones that a large ingest left.
 
@@ -318,7 +279,6 @@ class Engine:
             most: vectors to replace; None for all.
             on_progress: called after each commit with the number of those that were replaced.
             may_go_on: asked every few texts, and may wait; no ends the work.
-            workers: do the work, all of it; None to do it here.
 
         Returns:
             How many were replaced.
@@ -326,8 +286,6 @@ class Engine:
         Raises:
             StoreBusyError: something else writes for longer than a write waits.
         """
-        if workers is not None:
-            return full_by_workers(self.store, workers, on_progress)
         done = 0
         while most is None or done < most:
             limit = self.config.ingest.commit_vectors
@@ -455,7 +413,7 @@ class Engine:
         """
         top_k, scope = check_question(question, hops, top_k, namespace, where, self.config, as_of)
         with damaged_model_errors(), self.questions.one():
-            return self.store.read(lambda: self.answerer.ask(question, hops, top_k, scope))
+            return self.answerer.ask(question, hops, top_k, scope)
 
     def ask_many(
         self,
@@ -501,7 +459,7 @@ class Engine:
                 "the answerer of this memory can't search; open it with the answerer 'text'"
             )
         with damaged_model_errors(), self.questions.one():
-            return self.store.read(lambda: answerer.search(query, hops, top_k, scope))
+            return answerer.search(query, hops, top_k, scope)
 
     def forget(self, *source_ids: str, namespace: str = "") -> int:
         """Remove documents and fact files, with all that was made from them.

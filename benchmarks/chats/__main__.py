@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.chats import StanceExample, stance_examples
-from memnet.checkpoints import SHIPPED
+from memnet.checkpoints import SHIPPED, save_checkpoint
 from memnet.encoders import MiniLMEncoder
 from memnet.learning.evaluation import area_under_roc
 from memnet.reader.loading import SPANS, LazyReader
@@ -24,7 +24,6 @@ from memnet.statements.stance import (
     STANCE,
     StanceJudge,
     StanceWeights,
-    save_stance,
 )
 
 _PENALTY = 1e-2
@@ -66,7 +65,7 @@ def main() -> None:
         fitted[name] = fit_logistic(inputs[~held_out], right[~held_out])
         logits = inputs[held_out] @ fitted[name]
         notes[f"{name} auroc"] = area_under_roc(logits.tolist(), right[held_out].tolist())
-    save_stance(given.out, StanceWeights(**fitted), notes)
+    save_checkpoint(given.out, STANCE, fitted, {"kind": STANCE, "trained": notes})
     print(notes)
 
 

@@ -13,15 +13,15 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.gate.network import GateExample, fit_gate, save_gate
 from benchmarks.gate.worlds import World, world
 from memnet import Engine
 from memnet.checkpoints import SHIPPED
 from memnet.documents.question import Question
 from memnet.experts import EXPERTS, ExpertName
 from memnet.experts.features import Known, features_of
-from memnet.experts.gate import GATE, Gate, save_gate
+from memnet.experts.gate import GATE, Gate
 from memnet.experts.registry import story_words
-from memnet.experts.training import GateExample, fit_gate
 from memnet.storage import EVERYWHERE
 
 _HELD_OUT = 5

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from memnet.statements.training.scenarios import Scenario, read_scenarios
+from benchmarks.statements.format import Scenario, read_scenarios
 
 FOLDER = Path(__file__).parent
 FILE = FOLDER / "scenarios.jsonl.gz"

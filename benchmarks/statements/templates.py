@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import NamedTuple
 
-from memnet.statements.training.scenarios import (
+from benchmarks.statements.format import (
     QuestionType,
     Scenario,
     ScenarioChange,

@@ -11,7 +11,7 @@ from typing import Any
 from benchmarks.tables import documents, learned, stores
 from benchmarks.tables.by_size import by_size
 from benchmarks.tables.neighbours import neighbours
-from benchmarks.tables.server import postgres, postgres_dense, postgres_load, postgres_spread
+from benchmarks.tables.server import postgres, postgres_dense, postgres_load
 
 _PAGE = Path(__file__).parents[1] / "README.md"
 _RESULTS = _PAGE.parent / "results"
@@ -60,7 +60,6 @@ def _tables() -> dict[str, str]:
         "postgres": postgres(_result("postgres")),
         "postgres_load": postgres_load(_result("postgres_load")),
         "postgres_dense": postgres_dense(_result("postgres_dense")),
-        "postgres_spread": postgres_spread(_result("postgres_spread")),
         "memory_tasks": learned.memory_tasks(_results("memory-*.json")),
         "fuzz": stores.fuzz(_results("fuzz-*.json")),
         "bounded_memory": stores.bounded_memory(_result("bounded_memory")),

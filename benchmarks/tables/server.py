@@ -76,26 +76,5 @@ def postgres_dense(results: dict[str, Any]) -> str:
     return page_part(rows, results["environment"])
 
 
-def postgres_spread(results: dict[str, Any]) -> str:
-    """An ingest by several processes, and how far answers at a replica lag behind."""
-    rows = head(f"{results['documents']:,} passages", "rows a second", "passages a second")
-    for name, runs in results["ingest"].items():
-        by_rows = [one["rows_per_second"] for one in runs]
-        by_passages = [results["documents"] / one["seconds"] for one in runs]
-        rows += [row(name, _range(by_rows), _range(by_passages))]
-    lag = results["replica"]["commit_to_answer_ms"]
-    rows += [
-        "",
-        f"At a replica an answer cites what was committed at the primary {lag['p50']:.0f} ms later "
-        f"at p50, {lag['p95']:.0f} ms at p95, {lag['p100']:.0f} ms at most "
-        f"({results['replica']['commits']} commits).",
-    ]
-    return page_part(rows, results["environment"])
-
-
-def _range(values: list[float]) -> str:
-    return f"{min(values):,.0f} to {max(values):,.0f}"
-
-
 def _killed(killed: dict[str, int]) -> list[int]:
     return [killed.get(what, 0) for what in ("write", "read", "server")]

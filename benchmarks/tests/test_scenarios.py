@@ -1,7 +1,7 @@
 import pytest
 
 from benchmarks.statements import FOLDER, counts, problems, scenarios
-from memnet.statements.training.scenarios import Scenario
+from benchmarks.statements.format import Scenario
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,6 @@ from memnet.cli.options import (
     namespace_option,
     open_engine,
     store_option,
-    store_path,
 )
 from memnet.cli.progress import (
     ProblemReporter,
@@ -29,11 +28,9 @@ from memnet.cli.progress import (
 )
 from memnet.cli.verbosity import is_quiet
 from memnet.loaders.formats import FORMATS
-from memnet.storage.postgres.address import is_address
 
 if TYPE_CHECKING:
     from memnet.engine import Engine
-    from memnet.ingest.workers import Workers
     from memnet.types import IngestReport, WatchReport
 
 _log = logging.getLogger("memnet")
@@ -93,13 +90,6 @@ def _formats() -> str:
     is_flag=True,
     help="Then follow the folders until Ctrl+C: what changes in them is ingested at once.",
 )
-@click.option(
-    "--workers",
-    type=click.IntRange(min=0),
-    metavar="N",
-    help="For a store on PostgreSQL: N processes of this machine encode and store what is read "
-    "here, with any 'memnet worker' of other machines; 0 for these only.",
-)
 @encoder_option(
     "For a new store: a sentence-transformers model, or static, which encodes passages by a table "
     "in a fraction of the time; a question then compares the best of them in full.  "
@@ -125,7 +115,6 @@ def ingest(
     exclude: tuple[str, ...],
     conversation: bool,
     follow: bool,
-    workers: int | None,
     capacity: int | None,
     namespace: str | None,
     as_json: bool,
@@ -151,13 +140,8 @@ def ingest(
 
     read_as = "conversation" if conversation else read_as
     reporter = ProblemReporter()
-    if follow and workers is not None:
-        raise click.UsageError("--watch stores by itself what changes; leave out --workers")
-    if workers is not None and not is_address(store_path(opening["store"])):
-        raise click.UsageError("--workers needs a store on a server: postgresql://HOST/DATABASE")
     with ExitStack() as stack:
         engine = stack.enter_context(open_engine(create=True, messages=capacity, **opening))
-        shared = None if workers is None else stack.enter_context(engine.workers(workers))
         options: dict[str, Any] = {
             "namespace": namespace or "",
             "facts": facts,
@@ -175,9 +159,7 @@ def ingest(
                 report: IngestReport = next(updates)
             else:
                 inputs = [sys.stdin.buffer if path == "-" else path for path in paths]
-                report = engine.ingest(
-                    inputs, on_progress=advance, full=False, workers=shared, **options
-                )
+                report = engine.ingest(inputs, on_progress=advance, full=False, **options)
         reporter.finish()
         if as_json:
             click.echo(report.model_dump_json())
@@ -187,16 +169,16 @@ def ingest(
             _follow(updates, paths, as_json=as_json)
         else:
             sys.stdout.flush()
-            _encode_full(engine, shared)
+            _encode_full(engine)
 
 
-def _encode_full(engine: "Engine", workers: "Workers | None") -> None:
+def _encode_full(engine: "Engine") -> None:
     """Replace quick vectors, until all are full or the user interrupts."""
     from memnet.errors import StoreBusyError
 
     with vectors_bar(engine.store.quick.counts()) as advance:
         try:
-            engine.encode_full(on_progress=advance, workers=workers)
+            engine.encode_full(on_progress=advance)
         except StoreBusyError as error:
             _log.warning("full vectors are left to the next ingest: %s", error)
 

@@ -29,7 +29,6 @@ from memnet.cli.store import (
 from memnet.cli.tell import history, tell, undo
 from memnet.cli.train import train
 from memnet.cli.verbosity import set_verbosity
-from memnet.cli.worker import worker
 from memnet.errors import MemnetError
 from memnet.storage.postgres.address import hide_passwords
 
@@ -77,7 +76,7 @@ def memnet(config: Path | None, verbose: int, quiet: int) -> None:  # noqa: ARG0
 
 for command in (
     ingest, tell, undo, history, ask, search, sources, forget, info, verify, export_store,
-    import_store, copy, evaluate, train, encoder, serve, mcp, completion, doctor, worker,
+    import_store, copy, evaluate, train, encoder, serve, mcp, completion, doctor,
 ):  # fmt: skip
     memnet.add_command(command)
 add_variables(memnet)

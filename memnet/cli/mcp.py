@@ -2,7 +2,7 @@
 
 import os
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import click
 
@@ -15,21 +15,12 @@ from memnet.cli.options import (
     store_option,
     store_path,
 )
+from memnet.errors import DependencyError
 from memnet.storage.place import StorePlace
 from memnet.storage.postgres.address import is_address
 
-_TOOLS = ("memory", "memory-graph")
-
 
 @click.command()
-@click.option(
-    "--tools",
-    type=click.Choice(_TOOLS),
-    default="memory",
-    show_default=True,
-    help="ask, search, fetch, remember, history, forget, list_sources and status; or the nine "
-    "tools of the protocol's reference server of a memory, over facts.",
-)
 @click.option("--read-only", is_flag=True, help="Leave out tools that write.")
 @reader_option
 @index_option
@@ -37,7 +28,6 @@ _TOOLS = ("memory", "memory-graph")
 @namespace_option("Read and write only here.")
 @store_option
 def mcp(
-    tools: Literal["memory", "memory-graph"],
     read_only: bool,
     namespace: str | None,
     store: StorePlace | None,
@@ -46,8 +36,8 @@ def mcp(
     """Serve the memory to a program that speaks the Model Context Protocol.
 
     Such a program, an assistant or an editor, starts this command itself and talks to it over
-    standard input and output. Needs the extra: pip install "memnet[mcp]". A memory file of the
-    protocol's reference server is taken over by 'memnet ingest memory.jsonl'.
+    standard input and output. Needs the extra: pip install "memnet[mcp]".
+    'memnet ingest memory.jsonl' imports a memory file of the protocol's reference server.
 
     \b
     Example:
@@ -57,7 +47,12 @@ def mcp(
     In a client's configuration:
       {"mcpServers": {"memory": {"command": "memnet", "args": ["mcp", "--store", "DIR"]}}}
     """
-    from memnet.mcp import serve_stdio
+    try:
+        from memnet.mcp import serve_stdio
+    except ModuleNotFoundError as error:
+        raise DependencyError(
+            f"{error.name} is not installed; 'memnet mcp' needs it: pip install \"memnet[mcp]\""
+        ) from error
 
     place = store_path(store)
     if not is_address(place):
@@ -65,7 +60,6 @@ def mcp(
         place = Path(os.path.abspath(place))
     serve_stdio(
         lambda: open_engine(place, create=not read_only, **opening),
-        tools=tools,
         read_only=read_only,
         namespace=namespace,
     )

@@ -12,7 +12,7 @@ import click
 
 from memnet.cli.text import source_name
 from memnet.cli.verbosity import is_quiet, is_verbose, shows_bar
-from memnet.loaders.without_text import UNKNOWN
+from memnet.loaders.signatures import UNKNOWN
 
 if TYPE_CHECKING:
     from memnet.errors import Problem

@@ -3,7 +3,6 @@
 from collections.abc import Collection, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +13,6 @@ from memnet.checkpoints import (
     check_shapes,
     check_weights,
     load_checkpoint,
-    save_checkpoint,
 )
 from memnet.errors import ModelError
 from memnet.experts import EXPERTS, ExpertName
@@ -83,27 +81,6 @@ def gate_shapes(dimension: int) -> dict[str, tuple[int, ...]]:
         "gate.weight": (len(EXPERTS), HIDDEN),
         "gate.bias": (len(EXPERTS),),
     }
-
-
-def save_gate(
-    folder: Path, arrays: Mapping[str, FloatArray], encoder: str, notes: Mapping[str, Any]
-) -> None:
-    """Save a gate.
-
-    Args:
-        folder: made if it is not there.
-        arrays: as ``gate_shapes`` says.
-        encoder: fingerprint of the one that made its vectors.
-        notes: JSON values about how it was trained.
-
-    Raises:
-        ModelError: the folder can't be written.
-    """
-    description = {
-        "kind": GATE, "encoder": encoder, "experts": EXPERTS, "features": FEATURES,
-        "dimension": arrays["vector.weight"].shape[1], "trained": dict(notes),
-    }  # fmt: skip
-    save_checkpoint(folder, GATE, arrays, description)
 
 
 def load_gate(folder: Path) -> Gate:

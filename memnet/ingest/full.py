@@ -1,19 +1,13 @@
 """Full vectors in the place of the quick ones that a large ingest left."""
 
-import time
 from collections.abc import Callable
 
 import numpy as np
 
-from memnet.ingest.workers import Workers
 from memnet.storage import Encode, MemoryStore
 
 _SLICE = 16
 """Texts between two looks at whether to go on: 0.2 s of one core."""
-_LOOK_SECONDS = 0.2
-"""Between two looks at how far workers are."""
-_LOOK_SHARE = 10
-"""As many times as long as a look takes is the time to the next: it counts all vectors."""
 
 
 def encode_full(
@@ -53,33 +47,3 @@ def encode_full(
         parts.append(encode(texts[start : start + _SLICE]))
     store.quick.replace(texts, np.concatenate(parts))
     return len(texts)
-
-
-def full_by_workers(
-    store: MemoryStore, workers: Workers, on_progress: Callable[[int], None] | None = None
-) -> int:
-    """Wait until workers have replaced all quick vectors.
-
-    Args:
-        store: of the workers.
-        workers: all that is stored has been left to.
-        on_progress: called with the number of those that were replaced by now.
-
-    Returns:
-        How many were replaced.
-
-    Raises:
-        StoreError: as ``Workers.finished``.
-    """
-    workers.end_reading()
-    # A replica may not have them yet.
-    with store.writing(sources_only=True):
-        first = left = store.quick.count()
-        while left:
-            started = time.monotonic()
-            workers.wait(_LOOK_SECONDS)
-            left = store.quick.count()
-            if on_progress is not None:
-                on_progress(max(0, first - left))
-            time.sleep(_LOOK_SHARE * max(0.0, time.monotonic() - started - _LOOK_SECONDS))
-    return first

@@ -19,7 +19,6 @@ from memnet.ingest.problems import Problems
 from memnet.ingest.selection import ReadOptions
 from memnet.ingest.slot_process import SlotProcess
 from memnet.ingest.slots import Extractor, document_source, facts_source, recipe
-from memnet.ingest.workers import MOST_PENDING, Workers
 from memnet.loaders.document import ParsedDocument
 from memnet.loaders.process import LoaderProcess
 from memnet.loaders.reading import LoadLimits
@@ -66,21 +65,18 @@ class Ingest:
         options: ReadOptions | None = None,
         extractor: Extractor | None = None,
         learner: Learner | None = None,
-        workers: Workers | None = None,
         on_progress: Callable[[Progress], None] | None = None,
         on_problem: Callable[[Problem], None] | None = None,
     ) -> None:
         """Set up a run; ``extractor`` finds names in passages, ``learner`` learns from messages.
 
-        ``passages`` encodes passages, ``encode`` all else. What is no message is left to
-        ``workers``, if there are any. Without ``on_problem`` each problem is a line of the log.
+        ``passages`` encodes passages, ``encode`` all else. Without ``on_problem`` each problem is
+        a line of the log.
         """
         self._store = store
         self._encode = encode
         self._passages = passages
-        self._workers = workers
-        # What workers share is rather too little at a time than too much.
-        self._max_factor = config.ingest.quick_batches if passages.is_quick and not workers else 1
+        self._max_factor = config.ingest.quick_batches if passages.is_quick else 1
         self._factor = 1
         """As many times as large is a batch. The first ones are smaller: until they are encoded
         there is nothing to write."""
@@ -138,8 +134,6 @@ class Ingest:
             self._passages.running(),
         ):
             self._store.sources.start_run()
-            if self._workers is not None:
-                self._workers.begin()
             for item in self._reader.read(inputs):
                 if isinstance(item, Problem):
                     self._problems.add(item)
@@ -151,7 +145,6 @@ class Ingest:
                     self._add(item)
             self._store_batch()
             self._write_prepared()
-            self._finish_shared(most=0)
             slots = self._store.counts().slots
         self._problems.finish(nothing_used=not (self._used or self._reader.follows))
         return IngestReport(
@@ -295,9 +288,6 @@ class Ingest:
             is_last: whether nothing more is to come.
         """
         self._mark_seen()
-        if self._workers is not None and not self._has_conversations():
-            self._share_batch(self._workers)
-            return
         has_messages = any(
             isinstance(parsed, ParsedDocument) and parsed.turn is not None
             for parsed, _ in self._batch
@@ -321,11 +311,9 @@ class Ingest:
         sources, changed = self._sources(self._batch)
         begun = self._passages.begin(changed, self._slot_process.fill if in_process else None)
         learn = self._learner.prepare(self._said, self._namespace) if self._learner else None
-        files = self._files
-        if self._workers is not None:  # which may have other parts of a file
-            self._workers.add_files(files)
-            files = {}
-        prepared = _Prepared(sources, files, learn, begun, self._batch_characters, len(self._batch))
+        prepared = _Prepared(
+            sources, self._files, learn, begun, self._batch_characters, len(self._batch)
+        )
         self._said, self._batch, self._batch_characters, self._files = [], [], 0, {}
         return prepared
 
@@ -356,40 +344,6 @@ class Ingest:
             dict(self._reader.kinds),
         )
         self._on_progress(self._progress)
-
-    def _has_conversations(self) -> bool:
-        """Whether something of the batch depends on what was said before, or is learnt from."""
-        documents = [parsed for parsed, _ in self._batch if isinstance(parsed, ParsedDocument)]
-        return any(True for one in with_turns(documents) for _ in said_messages(one))
-
-    def _share_batch(self, workers: Workers) -> None:
-        """Leave what changed of the batch to workers; the next one begins."""
-        batch, files = self._batch, self._files
-        self._batch, self._batch_characters, self._files = [], 0, {}
-        stored = self._store.sources.states([one.name for one, _ in batch], self._namespace)
-        changed = [
-            (parsed, digest)
-            for parsed, digest in batch
-            if stored.get(parsed.name) != (digest, parsed.origin)
-        ]
-        unchanged = len(batch) - len(changed)
-        if unchanged:
-            characters = sum(one.size() for one, _ in batch) - sum(one.size() for one, _ in changed)
-            self._count(PutCounts(0, 0, unchanged), characters, unchanged)
-        if changed:
-            workers.add(changed, self._namespace)
-        workers.add_files(files)
-        self._finish_shared(MOST_PENDING)
-
-    def _finish_shared(self, most: int) -> None:
-        """Count what workers have stored, until at most so many batches are left to them."""
-        if self._workers is None:
-            return
-        for done in self._workers.finished(most):
-            for problem in done.problems:
-                self._problems.add(problem)
-            self._count(done.counts, done.characters, done.documents)
-        self._store.put([], self._encode, self._workers.stored_files(), self._namespace)
 
     def _evict(self, said: Sequence[NewSource]) -> int:
         """Evict messages beyond the capacity, but not the last of a batch; returns how many."""

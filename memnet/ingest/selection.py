@@ -9,7 +9,7 @@ from typing import Final
 from memnet.errors import InputError, Problem
 from memnet.ingest.folders import Exclusions, files_below
 from memnet.loaders.formats import Format, find_format, format_by_name
-from memnet.loaders.without_text import UNKNOWN, skip_reason, why_skipped
+from memnet.loaders.signatures import UNKNOWN, skip_reason, why_skipped
 
 JSON_LINES: Final = Format("jsonl", "files of JSON lines", (".jsonl",), "", isolated=False)
 FACT_TABLE: Final = Format("facts", "fact tables", (".tsv",), "", isolated=False)

@@ -21,41 +21,35 @@ from memnet.errors import EMPTY, InputError, MemnetError, Problem, first_line
 from memnet.loaders.document import ParsedDocument
 from memnet.loaders.formats import SourceFile, find_format, format_by_name
 from memnet.loaders.reading import read_source
-from memnet.loaders.signatures import HEAD, recognise
-from memnet.loaders.without_text import skip_reason
+from memnet.loaders.signatures import HEAD, recognise, skip_reason
 
+# Files of an archive: those of the largest folders. Each costs memory besides its content.
 _MAX_MEMBERS = 100_000
-"""Files of an archive: those of the largest folders. Each costs memory besides its content."""
-_MAX_DEPTH = 2
-"""Of archives in archives: an export with an archive for each year."""
+_MAX_DEPTH = 2  # of archives in archives: an export with an archive for each year
+# What the libraries raise of damaged archives and unknown compressions.
 _BROKEN = (
     zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, OSError, ValueError,
     NotImplementedError, RuntimeError, LookupError, AssertionError,
 )  # fmt: skip
-"""What the libraries raise of damaged archives and unknown compressions."""
-_LEFT_OUT = frozenset({"__MACOSX"})
-"""Folders of an archiver's own, besides the hidden ones."""
-_ENCRYPTED, _UTF_8 = 0x1, 0x800
-"""Flags of a member of a zip file."""
+_LEFT_OUT = frozenset({"__MACOSX"})  # folders of an archiver's own, besides the hidden ones
+_ENCRYPTED, _UTF_8 = 0x1, 0x800  # flags of a member of a zip file
+# Formats of Office files by the folder that holds the document.
 _OOXML = {"word/": "docx", "ppt/": "pptx", "xl/": "sheets"}
-"""Formats of Office files by the folder that holds the document."""
 _OPENDOCUMENT = "application/vnd.oasis.opendocument."
+# Formats by what their files say that they are.
 _MIMETYPES = {
     "application/epub+zip": "epub",
     f"{_OPENDOCUMENT}spreadsheet": "sheets",
     _OPENDOCUMENT: "opendocument",
 }
-"""Formats by what their files say that they are."""
-_SIBLINGS = 16
-"""Files that are kept at hand for others, such as the names of an export's users."""
+_SIBLINGS = 16  # files that are kept at hand for others, such as the names of an export's users
 
 
 @dataclass(frozen=True)
 class _Member:
     """A file in an archive."""
 
-    name: str
-    """Path within the archive, with slashes."""
+    name: str  # path within the archive, with slashes
     open: Callable[[], BinaryIO]
     is_encrypted: bool = False
 

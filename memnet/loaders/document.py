@@ -9,76 +9,62 @@ from typing import Any, Literal, NamedTuple
 BlockKind = Literal["heading", "paragraph", "item", "header", "row", "code", "quote", "message"]
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
+# Kinds of which two in a row are separated by a line break, all others by an empty line.
 _TIGHT: frozenset[BlockKind] = frozenset({"item", "header", "row", "message"})
-"""Kinds of which two in a row are separated by a line break, all others by an empty line."""
 
 
 class Cell(NamedTuple):
     """A cell of a table row."""
 
-    header: str
-    """Text of its column's header; empty without one."""
+    header: str  # text of its column's header; empty without one
     start: int
-    end: int
-    """Its text is ``text[start:end]`` of the document."""
-    place: str = ""
-    """"Sheet1!B4"; empty for that of its row."""
+    end: int  # its text is ``text[start:end]`` of the document
+    place: str = ""  # "Sheet1!B4"; empty for that of its row
 
 
 class Block(NamedTuple):
     """A piece of a document that reads as one: a heading, a paragraph, a row of a table."""
 
+    # "header" is the first row of a table that names its columns, "row" any other; "item" is an
+    # item of a list with its bullet or number; "message" one of a chat, a mail or a subtitle.
     kind: BlockKind
-    """"header" is the first row of a table that names its columns, "row" any other; "item" is an
-    item of a list with its bullet or number; "message" one of a chat, a mail or a subtitle."""
     start: int
-    end: int
-    """The block is ``text[start:end]`` of the document."""
-    level: int = 0
-    """Of a heading 1 for the highest; of a list item 0 for one of the outermost list."""
+    end: int  # the block is ``text[start:end]`` of the document
+    level: int = 0  # of a heading 1 for the highest; of a list item 0 for one of the outermost list
+    # Where a reader finds it: "p. 8", "slide 4", "Sheet1!A4:D4", "2024-03-01 Ann", "line 12".
+    # Empty: by the headings above it.
     place: str = ""
-    """Where a reader finds it: "p. 8", "slide 4", "Sheet1!A4:D4", "2024-03-01 Ann", "line 12".
-    Empty: by the headings above it."""
+    # Whether something new starts here, such as a page or a slide: no slot reaches across.
     opens: bool = False
-    """Whether something new starts here, such as a page or a slide: no slot reaches across."""
-    links: tuple[str, ...] = ()
-    """Names of what its links lead to, in any spelling."""
-    cells: tuple[Cell, ...] = ()
-    """Of a row."""
+    links: tuple[str, ...] = ()  # names of what its links lead to, in any spelling
+    cells: tuple[Cell, ...] = ()  # of a row
 
 
 class Turn(NamedTuple):
     """What is known of a document that is a message of a conversation."""
 
     speaker: str
-    time: str
-    """As it was written; empty if unknown."""
+    time: str  # as it was written; empty if unknown
     session: str = ""
-    before: str = ""
-    """The message before it in its session, with its speaker: "Ann: See you at 5"."""
-    addressed: str = ""
-    """Who else spoke last before it."""
+    before: str = ""  # the message before it in its session, with its speaker: "Ann: See you at 5"
+    addressed: str = ""  # who else spoke last before it
 
 
 @dataclass(frozen=True)
 class ParsedDocument:
     """A document with its blocks. What is in no block is not stored."""
 
-    name: str
-    """Its source id."""
+    name: str  # its source id
     title: str
     text: str
-    blocks: tuple[Block, ...]
-    """In the order of the text, without overlap."""
-    origin: str = ""
-    """Path of the file it was read from; empty without one."""
+    blocks: tuple[Block, ...]  # in the order of the text, without overlap
+    origin: str = ""  # path of the file it was read from; empty without one
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    # Further names of it, in any spelling: aliases, and what links to it are written with.
     names: tuple[str, ...] = ()
-    """Further names of it, in any spelling: aliases, and what links to it are written with."""
+    # A story is read sentence by sentence in its order.
     kind: Literal["document", "story"] = "document"
-    """A story is read sentence by sentence in its order."""
-    turn: Turn | None = None
-    """Of a message; None for any other document."""
+    turn: Turn | None = None  # of a message; None for any other document
 
     def digest(self) -> bytes:
         """16 bytes, equal for equal content."""
@@ -103,14 +89,12 @@ class DocumentBuilder:
     """Collects the blocks of a document, and joins their texts."""
 
     def __init__(self) -> None:
-        self.place = ""
-        """Of all blocks that are added without one, until it changes."""
+        self.place = ""  # of all blocks that are added without one, until it changes
         self._parts: list[str] = []
         self._blocks: list[Block] = []
         self._length = 0
         self._opens = False
-        self._links: tuple[str, ...] = ()
-        """Of the first block, before there is one."""
+        self._links: tuple[str, ...] = ()  # of the first block, before there is one
 
     def __len__(self) -> int:
         """Number of blocks."""

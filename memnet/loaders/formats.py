@@ -12,28 +12,23 @@ from typing import TypeAlias
 from memnet.errors import InputError, Problem
 from memnet.io import decode
 from memnet.loaders.document import ParsedDocument
-from memnet.loaders.signatures import recognise
-from memnet.loaders.without_text import why_skipped
+from memnet.loaders.signatures import recognise, why_skipped
 
 
 @dataclass(frozen=True)
 class SourceFile:
     """A file to read, with its content in memory: loaders open nothing themselves."""
 
-    name: str
-    """Of its source: the path, or that of an archive, "/" and the path within."""
+    name: str  # of its source: the path, or that of an archive, "/" and the path within
     data: bytes
+    # Reads another file by its path relative to the folder of this one; None if it is not there.
+    # For exports that spread over several files.
     sibling: Callable[[str], bytes | None] = lambda _path: None
-    """Reads another file by its path relative to the folder of this one; None if it is not
-    there. For exports that spread over several files."""
-    max_characters: int = 25_000_000
-    """Longest text of one document."""
-    max_title: int = 1000
-    """Characters; a longer heading is text."""
-    max_unpacked: int = 512 << 20
-    """Bytes that all that is packed in it may unpack to."""
+    max_characters: int = 25_000_000  # longest text of one document
+    max_title: int = 1000  # characters; a longer heading is text
+    max_unpacked: int = 512 << 20  # bytes that all that is packed in it may unpack to
+    # Given the name of a file within this one before that is read; whether to read it.
     begin: Callable[[str], bool] = lambda _name: True
-    """Given the name of a file within this one before that is read; whether to read it."""
 
     @property
     def title(self) -> str:
@@ -42,31 +37,23 @@ class SourceFile:
         return stem.replace("_", " ").replace("-", " ").strip()
 
 
+# Reads a file as documents, with a problem in the place of each part that can't be read. The names
+# of its documents are ``file.name`` if there is one, else ``f"{file.name}#{part}"``. Raises:
+# InputError: none of it can be read; says what was found, expected and what to do.
 Loader: TypeAlias = Callable[[SourceFile], Iterator[ParsedDocument | Problem]]
-"""Reads a file as documents, with a problem in the place of each part that can't be read.
-
-The names of its documents are ``file.name`` if there is one, else ``f"{file.name}#{part}"``.
-
-Raises:
-    InputError: none of it can be read; says what was found, expected and what to do.
-"""
 
 
 @dataclass(frozen=True)
 class Format:
     """A file format."""
 
-    name: str
-    """As ``--as`` takes it."""
-    title: str
-    """As people call it, in the plural: "PDF files"."""
-    suffixes: tuple[str, ...]
-    """In lower case, with the dot."""
-    module: str
-    """In ``memnet.loaders``; its function ``load`` is the loader."""
+    name: str  # as ``--as`` takes it
+    title: str  # as people call it, in the plural: "PDF files"
+    suffixes: tuple[str, ...]  # in lower case, with the dot
+    module: str  # in ``memnet.loaders``; its function ``load`` is the loader
+    # Whether all its files are read in a child process, as its parser can be made to hang or crash;
+    # else large ones are.
     isolated: bool = True
-    """Whether all its files are read in a child process, as its parser can be made to hang or
-    crash; else large ones are."""
 
     def loader(self) -> Loader:
         """Import the loader."""
@@ -78,19 +65,20 @@ _CODE = tuple(
     ".py .pyi .pyw .c .h .cc .cpp .cxx .hh .hpp .hxx .ino .m .mm .java .kt .kts .scala .groovy "
     ".gradle .cs .vb .fs .go .rs .zig .swift .dart .js .mjs .cjs .jsx .ts .tsx .php .rb .pl .pm "
     ".lua .r .jl .hs .elm .ex .exs .erl .clj .lisp .el .scm .sh .bash .zsh .fish .ps1 .sql .proto "
-    ".cmake .mk .nim .sol .tcl .f90 .pas .css .scss .less".split()
+    ".cmake .mk .nim .sol .tcl .f90 .pas .css .scss .less .toml .yaml .yml .ini .cfg .conf "
+    ".properties".split()
 )
 _MARKDOWN = (".md", ".markdown", ".mdx", ".rmd", ".qmd")
 _OPENDOCUMENT = tuple(".odt .ott .fodt .odp .otp .fodp".split())
 _SHEETS = tuple(".xlsx .xlsm .xltx .xlsb .xls .ods .ots .fods".split())
-_SETTINGS = tuple(".toml .yaml .yml .ini .cfg .conf .properties".split())
 
+# All that can be read but JSON lines and fact tables, which are no documents.
 FORMATS: tuple[Format, ...] = (
     Format("archive", "archives", (".zip", ".tar", ".tgz", ".gz"), "archive"),
     Format("asciidoc", "AsciiDoc files", (".adoc", ".asciidoc"), "markup.asciidoc"),
-    Format("chat", "chats", (), "chats.detection"),
-    Format("code", "source code files", _CODE, "code.definitions"),
-    Format("conversation", "conversations", (), "chats.conversation"),
+    Format("chat", "chats", (), "chats.transcripts"),
+    Format("code", "source code files", _CODE, "code.source"),
+    Format("conversation", "conversations", (), "chats.conversations"),
     Format("csv", "tables", (".csv", ".tab"), "tables.delimited", isolated=False),
     Format("docx", "Word documents", (".docx", ".docm", ".dotx", ".dotm"), "office.docx"),
     Format("epub", "EPUB books", (".epub",), "web.epub"),
@@ -104,13 +92,13 @@ FORMATS: tuple[Format, ...] = (
     Format("pdf", "PDF files", (".pdf",), "pdf"),
     Format("pptx", "presentations", (".pptx", ".ppsx", ".pptm", ".potx", ".ppsm"), "office.pptx"),
     Format("rst", "reStructuredText files", (".rst", ".rest"), "markup.rst"),
-    Format("settings", "files of settings", _SETTINGS, "code.settings_files"),
     Format("sheets", "spreadsheets", _SHEETS, "tables.sheets"),
     Format("subtitles", "subtitles", (".srt", ".vtt"), "subtitles"),
     Format("text", "text files", (".txt", ".text", ".log"), "text", isolated=False),
 )
-"""All that can be read but JSON lines and fact tables, which are no documents."""
 
+# Names of the formats whose files have a content (``signatures.Content.name``). The first reads
+# files that are named as something else, but no old files of Office, which may be anything.
 _BY_CONTENT = {
     "gzip": ("archive",),
     "html": ("html",),
@@ -121,14 +109,12 @@ _BY_CONTENT = {
     "tar": ("archive",),
     "zip": ("archive", "docx", "epub", "opendocument", "pptx", "sheets"),
 }
-"""Names of the formats whose files have a content (``signatures.Content.name``). The first reads
-files that are named as something else, but no old files of Office, which may be anything."""
+# Formats whose files are no text.
 _PACKED = frozenset(
     name for kind in ("gzip", "ole2", "pdf", "tar", "zip") for name in _BY_CONTENT[kind]
 )
-"""Formats whose files are no text."""
+# Names of texts, whatever the suffix says: "README.Debian".
 _TEXT_STEMS = frozenset({"changelog", "copying", "copyright", "license", "news", "readme", "todo"})
-"""Names of texts, whatever the suffix says: "README.Debian"."""
 _TEXTS = ("html", "mail", "mbox")
 _PACKINGS = ("gzip", "tar", "zip")
 _BY_NAME = {known.name: known for known in FORMATS}

@@ -10,10 +10,10 @@ from memnet.io import decode
 
 JsonObject: TypeAlias = Mapping[str, Any]
 
+# An escaped backslash, a pair of surrogates, a lone one, which no text can hold.
 _SURROGATE = re.compile(
     r"\\\\|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[dD][89a-fA-F][0-9a-fA-F]{2}"
 )
-"""An escaped backslash, a pair of surrogates, a lone one, which no text can hold."""
 
 
 def read_json(data: bytes) -> Any:

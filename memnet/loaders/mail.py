@@ -16,30 +16,25 @@ from memnet.loaders.document import DocumentBuilder, ParsedDocument, one_line, w
 from memnet.loaders.formats import SourceFile, find_format
 from memnet.loaders.mail_text import add_html, add_text, flowed
 
+# What separates the messages of a mailbox: a line "From ann@example.org Fri Mar 1 ..." after an
+# empty line and before a header.
 _FROM_LINE = re.compile(rb"(?:\A|(?<=\n\n)|(?<=\r\n\r\n))From [^\n]{0,1000}\n(?=[!-9;-~]+:|>From )")
-"""What separates the messages of a mailbox: a line "From ann@example.org Fri Mar 1 ..." after an
-empty line and before a header."""
+# How a line of the text that begins like a separator is written.
 _QUOTED_FROM = re.compile(rb"(?m)^>(>*From )")
-"""How a line of the text that begins like a separator is written."""
 _HEADER = re.compile(rb"[!-9;-~]{1,100}:[ \t\r\n]?")
+# "Re: Fwd: " before a subject, in several languages.
 _PREFIX = re.compile(
     r"^(?:(?:Re|Fwd?|Aw|Wg|Sv|Vs|Antw|Tr|Rif|Odp)(?:\[\d+\])?:\s*)+", re.IGNORECASE
 )
-""""Re: Fwd: " before a subject, in several languages."""
-_MAX_DEPTH = 5
-"""Of messages attached to messages."""
-_MAX_PARTS = 1000
-"""Of one message."""
+_MAX_DEPTH = 5  # of messages attached to messages
+_MAX_PARTS = 1000  # of one message
+# Characters that are looked at of a header: addresses of a whole company are no text.
 _MAX_HEADER = 10_000
-"""Characters that are looked at of a header: addresses of a whole company are no text."""
-_MAX_PEOPLE = 50
-"""Recipients that the metadata list."""
-_MAX_SHOWN = 5
-"""Recipients that the text lists."""
+_MAX_PEOPLE = 50  # recipients that the metadata list
+_MAX_SHOWN = 5  # recipients that the text lists
+# Modules that do not read attachments: they would have no end.
 _NOT_ATTACHED = frozenset({"mail", "archive"})
-"""Modules that do not read attachments: they would have no end."""
-_MIN_WORDS = 30
-"""A shorter plain text may say only that the message is to be read as HTML."""
+_MIN_WORDS = 30  # a shorter plain text may say only that the message is to be read as HTML
 
 
 class _Attachment(NamedTuple):

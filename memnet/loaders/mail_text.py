@@ -7,19 +7,19 @@ from memnet.loaders.document import DocumentBuilder
 from memnet.loaders.web import html
 
 _QUOTE_MARK = re.compile(r"^(?:[ \t]{0,3}>)+[ \t]?")
+# "On Fri, 1 Mar 2024 Ann wrote:" before a quotation.
 _SAID = re.compile(
     r"(?:On|Am|Le|El|Il|Op|Em|Den|W dniu|Dne)\b[^\n]{5,300}:"
     r"|[^\n]{5,300}(?:wrote|schrieb|a écrit|escribió|ha scritto|schreef|escreveu|skrev):"
 )
-""""On Fri, 1 Mar 2024 Ann wrote:" before a quotation."""
 _ORIGINAL = re.compile(
     r"-{2,}\s*(?:Original Message|Forwarded [Mm]essage|Ursprüngliche Nachricht|Message d'origine|"
     r"Mensaje original|Messaggio originale)\s*-{2,}|Begin forwarded message:"
 )
 _DIGITS = re.compile(r"\d{1,2}[:.]\d{2}")
 _MAX_INTRODUCTION = 400
+# A line across, above a quoted message or a list's footer.
 _RULE = re.compile(r"_{5,}|-{5,}|={5,}|\*{5,}")
-"""A line across, above a quoted message or a list's footer."""
 _HEADER = re.compile(r"\*?(?:From|Von|De|Da|Van)\*?:\*? \S")
 _ITEM = re.compile(r"(?P<indent>[ \t]*)(?:[-*+•‣·] |\(?\d{1,3}[.)] )\S")
 _SIGNATURE = "-- "
@@ -57,8 +57,7 @@ def flowed(text: str, *, joined: bool) -> str:
 def add_text(builder: DocumentBuilder, text: str) -> None:
     """Add the blocks of a plain text."""
     lines = text.split("\n")
-    quoting = False
-    """Whether what follows is a message that is quoted without marks."""
+    quoting = False  # whether what follows is a message that is quoted without marks
     for quoted, part in _parts(lines):
         for paragraph in _split(part):
             if _RULE.fullmatch(paragraph[0].strip()) and len(paragraph) > 1:

@@ -13,10 +13,9 @@ from memnet.errors import Problem
 from memnet.loaders.document import Block, BlockKind, Cell, ParsedDocument
 from memnet.runtime.process import not_collecting
 
+# Of a message: ten times the text of the longest document, for its blocks and cells.
 MAX_BYTES = 1 << 28
-"""Of a message: ten times the text of the longest document, for its blocks and cells."""
-MAX_LABEL = 1000
-"""Characters of a place or of the name of a link."""
+MAX_LABEL = 1000  # characters of a place or of the name of a link
 _LENGTH = struct.Struct(">I")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _KINDS = frozenset(get_args(BlockKind))

@@ -30,16 +30,13 @@ from memnet.loaders.messages import (
 from memnet.loaders.reading import FileToLoad, LoadLimits, load_documents
 from memnet.runtime.process import start_child
 
-_START = "from memnet.loaders.child import main; main()"
+_START = "from memnet.loaders.reading import main; main()"
+# Bytes of a file that is read in a child whatever its format: where time is quadratic, as in
+# Markdown's rules for brackets, that of smaller ones is a second at most.
 _LARGE = 1 << 16
-"""Bytes of a file that is read in a child whatever its format: where time is quadratic, as in
-Markdown's rules for brackets, that of smaller ones is a second at most."""
-_MAX_CHILDREN = 20
-"""That the files in one archive may break."""
-_QUEUED = 2
-"""Messages that wait while the parent does something else, such as encoding."""
-_GRACE = 2.0
-"""Seconds in which a child that has nothing more to do has to end by itself."""
+_MAX_CHILDREN = 20  # that the files in one archive may break
+_QUEUED = 2  # messages that wait while the parent does something else, such as encoding
+_GRACE = 2.0  # seconds in which a child that has nothing more to do has to end by itself
 
 
 class LoaderProcess:
@@ -51,8 +48,7 @@ class LoaderProcess:
     def __init__(self, limits: LoadLimits) -> None:
         self._limits = limits
         self._child: _Child | None = None
-        self._requested: deque[_Request] = deque()
-        """Sent to the child, and not read to their end."""
+        self._requested: deque[_Request] = deque()  # sent to the child, and not read to their end
 
     def __enter__(self) -> "LoaderProcess":
         return self
@@ -197,10 +193,9 @@ class _Request:
     """A file that the child is to read."""
 
     file: FileToLoad
+    # Number of the files within it, if it is an archive, that were begun; they are left out.
     begun: int = 0
-    """Number of the files within it, if it is an archive, that were begun; they are left out."""
-    within: str = ""
-    """Name of the one that is read."""
+    within: str = ""  # name of the one that is read
 
 
 class _BrokenError(Exception):

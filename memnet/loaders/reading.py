@@ -1,29 +1,34 @@
-"""Reading a file with its loader: every failure becomes a problem of one line."""
+"""Reading a file with its loader: every failure becomes a problem of one line.
 
+``main`` does so in a process of its own, within limits; ``process`` starts it. Requests come as
+messages on standard input. The answers to one are a message for each document, each problem and
+the start of each file in an archive, and one for the end.
+"""
+
+import os
+import signal
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from memnet.errors import EMPTY, InputError, Problem, first_line
 from memnet.io import check_size, read_file
+from memnet.loaders import messages
 from memnet.loaders.document import ParsedDocument
 from memnet.loaders.formats import Format, SourceFile, format_by_name
+from memnet.runtime.process import collect_seldom, limit_process, limit_time, own_streams
 
 
 @dataclass(frozen=True)
 class LoadLimits:
     """What reading one file may cost; ``memnet.config.LimitConfig`` has the reasons."""
 
-    file: int
-    """Bytes of a file, and of all that it unpacks to."""
-    characters: int
-    """Of the text of a document."""
-    title: int
-    """Characters."""
-    memory: int
-    """Bytes of address space of the process that reads."""
-    seconds: float
-    """Of processor time, from one document of the file to the next. Twice as long is waited."""
+    file: int  # bytes of a file, and of everything it unpacks to
+    characters: int  # of the text of a document
+    title: int  # characters
+    memory: int  # bytes of address space of the reading process
+    seconds: float  # of processor time per document; the parent waits twice as long
 
 
 @dataclass(frozen=True)
@@ -31,10 +36,8 @@ class FileToLoad:
     """A file and how it is to be read."""
 
     path: str
-    name: str
-    """Of its source."""
-    format: str
-    """Name of its format."""
+    name: str  # of its source
+    format: str  # name of its format
 
 
 def load_documents(
@@ -106,3 +109,44 @@ def _siblings(folder: Path, max_bytes: int) -> Callable[[str], bytes | None]:
             return None
 
     return sibling
+
+
+def main() -> None:
+    """Answer requests on standard input until there are no more."""
+    collect_seldom()  # documents are many small parts without cycles
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends this process
+    requests, answers = own_streams()
+    while (data := messages.read_message(requests)) is not None:
+        (path, *names), limits, skipped = messages.parse_message(data)
+        file = FileToLoad(os.fsdecode(path.encode("latin-1")), *names)
+        if not _answer(file, LoadLimits(*limits), skipped, answers):
+            return  # out of memory: nothing is sure to work now
+
+
+def _answer(file: FileToLoad, limits: LoadLimits, skipped: int, answers: BinaryIO) -> bool:
+    """Read a file without the first ``skipped`` files in it; False if it took too much memory."""
+    within = 0
+
+    def begin(name: str) -> bool:
+        nonlocal within
+        within += 1
+        if within <= skipped:
+            return False
+        messages.write_message(answers, ["begin", name])
+        limit_time(limits.seconds)
+        return True
+
+    limit_process(limits.memory, limits.seconds)
+    try:
+        for item in load_documents(file, limits, begin):
+            try:
+                messages.write_message(answers, messages.item_message(item))
+            except messages.TooLargeError:
+                problem = Problem(file.name, "holds a document with too many parts; split it")
+                messages.write_message(answers, messages.item_message(problem))
+            limit_time(limits.seconds)
+    except MemoryError:
+        messages.write_message(answers, ["memory"])
+        return False
+    messages.write_message(answers, ["end"])
+    return True

@@ -1,18 +1,17 @@
-"""What the tools of a memory return, as clients and their models read it."""
+"""What the tools return, as clients and their models read it."""
 
 from typing import Any
 
 from pydantic import BaseModel
 
 from memnet.text.citations import source_url
-from memnet.types import AnswerKind, Change, Evidence, SourceKind
+from memnet.types import AnswerKind, Change, Evidence, Source, SourceKind
 
 
 class Passage(BaseModel):
-    """A passage or fact that supports an answer; text is exactly source text[start:end]."""
+    """A passage or fact that supports an answer; text == source text[start:end]."""
 
-    id: str
-    """Of its source, as ``fetch`` takes it."""
+    id: str  # of its source, as "fetch" takes it
     title: str
     url: str
     text: str
@@ -21,12 +20,20 @@ class Passage(BaseModel):
     end: int
     score: float
 
+    @classmethod
+    def of(cls, item: Evidence) -> "Passage":
+        """A piece of evidence as tools return it."""
+        return cls(
+            id=item.source,
+            url=source_url(item.source, item.metadata),
+            **item.model_dump(include={"title", "text", "place", "start", "end", "score"}),
+        )
+
 
 class Quotation(BaseModel):
     """A verbatim piece of the answer, text == source text[start:end]."""
 
     id: str
-    """Of its source."""
     start: int
     end: int
     text: str
@@ -36,16 +43,12 @@ class AskResult(BaseModel):
     """An answer; null where the memory does not hold it."""
 
     answer: str | None
-    short: str | None
-    """The shortest span that answers, if there is one."""
+    short: str | None  # the shortest span that answers
     kind: AnswerKind
     abstained: bool
-    contradiction: bool
-    """Whether the quotations contradict each other and nothing decides between them."""
-    confidence: float | None
-    """Calibrated probability that the answer is right; null where nothing calibrated it."""
-    values: list[str]
-    """All values, where facts answer."""
+    contradiction: bool  # the quotations contradict each other and nothing decides between them
+    confidence: float | None  # calibrated probability that it is right; null if not calibrated
+    values: list[str]  # all values, if facts answer
     quotations: list[Quotation]
     evidence: list[Passage]
 
@@ -59,6 +62,17 @@ class SearchHit(BaseModel):
     text: str
     place: str | None
 
+    @classmethod
+    def of(cls, item: Evidence) -> "SearchHit":
+        """A piece of evidence as a hit."""
+        return cls(
+            id=item.source,
+            title=item.title or item.source,
+            url=source_url(item.source, item.metadata),
+            text=item.text,
+            place=item.place,
+        )
+
 
 class SearchResult(BaseModel):
     """Sources, best first."""
@@ -67,7 +81,7 @@ class SearchResult(BaseModel):
 
 
 class FetchResult(BaseModel):
-    """A source; text is its text[start:end], which has ``length`` characters in all."""
+    """A source; text is its text[start:end], of ``length`` characters in all."""
 
     id: str
     title: str
@@ -80,14 +94,12 @@ class FetchResult(BaseModel):
 
 
 class RememberedSentence(BaseModel):
-    """What was done with one sentence."""
+    """What was done with one sentence; ``other`` is what it was merged with, or ended."""
 
     action: str
     text: str
     id: str | None
-    """Of the source that it is kept as, as ``forget`` takes it."""
     other: str | None
-    """The statement that it was merged with, or that it ended."""
     reason: str
 
 
@@ -98,14 +110,13 @@ class RememberResult(BaseModel):
 
 
 class HistoryItem(BaseModel):
-    """A statement with when it held, in ISO 8601; until is null while it holds."""
+    """A statement and when it held, in ISO 8601; until is null while it holds."""
 
     id: str
     text: str
     since: str
     until: str | None
     change: Change | None
-    """How a later statement changed it."""
     changed_by: str | None
     reason: str | None
 
@@ -134,24 +145,17 @@ class ListedSource(BaseModel):
     namespace: str
     slots: int
 
+    @classmethod
+    def of(cls, source: Source) -> "ListedSource":
+        """A source as it is listed."""
+        return cls(
+            url=source_url(source.id, source.metadata),
+            **source.model_dump(include={"id", "title", "kind", "namespace", "slots"}),
+        )
+
 
 class ListResult(BaseModel):
-    """Sources in the order in which they came; next is null when these are the last."""
+    """Sources in the order in which they were added; next is what ``after`` takes."""
 
     sources: list[ListedSource]
     next: str | None
-    """Id to give as ``after`` for more."""
-
-
-def passage(item: Evidence) -> Passage:
-    """A piece of evidence as tools return it."""
-    return Passage(
-        id=item.source,
-        title=item.title,
-        url=source_url(item.source, item.metadata),
-        text=item.text,
-        place=item.place,
-        start=item.start,
-        end=item.end,
-        score=item.score,
-    )

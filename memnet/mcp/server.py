@@ -1,138 +1,280 @@
-"""Joins tools and resources with the protocol's library."""
+"""The server: memnet's tools and resources on the protocol's library, over both transports."""
 
 import logging
-import sys
-import traceback
-from collections.abc import Callable
+import threading
+from collections.abc import AsyncIterator, Callable, Mapping, MutableMapping
+from contextlib import asynccontextmanager, suppress
 from functools import partial
-from typing import Any, TypeVar
+from itertools import islice
+from typing import Any
+from urllib.parse import quote
 
 import anyio.to_thread
 import mcp_types as types
-from mcp.server import Server, ServerRequestContext
+from mcp.server import MCPServer, ServerRequestContext
+from mcp.server.context import CallNext, HandlerResult
+from mcp.server.mcpserver.context import Context
+from mcp.server.mcpserver.exceptions import (
+    ResourceError,
+    ResourceNotFoundError,
+    ToolError,
+)
+from mcp.server.mcpserver.resources import ResourceSecurity
+from mcp.server.transport_security import DEFAULT_MAX_REQUEST_BODY_SIZE, TransportSecuritySettings
 from mcp.shared.exceptions import MCPError
+from pydantic import ValidationError
+from starlette.applications import Starlette
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from memnet import __version__
+from memnet.engine import Engine
 from memnet.errors import InputError, MemnetError, one_line
-from memnet.mcp.identity import GRAPH_INSTRUCTIONS, INSTRUCTIONS, NAME, TITLE, VERSION
-from memnet.mcp.memory import ServedMemory
-from memnet.mcp.resources import SOURCE_TEMPLATE, list_sources_page, read_source
-from memnet.mcp.stdio import Tools
-from memnet.mcp.tools import Tool
+from memnet.mcp.tools import ALIASES, WRITING, ServedMemory, add_tools, find_source
+from memnet.text.citations import SOURCE_SCHEME
 
-_Context = ServerRequestContext[Any]
-_Result = TypeVar("_Result")
+INSTRUCTIONS = (
+    "A memory of documents, facts and statements on this machine. 'ask' answers a question with "
+    "verbatim quotations and says so when the memory does not hold the answer; 'search' finds "
+    "passages and 'fetch' reads a whole source. 'remember' keeps what the user says, one plain "
+    "sentence per fact; a later sentence replaces what it makes out of date, and 'history' shows "
+    "both."
+)
+# Arguments of one call, resources of one page.
+_MAX_ARGUMENTS = 100
+_PAGE = 100
 
 
-def build_server(memory: ServedMemory, tools: Tools, read_only: bool) -> Server[Any]:
-    """A server of the protocol for one memory.
-
-    Each call runs on a thread. What memnet refuses is an error of the tool in one line, which the
-    client's model reads; a bug keeps its traceback on standard error.
-    """
-    # The library's notes about each message are of no use to who runs the server.
-    logging.getLogger("mcp").setLevel(logging.WARNING)
-    known = {tool.name: tool for tool in _tools(tools)}
-    offered = [tool for tool in known.values() if not (read_only and tool.writes)]
-    listed = [_listed(tool) for tool in offered]
-
-    async def list_tools(
-        _context: _Context, _params: types.PaginatedRequestParams | None
-    ) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=listed)
+class MemoryServer(MCPServer[Any]):
+    """The library's server; errors of tools are one line that the client's model can act on."""
 
     async def call_tool(
-        _context: _Context, params: types.CallToolRequestParams
-    ) -> types.CallToolResult:
-        tool = known.get(params.name)
-        if tool is None:
-            names = ", ".join(one.name for one in offered)
-            return _failed(f"there is no tool {params.name!r}; the tools are {names}")
-        if tool not in offered:
-            return _failed(f"the memory is served read-only, so {tool.name!r} is refused")
-        return await anyio.to_thread.run_sync(
-            partial(_call, memory, tool, params.arguments or {}), abandon_on_cancel=True
-        )
+        self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
+    ) -> types.CallToolResult | types.InputRequiredResult:
+        """Call a tool, whose arguments may have any of the names in ``ALIASES``.
 
-    async def list_resources(
-        _context: _Context, params: types.PaginatedRequestParams | None
-    ) -> types.ListResourcesResult:
-        cursor = None if params is None else params.cursor
-        return await _on_thread(partial(list_sources_page, memory, cursor))
+        Raises:
+            ToolError: with one line: unknown tool or argument, wrong type, or memnet's own error.
+        """
+        tools = {tool.name: tool for tool in await self.list_tools()}
+        if name not in tools:
+            if name in WRITING:
+                raise ToolError(f"the memory is read-only; the tool {name!r} is not available")
+            raise ToolError(one_line(f"unknown tool {name!r}; available: {', '.join(tools)}"))
+        expected = list(tools[name].input_schema.get("properties", {}))
+        given = _canonical(name, arguments, expected)
+        try:
+            return await super().call_tool(name, given, context)
+        except ToolError as error:
+            cause = error.__cause__
+            if isinstance(cause, MemnetError):
+                raise ToolError(str(cause)) from cause
+            if isinstance(cause, ValidationError):
+                raise _bad_arguments(name, _first_problem(cause), given, expected) from None
+            raise
 
-    async def list_templates(
-        _context: _Context, _params: types.PaginatedRequestParams | None
-    ) -> types.ListResourceTemplatesResult:
-        return types.ListResourceTemplatesResult(resource_templates=[SOURCE_TEMPLATE])
 
-    async def read_resource(
-        _context: _Context, params: types.ReadResourceRequestParams
-    ) -> types.ReadResourceResult:
-        return await _on_thread(partial(read_source, memory, params.uri))
+def _first_problem(error: ValidationError) -> str:
+    first = error.errors(include_url=False)[0]
+    return f"{'.'.join(map(str, first['loc']))!r}: {first['msg']}"
 
-    return Server(
-        NAME,
-        title=TITLE,
-        version=VERSION,
-        instructions=INSTRUCTIONS if tools == "memory" else GRAPH_INSTRUCTIONS,
-        on_list_tools=list_tools,
-        on_call_tool=call_tool,
-        on_list_resources=list_resources,
-        on_list_resource_templates=list_templates,
-        on_read_resource=read_resource,
+
+def _canonical(name: str, arguments: Mapping[str, Any], expected: list[str]) -> dict[str, Any]:
+    """The arguments by the names of the tool, without nulls, which stand for a left-out value."""
+    if len(arguments) > _MAX_ARGUMENTS:
+        raise _bad_arguments(name, f"{len(arguments):,} arguments", {}, expected)
+    given: dict[str, Any] = {}
+    for key, value in arguments.items():
+        target = next((one for one in expected if key == one or key in ALIASES[one]), None)
+        if key in expected:
+            target = key
+        if value is None:
+            continue
+        if target is None or target in given:
+            raise _bad_arguments(name, f"unexpected argument {key!r}", arguments, expected)
+        given[target] = value
+    return given
+
+
+def _bad_arguments(
+    name: str, problem: str, given: Mapping[str, Any], expected: list[str]
+) -> ToolError:
+    found = ", ".join(given) or "nothing"
+    return ToolError(
+        one_line(f"{name}: {problem}; got {found}; expected {', '.join(expected) or 'none'}")
     )
 
 
-def _tools(tools: Tools) -> tuple[Tool[Any], ...]:
-    if tools == "memory":
-        from memnet.mcp.memory_tools import MEMORY_TOOLS
+def build_server(
+    memory: ServedMemory, read_only: bool = False, *, open_early: bool = False
+) -> MemoryServer:
+    """A server of the protocol for one memory; tools run on threads.
 
-        return MEMORY_TOOLS
-    from memnet.mcp.graph_tools import GRAPH_TOOLS
+    With ``open_early`` the memory is opened while the client shakes hands.
+    """
 
-    return GRAPH_TOOLS
+    @asynccontextmanager
+    async def lifespan(_: MCPServer[Any]) -> AsyncIterator[None]:
+        # By now standard output is the protocol's alone.
+        threading.Thread(target=_open, args=(memory,), daemon=True).start()
+        yield
 
+    async def list_sources(
+        context: ServerRequestContext[Any, Any], call_next: CallNext
+    ) -> HandlerResult:
+        """Sources as resources, page by page: they change while the server runs."""
+        if context.method != "resources/list":
+            return await call_next(context)
+        cursor = (context.params or {}).get("cursor")
+        try:
+            return await anyio.to_thread.run_sync(partial(_source_page, memory, cursor))
+        except InputError as error:
+            raise MCPError(types.INVALID_PARAMS, str(error)) from error
+        except MemnetError as error:
+            raise MCPError(types.INTERNAL_ERROR, str(error)) from error
 
-def _listed(tool: Tool[Any]) -> types.Tool:
-    return types.Tool(
-        name=tool.name,
-        title=tool.title,
-        description=tool.description,
-        input_schema=tool.input_schema(),
-        output_schema=tool.output_schema(),
-        annotations=types.ToolAnnotations(
-            title=tool.title,
-            read_only_hint=not tool.writes,
-            destructive_hint=tool.destructive,
-            idempotent_hint=tool.idempotent,
-            open_world_hint=False,
+    # The library's notes on each message would fill the server's log, and it would configure the
+    # root logger of the whole application.
+    logging.getLogger("mcp").setLevel(logging.WARNING)
+    root = logging.getLogger()
+    handlers, level = list(root.handlers), root.level
+    server = MemoryServer(
+        "memnet",
+        title="memnet memory",
+        version=__version__,
+        instructions=INSTRUCTIONS,
+        middleware=[list_sources],
+        # A source id is a key of the store, never a path that is opened.
+        resource_security=ResourceSecurity(
+            reject_path_traversal=False, reject_absolute_paths=False, reject_null_bytes=False
         ),
+        subscriptions=False,
+        lifespan=lifespan if open_early else None,
+    )
+    root.handlers[:] = handlers
+    root.setLevel(level)
+    add_tools(server, memory, read_only)
+
+    @server.resource(f"{SOURCE_SCHEME}{{+id}}", name="source", title="Source")
+    def source(id: str) -> str:  # noqa: A002  # the name in the template
+        """The text of a stored source, by its id."""
+        try:
+            return find_source(memory, id).text
+        except InputError as error:
+            raise ResourceNotFoundError(str(error)) from error
+        except MemnetError as error:
+            raise ResourceError(str(error)) from error
+
+    return server
+
+
+def _source_page(memory: ServedMemory, cursor: object) -> types.ListResourcesResult:
+    """Sources after the first ``cursor`` ones.
+
+    Raises:
+        InputError: the cursor is not one that a list gave.
+    """
+    text = "0" if cursor is None else str(cursor)
+    if not (text.isascii() and text.isdigit() and len(text) <= 18):
+        raise InputError(f"invalid cursor {cursor!r}; expected the nextCursor of an earlier list")
+    start = int(text)
+    page = list(islice(memory.engine().sources(memory.namespace), start, start + _PAGE + 1))
+    return types.ListResourcesResult(
+        resources=[
+            types.Resource(
+                uri=SOURCE_SCHEME + quote(source.id, safe="/"),
+                name=source.id,
+                title=one_line(source.title) or None,
+                description=f"{source.kind}, {source.slots} slots",
+                mime_type="text/plain",
+            )
+            for source in page[:_PAGE]
+        ],
+        next_cursor=str(start + _PAGE) if len(page) > _PAGE else None,
     )
 
 
-def _call(memory: ServedMemory, tool: Tool[Any], arguments: dict[str, Any]) -> types.CallToolResult:
+def serve_stdio(
+    open_engine: Callable[[], Engine], *, read_only: bool = False, namespace: str | None = None
+) -> None:
+    """Serve one client over standard input and output until it closes the input.
+
+    Only messages of the protocol reach standard output: meanwhile anything else printed there goes
+    to standard error, and standard input is empty.
+
+    Args:
+        open_engine: opens the memory, on a thread; it is closed at the end. If it raises one of
+            memnet's own errors, the tool call fails with that error, and the next call retries.
+        read_only: leave out tools that write.
+        namespace: to read and write in; None to read in all and write into the default one.
+    """
+    memory = ServedMemory(open_engine, namespace)
     try:
-        value, text = tool.call(memory, arguments)
-    except MemnetError as error:
-        return _failed(str(error))
-    except Exception as error:
-        traceback.print_exc(file=sys.stderr)
-        return _failed(f"{tool.name} failed with {type(error).__name__}; see the server's log")
-    return types.CallToolResult(
-        content=[types.TextContent(type="text", text=text)],
-        structured_content=value.model_dump(mode="json", by_alias=True),
+        build_server(memory, read_only, open_early=True).run("stdio")
+    finally:
+        memory.close()
+
+
+def _open(memory: ServedMemory) -> None:
+    with suppress(MemnetError):  # the first tool call raises it again
+        memory.engine().preload()
+
+
+def http_app(engine: Engine, read_only: bool = False, *, namespace: str | None = None) -> Starlette:
+    """An ASGI application that answers each POST to ``/mcp`` by itself, without sessions.
+
+    Its lifespan must run, once. It checks neither hosts nor tokens: the application around it does.
+
+    Args:
+        engine: stays the caller's to close.
+        read_only: leave out tools that write.
+        namespace: as for ``serve_stdio``.
+    """
+    server = build_server(ServedMemory(lambda: engine, namespace), read_only)
+    app = server.streamable_http_app(
+        json_response=True,
+        stateless_http=True,
+        transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
     )
 
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        async with app.router.lifespan_context(app):
+            yield
 
-def _failed(message: str) -> types.CallToolResult:
-    content = types.TextContent(type="text", text=one_line(message))
-    return types.CallToolResult(content=[content], is_error=True)
+    outer = Starlette(lifespan=lifespan)
+    outer.router.default = _PostsOnly(app)
+    return outer
 
 
-async def _on_thread(function: Callable[[], _Result]) -> _Result:
-    """The result of a read of resources; memnet's own errors as errors of the protocol."""
-    try:
-        return await anyio.to_thread.run_sync(function, abandon_on_cancel=True)
-    except InputError as error:
-        raise MCPError(types.INVALID_PARAMS, str(error)) from error
-    except MemnetError as error:
-        raise MCPError(types.INTERNAL_ERROR, str(error)) from error
+class _PostsOnly:
+    """Refuses other methods, and reads the body before the library does.
+
+    The server never speaks first, so there is no stream to open nor a session to end; and an error
+    of the body raised inside the library's tasks would lose its type.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        if scope["method"] != "POST":
+            headers = [(b"allow", b"POST"), (b"content-length", b"0")]
+            await send({"type": "http.response.start", "status": 405, "headers": headers})
+            await send({"type": "http.response.body", "body": b""})
+            return
+        body = bytearray()
+        more = True
+        while more and len(body) <= DEFAULT_MAX_REQUEST_BODY_SIZE:
+            message = await receive()
+            if message["type"] != "http.request":
+                return
+            body += message.get("body", b"")
+            more = message.get("more_body", False)
+        whole: list[Message] = [{"type": "http.request", "body": bytes(body), "more_body": False}]
+
+        async def replay() -> MutableMapping[str, Any]:
+            return whole.pop() if whole else await receive()
+
+        await self._app(scope, replay, send)

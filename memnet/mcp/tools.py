@@ -1,102 +1,329 @@
-"""What a tool is: its arguments and result as pydantic models, and a function."""
+"""The eight tools: ask, search, fetch, remember, history, forget, list_sources and status."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+import threading
+from collections.abc import Callable
+from datetime import UTC, datetime
+from itertools import islice
+from typing import Annotated, Any
+from urllib.parse import unquote
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
+from mcp.server import MCPServer
+from mcp_types import CallToolResult, TextContent, ToolAnnotations
+from pydantic import BaseModel, Field
 
+from memnet.engine import Engine
 from memnet.errors import InputError
-from memnet.mcp.memory import ServedMemory
+from memnet.mcp.results import (
+    AskResult,
+    FetchResult,
+    ForgetResult,
+    HistoryItem,
+    HistoryResult,
+    ListedSource,
+    ListResult,
+    Passage,
+    Quotation,
+    RememberedSentence,
+    RememberResult,
+    SearchHit,
+    SearchResult,
+)
+from memnet.text.checks import FIRST_ERROR
+from memnet.text.citations import SOURCE_SCHEME, answer_text, source_url
+from memnet.types import Document, SourceKind, StoreInfo
 
-_MAX_ARGUMENTS = 100
+WRITING = frozenset({"remember", "forget"})
+# Other names that models use for an argument, by its name in a tool.
+_QUESTIONS = ("question", "query", "q", "text", "prompt", "input")
+_IDS = ("ids", "source", "source_id", "source_ids", "sources", "document_id", "doc_id")
+_TEXTS = ("content", "fact", "memory", "statement", "note", "observation", "sentence", "message")
+ALIASES: dict[str, tuple[str, ...]] = {
+    "question": _QUESTIONS,
+    "query": _QUESTIONS,
+    "limit": ("top_k", "k", "n", "max_results", "count"),
+    "as_of": ("at", "date"),
+    "where": ("filter", "filters"),
+    "id": (*_IDS, "uri", "url", "name"),
+    "start": ("offset",),
+    "length": ("limit", "max_length"),
+    "text": (*_TEXTS, "data"),
+    "at": ("time", "date", "when", "timestamp"),
+    "subject": ("name", "entity", "about", "query", "topic", "person"),
+    "kind": ("type",),
+    "prefix": ("path", "folder"),
+    "after": ("cursor", "next"),
+}
+# Max. characters of a source in one result: a quarter of what the largest models read.
+_MAX_FETCHED = 50_000
+
+_READS = ToolAnnotations(
+    read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
+)
+_Text = Annotated[str, Field(coerce_numbers_to_str=True)]
+_Where = Annotated[
+    dict[str, Any] | None,
+    Field(
+        description="Conditions on the metadata of documents: "
+        '{"author": "Ann", "year": {"from": 1990}}.'
+    ),
+]
 
 
-class Arguments(BaseModel):
-    """Base of the arguments of all tools: unknown ones are refused."""
+class ServedMemory:
+    """A memory that is opened when it is first needed; may be shared between threads.
 
-    model_config = ConfigDict(extra="forbid", coerce_numbers_to_str=True)
-
-
-def argument(description: str, *names: str, default: Any = ..., **limits: Any) -> Any:
-    """A field of ``Arguments``.
-
-    Args:
-        description: for the client's model.
-        names: that it goes by, the one that is listed first; others are what models reach for.
-        default: without one the argument is required.
-        limits: as those of ``pydantic.Field``.
+    ``namespace`` is where to read and write; None reads all and writes into the default one.
     """
-    return Field(
-        default=default,
-        description=description,
-        validation_alias=AliasChoices(*names) if names else None,
-        **limits,
+
+    def __init__(self, open_engine: Callable[[], Engine], namespace: str | None = None) -> None:
+        self.namespace = namespace
+        self._open = open_engine
+        self._engine: Engine | None = None
+        self._lock = threading.Lock()
+
+    def engine(self) -> Engine:
+        """The memory itself. If it could not be opened, the next call tries again."""
+        with self._lock:
+            if self._engine is None:
+                self._engine = self._open()
+            return self._engine
+
+    def close(self) -> None:
+        """Close it, if it is open."""
+        with self._lock:
+            if self._engine is not None:
+                self._engine.close()
+                self._engine = None
+
+
+def find_source(memory: ServedMemory, name: str) -> Document:
+    """A source with its text, by its id or address.
+
+    Without a namespace to keep to, the default one comes before the others.
+
+    Raises:
+        InputError: none is stored under that id.
+    """
+    document = memory.engine().get(name, _namespace_of(memory, name))
+    if document is None:
+        raise InputError(f"no source {name!r} is stored; 'list_sources' and 'search' give the ids")
+    return document
+
+
+def _namespace_of(memory: ServedMemory, name: str) -> str:
+    if memory.namespace is not None:
+        return memory.namespace
+    found = memory.engine().store.sources.namespaces([name]).get(name, [""])
+    return "" if "" in found else found[0]
+
+
+def _plain_id(given: str) -> str:
+    """The id of a source given by its id or its address."""
+    address = given.startswith(SOURCE_SCHEME)
+    return unquote(given.removeprefix(SOURCE_SCHEME)) if address else given
+
+
+def add_tools(server: MCPServer[Any], memory: ServedMemory, read_only: bool) -> None:
+    """Register the tools of a memory; without those that write if it is read-only."""
+    _add_reading(server, memory)
+    if not read_only:
+        _add_writing(server, memory)
+
+
+def _add_reading(server: MCPServer[Any], memory: ServedMemory) -> None:
+    @server.tool(title="Ask the memory", annotations=_READS)
+    def ask(
+        question: Annotated[_Text, Field(description="A question in plain language.")],
+        limit: Annotated[
+            int | None, Field(ge=1, le=100, description="Pieces of evidence to return.")
+        ] = None,
+        as_of: Annotated[
+            str | None,
+            Field(description="Use the statements that held then: ISO 8601, such as 2026-01-12."),
+        ] = None,
+        where: _Where = None,
+    ) -> Annotated[CallToolResult, AskResult]:
+        """Answer a question from the memory, with verbatim quotations and their sources.
+
+        Says so when the memory does not hold the answer.
+        """
+        answer = memory.engine().ask(
+            question, top_k=limit, namespace=memory.namespace, where=where, as_of=as_of
+        )
+        result = AskResult(
+            **answer.model_dump(include={"answer", "short", "kind", "abstained"}),
+            contradiction=answer.contradiction,
+            confidence=answer.confidence,
+            values=[one.text for one in answer.candidates] if answer.kind == "facts" else [],
+            quotations=[
+                Quotation(id=one.source, start=one.start, end=one.end, text=one.text)
+                for one in answer.quotes
+            ],
+            evidence=[Passage.of(item) for item in answer.evidence],
+        )
+        return _result(result, answer_text(answer).text)
+
+    @server.tool(title="Search the memory", annotations=_READS)
+    def search(
+        query: Annotated[_Text, Field(description="A question, or any words.")],
+        limit: Annotated[int, Field(ge=1, le=100, description="Sources to return.")] = 10,
+        where: _Where = None,
+    ) -> Annotated[CallToolResult, SearchResult]:
+        """Find the sources that match a question or any words, each with its best passage.
+
+        'fetch' reads one whole.
+        """
+        found = memory.engine().search(query, limit, namespace=memory.namespace, where=where)
+        hits: dict[str, SearchHit] = {}
+        for item in found:
+            hits.setdefault(item.source, SearchHit.of(item))
+        return _result(SearchResult(results=list(hits.values())))
+
+    @server.tool(title="Read a source", annotations=_READS)
+    def fetch(
+        id: Annotated[_Text, Field(description="Id of a source, or its memnet:// address.")],  # noqa: A002
+        start: Annotated[int, Field(ge=0, description="Offset of the first character.")] = 0,
+        length: Annotated[
+            int, Field(ge=1, le=_MAX_FETCHED, description="Most characters to return.")
+        ] = _MAX_FETCHED,
+    ) -> Annotated[CallToolResult, FetchResult]:
+        """The text of a source by the id that 'search', 'ask' or 'list_sources' gave."""
+        document = find_source(memory, _plain_id(id))
+        text = document.text[start : start + length]
+        result = FetchResult(
+            id=document.id,
+            title=document.title or document.id,
+            text=text,
+            url=source_url(document.id, document.metadata),
+            metadata=document.metadata,
+            start=start,
+            end=start + len(text),
+            length=len(document.text),
+        )
+        return _result(result)
+
+    @server.tool(title="History of statements", annotations=_READS)
+    def history(
+        subject: Annotated[
+            _Text | None, Field(description="Name that the statements are about; all without one.")
+        ] = None,
+        limit: Annotated[int, Field(ge=1, le=1000, description="Latest ones to return.")] = 50,
+    ) -> Annotated[CallToolResult, HistoryResult]:
+        """What was said about someone or something, when it held, and what changed it."""
+        found = memory.engine().history(subject, namespace=memory.namespace)
+        shown = [
+            HistoryItem(
+                id=one.source,
+                text=one.text,
+                since=_iso(one.valid_from),
+                until=None if one.valid_until is None else _iso(one.valid_until),
+                change=one.change,
+                changed_by=one.changed_by_text,
+                reason=one.reason,
+            )
+            for one in found[-limit:]
+        ]
+        lines = [f"{one.since} - {one.until or 'now'}: {one.text}" for one in shown]
+        result = HistoryResult(statements=shown, total=len(found))
+        return _result(result, "\n".join(lines) or "No statement about it is stored.")
+
+    @server.tool(title="List sources", annotations=_READS)
+    def list_sources(
+        kind: Annotated[SourceKind | None, Field(description="Only those of this kind.")] = None,
+        prefix: Annotated[_Text, Field(description="Only ids that begin with this.")] = "",
+        after: Annotated[_Text | None, Field(description="Continue after this id.")] = None,
+        limit: Annotated[int, Field(ge=1, le=1000, description="Sources to return.")] = 100,
+    ) -> Annotated[CallToolResult, ListResult]:
+        """What is stored: ids, titles and kinds, in the order in which they were added."""
+        sources = memory.engine().sources(memory.namespace)
+        # "all" stops behind the source that it looks for.
+        if after is not None and all(one.id != after for one in sources):
+            raise InputError(f"no source {after!r} is stored to continue after; omit 'after'")
+        wanted = (one for one in sources if kind in (None, one.kind) and one.id.startswith(prefix))
+        page = list(islice(wanted, limit + 1))
+        shown = [ListedSource.of(one) for one in page[:limit]]
+        lines = [f"{one.id} ({one.kind}): {one.title}".rstrip(": ") for one in shown]
+        result = ListResult(sources=shown, next=shown[-1].id if len(page) > limit else None)
+        return _result(result, "\n".join(lines) or "Nothing is stored.")
+
+    @server.tool(title="Status of the memory", annotations=_READS)
+    def status() -> Annotated[CallToolResult, StoreInfo]:
+        """How much the memory holds, and where."""
+        info = memory.engine().info()
+        return _result(
+            info,
+            f"{info.sources} sources ({info.documents} documents, {info.facts} facts), "
+            f"{info.slots} slots in {info.path}",
+        )
+
+
+def _add_writing(server: MCPServer[Any], memory: ServedMemory) -> None:
+    def writes(idempotent: bool) -> ToolAnnotations:
+        return ToolAnnotations(
+            read_only_hint=False,
+            destructive_hint=True,
+            idempotent_hint=idempotent,
+            open_world_hint=False,
+        )
+
+    @server.tool(title="Remember statements", annotations=writes(idempotent=True))
+    def remember(
+        text: Annotated[
+            _Text,
+            Field(
+                description="Plain sentences, one per fact, with names instead of pronouns: "
+                "'Ann moved to Rome.'"
+            ),
+        ],
+        at: Annotated[
+            str | None, Field(description="When it was said, if not now: ISO 8601.")
+        ] = None,
+    ) -> Annotated[CallToolResult, RememberResult]:
+        """Keep plain sentences, each compared with earlier ones.
+
+        The same statement is kept once; one that is out of date ends and stays as history.
+        'Forget that ...' deletes a statement.
+        """
+        report = memory.engine().tell(text, at=at, namespace=memory.namespace or "")
+        decisions = [
+            RememberedSentence(
+                action=one.action,
+                text=one.text,
+                id=one.source,
+                other=one.other_text,
+                reason=one.reason,
+            )
+            for one in report.decisions
+        ]
+        lines = [f'{one.action} "{one.text}": {one.reason}' for one in decisions]
+        return _result(RememberResult(decisions=decisions), "\n".join(lines))
+
+    @server.tool(title="Forget sources", annotations=writes(idempotent=False))
+    def forget(
+        id: Annotated[  # noqa: A002
+            _Text | Annotated[list[str], FIRST_ERROR],
+            Field(description="Id of the source to remove, or several."),
+        ],
+    ) -> Annotated[CallToolResult, ForgetResult]:
+        """Remove documents, facts or statements by their ids, for good."""
+        names = [_plain_id(one) for one in ([id] if isinstance(id, str) else id)]
+        if not names:
+            raise InputError("forget: no id is given; 'list_sources' and 'search' give the ids")
+        spaces = {_namespace_of(memory, name) for name in names}
+        if len(spaces) > 1:
+            raise InputError("forget: the sources are in several namespaces; forget one at a time")
+        slots = memory.engine().forget(*names, namespace=spaces.pop())
+        text = f"Forgot {len(names)} source{'s' * (len(names) != 1)} with {slots} slots."
+        return _result(ForgetResult(sources=len(names), slots=slots), text)
+
+
+def _result(value: BaseModel, text: str | None = None) -> CallToolResult:
+    """A structured result with a text that says the same; without one the structure as JSON."""
+    return CallToolResult(
+        content=[TextContent(type="text", text=value.model_dump_json() if text is None else text)],
+        structured_content=value.model_dump(mode="json"),
     )
 
 
-_Arguments = TypeVar("_Arguments", bound=Arguments)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Tool(Generic[_Arguments]):
-    """A tool that a client's model may call."""
-
-    name: str
-    title: str
-    description: str
-    arguments: type[_Arguments]
-    result: type[BaseModel]
-    run: Callable[[ServedMemory, _Arguments], tuple[BaseModel, str]]
-    """The result, and a short text that says the same."""
-    writes: bool = False
-    destructive: bool = False
-    """Whether it may remove something for good."""
-    idempotent: bool = True
-    """Whether the same call again changes nothing more."""
-
-    def input_schema(self) -> dict[str, Any]:
-        """JSON schema of the arguments, by their listed names."""
-        return _plain(self.arguments.model_json_schema(by_alias=True))
-
-    def output_schema(self) -> dict[str, Any]:
-        """JSON schema of the result."""
-        return _plain(self.result.model_json_schema(mode="serialization"))
-
-    def call(self, memory: ServedMemory, given: Mapping[str, Any]) -> tuple[BaseModel, str]:
-        """Check the arguments and run the tool.
-
-        Raises:
-            InputError: an argument is missing, unknown or of another type.
-            MemnetError: the memory refuses.
-        """
-        if len(given) > _MAX_ARGUMENTS:  # each that is unknown would be an error of its own
-            raise InputError(
-                f"{self.name}: {len(given):,} arguments are given; expected {self._expected()}"
-            )
-        try:
-            # Models send null for what they leave out.
-            arguments = self.arguments.model_validate(
-                {name: value for name, value in given.items() if value is not None}
-            )
-        except ValidationError as error:
-            raise InputError(self._problem(error, given)) from error
-        return self.run(memory, arguments)
-
-    def _problem(self, error: ValidationError, given: Mapping[str, Any]) -> str:
-        first = error.errors(include_url=False)[0]
-        where = ".".join(map(str, first["loc"]))
-        found = ", ".join(given) or "nothing"
-        what = first["msg"][:1].lower() + first["msg"][1:]
-        return f"{self.name}: {where!r}: {what}; given were {found}, expected {self._expected()}"
-
-    def _expected(self) -> str:
-        return ", ".join(self.input_schema().get("properties", {})) or "no arguments"
-
-
-def _plain(schema: dict[str, Any]) -> dict[str, Any]:
-    """A schema without what only Python's reader needs, and open to other names of arguments."""
-    schema = {key: value for key, value in schema.items() if key not in ("title", "description")}
-    schema.pop("additionalProperties", None)
-    schema.setdefault("properties", {})
-    return schema
+def _iso(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")

@@ -10,6 +10,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+try:
+    import resource
+except ImportError:  # Windows: there only the time that the parent waits is limited
+    resource = None  # type: ignore[assignment]
+
 _SAME_MODULES = "import sys; sys.path[:] = sys.argv[1:]; "
 _NEW_OBJECTS = 50_000
 """Threshold of the youngest generation; Python's own is 700 or 2,000."""
@@ -122,3 +127,35 @@ class InFlight:
         with self._changed:
             self._count += number
             self._changed.notify_all()
+
+
+def limit_process(memory: int, seconds: float) -> None:
+    """Limit this process.
+
+    Args:
+        memory: bytes of address space, which macOS does not enforce.
+        seconds: of processor time from now on.
+    """
+    if resource is None:
+        return
+    _lower(resource.RLIMIT_CORE, 0)
+    _lower(resource.RLIMIT_AS, memory)
+    limit_time(seconds)
+
+
+def limit_time(seconds: float) -> None:
+    """Let the process end itself after so many more seconds of processor time."""
+    if resource is None:
+        return
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    _lower(resource.RLIMIT_CPU, int(used.ru_utime + used.ru_stime + seconds) + 1)
+
+
+def _lower(which: int, limit: int) -> None:
+    """Set a limit that the process could raise again, if the system allows as much."""
+    if resource is None:
+        return
+    _, most = resource.getrlimit(which)
+    if most != resource.RLIM_INFINITY:
+        limit = min(limit, most)
+    resource.setrlimit(which, (limit, most))

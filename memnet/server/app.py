@@ -1,21 +1,21 @@
 """The app: a memory's routes behind security and metrics."""
 
 import asyncio
-import importlib
 import importlib.util
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 
 from fastapi import APIRouter, FastAPI
 from fastapi.responses import Response
 from fastapi.routing import APIRoute
+from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from memnet import __version__
 from memnet.engine import Engine
-from memnet.server import page_files
+from memnet.server import openai, page_files
 from memnet.server.errors import ERROR_RESPONSES, CatchErrors, error_response, handle_errors
 from memnet.server.head import AnswerHead
 from memnet.server.metrics import CountRequests, Metrics
@@ -37,14 +37,18 @@ def create_app(engine: Engine, settings: ServerSettings | None = None) -> FastAP
     metrics = Metrics()
     work = Work(engine.config.cores())
 
+    served = _mcp_app(engine, settings.read_only)
+
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        vectors = None if settings.read_only else FullVectors(engine)
-        if vectors is not None:
-            vectors.start()
-        yield
-        if vectors is not None:
-            await asyncio.to_thread(vectors.stop)
+        async with AsyncExitStack() as stack:
+            if served is not None:
+                await stack.enter_async_context(served.router.lifespan_context(served))
+            if not settings.read_only:
+                vectors = FullVectors(engine)
+                vectors.start()
+                stack.push_async_callback(asyncio.to_thread, vectors.stop)
+            yield
         work.close()
 
     app = FastAPI(
@@ -73,12 +77,19 @@ def create_app(engine: Engine, settings: ServerSettings | None = None) -> FastAP
     app.include_router(pages.router(engine, work))  # before what takes any path below /sources
     app.include_router(sources.router(engine, work))
     app.include_router(page_files.router())
-    if _is_there("memnet.server.openai"):
-        app.include_router(importlib.import_module("memnet.server.openai").router(engine, work))
-    if _is_there("memnet.mcp") and _is_there("mcp"):  # the extra of that name
-        served = importlib.import_module("memnet.mcp").http_app(engine, settings.read_only)
+    app.include_router(openai.router(engine, work))
+    if served is not None:
         app.router.routes.append(Route("/mcp", _Served(served)))
     return app
+
+
+def _mcp_app(engine: Engine, read_only: bool) -> Starlette | None:
+    """The memory as a server of the Model Context Protocol; None without its extra."""
+    if importlib.util.find_spec("mcp") is None:
+        return None
+    from memnet.mcp import http_app
+
+    return http_app(engine, read_only)
 
 
 class _Served:
@@ -89,10 +100,6 @@ class _Served:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self._app(scope, receive, send)
-
-
-def _is_there(module: str) -> bool:
-    return importlib.util.find_spec(module) is not None
 
 
 def _refusing(changing: APIRouter) -> APIRouter:

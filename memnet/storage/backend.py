@@ -4,15 +4,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, TypeVar
+from typing import ClassVar, TypeVar
 
 from memnet.config import StoreConfig
 from memnet.storage.tables.connection import Connection
 from memnet.storage.tables.connections import Connections
 from memnet.storage.vectors.dense import DenseIndex
-
-if TYPE_CHECKING:
-    from memnet.storage.postgres.queue import WorkQueue
 
 Result = TypeVar("Result")
 
@@ -68,8 +65,6 @@ class Backend(ABC):
     folder: Path
     """Of the vector index's file, the models and the uploads."""
     read_only: bool
-    latest_schema: ClassVar[int]
-    """Version of the schema that a store is brought to when it is opened."""
     many_writers: ClassVar[bool]
     """Whether sources may be written by many at once; else a writer locks all."""
     connections: Connections
@@ -112,11 +107,3 @@ class Backend(ABC):
     @abstractmethod
     def retrying(self, change: Callable[[], Result]) -> Result:
         """Make a change that may be made twice, once more where another writer was in its way."""
-
-    @abstractmethod
-    def work_queue(self) -> "WorkQueue":
-        """What processes share the work of an ingest by; to be closed.
-
-        Raises:
-            StoreError: there is none, as only one process at a time may write.
-        """

@@ -16,7 +16,7 @@ from memnet.storage.postgres.address import is_address
 from memnet.storage.store import MemoryStore, open_backend
 from memnet.storage.tables.checked import IN_LIST, Values, checked_count, damaged
 from memnet.storage.tables.checks import COPYING
-from memnet.storage.tables.connection import Connection, Numbered
+from memnet.storage.tables.connection import SCHEMA_VERSION, Connection, Numbered
 from memnet.storage.tables.digests import (
     TABLES,
     UPLOADS,
@@ -112,11 +112,11 @@ def copy_store(
     with connected(source) as found:
         if found is None:
             raise StoreError(f"there is no memnet store at {place_name(source)}; nothing is copied")
-        reading, latest = found
-        if reading.schema_version < latest:
+        reading = found
+        if reading.schema_version < SCHEMA_VERSION:
             raise StoreError(
                 f"{place_name(source)} has schema {reading.schema_version}, and only schema "
-                f"{latest} is copied; 'memnet info' on it brings it up to date"
+                f"{SCHEMA_VERSION} is copied; 'memnet info' on it brings it up to date"
             )
         with reading.snapshot():
             if is_address(target):
@@ -186,7 +186,7 @@ class _Copy:
                     f"{here} is an unfinished copy of {before.source}, not of "
                     f"{place_name(self._source)}; run that copy again, or delete it"
                 )
-            if writing.schema_version < self._backend.latest_schema:
+            if writing.schema_version < SCHEMA_VERSION:
                 raise StoreError(
                     f"{here} is an unfinished copy that another version of memnet began; delete "
                     "it, and run the copy again"

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from memnet.storage.sqlite.backend import FolderBackend
 from memnet.storage.tables import checks, slots, sources
 from memnet.storage.tables import vectors as text_vectors
 from memnet.storage.tables.checked import checked_count, missing
-from memnet.storage.tables.connection import Connection, ReplicaLostError
+from memnet.storage.tables.connection import SCHEMA_VERSION, Connection
 from memnet.storage.tables.connections import keep_inherited
 from memnet.storage.tables.contents import Contents
 from memnet.storage.tables.digests import TABLES, TableDigest, table_digest
@@ -51,9 +51,6 @@ from memnet.storage.vectors.cache import IndexCache
 from memnet.storage.vectors.dense import DenseIndex
 from memnet.storage.vectors.index import IndexInfo
 from memnet.storage.vectors.search import ToDevice
-
-if TYPE_CHECKING:
-    from memnet.storage.postgres.queue import WorkQueue
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,14 +143,6 @@ class MemoryStore:
         with self._connection.snapshot():
             yield
 
-    def read(self, read: Callable[[], Result]) -> Result:
-        """Make a read that may be made twice, once more where a replica broke it off."""
-        try:
-            return read()
-        except ReplicaLostError:
-            with self._connection.at_primary():
-                return read()
-
     @contextmanager
     def writing(self, wait: float | None = None, *, sources_only: bool = False) -> Iterator[None]:
         """Be the one writer of the store until the block ends.
@@ -173,8 +162,7 @@ class MemoryStore:
         lock = process.backend.lock
         if sources_only and process.backend.many_writers:
             lock.check_writable()
-            with self._connection.at_primary():
-                yield
+            yield
             return
         with lock.held(self._lock_seconds if wait is None else wait):
             yield
@@ -449,14 +437,6 @@ class MemoryStore:
         """How much is stored."""
         return slots.counts(self._connection)
 
-    def work_queue(self) -> "WorkQueue":
-        """What processes share the work of an ingest by; to be closed.
-
-        Raises:
-            StoreError: the store is a folder, or can't be written.
-        """
-        return self._process.backend.work_queue()
-
     @property
     def schema_version(self) -> int:
         """Version of the database's schema."""
@@ -547,9 +527,8 @@ class MemoryStore:
     def _prepare(self) -> None:
         """Bring the schema up to date and check that store and encoder belong together."""
         connection, backend = self._connection, self._process.backend
-        latest = backend.latest_schema
         checks.check_finished(connection, self.place)
-        if connection.schema_version < latest or connection.property("encoder") is None:
+        if connection.schema_version < SCHEMA_VERSION or connection.property("encoder") is None:
             with self.writing():
                 connection.migrate()
                 if connection.property("encoder") is None:

@@ -25,12 +25,6 @@ class PassageVectors(NamedTuple):
 
 EncodePassages = Callable[[Sequence[str]], PassageVectors]
 SlotKind = Literal["passage", "fact", "reverse"]
-StoredKind = Literal["document", "story", "facts", "told"]
-"""Kinds of sources as stores have them: "told" for statements."""
-SOURCE_KINDS: dict[str, SourceKind] = {
-    "document": "document", "story": "story", "facts": "facts", "told": "statement",
-}  # fmt: skip
-"""By the kinds that stores have, what they are called elsewhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +88,7 @@ class NewSource:
     """Of everything the slots were made from: an equal digest means nothing to do."""
     slots: Sequence[NewSlot]
     namespace: str = ""
-    kind: StoredKind = "document"
+    kind: SourceKind = "document"
     origin: str = ""
     """The file this came from, absolute; empty when it came from no file."""
     title: str = ""

@@ -15,9 +15,9 @@ from memnet.types import Message
 _CENTURY = 100 * 365.25 * 86_400
 
 
+# Of a list in a pydantic model: only its first error is looked for. A request of a million wrong
+# items would else be answered after minutes, out of gigabytes of errors.
 FIRST_ERROR: Any = Field(fail_fast=True)
-"""Of a list in a pydantic model: only its first error is looked for. A request of a million wrong
-items would else be answered after minutes, out of gigabytes of errors."""
 
 
 def check_text(text: str, what: str, max_characters: int) -> None:

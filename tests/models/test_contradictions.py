@@ -9,20 +9,20 @@ from numpy.typing import NDArray
 
 from benchmarks.chats import StanceExample, chats, stance_examples, stance_sets
 from memnet import Answer, Document, Engine, Message, ModelError
+from memnet.checkpoints import save_checkpoint
 from memnet.encoders import MiniLMEncoder
 from memnet.learning.evaluation import area_under_roc
 from memnet.reader.loading import SPANS, LazyReader
 from memnet.reader.spans import Passage, Reading
-from memnet.statements.heads import CERTAINTIES
 from memnet.statements.loading import LazyStatementReader
-from memnet.statements.reading import Manner, StatementReader, StatementReading
+from memnet.statements.reading import CERTAINTIES, Manner, StatementReader, StatementReading
 from memnet.statements.stance import (
     AFFIRMING,
     DENYING,
+    STANCE,
     StanceJudge,
     StanceWeights,
     load_stance,
-    save_stance,
     shared_words,
 )
 from memnet.types import Certainty
@@ -187,12 +187,13 @@ def test_nothing_is_read_for_an_affirmation_where_nothing_denies() -> None:
 def test_weights_survive_saving_and_damage_is_told(tmp_path: Path) -> None:
     assert load_stance(tmp_path) is None
     _, weights, _, _ = _judge()
-    save_stance(tmp_path, weights, {})
+    save_checkpoint(tmp_path, STANCE, weights._asdict(), {"kind": STANCE})
     loaded = load_stance(tmp_path)
     assert loaded is not None
     np.testing.assert_array_equal(loaded.affirming, weights.affirming)
     np.testing.assert_array_equal(loaded.denying, weights.denying)
-    save_stance(tmp_path, weights._replace(denying=np.zeros(1)), {})
+    shorter = {**weights._asdict(), "denying": np.zeros(1)}
+    save_checkpoint(tmp_path, STANCE, shorter, {"kind": STANCE})
     with pytest.raises(ModelError, match="tensor denying has shape"):
         load_stance(tmp_path)
 

@@ -138,10 +138,10 @@ def test_scopes_and_hidden_slots_leave_enough(open_store: Open) -> None:
     with cache.changing():
         cache.append(
             NewSource(
-                "told",
+                "statement",
                 b"",
                 [told(f"number {n} was", "Ann", 100.0) for n in range(200)],
-                kind="told",
+                kind="statement",
             ),
             encode,
         )
@@ -286,7 +286,7 @@ def test_full_vectors_take_the_place_of_quick_ones(open_store: Open) -> None:
     # One that is told is encoded in full, also for the passage that has the same key.
     rest = cache.quick.texts(1)[0]
     slot = NewSlot("passage", "", rest, 0, len(rest), rest, valid_from=1.0, relation="says")
-    cache.put([NewSource("told", b"1", [slot], kind="told")], Numbered(full))
+    cache.put([NewSource("told", b"1", [slot], kind="statement")], Numbered(full))
     assert rest not in cache.quick.texts(50)
     assert exact.verify() == []
     same(exact, cache, 60)

@@ -10,7 +10,7 @@ from memnet import Engine
 from memnet.errors import InputError, Problem
 from memnet.ingest.folders import Exclusions, files_below
 from memnet.loaders.formats import FORMATS
-from memnet.loaders.without_text import UNKNOWN, skip_reason
+from memnet.loaders.signatures import UNKNOWN, skip_reason
 
 _GIT = shutil.which("git") or ""
 _FILES = """

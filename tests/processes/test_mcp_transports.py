@@ -1,6 +1,5 @@
 """The protocol's server over standard streams and HTTP, as processes and clients use it."""
 
-import io
 import json
 import os
 import subprocess
@@ -17,14 +16,10 @@ pytest.importorskip("mcp")
 import httpx
 import uvicorn
 from mcp import Client, StdioServerParameters
-from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from memnet import Document, Engine
 from memnet.mcp import http_app
-from memnet.mcp.handshake import early_answer, is_answer_to
-from memnet.mcp.identity import HANDSHAKE_VERSIONS, INSTRUCTIONS
-from memnet.mcp.memory import OpenMemory
-from memnet.mcp.run import run_stdio
+from memnet.mcp.server import INSTRUCTIONS
 
 # Serves a memory with an encoder that needs no weights, and prints where it should not.
 SERVER = """
@@ -119,43 +114,6 @@ def test_only_messages_are_written_to_standard_output(tmp_path: Path) -> None:
     assert received[1]["result"]["structuredContent"]["slots"] == 0
 
 
-@pytest.mark.parametrize("version", [*HANDSHAKE_PROTOCOL_VERSIONS, "2026-07-28", "1999-01-01"])
-def test_the_early_answer_is_that_of_the_library(toy_engine: Engine, version: str) -> None:
-    early = early_answer(initialize(version), INSTRUCTIONS)
-    assert early is not None
-    sent = io.StringIO()
-    received = io.StringIO(initialize(version) + "\n")
-    run_stdio(OpenMemory(toy_engine), "memory", False, received, sent)
-    assert json.loads(early) == json.loads(sent.getvalue())
-    assert HANDSHAKE_VERSIONS == HANDSHAKE_PROTOCOL_VERSIONS
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "",
-        "[" * 100_000,
-        "7",
-        '{"jsonrpc": "2.0", "id": 1, "method": "ping"}',
-        initialize("2025-06-18").replace('"2.0"', '"1.0"'),
-        initialize("2025-06-18").replace('"id": 0', '"id": null'),
-        initialize("2025-06-18").replace('"id": 0', '"id": true'),
-        initialize("2025-06-18").replace('"capabilities": {}', '"capabilities": 3'),
-        initialize("2025-06-18").replace('"name": "test", ', ""),
-        initialize("2025-06-18").replace('"2025-06-18"', "3"),
-    ],
-)
-def test_the_library_answers_what_is_no_plain_handshake(line: str) -> None:
-    assert early_answer(line, "") is None
-
-
-def test_an_answer_is_known_by_its_id() -> None:
-    first = initialize("2025-06-18", 3)
-    assert is_answer_to('{"jsonrpc": "2.0", "id": 3, "result": {}}', first)
-    assert not is_answer_to('{"jsonrpc": "2.0", "id": 4, "result": {}}', first)
-    assert not is_answer_to('{"jsonrpc": "2.0", "id": 3, "method": "ping"}', first)
-
-
 def test_a_store_that_cannot_be_opened_is_an_error_of_the_tool(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("no store")
     server = StdioServerParameters(
@@ -197,7 +155,7 @@ def test_the_command_serves_a_store(tmp_path: Path) -> None:
 def address(toy_engine: Engine) -> Iterator[str]:
     """Of a server over HTTP."""
     toy_engine.ingest(Document(id="light", text="The Orre Light was built by Una Thale."))
-    config = uvicorn.Config(http_app(toy_engine, True), port=0, log_level="warning", lifespan="off")
+    config = uvicorn.Config(http_app(toy_engine, True), port=0, log_level="warning", lifespan="on")
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run)
     thread.start()

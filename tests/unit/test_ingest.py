@@ -221,6 +221,34 @@ def test_json_lines(toy_engine: Engine, tmp_path: Path) -> None:
     assert (report.unchanged, report.removed) == (1, 2)
 
 
+def test_a_memory_file_of_the_reference_server_becomes_facts(
+    toy_engine: Engine, tmp_path: Path
+) -> None:
+    seen = ["Plays the\n fiddle.", "Sails."]
+    lines = [
+        {"type": "entity", "name": "Ann Rank", "entityType": "person", "observations": seen},
+        {"type": "relation", "from": "Ann Rank", "relationType": "born in", "to": "Kestle"},
+    ]
+    path = _write(tmp_path / "memory.jsonl", "\n".join(map(json.dumps, lines)))
+    assert toy_engine.ingest(path).added == 4
+    assert {
+        (one.title, one.relation, one.value) for one in toy_engine.store.fetch(range(1, 99))
+    } >= {
+        ("Ann Rank", "is a", "person"),
+        ("Ann Rank", "observation", "Plays the fiddle."),
+        ("Ann Rank", "born in", "Kestle"),
+    }
+    assert toy_engine.ingest(path).unchanged == 4
+    bad = {"type": "relation", "from": "Kestle", "to": 3, "relationType": "is"}
+    path.write_text("\n".join(map(json.dumps, [lines[0], bad])))
+    problems: list[Problem] = []
+    toy_engine.ingest(path, on_problem=problems.append)
+    assert "line 2" in problems[0].where
+    assert "'to'" in problems[0].what
+    path.write_text(json.dumps(lines[0]))
+    assert toy_engine.ingest(path).removed == 1
+
+
 def test_a_broken_line_is_skipped_and_the_rest_goes_in(toy_engine: Engine, tmp_path: Path) -> None:
     good = [json.dumps({"id": str(number), "text": f"Text {number}."}) for number in range(5)]
     path = _write(tmp_path / "d.jsonl", "\n".join([*good[:2], "{broken", *good[3:]]))

@@ -26,10 +26,9 @@ class FrontMatter(NamedTuple):
     title: str = ""
     names: tuple[str, ...] = ()
     metadata: Mapping[str, object] = {}
-    end: int = 0
-    """Where the text starts."""
+    end: int = 0  # where the text starts
+    # What is wrong with it; values that could not be read by themselves are texts or missing.
     problem: str = ""
-    """What is wrong with it; values that could not be read by themselves are texts or missing."""
 
 
 def read_front_matter(text: str) -> FrontMatter:

@@ -76,8 +76,8 @@ class HtmlReader:
         self._heading = 0
         self._in_code = False
         self._items = 0
+        # Of each list that is open the next number, or 0 for one without numbers.
         self._lists: list[int] = []
-        """Of each list that is open the next number, or 0 for one without numbers."""
         self._header: list[str] = []
         self._row: list[str] | None = None
         self._row_is_header = False

@@ -38,15 +38,15 @@ from memnet.loaders.pdf.tables import find_tables, split_columns
 logging.getLogger("pypdfium2").addHandler(logging.NullHandler())
 
 _MAX_PAGES = 100_000
+# Titles that programs make up.
 _JUNK_TITLE = re.compile(
     r"untitled|unbenannt|sans titre|(?:microsoft )?(?:word|powerpoint|excel)\b|.*\.\w{2,5}$"
     r"|document\d*$|\W*$|title$|slide 1$|print(?:ing)?$|full page|job \d|[\d\W]+$|\(anonymous\)",
     re.IGNORECASE,
 )
-"""Titles that programs make up."""
 _DATE = re.compile(r"(?:D:)?(\d{4})(\d\d)?(\d\d)?")
+# Dots that lead to a page number, lines to write on.
 _LEADER = re.compile(r"\s*(?:[.\u2024]\s?){4,}\s*|\s*_{8,}\s*|\s*(?:\u2026\s?){2,}")
-"""Dots that lead to a page number, lines to write on."""
 
 
 def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
@@ -196,8 +196,8 @@ class _Writer:
         self._leading = leading
         self._words = words
         self._body = body
+        # Where the bullets of the lists begin that go on, the outermost first.
         self._lists: list[float] = []
-        """Where the bullets of the lists begin that go on, the outermost first."""
 
     def write(self, pages: Sequence[list[Part]]) -> None:
         """Write all pages."""

@@ -3,17 +3,17 @@
 import re
 from unicodedata import normalize
 
+# Codes of TeX's text fonts, which PDFium gives where a file does not say what they mean.
 _TEX_LIGATURES = {"\x1b": "ff", "\x1c": "fi", "\x1d": "fl", "\x1e": "ffi", "\x1f": "ffl"}
-"""Codes of TeX's text fonts, which PDFium gives where a file does not say what they mean."""
 _TEX_LIGATURE = re.compile("(?<=[a-z])[\x1b-\x1f]|[\x1b-\x1f](?=[a-z])", re.IGNORECASE)
 _TEX_BULLET = re.compile("^\x88(?= )")
+# Control characters, hyphenation points, marks without width, glyphs without a meaning.
 _DROPPED = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u200b-\u200f\u2060\ufeff\ufff0-\uffff\ue000-\uf8ff]"
     "|[\ud800-\udfff\U000f0000-\U0010ffff]"
 )
-"""Control characters, hyphenation points, marks without width, glyphs without a meaning."""
+# Bullets of the fonts Symbol and Wingdings, as word processors write them.
 _SYMBOL_BULLET = re.compile("^[\uf0a7\uf0b7\uf0d8\uf0fc\uf076\uf02d](?=\\s|$)")
-"""Bullets of the fonts Symbol and Wingdings, as word processors write them."""
 _LIGATURES = str.maketrans(
     {
         "\ufb00": "ff",
@@ -41,16 +41,16 @@ _ACCENTS = {
     "\u00b8": "\u0327",
     "\u02db": "\u0328",
 }
+# A letter with its accent before it, as TeX's old fonts print it: "Poincar´e"; not "it´s".
 _ACCENTED = re.compile(
     "(?<=[^\\W\\d_])(?!\u00b4[lmst]\\b)([\u00b4\u00a8\u02c6\u02dc\u02c7\u02d8\u02da\u02d9\u02dd\u00af\u00b8\u02db])([A-Za-z\u0131])"
     "|(?<![^\\W_])([\u00b4\u00a8\u02c7\u02da\u02d9\u02dd\u00b8])([A-Z])(?=[^\\W\\d_])"
 )
-"""A letter with its accent before it, as TeX's old fonts print it: "Poincar´e"; not "it´s"."""
+# Texts that need no cleaning: most.
 _PLAIN = re.compile(
     "[ -~\u00a1-\u00a7\u00a9-\u00ac\u00ae\u00b0-\u00b3\u00b5-\u00b7\u00b9-\u02c5\u0391-\u03ff"
     "\u2010-\u2027\u2030-\u205f]*"
 )
-"""Texts that need no cleaning: most."""
 
 
 def _accented(found: re.Match[str]) -> str:

@@ -6,27 +6,23 @@ from collections.abc import Sequence
 
 from memnet.loaders.pdf.lines import Line
 
+# So many lines from the top and from the bottom can be furniture, of a page with lines enough.
 _EDGE_LINES = 4
-"""So many lines from the top and from the bottom can be furniture, of a page with lines enough."""
-_LINES_EACH = 6
-"""Lines that a page must have for each of them."""
+_LINES_EACH = 6  # lines that a page must have for each of them
 _FEW_PAGES = 3
+# In so short a document what stands on two pages is furniture, but on pages of so few lines.
 _FEW_LINES = 3
-"""In so short a document what stands on two pages is furniture, but on pages of so few lines."""
-_TOLERANCE = 4.0
-"""Points by which the height of a running header differs from page to page."""
-_NEAR = 12
-"""Pages: among so many in a row a running header occurs three times at least."""
+_TOLERANCE = 4.0  # points by which the height of a running header differs from page to page
+_NEAR = 12  # pages: among so many in a row a running header occurs three times at least
+# Em between a running header and the text, at least, if its words differ from page to page.
 _APART = 2.2
-"""Em between a running header and the text, at least, if its words differ from page to page."""
-_APART_PAGES = 6
-"""Pages nearby on which something stands apart at the same height."""
+_APART_PAGES = 6  # pages nearby on which something stands apart at the same height
+# Where a running header has the number of its page.
 _OWN_NUMBER = re.compile(
     r"^\W*\d{1,5}(?=\W*\s)(?![.,]\d)|(?<![\d.,])(?:\d{1,5} ?(?:/|of|von|de|sur) ?)?\d{1,5}\W*$"
     r"|(?<=page )\d+",
     re.IGNORECASE,
 )
-"""Where a running header has the number of its page."""
 _PAGE_NUMBER = re.compile(
     r"(?:(?:page|seite|p\.)\s*)?[-–—(\[|•\s]*(\d{1,5}|[ivxlc]{1,8})[-–—)\]|•\s]*"
     r"(?:(?:/|of|von|de|sur)\s*\d{1,5})?",

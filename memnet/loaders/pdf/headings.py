@@ -12,14 +12,10 @@ from memnet.loaders.pdf.paragraphs import Part
 
 _MAX_ENTRIES = 50_000
 _MAX_DEPTH = 15
-_MAX_LINES = 3
-"""A heading has no more lines."""
-_MAX_LENGTH = 200
-"""Characters of a heading that is known by its font alone."""
-_MORE = 20
-"""Characters by which a heading is longer than its entry in the outline, at most."""
-_LARGER = 1.1
-"""Times the body's size: a larger font is a heading's."""
+_MAX_LINES = 3  # a heading has no more lines
+_MAX_LENGTH = 200  # characters of a heading that is known by its font alone
+_MORE = 20  # characters by which a heading is longer than its entry in the outline, at most
+_LARGER = 1.1  # times the body's size: a larger font is a heading's
 _LEVELS = 6
 _NOT_WORD = re.compile(r"[\W_]+")
 _PAGE = re.compile(r"\s+\d+$")
@@ -35,8 +31,7 @@ class Entry(NamedTuple):
     """An entry of an outline."""
 
     title: str
-    level: int
-    """From 1."""
+    level: int  # from 1
 
 
 def read_outline(document: pdfium.PdfDocument) -> dict[int, list[Entry]]:

@@ -19,8 +19,8 @@ import pypdfium2.raw as raw
 
 from memnet.loaders.pdf.characters import clean
 
+# What PDFium writes for a hyphen at the end of a line, in the place of the line break.
 SOFT_HYPHEN = "\ufffe"
-"""What PDFium writes for a hyphen at the end of a line, in the place of the line break."""
 
 _PIECE = re.compile(r"[^\r\n\ufffe]*[^\s\ufffe][^\r\n\ufffe]*")
 _SPACES = re.compile(r"(?<=\S)\s+(?=\S)")
@@ -32,19 +32,13 @@ _MONO = re.compile(
     re.IGNORECASE,
 )
 _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]")
-_FIXED_PITCH, _FORCE_BOLD = 1, 1 << 18
-"""Flags of a font descriptor (ISO 32000-1, table 123)."""
+_FIXED_PITCH, _FORCE_BOLD = 1, 1 << 18  # flags of a font descriptor (ISO 32000-1, table 123)
 
-_GAP = 1.0
-"""Em: wider space separates the cells of a row."""
-_SPACE = 0.12
-"""Em: narrower space separates no words."""
-_WIDE = 0.53
-"""Em: in a line whose characters are wider on average there are wide spaces."""
-_WIDER = 1.08
-"""Times the average of the page: the same."""
-_SHORT = 30
-"""Characters: of so short a line the width says little."""
+_GAP = 1.0  # em: wider space separates the cells of a row
+_SPACE = 0.12  # em: narrower space separates no words
+_WIDE = 0.53  # em: in a line whose characters are wider on average there are wide spaces
+_WIDER = 1.08  # times the average of the page: the same
+_SHORT = 30  # characters: of so short a line the width says little
 
 
 def _index(page: pdfium.PdfTextPage, position: int) -> int:
@@ -75,20 +69,14 @@ class Line:
     text: str
     left: float
     right: float
-    base: float
-    """Height of the baseline."""
-    size: float
-    """Of its font, in points."""
+    base: float  # height of the baseline
+    size: float  # of its font, in points
     bold: bool
     mono: bool
-    turn: int
-    """Degrees by which it is turned: 0, 90, 180, 270; +1 for writing from right to left."""
-    hyphen: bool
-    """Whether it ends with a hyphen that may have been put there to break a word."""
-    cells: tuple[Cell, ...] = ()
-    """Two or more, or none."""
-    edge: float = 0.0
-    """Right edge of its column."""
+    turn: int  # degrees by which it is turned: 0, 90, 180, 270; +1 for writing from right to left
+    hyphen: bool  # whether it ends with a hyphen that may have been put there to break a word
+    cells: tuple[Cell, ...] = ()  # two or more, or none
+    edge: float = 0.0  # right edge of its column
 
     @property
     def advance(self) -> float:

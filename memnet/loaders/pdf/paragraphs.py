@@ -20,21 +20,20 @@ _CJK = re.compile("[\u3000-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef]")
 _LOWER = re.compile(r"[a-z]{4}")
 _WORD_START = re.compile(r"[^\W\d_]+")
 _WORD = re.compile(r"[^\W\d_]+(?:[-\u2010\u2011][^\W\d_]+)*")
+# Where a line breaks inside of a word: after the dash of a range, in an address.
 _BROKEN = re.compile(r"\w[–@]$|\w/$|://$|\w[&=]$")
-"""Where a line breaks inside of a word: after the dash of a range, in an address."""
 _LAST_WORD = re.compile(r"[^\W\d_]+$")
 
 _ENTRY = re.compile(r"(?:[.\u2026]\s?){2,}\s*(?:\d+|[ivxlc]+)$")
 _NUMERALS = frozenset("0123456789ivxlc")
+# How lines of a table of contents end, with dots and without.
 _NUMBER_END = re.compile(r"[\s.\u2026](?:\d+|[ivxlc]+)$")
-"""How lines of a table of contents end, with dots and without."""
 
-_INDENT = 0.7
-"""Em: a line that begins further right than the one before is indented."""
+_INDENT = 0.7  # em: a line that begins further right than the one before is indented
+# Lines that are further apart than so many times the distance usual are of two paragraphs.
 _LOOSE = 1.22
-"""Lines that are further apart than so many times the distance usual are of two paragraphs."""
+# Share by which the font sizes of a paragraph's lines differ, unless one has small capitals.
 _SAME_SIZE = 0.12
-"""Share by which the font sizes of a paragraph's lines differ, unless one has small capitals."""
 
 
 @dataclass(slots=True)
@@ -45,12 +44,9 @@ class Part:
     lines: list[Line]
     page: int
     level: int = 0
-    rows: list[list[str]] = field(default_factory=list)
-    """Of a table."""
-    header: bool = False
-    """Whether its first row names its columns."""
-    label: str = ""
-    """Bullet or number of an item."""
+    rows: list[list[str]] = field(default_factory=list)  # of a table
+    header: bool = False  # whether its first row names its columns
+    label: str = ""  # bullet or number of an item
 
 
 class Words:

@@ -8,16 +8,12 @@ from statistics import median
 from memnet.loaders.pdf.lines import Cell, Line
 from memnet.loaders.pdf.paragraphs import Part
 
+# So many lines with a gap at the same place are two columns of text, if both are long.
 _COLUMN_LINES = 10
-"""So many lines with a gap at the same place are two columns of text, if both are long."""
-_COLUMN_TEXT = 22
-"""Characters of a line in a column of text, on average."""
-_CELL_LINES = 12
-"""A cell of more lines is a column of text."""
-_ALIGNED = 0.6
-"""Em by which the cells of a column begin or end at different places, at most."""
-_LOOSE = 1.3
-"""Em times 1.2: the lines of a cell are no further apart."""
+_COLUMN_TEXT = 22  # characters of a line in a column of text, on average
+_CELL_LINES = 12  # a cell of more lines is a column of text
+_ALIGNED = 0.6  # em by which the cells of a column begin or end at different places, at most
+_LOOSE = 1.3  # em times 1.2: the lines of a cell are no further apart
 
 
 _DIGIT = re.compile(r"\d")
@@ -25,14 +21,10 @@ _DIGIT = re.compile(r"\d")
 
 @dataclass(slots=True)
 class _Row:
-    cells: list[list[Line]]
-    """The lines of each cell."""
-    bounds: list[tuple[float, float]]
-    """Left and right of each cell."""
-    lines: int
-    """How many lines of the page it takes."""
-    broken: bool
-    """Whether a cell has several lines."""
+    cells: list[list[Line]]  # the lines of each cell
+    bounds: list[tuple[float, float]]  # left and right of each cell
+    lines: int  # how many lines of the page it takes
+    broken: bool  # whether a cell has several lines
     bold: bool
 
 

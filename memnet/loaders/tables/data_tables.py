@@ -9,26 +9,21 @@ from typing import Literal, TypeAlias
 from memnet.errors import InputError
 from memnet.loaders.document import DocumentBuilder, one_line
 
-SAMPLE = 50
-"""Rows at the top of a table that show where its headers are."""
-_MAX_HEADER = 80
-"""Characters of a header."""
-_MAX_KEYS = 30
-"""Rows of a list of keys and values in two columns, which has no headers."""
+SAMPLE = 50  # rows at the top of a table that show where its headers are
+_MAX_HEADER = 80  # characters of a header
+_MAX_KEYS = 30  # rows of a list of keys and values in two columns, which has no headers
+# Rows of one cell each that are text between tables; more of them are a table of one column.
 _MAX_LINES = 3
-"""Rows of one cell each that are text between tables; more of them are a table of one column."""
-_MOST = 0.8
-"""Share of a column's values that says what kind it is of."""
+_MOST = 0.8  # share of a column's values that says what kind it is of
 
 _NUMBER = re.compile(r"[-+(]?[\s$€£¥]*[-+]?\d[\d.,' ]*(?:[eE][-+]?\d+)?[\s%$€£¥)]*(?:[A-Z]{3})?")
 _DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}([-/.]\d{1,4})?([T ].*)?|\d{1,2}:\d{2}(:\d{2})?.*")
 _YEAR = re.compile(r"(?:1[5-9]|20|21)\d\d")
 
 Kind: TypeAlias = Literal["", "text", "number", "date"]
-Row: TypeAlias = tuple[int, Sequence[str]]
-"""The number of a row, and its cells."""
+Row: TypeAlias = tuple[int, Sequence[str]]  # the number of a row, and its cells
+# What a reader finds a row and its columns from the first to the last by; all from 0.
 Places: TypeAlias = Callable[[int, int, int], str]
-"""What a reader finds a row and its columns from the first to the last by; all from 0."""
 
 
 def kind_of(text: str) -> Kind:
@@ -153,8 +148,7 @@ class TableWriter:
         self._places = places
         self._max_characters = max_characters
         self._names: list[str] = []
-        self._numbers: set[int] = set()
-        """Columns of numbers of the table with the last headers."""
+        self._numbers: set[int] = set()  # columns of numbers of the table with the last headers
 
     def table(
         self, rows: Iterable[Row], first_column: int = 0, *, cells_placed: bool = True

@@ -13,19 +13,16 @@ from memnet.loaders.document import DocumentBuilder, ParsedDocument
 from memnet.loaders.formats import SourceFile
 from memnet.loaders.tables.data_tables import Row, TableWriter
 
+# By how seldom they stand in a value: the first of equally good ones is taken.
 _DELIMITERS = "\t,;|"
-"""By how seldom they stand in a value: the first of equally good ones is taken."""
-_SAMPLE = 100_000
-"""Characters at the start that show what delimits the values."""
+_SAMPLE = 100_000  # characters at the start that show what delimits the values
 _SAMPLE_ROWS = 200
+# Characters of a value, as the standard library allows; more are an opening quote alone.
 _MAX_FIELD = 131_072
-"""Characters of a value, as the standard library allows; more are an opening quote alone."""
-_MAX_COLUMNS = 16_384
-"""Of a row, as in a spreadsheet."""
+_MAX_COLUMNS = 16_384  # of a row, as in a spreadsheet
+# Of a value; the last one of a table may have more if a quote in it is never closed.
 _MAX_LINES = 50
-"""Of a value; the last one of a table may have more if a quote in it is never closed."""
-_MARK = "sep="
-"""A first line by which Excel says what the delimiter is."""
+_MARK = "sep="  # a first line by which Excel says what the delimiter is
 
 
 def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:

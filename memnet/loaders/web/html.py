@@ -24,6 +24,7 @@ _BOMS = (
     (b"\0<", "utf-16-be"),
 )
 _DECLARED = re.compile(rb"""(?:charset|encoding)\s*=\s*["']?\s*([\w.:-]{1,40})""", re.I)
+# Pages that declare the first are read as the second, as browsers do.
 _SUPERSETS = {
     "ascii": "cp1252",
     "iso8859-1": "cp1252",
@@ -36,12 +37,11 @@ _SUPERSETS = {
     "euc_kr": "cp949",
     "big5": "big5hkscs",
 }
-"""Pages that declare the first are read as the second, as browsers do."""
+# Those a page may declare, by the names of Python's codecs.
 _ENCODING = re.compile(
     r"utf-8|cp125\d|cp874|cp866|cp932|cp949|iso8859-\d+|koi8-[ru]|mac-(roman|cyrillic)"
     r"|gb18030|big5hkscs|euc_jp|iso2022_jp"
 )
-"""Those a page may declare, by the names of Python's codecs."""
 
 _HEADING = re.compile(r"<h[1-6]\b", re.I)
 
@@ -63,17 +63,14 @@ _NAMES = {
     "article:published_time": "date",
     "dcterms.created": "date",
 }
-_MAX_VALUE = 2000
-"""Characters of a value of the metadata."""
+_MAX_VALUE = 2000  # characters of a value of the metadata
 
 
 class Page(NamedTuple):
     """What a page says of itself."""
 
-    title: str
-    """Its first heading, or that of its window; empty without both."""
-    metadata: dict[str, Any]
-    """Author, description, date, tags, language."""
+    title: str  # its first heading, or that of its window; empty without both
+    metadata: dict[str, Any]  # author, description, date, tags, language
 
 
 def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:

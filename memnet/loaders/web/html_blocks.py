@@ -14,18 +14,16 @@ _SPACE = re.compile(r"\s+")
 _SPACES = re.compile(r" {2,}")
 _BREAK = re.compile(r" ?\n ?")
 _GAP = re.compile(r"\n{2,}")
+# Marks of where a word may be broken, and of nothing.
 _UNSEEN = {ord(mark): None for mark in "\u00ad\u200b\u2060\ufeff\0"}
-"""Marks of where a word may be broken, and of nothing."""
 _EXPONENT = re.compile(r"[-+−]?\d+")
 _FILE = re.compile(r"\S+\.\w{2,4}")
 _NUMBER = re.compile(r"^(fig\w*|abb\w*|image|table)\W*\d[\d.]*\W*")
 _CAPTIONS = frozenset("p figcaption caption b strong h1 h2 h3 h4 h5 h6 td th li dt dd".split())
-_MAX_CAPTION = 300
-"""Characters."""
+_MAX_CAPTION = 300  # characters
 _PREFORMATTED = frozenset({"pre", "listing", "xmp", "plaintext"})
 _INDEX = frozenset({"index", "default", "readme"})
-_MAX_NAME = 100
-"""Characters of the name of a link's target."""
+_MAX_NAME = 100  # characters of the name of a link's target
 
 
 class BlockWriter:
@@ -44,22 +42,19 @@ class BlockWriter:
         self._budget = budget
         self._parts: list[str] = []
         self._links: list[str] = []
-        self._flat = 0
-        """Number of open elements that are one line, whatever stands in them."""
+        self._flat = 0  # number of open elements that are one line, whatever stands in them
         self._in_code = False
         self._quotes = 0
+        # Of each open list item its bullet or number, until it is written.
         self._items: list[str] = []
-        """Of each open list item its bullet or number, until it is written."""
+        # Of each open list the number of its next item; None without numbers.
         self._numbers: list[int | None] = []
-        """Of each open list the number of its next item; None without numbers."""
-        self._terms: list[str] = []
-        """Those that wait for their definition."""
+        self._terms: list[str] = []  # those that wait for their definition
         self._table: Table | None = None
         self._root: Element | None = None
+        # What is not to be repeated as the description of an image, from the first one on.
         self._captions: set[str] | None = None
-        """What is not to be repeated as the description of an image, from the first one on."""
-        self.titles: list[str] = []
-        """Texts of the headings of the first level."""
+        self.titles: list[str] = []  # texts of the headings of the first level
 
     def write(self, root: Element) -> None:
         """Add all blocks of an element."""

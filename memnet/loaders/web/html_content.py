@@ -26,11 +26,12 @@ _CHROME_ROLES = frozenset(
     "navigation search menu menubar toolbar dialog alertdialog doc-toc doc-pagelist".split()
 )
 _EDGE_ROLES = {"banner": "header", "contentinfo": "footer", "complementary": "aside"}
+# Words in classes of an ``aside`` that belongs to the text.
 _NOTES = frozenset(
     "admonition note notes tip hint warning caution important danger info callout example footnote"
     " footnotes endnote endnotes topic sidebar starlight".split()
 )
-"""Words in classes of an ``aside`` that belongs to the text."""
+# Of classes: no content, whatever is in it.
 _CHROME_WORDS = frozenset(
     "breadcrumb breadcrumbs pagination pager cookie cookies consent gdpr skiplink skipnav"
     " headerlink editsection editlink printfooter catlinks noprint navheader navfooter docnav"
@@ -39,30 +40,28 @@ _CHROME_WORDS = frozenset(
     " comments commentlist respond recommended trending popular promo signup outbrain taboola"
     " sponsored".split()
 )
-"""Of classes: no content, whatever is in it."""
+# Of classes: no content if it is short, and not within what is.
 _EDGE_WORDS = frozenset("footer copyright colophon generator generated legal".split())
-"""Of classes: no content if it is short, and not within what is."""
+# Of classes: no content if it is short.
 _SHARE_WORDS = frozenset("share sharing social sharedaddy".split())
-"""Of classes: no content if it is short."""
 _EDGE_NAMES = frozenset({"footer", "titlearea", "projectname"})
 _GENERATOR = re.compile(
     r"(this [a-z]+ )?(was )?(generated|produced|created|built|powered|made) (by|with|using|on)\b",
     re.I,
 )
+# Of classes and ids: no content if most of it is links.
 _LINK_WORDS = frozenset(
     "nav navigation navi menu submenu sidebar sidenav topnav toc header footer foot"
     " related social share banner toolbar tabs navrow navpath crumb crumbs siblings"
     " subscribe gtoc".split()
 )
-"""Of classes and ids: no content if most of it is links."""
+# Elements whose names say something of their use. Those of others come from their words.
 _NAMED = frozenset(
     "a address aside button div dl footer form header li ol p section small span table td"
     " ul".split()
 )
-"""Elements whose names say something of their use. Those of others come from their words."""
 _SHORT = 40
-_LONG = 400
-"""Characters: no bar with links to other pages has that many."""
+_LONG = 400  # characters: no bar with links to other pages has that many
 
 
 def choose(elements: list[Element], *, whole: bool) -> Element:

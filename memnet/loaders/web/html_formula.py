@@ -3,6 +3,7 @@
 from memnet.loaders.document import one_line
 from memnet.loaders.web.html_tree import Element
 
+# What stands before, between and after the parts of a formula.
 _BETWEEN = {
     "mfrac": ("(", ")/(", ")"),
     "msup": ("", "^", ""),
@@ -12,7 +13,6 @@ _BETWEEN = {
     "mroot": ("√(", ")^1/", ""),
     "msqrt": ("√(", " ", ")"),
 }
-"""What stands before, between and after the parts of a formula."""
 _STYLE = "{\\displaystyle "
 
 

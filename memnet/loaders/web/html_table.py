@@ -14,10 +14,8 @@ from memnet.loaders.web.html_tree import (
 )
 
 _MAX_COLUMNS = 1000
-_LONG_CELL = 1500
-"""Characters: with more, a table without headers is the layout of a page."""
-_LONG_REPEAT = 200
-"""Characters of a cell over several rows that each of them repeats."""
+_LONG_CELL = 1500  # characters: with more, a table without headers is the layout of a page
+_LONG_REPEAT = 200  # characters of a cell over several rows that each of them repeats
 _LONG_HEADER = 200
 
 
@@ -25,8 +23,7 @@ class _Cell(NamedTuple):
     text: str
     names_column: bool
     is_bold: bool
-    repeats: bool
-    """Whether it stands here as it spans from the left."""
+    repeats: bool  # whether it stands here as it spans from the left
 
 
 class _Row(NamedTuple):
@@ -46,12 +43,12 @@ class Table:
     """Collects the rows of a table."""
 
     def __init__(self, budget: int) -> None:
+        # Characters that spanning cells may still repeat: spans of a few bytes could ask for
+        # gigabytes.
         self.budget = budget
-        """Characters that spanning cells may still repeat: spans of a few bytes could ask for
-        gigabytes."""
         self._rows: list[_Row] = []
+        # By column, a cell that spans further rows, and how many.
         self._below: dict[int, tuple[int, _Cell]] = {}
-        """By column, a cell that spans further rows, and how many."""
 
     def open_row(self, *, in_head: bool) -> None:
         """Start a row."""

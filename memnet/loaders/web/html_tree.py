@@ -11,18 +11,18 @@ from html import escape
 from selectolax.lexbor import LexborHTMLParser
 
 HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
+# Elements that begin and end a line of their own.
 BLOCKS = HEADINGS | frozenset(
     "address article aside blockquote body caption center dd details dialog dir div dl dt fieldset"
     " figcaption figure footer form header hgroup hr html legend li main menu nav ol optgroup"
     " option p pre search section summary table tbody td tfoot th thead tr ul xmp listing"
     " plaintext".split()
 )
-"""Elements that begin and end a line of their own."""
+# Elements whose content is not text, is shown only in place of something else, or is entered.
 _UNREAD = frozenset(
     "script style template svg canvas iframe object embed audio video noscript noframes noembed"
     " input select textarea datalist progress meter rt rp".split()
 )
-"""Elements whose content is not text, is shown only in place of something else, or is entered."""
 
 HOLDS_HEADING, HOLDS_BLOCKS, HOLDS_TABLE, HOLDS_HEADER_CELL = 1, 2, 4, 8
 
@@ -72,22 +72,19 @@ class Element:
         self.attributes = attributes
         self.parent = parent
         self.children: list[Element | str] = []
-        self.own = 0
-        """Characters that are not white space, without those of its elements."""
+        self.own = 0  # characters that are not white space, without those of its elements
+        # Characters within it that are not white space; of them ``linked`` stand in links.
         self.text = 0
-        """Characters within it that are not white space; of them ``linked`` stand in links."""
         self.linked = 0
+        # Number of links within it; ``local`` of them lead to the same page, ``moves`` to the
+        # previous one, the next, the contents, or to another language.
         self.links = 0
-        """Number of links within it; ``local`` of them lead to the same page, ``moves`` to the
-        previous one, the next, the contents, or to another language."""
         self.local = 0
         self.moves = 0
-        self.holds = 0
-        """Union of ``HOLDS_...``: what stands within it."""
+        self.holds = 0  # union of ``HOLDS_...``: what stands within it
+        # Whether it is, or stands in, what the author marked as the main part or an article.
         self.inside = False
-        """Whether it is, or stands in, what the author marked as the main part or an article."""
-        self.dropped = False
-        """Whether it is no content."""
+        self.dropped = False  # whether it is no content
 
     def get(self, name: str) -> str:
         """An attribute, empty if it is missing."""

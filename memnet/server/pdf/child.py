@@ -15,7 +15,7 @@ import pypdfium2 as pdfium
 import pypdfium2.raw as raw
 from numpy.typing import NDArray
 
-from memnet.loaders.limits import limit_process
+from memnet.runtime.process import limit_process
 from memnet.server.pdf.png import png
 from memnet.server.pdf.words import Word, find_words, words
 

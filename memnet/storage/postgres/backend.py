@@ -14,9 +14,6 @@ from memnet.storage.postgres.connection import PostgresConnection
 from memnet.storage.postgres.dense import ServerIndex, check_pgvector
 from memnet.storage.postgres.errors import ConflictError, LostConnectionError
 from memnet.storage.postgres.lock import ServerLock
-from memnet.storage.postgres.queue import WorkQueue
-from memnet.storage.postgres.readers import Readers
-from memnet.storage.postgres.schema import SCHEMA_VERSION
 from memnet.storage.tables.checked import MissingRowError
 from memnet.storage.tables.connection import Connection
 from memnet.storage.tables.connections import Connections
@@ -30,7 +27,6 @@ _OLDEST_SERVER = 15
 class PostgresBackend(Backend):
     """A schema of a database on a server."""
 
-    latest_schema = SCHEMA_VERSION
     many_writers = True
 
     def __init__(self, address: Address, create: bool) -> None:
@@ -44,7 +40,6 @@ class PostgresBackend(Backend):
             StoreError: there is no store, or the server can't be used.
         """
         self._address = address
-        self._readers = Readers(address)
         self.place = str(address)
         self.folder = address.cache_folder()
         self.connections = Connections(self._connect, self.place)
@@ -120,14 +115,27 @@ class PostgresBackend(Backend):
                 time.sleep(0.02 * 2**attempt)
         return change()
 
-    def work_queue(self) -> WorkQueue:
-        """As ``Backend.work_queue``."""
-        return WorkQueue(self._address)
-
     def _connect(self) -> PostgresConnection:
-        return PostgresConnection(self._address, readers=self._readers)
+        return PostgresConnection(self._address)
 
     def _connection(self) -> PostgresConnection:
         connection = self.connections.connection()
         assert isinstance(connection, PostgresConnection)  # noqa: S101
         return connection
+
+
+def connect_existing(address: Address, timeout: float) -> PostgresConnection | None:
+    """A connection to a store as it is; None without a store.
+
+    Args:
+        address: of the store.
+        timeout: how many seconds the server may take to answer.
+
+    Raises:
+        StoreError: the server can't be reached, or refuses.
+    """
+    connection = PostgresConnection(address, timeout)
+    if connection.schema_version:
+        return connection
+    connection.close()
+    return None

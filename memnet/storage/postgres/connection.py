@@ -25,18 +25,18 @@ from memnet.storage.postgres.errors import (
 from memnet.storage.postgres.halves import HalfVectors
 from memnet.storage.postgres.history import PostgresHistory
 from memnet.storage.postgres.metadata import metadata_condition
-from memnet.storage.postgres.readers import POSITION, Reader, Readers
-from memnet.storage.postgres.schema import FIRST_VERSION, MIGRATIONS, SCHEMA_VERSION
+from memnet.storage.postgres.schema import MIGRATIONS
 from memnet.storage.postgres.session import Session
 from memnet.storage.postgres.text import PostgresText
 from memnet.storage.tables.checked import IN_LIST, DuplicateRowsError, Row, Values, checked_count
 from memnet.storage.tables.connection import (
+    SCHEMA_VERSION,
     UNUSED_SYMBOL,
     UNUSED_VECTOR,
     Connection,
     Numbered,
-    ReplicaLostError,
     StoredVector,
+    check_version,
     on_conflict,
 )
 
@@ -62,15 +62,12 @@ class PostgresConnection(Connection):
         "generate_series(1, coalesce(array_length(list, 1), 0)) AS number)"
     )
 
-    def __init__(
-        self, address: Address, connect_seconds: float = 10.0, readers: Readers | None = None
-    ) -> None:
+    def __init__(self, address: Address, connect_seconds: float = 10.0) -> None:
         """Connect, without changing the schema.
 
         Args:
             address: of the store.
             connect_seconds: how long the server may take to answer.
-            readers: replicas to read from, outside of what is written; None for none.
 
         Raises:
             StoreError: the server can't be reached, lacks what is needed, or the store is newer
@@ -89,11 +86,6 @@ class PostgresConnection(Connection):
         self._committing = False
         self._in_snapshot = False
         self._snapshot_rows: dict[tuple[Any, ...], Row | None] = {}
-        self._readers: Readers | None = None
-        self._reader: Reader | None = None
-        self._replica: Session | None = None
-        """What the snapshot under way is of, if it is no snapshot of the primary."""
-        self._primary_depth = 0
         self._closed = False
         self._types: dict[tuple[str, str], str] = {}
         """Of the columns of tables that were inserted into."""
@@ -108,27 +100,23 @@ class PostgresConnection(Connection):
         except BaseException:
             self.close()
             raise
-        if readers is not None and readers.address.readers and not self.read_only:
-            self._readers, self._reader = readers, Reader(readers)
 
     def close(self) -> None:
         """As ``Connection.close``."""
         with self._guard:
             self._closed = True
             self._session.close()
-            if self._reader is not None:
-                self._reader.close()
 
     def migrate(self) -> None:
         """As ``Connection.migrate``; the caller holds the lock of the store's writer."""
         # Another process may have done so while this one waited for the lock.
         self.schema_version = self._read_schema_version()
-        first = max(self.schema_version + 1, FIRST_VERSION)
-        for number in range(first, SCHEMA_VERSION + 1):
+        for number in range(self.schema_version + 1, SCHEMA_VERSION + 1):
             with self._changes():
                 self._session.command(
                     f"BEGIN; {self._new_schema()}"
-                    f"{MIGRATIONS[number]}; INSERT INTO property VALUES ('schema', '{number}') "
+                    f"{MIGRATIONS[number]}; "
+                    f"INSERT INTO property VALUES ('schema_version', '{number}') "
                     "ON CONFLICT (name) DO UPDATE SET value = excluded.value; COMMIT"
                 )
             self.schema_version = number
@@ -151,7 +139,6 @@ class PostgresConnection(Connection):
             self._advances = advance
             yield
             self._commit()
-        self._note_written()
         self._sweep()
 
     @contextmanager
@@ -176,13 +163,8 @@ class PostgresConnection(Connection):
             if self.changing or self._in_snapshot:
                 yield
                 return
-            if self._reader is not None and self._may_read_replica():
-                self._replica = self._reader.begin()
             try:
-                if self._replica is None:
-                    self._begin("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-                    if self._readers is not None:
-                        self._readers.see(self._session)
+                self._begin("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY")
             except FAILURES as error:
                 raise read_error(error, self._place) from error
             self._in_snapshot = True
@@ -194,15 +176,6 @@ class PostgresConnection(Connection):
             finally:
                 self._in_snapshot = False
                 self._roll_back()
-
-    @contextmanager
-    def at_primary(self) -> Iterator[None]:
-        """As ``Connection.at_primary``."""
-        self._primary_depth += 1
-        try:
-            yield
-        finally:
-            self._primary_depth -= 1
 
     def execute(self, statement: str, *parameters: Any) -> None:
         """As ``Connection.execute``."""
@@ -244,13 +217,6 @@ class PostgresConnection(Connection):
             with self._guard:
                 if self._closed:
                     raise StoreError("the store was closed while it was read; open it again")
-                if self._replica is not None:
-                    return self._rows_of_replica(self._replica, statement, parameters)
-                in_block = self.changing or self._in_snapshot
-                if self._reader is not None and not in_block and self._may_read_replica():
-                    found = self._reader.rows(statement, parameters)
-                    if found is not None:
-                        return found
                 return self._once_more(lambda: self._session.rows(statement, parameters))
         except FAILURES as error:
             if self.changing:
@@ -378,8 +344,6 @@ class PostgresConnection(Connection):
             if self.changing:
                 raise
             raise write_error(error, self._place, committing=False) from error
-        if not self.changing:
-            self._note_written()
 
     def _copy(self, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
         try:
@@ -430,38 +394,9 @@ class PostgresConnection(Connection):
             self.changing = False
             self._guard.release()
 
-    def _may_read_replica(self) -> bool:
-        """Whether what is read next may be of a replica: nothing is written by it."""
-        if self._readers is None or self._primary_depth or self.lock_depth:
-            return False
-        with suppress(*FAILURES, StoreError):
-            self._readers.note_position(
-                lambda: self._once_more(lambda: self._session.rows(POSITION, ()))[0][0]
-            )
-            return True
-        return False
-
-    def _rows_of_replica(
-        self, replica: Session, statement: str, parameters: Sequence[Any]
-    ) -> list[Row]:
-        try:
-            return replica.rows(statement, parameters)
-        except FAILURES as error:
-            raise ReplicaLostError(
-                f"a read of a replica of {self._place} was broken off ({one_line(error)}); try "
-                "again, and set hot_standby_feedback if this happens often"
-            ) from error
-
-    def _note_written(self) -> None:
-        if self._readers is not None:
-            self._readers.has_written = True
-
     def _roll_back(self) -> None:
         """End the transaction, if one is under way; a lost one the server undoes itself."""
-        replica, self._replica = self._replica, None
         with suppress(*FAILURES):
-            if replica is not None and replica.in_transaction:
-                replica.command("ROLLBACK")
             if self._session.in_transaction:
                 self._session.command("ROLLBACK")
 
@@ -559,17 +494,9 @@ class PostgresConnection(Connection):
             return 0
         # By the schema's name: where the role may not use it, the search path would pass over it.
         row = self.one(
-            f"SELECT value FROM {self._address.quoted_schema}.property WHERE name = 'schema'"
+            f"SELECT name, value FROM {self._address.quoted_schema}.property "
+            "WHERE name IN ('schema', 'schema_version') ORDER BY name DESC"
         )
-        version = 0 if row is None else checked_count(row[0])
-        if version > SCHEMA_VERSION:
-            raise StoreError(
-                f"{self._place} has schema {version}, this version of memnet knows schemas up to "
-                f"{SCHEMA_VERSION}; upgrade memnet to open it"
-            )
-        if 0 < version < FIRST_VERSION:
-            raise StoreError(
-                f"{self._place} has schema {version}, which no version of memnet made on a server "
-                f"(the first is {FIRST_VERSION}); restore its table 'property' from a backup"
-            )
+        version = 0 if row is None else checked_count(row[1])
+        check_version(self._place, version, row is None or row[0] == "schema_version")
         return version

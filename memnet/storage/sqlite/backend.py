@@ -4,10 +4,9 @@ import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
-from typing import NoReturn
 
 from memnet.config import StoreConfig
-from memnet.errors import StoreBusyError, StoreError
+from memnet.errors import StoreBusyError
 from memnet.storage.backend import Backend, Result
 from memnet.storage.folder import (
     DATABASE,
@@ -17,7 +16,6 @@ from memnet.storage.folder import (
     size_in_bytes,
 )
 from memnet.storage.sqlite.connection import SqliteConnection
-from memnet.storage.sqlite.schema import SCHEMA_VERSION
 from memnet.storage.tables import checks
 from memnet.storage.tables.connection import Connection
 from memnet.storage.tables.connections import Connections
@@ -28,7 +26,6 @@ from memnet.storage.vectors.dense import DenseIndex
 class FolderBackend(Backend):
     """A folder of this machine."""
 
-    latest_schema = SCHEMA_VERSION
     many_writers = False
 
     def __init__(self, folder: Path, create: bool, lock_seconds: float) -> None:
@@ -94,10 +91,3 @@ class FolderBackend(Backend):
     def retrying(self, change: Callable[[], Result]) -> Result:
         """As ``Backend.retrying``: no other writer can be in the way."""
         return change()
-
-    def work_queue(self) -> NoReturn:
-        """As ``Backend.work_queue``: a folder has one writer."""
-        raise StoreError(
-            f"the store {self.place} is a folder, which one process writes at a time; several "
-            "workers need a store on a server: --store postgresql://HOST/DATABASE"
-        )

@@ -28,7 +28,7 @@ _WRONG_ROWS = {
     ),
     "SELECT count(*) FROM statement JOIN slot ON slot.id = statement.slot "
     "JOIN source ON source.id = slot.source "
-    "WHERE (statement.speaker IS NULL) <> (source.kind = 'told')": (
+    "WHERE (statement.speaker IS NULL) <> (source.kind = 'statement')": (
         "{} statements are of messages without a speaker, or have one and are of none"
     ),
     "SELECT count(*) FROM slot WHERE kind <> 'passage' AND NOT EXISTS (SELECT 1 FROM link "

@@ -49,7 +49,7 @@ def _columns(listed: str) -> Mapping[str, type]:
     return MappingProxyType({name: _CODES[code] for name, code in pairs})
 
 
-OWN_PROPERTIES = ("generation", "schema", "place", "copying", "pgvector", "pgvector_recall")
+OWN_PROPERTIES = ("generation", "schema_version", "place", "copying", "pgvector", "pgvector_recall")
 """Properties of a database rather than of what it holds."""
 TABLES = (
     Table(
@@ -70,7 +70,7 @@ TABLES = (
         ("id",),
         _columns(
             "id:i source:i kind:t title:t text:t start:i end:i relation:t value:t vector:i "
-            "digest:b valid_from:r valid_until:r usage:r used:r relation_vector:i places:t"
+            "digest:b valid_from:r valid_until:r usage:r used_at:r relation_vector:i places:t"
         ),
     ),
     Table("quick_vector", ("vector",), _columns("vector:i text:t")),
@@ -87,7 +87,7 @@ TABLES = (
         "statement",
         ("slot",),
         _columns(
-            "slot:i namespace:t aliases:t relation:t objects:t polarity:i certainty:t told:r "
+            "slot:i namespace:t aliases:t relation:t values:t polarity:i certainty:t told_at:r "
             "standing:i speaker:t changed_by:i change:t reason:t"
         ),
     ),
@@ -101,7 +101,7 @@ TABLES = (
         ("slot", "changed_by"),
         _columns("slot:i changed_by:i change:t reason:t"),
     ),
-    Table("tell", ("id",), _columns("id:i namespace:t told:r source:i erased:i")),
+    Table("tell", ("id",), _columns("id:i namespace:t told_at:r source:i erased:i")),
     Table(
         "journal",
         ("tell", "slot"),
@@ -110,7 +110,7 @@ TABLES = (
         ),
     ),
     Table(
-        "evicted",
+        "evicted_source",
         ("namespace", "name"),
         _columns("namespace:t name:t digest:b"),
         paths=("name",),
@@ -118,7 +118,7 @@ TABLES = (
     Table(
         "eviction",
         ("id",),
-        _columns("id:i namespace:t source:t kind:t evicted:r"),
+        _columns("id:i namespace:t source:t kind:t evicted_at:r"),
         paths=("source",),
     ),
 )

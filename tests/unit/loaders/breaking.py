@@ -14,7 +14,7 @@ from memnet.loaders.formats import Format, SourceFile
 FORMAT = Format("breaking", "tests", (".breaking",), "breaking")
 START = (
     "import tests.unit.loaders.breaking as broken; "
-    "broken.register(); from memnet.loaders.child import main; main()"
+    "broken.register(); from memnet.loaders.reading import main; main()"
 )
 
 
