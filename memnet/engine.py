@@ -31,11 +31,10 @@ from memnet.experts.registry import (
     load_encoder,
     load_experts,
 )
-from memnet.ingest.full import encode_full
 from memnet.ingest.inputs import Input, flatten_inputs
-from memnet.ingest.passages import PassageEncoder
 from memnet.ingest.pipeline import Ingest, Progress
 from memnet.ingest.selection import ReadOptions
+from memnet.ingest.vectors import PassageEncoder, encode_full
 from memnet.protocols import (
     Answerer,
     Extractor,
