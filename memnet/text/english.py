@@ -5,21 +5,22 @@ For another language this file is what changes; ``memnet.reader.decompose`` and
 """
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from typing import Literal, NamedTuple
 
 from sentencex import segment  # pyright: ignore[reportAttributeAccessIssue]
 
-LANGUAGE = "en"
-"""Language code of the sentence segmenter."""
+LANGUAGE = "en"  # Language code of the sentence segmenter
 ARTICLES = ("the", "a", "an")
+# Words inside a name: "Rank of Orre"; those of other European languages among them.
 CONNECTIVES = frozenset(
     """
     of and de la le du des da di del van von der den for in on at to a an y e et al el
     ibn bin from with the
     """.split()
 )
-"""Words inside a name: "Rank of Orre"; those of other European languages among them."""
+# Words that are no name by themselves, though a sentence or a date starts with a capital.
 NOT_NAMES = frozenset(
     """
     a an and are as at but by for from had has have he her hers his how i if in into is it
@@ -30,14 +31,13 @@ NOT_NAMES = frozenset(
     before both during each however since two three until upon under
     """.split()
 )
-"""Words that are no name by themselves, though a sentence or a date starts with a capital."""
+# The verb of a sentence that says what something is.
 COPULA = re.compile(r"\b(?:is|was|are|were|refers)\b")
-"""The verb of a sentence that says what something is."""
+# Before another name of the subject: "also known as".
 ALIAS = re.compile(
     r"\b(?:known (?:\w+ ){0,4}as|stage name|called|nicknamed|simply|or|also)\s++"
     r"[\"“]?\s?(?:the )?(?=[^\W\d_])"
 )
-"""Before another name of the subject: "also known as"."""
 _STOP_WORDS = frozenset(
     """
     a an and are as at be been being by did do does for from had has have he her his how i
@@ -46,14 +46,14 @@ _STOP_WORDS = frozenset(
     """.split()
 )
 _WORD = re.compile(r"\w+")
+# A question of 10,000 words would match everything, slowly; its first distinct words decide.
 _MAX_QUERY_TERMS = 64
-"""A question of 10,000 words would match everything, slowly; its first distinct words decide."""
 _WIDE_BREAK = re.compile(r"[\x85\u2028\u2029]")
 _WIDE_SPACE = re.compile(r"[^\S\x00-\x7f\x85\u2028\u2029]")
 _VISIBLE = re.compile(r"\S")
+# Characters segmented at once. The segmenter's time grows with the square of the quotation marks in
+# a text: 64,000 opening ones take 0.9 s, and a file of them would take days.
 _BLOCK = 8_000
-"""Characters segmented at once. The segmenter's time grows with the square of the quotation marks
-in a text: 64,000 opening ones take 0.9 s, and a file of them would take days."""
 
 
 def query_terms(text: str) -> list[str]:
@@ -159,3 +159,49 @@ def _kind(line: str) -> UnitKind:
     if _ROW.search(line):
         return "row"
     return "sentence" if line.endswith(_PROSE_ENDS) else "line"
+
+
+# Whether a sentence is about the past, about neither, or about what is to come.
+Tense = Literal[-1, 0, 1]
+_SENTENCE = re.compile(r"[^.!?\n]{1,300}")
+_TO_COME = re.compile(
+    r"\b(?:will|won['’]t|shall|going to|gonna|tomorrow|next(?! to\b)|plans? to|due|upcoming|"
+    r"see you)\b|['’]ll\b",
+    re.IGNORECASE,
+)
+_GONE = re.compile(
+    # Not after "is" and the like: "is closed on Friday" is about the present.
+    r"\b(?<!is )(?<!are )(?<!am )(?<!be )(?<!['’]s )(?<!['’]re )(?<!['’]m )"
+    r"(?:was|were|did|wasn['’]t|weren['’]t|didn['’]t|had|been|ago|yesterday|"
+    r"last (?:night|week|weekend|month|year|[a-z]{3,6}day)|"
+    r"went|came|saw|got|made|took|gave|told|said|met|ate|drank|bought|sold|sent|left|lost|found|"
+    r"felt|thought|brought|began|broke|built|caught|chose|drove|fell|flew|forgot|grew|heard|held|"
+    r"kept|knew|led|lent|paid|ran|sang|(?-i:sat)|slept|spent|spoke|stood|stole|taught|threw|woke|"
+    r"won|wore|wrote|became|swam|rode|fought|drew|used|died|lied|tried|"
+    r"(?!hundred|excited|supposed|scheduled|planned|booked|reserved|closed)[a-z]{2,20}[^\We\d_]ed)\b",
+    re.IGNORECASE,
+)
+
+
+class Clauses:
+    """The sentences of a text, and what time they are about."""
+
+    def __init__(self, text: str) -> None:
+        """Find the sentences; what a text is about is looked at where it is asked for."""
+        self._spans = [match.span() for match in _SENTENCE.finditer(text)]
+        self._text = text
+        self._tenses: dict[int, Tense] = {}
+
+    def tense_at(self, position: int) -> Tense:
+        """Of what stands at a position."""
+        number = bisect_right(self._spans, (position, len(self._text) + 1)) - 1
+        if number < 0:
+            return 0
+        if number not in self._tenses:
+            self._tenses[number] = self._tense(*self._spans[number])
+        return self._tenses[number]
+
+    def _tense(self, start: int, end: int) -> Tense:
+        if _TO_COME.search(self._text, start, end):
+            return 1
+        return -1 if _GONE.search(self._text, start, end) else 0

@@ -33,8 +33,7 @@ from memnet.text.names import (
     possible_names,
     title_symbols,
 )
-from memnet.text.relative import times_in
-from memnet.text.resolved import with_days
+from memnet.text.relative import times_in, with_days
 from memnet.types import Document
 from tests.cost import least_seconds
 from tests.reading import Answering, ranked
