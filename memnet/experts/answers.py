@@ -233,6 +233,8 @@ class ExpertAnswers:
         learned = self._store.statements.learned_from(
             {quote.source for quote in quotes}, scope.namespace
         )
+        if not learned:
+            return False
         return any(
             one.source == quote.source and one.start < quote.end and quote.start < one.end
             for one in self._store.statements.told(learned)
