@@ -65,20 +65,20 @@ _CODE = tuple(
     ".py .pyi .pyw .c .h .cc .cpp .cxx .hh .hpp .hxx .ino .m .mm .java .kt .kts .scala .groovy "
     ".gradle .cs .vb .fs .go .rs .zig .swift .dart .js .mjs .cjs .jsx .ts .tsx .php .rb .pl .pm "
     ".lua .r .jl .hs .elm .ex .exs .erl .clj .lisp .el .scm .sh .bash .zsh .fish .ps1 .sql .proto "
-    ".cmake .mk .nim .sol .tcl .f90 .pas .css .scss .less".split()
+    ".cmake .mk .nim .sol .tcl .f90 .pas .css .scss .less .toml .yaml .yml .ini .cfg .conf "
+    ".properties".split()
 )
 _MARKDOWN = (".md", ".markdown", ".mdx", ".rmd", ".qmd")
 _OPENDOCUMENT = tuple(".odt .ott .fodt .odp .otp .fodp".split())
 _SHEETS = tuple(".xlsx .xlsm .xltx .xlsb .xls .ods .ots .fods".split())
-_SETTINGS = tuple(".toml .yaml .yml .ini .cfg .conf .properties".split())
 
 # All that can be read but JSON lines and fact tables, which are no documents.
 FORMATS: tuple[Format, ...] = (
     Format("archive", "archives", (".zip", ".tar", ".tgz", ".gz"), "archive"),
     Format("asciidoc", "AsciiDoc files", (".adoc", ".asciidoc"), "markup.asciidoc"),
-    Format("chat", "chats", (), "chats.detection"),
-    Format("code", "source code files", _CODE, "code.definitions"),
-    Format("conversation", "conversations", (), "chats.conversation"),
+    Format("chat", "chats", (), "chats.transcripts"),
+    Format("code", "source code files", _CODE, "code.source"),
+    Format("conversation", "conversations", (), "chats.conversations"),
     Format("csv", "tables", (".csv", ".tab"), "tables.delimited", isolated=False),
     Format("docx", "Word documents", (".docx", ".docm", ".dotx", ".dotm"), "office.docx"),
     Format("epub", "EPUB books", (".epub",), "web.epub"),
@@ -92,7 +92,6 @@ FORMATS: tuple[Format, ...] = (
     Format("pdf", "PDF files", (".pdf",), "pdf"),
     Format("pptx", "presentations", (".pptx", ".ppsx", ".pptm", ".potx", ".ppsm"), "office.pptx"),
     Format("rst", "reStructuredText files", (".rst", ".rest"), "markup.rst"),
-    Format("settings", "files of settings", _SETTINGS, "code.settings_files"),
     Format("sheets", "spreadsheets", _SHEETS, "tables.sheets"),
     Format("subtitles", "subtitles", (".srt", ".vtt"), "subtitles"),
     Format("text", "text files", (".txt", ".text", ".log"), "text", isolated=False),

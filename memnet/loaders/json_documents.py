@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from memnet.errors import InputError, Problem
-from memnet.loaders.chats.chat_exports import chat_documents
+from memnet.loaders.chats.exports import chat_documents
 from memnet.loaders.document import DocumentBuilder, ParsedDocument, one_line, paragraphs
 from memnet.loaders.formats import SourceFile
 from memnet.loaders.json_text import JsonObject, part_name, read_json, string

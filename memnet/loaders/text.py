@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from memnet.errors import EMPTY, InputError, Problem
 from memnet.io import decode
-from memnet.loaders.chats.detection import read_chat
+from memnet.loaders.chats.transcripts import read_chat
 from memnet.loaders.document import Block, ParsedDocument, paragraphs
 from memnet.loaders.formats import SourceFile
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memnet.errors import InputError
-from memnet.loaders.chats.chat_exports import chat_documents
+from memnet.loaders.chats.exports import chat_documents
 from memnet.loaders.formats import SourceFile
 from memnet.loaders.json_text import read_json
 from tests.unit.loaders.parsed import check, kinds, only, placed, problems, read
