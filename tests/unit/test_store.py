@@ -367,7 +367,7 @@ def test_the_index_file_is_never_trusted(tmp_path: Path, damage: str) -> None:
         index.write_bytes(os.urandom(500))
     elif damage in ("description", "vectors"):
         data = bytearray(index.read_bytes())
-        data[-40 if damage == "description" else 40] ^= 64
+        data[-40 if damage == "description" else 100] ^= 64
         index.write_bytes(data)
     else:
         fingerprint = "other" if damage == "foreign" else "toy/64"
