@@ -4,16 +4,16 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+import psycopg
 from filelock import FileLock, Timeout
 
 from memnet.config import StoreConfig
-from memnet.errors import StoreError
-from memnet.storage.backend import Backend, Result
+from memnet.errors import StoreBusyError, StoreError
+from memnet.storage.backend import Backend, Result, WriterLock
 from memnet.storage.postgres.address import Address
 from memnet.storage.postgres.connection import PostgresConnection
-from memnet.storage.postgres.dense import ServerIndex, check_pgvector
-from memnet.storage.postgres.errors import ConflictError, LostConnectionError
-from memnet.storage.postgres.lock import ServerLock
+from memnet.storage.postgres.errors import ConflictError, LostConnectionError, write_error
+from memnet.storage.postgres.index import ServerIndex
 from memnet.storage.tables.checked import MissingRowError
 from memnet.storage.tables.connection import Connection
 from memnet.storage.tables.connections import Connections
@@ -22,6 +22,63 @@ from memnet.storage.vectors.dense import DenseIndex
 _ATTEMPTS = 8
 _SAVING_LOCK = "saving.lock"
 _OLDEST_SERVER = 15
+
+
+class _ServerLock(WriterLock):
+    """An advisory lock of the session of the calling thread, which the server frees with it.
+
+    Within a transaction it is held until its end, whoever releases it: what was written must not be
+    seen as old by the next holder.
+    """
+
+    def __init__(self, connection: Callable[[], PostgresConnection], place: str) -> None:
+        """Take nothing yet.
+
+        Args:
+            connection: gives the calling thread's own.
+            place: of the store, as messages name it.
+        """
+        self._connection = connection
+        self._place = place
+
+    @property
+    def depth(self) -> int:  # type: ignore[override]
+        """As ``WriterLock.depth``."""
+        return self._connection().lock_depth
+
+    def check_writable(self) -> None:
+        """As ``WriterLock.check_writable``."""
+        if self._connection().read_only:
+            raise StoreError(
+                f"{self._place} is a standby, which can't be written; name the primary server"
+            )
+
+    def acquire(self, timeout: float) -> None:
+        """As ``WriterLock.acquire``."""
+        self.check_writable()
+        connection = self._connection()
+        if connection.lock_depth:
+            connection.lock_depth += 1
+            return
+        try:
+            taken = connection.take_lock(connection.lock_key("writer"), timeout)
+        except psycopg.Error as error:
+            raise write_error(error, self._place, committing=False) from error
+        if not taken:
+            raise StoreBusyError(
+                f"another process or thread is writing to {self._place}; reading goes on, try "
+                "this write again when it is done"
+            )
+        connection.lock_depth += 1
+
+    def release(self) -> None:
+        """As ``WriterLock.release``."""
+        connection = self._connection()
+        if connection.inherited:
+            return
+        connection.lock_depth -= 1
+        if not connection.lock_depth and not connection.changing:
+            connection.free_lock(connection.lock_key("writer"))
 
 
 class PostgresBackend(Backend):
@@ -40,10 +97,10 @@ class PostgresBackend(Backend):
             StoreError: there is no store, or the server can't be used.
         """
         self._address = address
-        self.place = str(address)
+        self.place = address.shown
         self.folder = address.cache_folder()
         self.connections = Connections(self._connect, self.place)
-        self.lock = ServerLock(self._connection, self.place)
+        self.lock = _ServerLock(self._connection, self.place)
         try:
             connection = self._connection()
             self.read_only = connection.read_only
@@ -56,9 +113,6 @@ class PostgresBackend(Backend):
                 raise StoreError(
                     f"there is no memnet store at {self.place}; make one with 'memnet ingest'"
                 )
-            if address.index != "faiss":
-                # Before a store is made that could not be opened so again.
-                check_pgvector(connection, self.place, address.index)
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
             self.connections.close()
@@ -87,12 +141,9 @@ class PostgresBackend(Backend):
     def check_copy(self, connection: Connection, dimension: int) -> None:
         """As ``Backend.check_copy``: a server's rows are not copied file by file."""
 
-    def server_index(self, dimension: int, config: StoreConfig) -> DenseIndex | None:
-        """As ``Backend.server_index``, where the address names one."""
-        kind = self._address.index
-        if kind == "faiss":
-            return None
-        return ServerIndex(kind, self.place, dimension, config, self._connection)
+    def server_index(self, dimension: int, config: StoreConfig) -> DenseIndex | None:  # noqa: ARG002
+        """As ``Backend.server_index``."""
+        return ServerIndex(self._address.index, self.place, dimension, self._connection)
 
     def share_rights(self) -> None:
         """As ``Backend.share_rights``: the folder is this user's alone."""

@@ -1,50 +1,86 @@
 """A thread's connection to the database of a store on a server."""
 
 import hashlib
+import json
 import logging
+import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from typing import Any, TypeVar
 
-import asyncpg
+import numpy as np
+import psycopg
+from numpy.typing import NDArray
+from psycopg.adapt import Dumper
+from psycopg.pq import Format, TransactionStatus
+from psycopg.types import TypeInfo
+from psycopg.types.numeric import Int8Dumper
 
 from memnet.errors import StoreError
 from memnet.storage.postgres.address import Address
-from memnet.storage.postgres.checks import problems
 from memnet.storage.postgres.errors import (
-    FAILURES,
-    LOST,
     LostConnectionError,
+    connect_error,
+    is_lost,
     one_line,
     psql,
     read_error,
     write_error,
 )
-from memnet.storage.postgres.halves import HalfVectors
-from memnet.storage.postgres.history import PostgresHistory
-from memnet.storage.postgres.metadata import metadata_condition
-from memnet.storage.postgres.schema import MIGRATIONS
-from memnet.storage.postgres.session import Session
+from memnet.storage.postgres.schema import ADVANCE, MIGRATIONS
 from memnet.storage.postgres.text import PostgresText
-from memnet.storage.tables.checked import IN_LIST, DuplicateRowsError, Row, Values, checked_count
+from memnet.storage.tables.checked import (
+    IN_LIST,
+    DuplicateRowsError,
+    Row,
+    Values,
+    checked_count,
+    checked_vectors,
+    missing,
+)
 from memnet.storage.tables.connection import (
     SCHEMA_VERSION,
     UNUSED_SYMBOL,
     UNUSED_VECTOR,
     Connection,
+    History,
     Numbered,
     StoredVector,
     check_version,
     on_conflict,
 )
+from memnet.storage.values import Revision
 
 _log = logging.getLogger("memnet")
-_RETRY_SECONDS = 10.0
-"""How long a server that restarts is waited for."""
-_SWEEP_SECONDS = 5
-"""How long the end of a change waits for other writers, to delete what nothing uses."""
+_RETRY_SECONDS = 10.0  # how long a server that restarts is waited for
+_SWEEP_SECONDS = 5  # how long the end of a change waits for others, to delete what nothing uses
+_STATEMENTS = 500  # that a connection keeps prepared
+_OLDEST_PGVECTOR = (0, 8)  # the first that goes on in its graph until enough rows pass a condition
+_MAX_HALF = 65504.0
+_SETTINGS = {
+    # Statements are short, and take arrays of few elements: compiling them, or planning each anew
+    # for its parameters, costs more than it saves.
+    "jit": "off",
+    "plan_cache_mode": "force_generic_plan",
+    # Nodes of the graph that a search keeps, and that it goes on after them until enough rows pass
+    # its conditions. The order is made anew in full precision.
+    "hnsw.ef_search": "400",
+    "hnsw.iterative_scan": "relaxed_order",
+}
+_REFERENCES = (
+    ("slot_key", "symbol", "symbol"),
+    ("slot_key", "slot", "slot"),
+    ("mention", "symbol", "symbol"),
+    ("mention", "slot", "slot"),
+    ("link", "subject", "symbol"),
+    ("link", "object", "symbol"),
+    ("link", "relation", "vector"),
+    ("link", "slot", "slot"),
+    ("statement_name", "symbol", "symbol"),
+)
 _Result = TypeVar("_Result")
 
 
@@ -67,21 +103,21 @@ class PostgresConnection(Connection):
 
         Args:
             address: of the store.
-            connect_seconds: how long the server may take to answer.
+            connect_seconds: how long each server of the address may take to answer.
 
         Raises:
             StoreError: the server can't be reached, lacks what is needed, or the store is newer
                 than this version.
         """
         self.changing = False
-        self.history = PostgresHistory(self)
+        self.history = _Commits(self)
         self.text = PostgresText(self)
-        self.halves = HalfVectors(self)
         self.lock_depth = 0
         """How many blocks hold the lock of the store's writer in this session."""
-        self._place = str(address)
+        self._place = address.shown
         self._address = address
         self._connect_seconds = connect_seconds
+        self._process = os.getpid()
         self._advances = False
         self._committing = False
         self._in_snapshot = False
@@ -91,9 +127,11 @@ class PostgresConnection(Connection):
         """Of the columns of tables that were inserted into."""
         self._unused: tuple[set[int], set[int]] = (set(), set())
         """Symbols and vectors to look at after the commit."""
+        self._knows_halves: object = None
+        """The server's connection that has the type of ``half``."""
         # Reentrant; ``close`` takes it too.
         self._guard = threading.RLock()
-        self._session = Session(address, connect_seconds)
+        self._server = self._connect()
         try:
             self.read_only: bool = self.only("SELECT pg_is_in_recovery()")[0]
             self.schema_version = self._read_schema_version()
@@ -102,10 +140,11 @@ class PostgresConnection(Connection):
             raise
 
     def close(self) -> None:
-        """As ``Connection.close``."""
+        """As ``Connection.close``; in a forked child it stays the parent's."""
         with self._guard:
             self._closed = True
-            self._session.close()
+            if not self.inherited:
+                self._server.close()
 
     def migrate(self) -> None:
         """As ``Connection.migrate``; the caller holds the lock of the store's writer."""
@@ -113,7 +152,7 @@ class PostgresConnection(Connection):
         self.schema_version = self._read_schema_version()
         for number in range(self.schema_version + 1, SCHEMA_VERSION + 1):
             with self._changes():
-                self._session.command(
+                self._command(
                     f"BEGIN; {self._new_schema()}"
                     f"{MIGRATIONS[number]}; "
                     f"INSERT INTO property VALUES ('schema_version', '{number}') "
@@ -132,26 +171,14 @@ class PostgresConnection(Connection):
             raise StoreError("a change within reading() would see old rows; end the block first")
         with self._changes():
             # Shared among writers; whoever deletes what nothing uses waits for all of them.
-            self._begin(
-                f"BEGIN; SELECT pg_advisory_xact_lock_shared({self._sweep_key}), "
-                "set_config('memnet.token', CAST(nextval('transaction_token') AS text), true)"
-            )
+            self._begin(f"BEGIN; SELECT pg_advisory_xact_lock_shared({self.lock_key('unused')})")
             self._advances = advance
             yield
-            self._commit()
+            self._committing = True
+            advances = self._advances or self.text.new_slots or self.text.new_tokens
+            new = self.text.new_slots, self.text.new_tokens
+            self._command(ADVANCE.format(*new) if advances else "COMMIT")
         self._sweep()
-
-    @contextmanager
-    def alone(self) -> Iterator[None]:
-        """A transaction that changes no slots, while no other transaction changes anything."""
-        with self._changes():
-            self._begin(f"BEGIN; SELECT pg_advisory_xact_lock({self._sweep_key})")
-            yield
-            self._session.command("COMMIT")
-
-    def define(self, statements: str) -> None:
-        """Run statements that define tables, functions and triggers, in a transaction."""
-        self._session.command(statements)
 
     def release_space(self) -> None:
         """As ``Connection.release_space``: the server's own vacuum does so."""
@@ -165,13 +192,10 @@ class PostgresConnection(Connection):
                 return
             try:
                 self._begin("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-            except FAILURES as error:
-                raise read_error(error, self._place) from error
-            self._in_snapshot = True
-            self._snapshot_rows.clear()
-            try:
+                self._in_snapshot = True
+                self._snapshot_rows.clear()
                 yield
-            except FAILURES as error:
+            except psycopg.Error as error:
                 raise read_error(error, self._place) from error
             finally:
                 self._in_snapshot = False
@@ -179,13 +203,13 @@ class PostgresConnection(Connection):
 
     def execute(self, statement: str, *parameters: Any) -> None:
         """As ``Connection.execute``."""
-        self._write(lambda: self._session.rows(statement, parameters))
+        self._write(lambda: self._fetch(statement, parameters))
 
     def execute_many(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
         """As ``Connection.execute_many``."""
-        given = list(rows)
+        given = [_values(row) for row in rows]
         if given:
-            self._write(lambda: self._session.run_many(statement, given))
+            self._write(lambda: self._cursor().executemany(_translated(statement), given))
 
     def insert(
         self,
@@ -200,15 +224,27 @@ class PostgresConnection(Connection):
         given = list(rows)
         if not given:
             return
-        if not new_only and not replacing:
-            self._write(lambda: self._copy(table, columns, given))
+        if table == "vector":
+            at = list(columns).index("data")
+            halves = self._halves([row[at] for row in given])
+            columns = (*columns, "half")
+            given = [(*row, half) for row, half in zip(given, halves, strict=True)]
+        elif not new_only and not replacing:
+            self._inserting(table, lambda: self._copy(table, columns, given))
             return
         names = ", ".join(f'"{column}"' for column in columns)
         arrays = ", ".join(f"CAST(? AS {self._type(table, column)}[])" for column in columns)
         ending = " ON CONFLICT DO NOTHING" if new_only else on_conflict(columns, replacing)
-        self.execute(
-            f"INSERT INTO {table} ({names}) SELECT * FROM unnest({arrays}){ending}",
-            *map(list, zip(*given, strict=True)),
+        statement = f"INSERT INTO {table} ({names}) SELECT * FROM unnest({arrays}){ending}"
+        values = list(map(list, zip(*given, strict=True)))
+        self._inserting(table, lambda: self._fetch(statement, values))
+
+    def replace_vectors(self, rows: Sequence[tuple[bytes, int]]) -> None:
+        """As ``Connection.replace_vectors``."""
+        halves = self._halves([data for data, _ in rows])
+        self.execute_many(
+            "UPDATE vector SET data = ?, half = ? WHERE id = ?",
+            [(data, half, vector) for (data, vector), half in zip(rows, halves, strict=True)],
         )
 
     def rows(self, statement: str, *parameters: Any) -> list[Row]:
@@ -217,8 +253,8 @@ class PostgresConnection(Connection):
             with self._guard:
                 if self._closed:
                     raise StoreError("the store was closed while it was read; open it again")
-                return self._once_more(lambda: self._session.rows(statement, parameters))
-        except FAILURES as error:
+                return self._once_more(lambda: self._fetch(statement, parameters))
+        except psycopg.Error as error:
             if self.changing:
                 raise
             raise read_error(error, self._place) from error
@@ -287,12 +323,32 @@ class PostgresConnection(Connection):
         self._unused[1].update(vectors)
 
     def metadata(self, key: str, wanted: Any) -> tuple[str, list[Any]]:
-        """As ``Connection.metadata``."""
-        return metadata_condition(key, wanted)
+        """As ``Connection.metadata``: a path of names leads into objects alone, not into arrays."""
+        condition, values = _metadata_condition(wanted)
+        names = key.split(".")
+        parents = [names[:depth] for depth in range(1, len(names))]
+        nested = " AND jsonb_typeof(source.attributes #> ?) = 'object'" * len(parents)
+        return (
+            "EXISTS (SELECT 1 FROM (SELECT CASE WHEN value IS NULL THEN '[]' "
+            "WHEN jsonb_typeof(value) = 'array' THEN value ELSE jsonb_build_array(value) END "
+            "AS elements FROM (SELECT source.attributes #> ? AS value) AS given) AS found, "
+            f"jsonb_array_elements(found.elements) AS element WHERE {condition}{nested})",
+            [names, *values, *parents],
+        )
 
     def problems(self) -> list[str]:
-        """As ``Connection.problems``."""
-        return problems(self)
+        """As ``Connection.problems``; files and types are the server's matter."""
+        found: list[str] = []
+        for table, column, referred in _REFERENCES:
+            (wrong,) = self.only(
+                f"SELECT count(*) FROM {table} WHERE NOT EXISTS "
+                f"(SELECT 1 FROM {referred} WHERE {referred}.id = {table}.{column})"
+            )
+            if wrong:
+                found.append(f"{wrong} rows of {table} refer to a missing row of {referred}")
+        if self.only('SELECT count(*) FROM slot WHERE length(text) <> "end" - start')[0]:
+            found.append("holds values that memnet does not write")
+        return found
 
     def lock_key(self, purpose: str) -> int:
         """The number of an advisory lock of this store's, for a purpose: 64 bits, signed."""
@@ -323,58 +379,101 @@ class PostgresConnection(Connection):
 
     def free_lock(self, key: int) -> None:
         """Free a lock of the session; one that was lost is free."""
-        with suppress(*FAILURES, StoreError):
+        with suppress(psycopg.Error, StoreError):
             self.rows(f"SELECT pg_advisory_unlock({key})")
 
     @property
     def inherited(self) -> bool:
         """Whether this process is a forked child of the one that opened it."""
-        return self._session.inherited
+        return self._process != os.getpid()
 
     @property
     def server_version(self) -> int:
         """Major version of the server."""
-        return self._session.version
+        return self._server.info.server_version // 10_000
+
+    def _connect(self) -> psycopg.Connection[Any]:
+        settings = _SETTINGS | {"search_path": f"{self._address.quoted_schema}, public"}
+        escaped = {
+            name: value.replace("\\", "\\\\").replace(" ", "\\ ")
+            for name, value in settings.items()
+        }
+        given = self._address.parameters
+        options = [given.get("options", ""), *(f"-c {name}={escaped[name]}" for name in escaped)]
+        defaults = {
+            "connect_timeout": str(max(1, round(self._connect_seconds))),
+            "application_name": "memnet",
+        }
+        try:
+            server = psycopg.connect(
+                **{**defaults, **given, "options": " ".join(options).strip()},
+                autocommit=True,
+                prepare_threshold=1,
+                cursor_factory=psycopg.RawCursor,
+            )
+        except psycopg.Error as error:
+            raise connect_error(error, self._place, given.get("user", "")) from None
+        server.prepared_max = _STATEMENTS
+        # One type for all integers: each set of types of parameters is a statement to prepare.
+        server.adapters.register_dumper(int, Int8Dumper)
+        return server
+
+    def _fetch(self, statement: str, parameters: Sequence[Any]) -> list[Row]:
+        """All rows of a statement, if it gives any."""
+        cursor = self._cursor()
+        cursor.execute(_translated(statement), _values(parameters), binary=True)
+        return cursor.fetchall() if cursor.description else []
+
+    def _command(self, statements: str) -> None:
+        """Run statements without parameters, one after the other, in one way to the server."""
+        self._cursor().execute(statements, prepare=False)
+
+    def _copy(self, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+        names = ", ".join(f'"{column}"' for column in columns)
+        with self._cursor().copy(f"COPY {table} ({names}) FROM STDIN") as copy:
+            for row in rows:
+                copy.write_row(row)
+
+    def _cursor(self) -> psycopg.Cursor[Any]:
+        if self.inherited:
+            raise psycopg.InterfaceError("it is of the process that this one was forked from")
+        return self._server.cursor()
+
+    def _halves(self, data: Sequence[bytes]) -> "list[_Half]":
+        """Stored vectors as the column ``half`` takes them."""
+        if self._knows_halves is not self._server:
+            kind = self.only(
+                "SELECT CAST(oid AS bigint), CAST(typarray AS bigint) FROM pg_type "
+                "WHERE oid = CAST('halfvec' AS regtype)"
+            )
+            TypeInfo("halfvec", *kind).register(self._server)
+            dumper = type("HalfDumper", (_HalfDumper,), {"oid": kind[0]})
+            self._server.adapters.register_dumper(_Half, dumper)
+            self._knows_halves = self._server
+        vectors = checked_vectors(data, checked_count(self.property("dimension") or 0))
+        return [_Half(half) for half in half_rows(vectors)]
+
+    def _inserting(self, table: str, call: Callable[[], object]) -> None:
+        def insert() -> None:
+            try:
+                call()
+            except psycopg.errors.UniqueViolation as error:
+                raise DuplicateRowsError(table, one_line(error)) from error
+
+        self._write(insert)
 
     def _write(self, call: Callable[[], object]) -> None:
         """Make a call that changes rows, in a transaction of its own outside of blocks."""
         try:
             self._once_more(call)
-        except FAILURES as error:
+        except psycopg.Error as error:
             if self.changing:
                 raise
             raise write_error(error, self._place, committing=False) from error
 
-    def _copy(self, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-        try:
-            self._session.copy(table, columns, rows)
-        except asyncpg.UniqueViolationError as error:
-            raise DuplicateRowsError(table, one_line(error)) from error
-
-    @property
-    def database(self) -> str:
-        """Its name."""
-        return self._address.database
-
-    @property
-    def _sweep_key(self) -> int:
-        return self.lock_key("unused")
-
     def _begin(self, command: str) -> None:
         """Begin a transaction: nothing is lost where the connection was."""
-        self._once_more(lambda: self._session.command(command), begins=True)
-
-    def _commit(self) -> None:
-        """Commit the transaction under way, numbered if slots changed."""
-        if self._advances:
-            self.halves.follow()
-        self._committing = True
-        if self._advances:
-            # One number follows the other only if none is given before the commit of the last:
-            # they are sent together.
-            self._session.command("SELECT advance(); COMMIT")
-        else:
-            self._session.command("COMMIT")
+        self._once_more(lambda: self._command(command), begins=True)
 
     @contextmanager
     def _changes(self) -> Iterator[None]:
@@ -383,22 +482,24 @@ class PostgresConnection(Connection):
         self.changing, self._committing = True, False
         try:
             yield
-        except FAILURES as error:
+        except psycopg.Error as error:
             self._unused = (set(), set())
             raise write_error(error, self._place, committing=self._committing) from error
         except BaseException:
             self._unused = (set(), set())
             raise
         finally:
+            self.text.new_slots = self.text.new_tokens = 0
             self._roll_back()
             self.changing = False
             self._guard.release()
 
     def _roll_back(self) -> None:
         """End the transaction, if one is under way; a lost one the server undoes itself."""
-        with suppress(*FAILURES):
-            if self._session.in_transaction:
-                self._session.command("ROLLBACK")
+        with suppress(psycopg.Error):
+            idle = (TransactionStatus.IDLE, TransactionStatus.UNKNOWN)
+            if not self.inherited and self._server.info.transaction_status not in idle:
+                self._command("ROLLBACK")
 
     def _once_more(self, call: Callable[[], _Result], *, begins: bool = False) -> _Result:
         """Make a call; outside of blocks again, with another session, where it was lost.
@@ -409,21 +510,20 @@ class PostgresConnection(Connection):
         """
         with self._guard:
             in_block = not begins and (self.changing or self._in_snapshot)
-            within = in_block or self.lock_depth > 0
+            within = in_block or self.lock_depth > 0 or self.inherited
             until = time.monotonic() + _RETRY_SECONDS
             pause = 0.02
             while True:
                 try:
-                    if self._session.closed and not within and not self._closed:
-                        self._session.close()
-                        self._session = Session(self._address, self._connect_seconds)
+                    if self._server.closed and not within and not self._closed:
+                        self._server = self._connect()
                     return call()
-                except (*LOST, LostConnectionError) as error:
-                    if within or self._closed or time.monotonic() > until:
+                except (psycopg.Error, LostConnectionError) as error:
+                    lost = is_lost(error) and not within and not self._closed
+                    if not lost or time.monotonic() > until:
                         raise
                     _log.info("the connection to %s was lost: %s", self._place, one_line(error))
-                    if not self._session.closed and not isinstance(error, LostConnectionError):
-                        self._session.close()
+                    self._server.close()
                     time.sleep(pause)
                     pause = min(2 * pause, 1.0)
 
@@ -439,18 +539,17 @@ class PostgresConnection(Connection):
         self._unused = (set(), set())
         with self._guard:
             try:
-                self._session.command(
+                self._command(
                     f"BEGIN; SET LOCAL lock_timeout = '{_SWEEP_SECONDS}s'; "
-                    f"SELECT pg_advisory_xact_lock({self._sweep_key})"
+                    f"SELECT pg_advisory_xact_lock({self.lock_key('unused')})"
                 )
-                self._session.rows(
-                    f"DELETE FROM symbol WHERE id {IN_LIST} AND {UNUSED_SYMBOL}", [Values(symbols)]
-                )
-                self._session.rows(
-                    f"DELETE FROM vector WHERE id {IN_LIST} AND {UNUSED_VECTOR}", [Values(vectors)]
-                )
-                self._session.command("COMMIT")
-            except FAILURES as error:
+                for table, unused, ids in (
+                    ("symbol", UNUSED_SYMBOL, symbols),
+                    ("vector", UNUSED_VECTOR, vectors),
+                ):
+                    self._fetch(f"DELETE FROM {table} WHERE id {IN_LIST} AND {unused}", [list(ids)])
+                self._command("COMMIT")
+            except psycopg.Error as error:
                 _log.info("unused rows of %s are left: %s", self._place, one_line(error))
             finally:
                 self._roll_back()
@@ -459,33 +558,49 @@ class PostgresConnection(Connection):
         """The type of a column, as SQL names it."""
         if (table, column) not in self._types:
             rows = self.rows(
-                "SELECT attname, format_type(atttypid, NULL) FROM pg_attribute "
-                "WHERE attrelid = CAST(? AS regclass) AND attnum > 0",
+                "SELECT CAST(attname AS text), format_type(atttypid, NULL) FROM pg_attribute "
+                "WHERE attrelid = CAST(CAST(? AS text) AS regclass) AND attnum > 0",
                 table,
             )
             self._types.update({(table, name): kind for name, kind in rows})
         return self._types[table, column]
 
     def _new_schema(self) -> str:
-        """The statement that makes the schema; none where it is there.
+        """The statements that make the schema, and pgvector; none where both are there.
 
-        "IF NOT EXISTS" asks for the right to make schemas even then.
+        "IF NOT EXISTS" asks for the right to make them even then.
         """
-        name, quoted = self._address.schema, self._address.quoted_schema
-        if self.one("SELECT 1 FROM pg_namespace WHERE nspname = ?", name) is not None:
-            return ""
-        allowed, role, short = self.only(
-            "SELECT has_database_privilege(current_database(), 'CREATE'), "
-            "quote_ident(current_user), quote_ident(?)",
-            name,
-        )
-        if not allowed:
-            make = psql(self.database, f"CREATE SCHEMA {short} AUTHORIZATION {role}")
-            raise StoreError(
-                f"{self._place}: the role {role} may not make the schema {short}; run "
-                f"as a superuser: {make}"
+        name, database = self._address.schema, self._address.parameters["dbname"]
+        make = ""
+        if self.one("SELECT 1 FROM pg_namespace WHERE nspname = ?", name) is None:
+            allowed, role, short = self.only(
+                "SELECT has_database_privilege(current_database(), 'CREATE'), "
+                "quote_ident(current_user), quote_ident(?)",
+                name,
             )
-        return f"CREATE SCHEMA {quoted}; "
+            if not allowed:
+                command = psql(database, f"CREATE SCHEMA {short} AUTHORIZATION {role}")
+                raise StoreError(
+                    f"{self._place}: the role {role} may not make the schema {short}; run "
+                    f"as a superuser: {command}"
+                )
+            make = f"CREATE SCHEMA {self._address.quoted_schema}; "
+        found = self.one(
+            "SELECT CAST(extversion AS text), (SELECT rolsuper FROM pg_roles "
+            "WHERE rolname = current_user) FROM (SELECT 1) AS one "
+            "LEFT JOIN pg_extension ON extname = 'vector'"
+        )
+        version, is_superuser = found or (None, False)
+        if version is None and is_superuser:
+            return f"CREATE EXTENSION vector SCHEMA public; {make}"
+        if version is None or _version(version) < _OLDEST_PGVECTOR:
+            has = "lacks pgvector" if version is None else f"has pgvector {version}"
+            verb = "CREATE EXTENSION vector" if version is None else "ALTER EXTENSION vector UPDATE"
+            raise StoreError(
+                f"{self._place} {has}, and a store needs {'.'.join(map(str, _OLDEST_PGVECTOR))} or "
+                f"newer; run as a superuser: {psql(database, verb)}"
+            )
+        return make
 
     def _read_schema_version(self) -> int:
         """Version of the schema; 0 where there is none."""
@@ -500,3 +615,85 @@ class PostgresConnection(Connection):
         version = 0 if row is None else checked_count(row[1])
         check_version(self._place, version, row is None or row[0] == "schema_version")
         return version
+
+
+class _Commits(History):
+    """The commits of a store with many writers, numbered in the order of their ends."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def latest(self) -> Revision:
+        """As ``History.latest``."""
+        row = self._connection.one_of_snapshot(
+            "SELECT CAST(value AS bigint), commit_id FROM property, revision "
+            "WHERE name = 'generation'"
+        )
+        if row is None:
+            raise missing("its last commit")
+        return Revision(*row, 0)
+
+
+class _Half(bytes):
+    """A vector as pgvector sends and receives it."""
+
+
+class _HalfDumper(Dumper):
+    format = Format.BINARY
+
+    def dump(self, obj: _Half) -> bytes:
+        return obj
+
+
+def half_rows(vectors: NDArray[np.float32]) -> list[bytes]:
+    """Vectors [N, D] float32 in half precision, in pgvector's binary form."""
+    count, dimension = vectors.shape
+    rows = np.empty((count, dimension + 2), ">u2")
+    rows[:, :2] = dimension, 0
+    rows[:, 2:] = np.clip(vectors, -_MAX_HALF, _MAX_HALF).astype(">f2").view(">u2")
+    return [row.tobytes() for row in rows]
+
+
+def _metadata_condition(wanted: Any) -> tuple[str, list[Any]]:
+    """What an element of metadata must be, and parameters."""
+    if isinstance(wanted, Mapping):
+        ends = {end: value for end, value in wanted.items() if value is not None}
+        signs = [">=" if end == "from" else "<=" for end in ends]
+        if isinstance(next(iter(ends.values())), str):
+            # By code points, as in a database file.
+            text = "(element.value #>> '{}') COLLATE \"C\""
+            ranges = [f"{text} {sign} ?" for sign in signs]
+            return f"jsonb_typeof(element.value) = 'string' AND {' AND '.join(ranges)}", [
+                *ends.values()
+            ]
+        ranges = [f"element.value {sign} CAST(? AS jsonb)" for sign in signs]
+        return f"jsonb_typeof(element.value) = 'number' AND {' AND '.join(ranges)}", [
+            json.dumps(value) for value in ends.values()
+        ]
+    values = list(wanted) if isinstance(wanted, list | tuple) else [wanted]
+    return (
+        "element.value IN (SELECT wanted.value FROM jsonb_array_elements(CAST(? AS jsonb)) "
+        "AS wanted) AND jsonb_typeof(element.value) NOT IN ('array', 'object')",
+        [json.dumps(values)],
+    )
+
+
+@lru_cache(maxsize=2000)
+def _translated(statement: str) -> str:
+    """A statement of ``Connection`` as PostgreSQL has it."""
+    statement = (
+        statement.replace(f"NOT {IN_LIST}", "<> ALL (?)")
+        .replace(IN_LIST, "= ANY (?)")
+        .replace("temp.seen", "pg_temp.seen")
+        .replace("BLOB", "bytea")
+    )
+    first, *rest = statement.split("?")
+    return first + "".join(f"${number}{part}" for number, part in enumerate(rest, start=1))
+
+
+def _values(parameters: Sequence[Any]) -> list[Any]:
+    return [one.items if isinstance(one, Values) else one for one in parameters]
+
+
+def _version(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in text.split(".")[:2] if part.isdigit())
