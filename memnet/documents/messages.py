@@ -63,11 +63,6 @@ def day_sent(store: MemoryStore, slot: Slot) -> date | None:
     return found[0].full() if found else None
 
 
-def has_messages(question: Question) -> bool:
-    """Whether messages are in the scope of a question."""
-    return bool(question.store.messages.known([MESSAGE], question.scope))
-
-
 class _Known(NamedTuple):
     """What is known of a message for one question."""
 

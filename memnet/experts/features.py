@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memnet.documents.question import Question, relation_stems
-from memnet.text.english import query_terms
 from memnet.text.names import normalise
 from memnet.types import SourceKind
 
@@ -63,19 +62,16 @@ def features_of(question: Question, known: Known) -> NDArray[np.float32]:
 def _of_kinds(question: Question) -> list[float]:
     """For each kind the best that a slot of it reaches."""
     store, scope = question.store, question.scope
-    words = " ".join(question.terms.words) or question.text
-    lexical = store.search_lexical(query_terms(words), _HITS, scope)
-    bm25 = dict(zip(*(part[lexical.mask].tolist() for part in lexical[:2]), strict=True))
+    bm25 = question.sharing_words(_HITS)
     named = {
         slot: len(name.split())
         for name in reversed(question.named)
         for slot in question.slots_by_name[name][:_NAMED]
     }
-    dense = store.search_dense(question.vector, _HITS, scope)
-    cosine = dict(zip(*(part[dense.mask].tolist() for part in dense[:2]), strict=True))
+    cosine = question.nearest(_HITS)
     slots = list(dict.fromkeys([*cosine, *bm25, *named]))
     others = [slot for slot in slots if slot not in cosine]
-    keys = store.existing_keys(others)
+    keys = question.fetched.keys(others)
     cosine.update(zip(others, (keys.vectors @ question.vector).tolist(), strict=True))
     ids = np.array(slots, np.int64)
     occurs = question.terms.occurrences(ids)

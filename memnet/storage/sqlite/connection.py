@@ -86,6 +86,8 @@ class SqliteConnection(Connection):
         self.text = Fts5Index(self)
         self._advances = False
         self._closed = False
+        self._snapshot_rows: dict[tuple[Any, ...], Row | None] | None = None
+        """Single rows read in this snapshot; None outside of one."""
         # Reentrant; ``close`` takes it too: closing a connection that is in use ends the process.
         self._guard = threading.RLock()
         self._process = os.getpid()
@@ -168,6 +170,7 @@ class SqliteConnection(Connection):
                 yield
                 return
             self.rows("BEGIN")
+            self._snapshot_rows = {}
             try:
                 yield
             except sqlite3.DatabaseError as error:
@@ -175,7 +178,18 @@ class SqliteConnection(Connection):
                     f"the store could not be read ({error}); run 'memnet verify' on it"
                 ) from error
             finally:
+                self._snapshot_rows = None
                 self._roll_back()
+
+    def one_of_snapshot(self, statement: str, *parameters: Any) -> Row | None:
+        """As ``Connection.one_of_snapshot``."""
+        known = self._snapshot_rows
+        if known is None:
+            return self.one(statement, *parameters)
+        key = (statement, *parameters)
+        if key not in known:
+            known[key] = self.one(statement, *parameters)
+        return known[key]
 
     def execute(self, statement: str, *parameters: Any) -> None:
         """Run a statement that gives no rows; its errors are those of the transaction."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from memnet.storage.tables.checked import IN_LIST, Values, checked_integer, checked_rows
+from memnet.storage.tables.checked import IN_LIST, Values, checked_integer, checked_rows, missing
 from memnet.storage.tables.connection import Connection, History
 from memnet.storage.values import Changes, Revision
 
@@ -20,7 +20,10 @@ class SqliteHistory(History):
 
     def latest(self) -> Revision:
         """As ``History.latest``."""
-        row = self._connection.only(f"{_REVISION} ORDER BY generation DESC LIMIT 1")
+        statement = f"{_REVISION} ORDER BY generation DESC LIMIT 1"
+        row = self._connection.one_of_snapshot(statement)
+        if row is None:
+            raise missing("a row of its own description")
         return Revision(*map(checked_integer, row))
 
     def find(self, commit_id: int) -> Revision | None:
