@@ -104,7 +104,7 @@ def copy_store(
         StoreError: there is no store to copy, something else is at the target, a text has U+0000
             and the target is on PostgreSQL, or rows can't be read or written.
         StoreBusyError: something else writes to the target.
-        DependencyError: one is on PostgreSQL, and asyncpg is not installed.
+        DependencyError: one is on PostgreSQL, and psycopg is not installed.
     """
     source, target = store_place(source), store_place(target)
     if _full_name(source) == _full_name(target):

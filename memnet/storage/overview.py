@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from memnet.storage.folder import DATABASE, FolderLock
 from memnet.storage.place import StorePlace, place_name
-from memnet.storage.postgres.address import Address, is_address
+from memnet.storage.postgres.address import Address, check_driver, is_address
 from memnet.storage.sqlite.connection import SqliteConnection
 from memnet.storage.tables import slots
 from memnet.storage.tables.checks import check_finished
@@ -41,7 +41,7 @@ def overview(place: StorePlace) -> Overview | None:
 
     Raises:
         StoreError: it can't be read, its server not be reached, or it is an unfinished copy.
-        DependencyError: it is on PostgreSQL, and asyncpg is not installed.
+        DependencyError: it is on PostgreSQL, and psycopg is not installed.
     """
     with connected(place) as found:
         if found is None:
@@ -152,8 +152,6 @@ def connected(place: StorePlace, timeout: float = _LOOK_SECONDS) -> Iterator[Con
 def _connect(place: StorePlace, timeout: float) -> Connection | None:
     if is_address(place):
         # Whoever has no server need not load what speaks to one.
-        from memnet.storage.postgres.driver import check_driver
-
         check_driver()
         from memnet.storage.postgres.backend import connect_existing
 

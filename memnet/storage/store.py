@@ -16,8 +16,7 @@ from memnet.storage.backend import Backend, Result
 from memnet.storage.bundle.export import write_bundle
 from memnet.storage.lexical import Bm25Index
 from memnet.storage.models import ModelFolders
-from memnet.storage.postgres.address import Address, is_address
-from memnet.storage.postgres.driver import check_driver
+from memnet.storage.postgres.address import Address, check_driver, is_address
 from memnet.storage.scope import EVERYWHERE, Scope
 from memnet.storage.sqlite.backend import FolderBackend
 from memnet.storage.tables import checks, slots, sources

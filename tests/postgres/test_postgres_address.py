@@ -276,6 +276,6 @@ def test_asyncpg_reads_the_files_of_an_address() -> None:
 
 
 def test_without_asyncpg_the_error_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "asyncpg", None)
+    monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(DependencyError, match=r'pip install "memnet\[postgres\]"'):
         check_driver()

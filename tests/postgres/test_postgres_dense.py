@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-pytest.importorskip("asyncpg")
+pytest.importorskip("psycopg")
 
 from memnet.errors import StoreError
 from memnet.storage import MemoryStore, NewSlot, NewSource, Scope, copy_store

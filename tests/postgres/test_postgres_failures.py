@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("asyncpg")
+pytest.importorskip("psycopg")
 
 from memnet.errors import EncoderMismatchError, StoreError
 from memnet.storage import MemoryStore, Scope

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from numpy.typing import NDArray
 
-pytest.importorskip("asyncpg")
+pytest.importorskip("psycopg")
 
 from memnet import Engine
 from memnet.config import Config

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import run_state_machine_as_test
 
-pytest.importorskip("asyncpg")
+pytest.importorskip("psycopg")
 
 from memnet import (
     Config,

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-pytest.importorskip("asyncpg")
+pytest.importorskip("psycopg")
 
 import asyncpg
 

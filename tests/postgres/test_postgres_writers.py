@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-pytest.importorskip("asyncpg")
+pytest.importorskip("psycopg")
 
 from memnet import Document, Fact
 from memnet.errors import StoreBusyError

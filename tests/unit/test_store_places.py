@@ -295,7 +295,7 @@ def test_the_doctor_looks_into_a_database(
     assert f"{SHOWN} (not there)" in lines
     assert str(files_folder(ADDRESS)) in lines
     with pytest.MonkeyPatch.context() as patched:
-        patched.setitem(sys.modules, "asyncpg", None)
+        patched.setitem(sys.modules, "psycopg", None)
         report, lines = examined(capsys, 1)
     assert 'pip install "memnet[postgres]"' in lines
     refusal = StoreError(f"the server of {SHOWN} does not answer")
@@ -328,4 +328,4 @@ def test_who_has_no_server_loads_nothing_for_one(arguments: list[str], tmp_path:
     done = completed(command, cwd=tmp_path, env=environment)
     loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
     assert "click" in loaded
-    assert "asyncpg" not in loaded
+    assert "psycopg" not in loaded

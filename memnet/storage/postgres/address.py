@@ -50,7 +50,8 @@ class Address:
         """
         if not is_address(text):
             raise InputError(
-                f"this is not an address of a store on PostgreSQL; expected {_SCHEMES[0]}HOST/DATABASE"
+                "this is not an address of a store on PostgreSQL; expected "
+                f"{_SCHEMES[0]}HOST/DATABASE"
             )
         base, given = _split(text)
         for name, _ in given:
@@ -183,5 +184,7 @@ def _checked_schema(name: str) -> str:
 
 def _checked_index(name: str) -> IndexKind:
     if name not in get_args(IndexKind):
-        raise InputError(f"{_WHERE} has index {name!r}; expected {' or '.join(get_args(IndexKind))}")
+        raise InputError(
+            f"{_WHERE} has index {name!r}; expected {' or '.join(get_args(IndexKind))}"
+        )
     return cast(IndexKind, name)

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from psycopg.adapt import Dumper
 from psycopg.pq import Format, TransactionStatus
 from psycopg.types import TypeInfo
-from psycopg.types.numeric import Int8Dumper
+from psycopg.types.array import ListBinaryDumper
+from psycopg.types.numeric import Int8BinaryDumper
 
 from memnet.errors import StoreError
 from memnet.storage.postgres.address import Address
@@ -415,7 +416,8 @@ class PostgresConnection(Connection):
             raise connect_error(error, self._place, given.get("user", "")) from None
         server.prepared_max = _STATEMENTS
         # One type for all integers: each set of types of parameters is a statement to prepare.
-        server.adapters.register_dumper(int, Int8Dumper)
+        server.adapters.register_dumper(int, Int8BinaryDumper)
+        server.adapters.register_dumper(list, ListBinaryDumper)
         return server
 
     def _fetch(self, statement: str, parameters: Sequence[Any]) -> list[Row]:

@@ -179,7 +179,9 @@ MIGRATIONS = {
     -- Additions wait for their place, 1,024 kB at most, which each search reads in less than 1 ms.
     CREATE INDEX slot_text_by_word ON slot_text USING gin (words)
         WITH (gin_pending_list_limit = 1024);
-    CREATE TABLE revision (commit_id bigint NOT NULL, slots bigint NOT NULL, tokens bigint NOT NULL);
+    CREATE TABLE revision (
+        commit_id bigint NOT NULL, slots bigint NOT NULL, tokens bigint NOT NULL
+    );
     INSERT INTO revision VALUES (0, 0, 0);
     """,
 }
