@@ -205,7 +205,7 @@ def main() -> None:
     arguments = parser.parse_args()
     arguments.scratch.mkdir(parents=True, exist_ok=True)
     result: dict[str, Any] = json.loads(_OUT.read_text()) if _OUT.exists() else {}
-    result["environment"] = environment(["asyncpg"])
+    result["environment"] = environment(["psycopg"])
     if arguments.part == "answers":
         result["recall_at_5"] = answers(arguments.server, arguments.store, arguments.data)
     else:

@@ -10,10 +10,10 @@ import asyncpg
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from memnet.storage.postgres.driver import check_driver
 
 from memnet.errors import DependencyError, InputError
 from memnet.storage.postgres.address import Address, Server, hide_passwords, is_address
-from memnet.storage.postgres.driver import check_driver
 
 ALL = (
     "postgresql://ann:s%40fe@db.example:5433/notes?schema=my%20notes&index=hnsw"

@@ -43,18 +43,15 @@ class _ServerLock(WriterLock):
 
     @property
     def depth(self) -> int:  # type: ignore[override]
-        """As ``WriterLock.depth``."""
         return self._connection().lock_depth
 
     def check_writable(self) -> None:
-        """As ``WriterLock.check_writable``."""
         if self._connection().read_only:
             raise StoreError(
                 f"{self._place} is a standby, which can't be written; name the primary server"
             )
 
     def acquire(self, timeout: float) -> None:
-        """As ``WriterLock.acquire``."""
         self.check_writable()
         connection = self._connection()
         if connection.lock_depth:
@@ -72,7 +69,6 @@ class _ServerLock(WriterLock):
         connection.lock_depth += 1
 
     def release(self) -> None:
-        """As ``WriterLock.release``."""
         connection = self._connection()
         if connection.inherited:
             return
@@ -124,7 +120,6 @@ class PostgresBackend(Backend):
             raise
 
     def again(self) -> "PostgresBackend":
-        """As ``Backend.again``."""
         return PostgresBackend(self._address, create=False)
 
     @contextmanager
@@ -142,14 +137,12 @@ class PostgresBackend(Backend):
         """As ``Backend.check_copy``: a server's rows are not copied file by file."""
 
     def server_index(self, dimension: int, config: StoreConfig) -> DenseIndex | None:  # noqa: ARG002
-        """As ``Backend.server_index``."""
         return ServerIndex(self._address.index, self.place, dimension, self._connection)
 
     def share_rights(self) -> None:
         """As ``Backend.share_rights``: the folder is this user's alone."""
 
     def size_in_bytes(self, connection: Connection) -> int:
-        """As ``Backend.size_in_bytes``."""
         row = connection.only(
             "SELECT CAST(coalesce(sum(pg_total_relation_size(pg_class.oid)), 0) AS bigint) "
             "FROM pg_class JOIN pg_namespace ON pg_namespace.oid = pg_class.relnamespace "
@@ -158,7 +151,6 @@ class PostgresBackend(Backend):
         return int(row[0])
 
     def retrying(self, change: Callable[[], Result]) -> Result:
-        """As ``Backend.retrying``."""
         for attempt in range(_ATTEMPTS - 1):
             try:
                 return change()

@@ -151,11 +151,12 @@ class PostgresConnection(Connection):
         """As ``Connection.migrate``; the caller holds the lock of the store's writer."""
         # Another process may have done so while this one waited for the lock.
         self.schema_version = self._read_schema_version()
+        if not self.schema_version:
+            self._make_ready()
         for number in range(self.schema_version + 1, SCHEMA_VERSION + 1):
             with self._changes():
                 self._command(
-                    f"BEGIN; {self._new_schema()}"
-                    f"{MIGRATIONS[number]}; "
+                    f"BEGIN; {MIGRATIONS[number]}; "
                     f"INSERT INTO property VALUES ('schema_version', '{number}') "
                     "ON CONFLICT (name) DO UPDATE SET value = excluded.value; COMMIT"
                 )
@@ -163,7 +164,6 @@ class PostgresConnection(Connection):
 
     @contextmanager
     def transaction(self, advance: bool = True) -> Iterator[None]:
-        """As ``Connection.transaction``."""
         if self.changing:
             self._advances |= advance
             yield
@@ -186,7 +186,6 @@ class PostgresConnection(Connection):
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """As ``Connection.snapshot``."""
         with self._guard:
             if self.changing or self._in_snapshot:
                 yield
@@ -203,11 +202,9 @@ class PostgresConnection(Connection):
                 self._roll_back()
 
     def execute(self, statement: str, *parameters: Any) -> None:
-        """As ``Connection.execute``."""
         self._write(lambda: self._fetch(statement, parameters))
 
     def execute_many(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
-        """As ``Connection.execute_many``."""
         given = [_values(row) for row in rows]
         if given:
             self._write(lambda: self._cursor().executemany(_translated(statement), given))
@@ -221,7 +218,6 @@ class PostgresConnection(Connection):
         new_only: bool = False,
         replacing: Sequence[str] = (),
     ) -> None:
-        """As ``Connection.insert``."""
         given = list(rows)
         if not given:
             return
@@ -241,7 +237,6 @@ class PostgresConnection(Connection):
         self._inserting(table, lambda: self._fetch(statement, values))
 
     def replace_vectors(self, rows: Sequence[tuple[bytes, int]]) -> None:
-        """As ``Connection.replace_vectors``."""
         halves = self._halves([data for data, _ in rows])
         self.execute_many(
             "UPDATE vector SET data = ?, half = ? WHERE id = ?",
@@ -249,7 +244,6 @@ class PostgresConnection(Connection):
         )
 
     def rows(self, statement: str, *parameters: Any) -> list[Row]:
-        """As ``Connection.rows``."""
         try:
             with self._guard:
                 if self._closed:
@@ -270,7 +264,6 @@ class PostgresConnection(Connection):
         return self._snapshot_rows[key]
 
     def new_ids(self, table: Numbered, count: int) -> list[int]:
-        """As ``Connection.new_ids``."""
         rows = self.rows(
             f"SELECT nextval(pg_get_serial_sequence('{table}', 'id')) FROM generate_series(1, ?)",
             count,
@@ -284,7 +277,6 @@ class PostgresConnection(Connection):
         return dict(self.rows(f"SELECT name, id FROM symbol WHERE name {IN_LIST}", Values(some)))
 
     def last_id(self, table: Numbered) -> int:
-        """As ``Connection.last_id``."""
         row = self.only(
             "SELECT coalesce(pg_sequence_last_value("
             f"CAST(pg_get_serial_sequence('{table}', 'id') AS regclass)), 0)"
@@ -292,7 +284,6 @@ class PostgresConnection(Connection):
         return int(row[0])
 
     def set_last_id(self, table: Numbered, last: int) -> None:
-        """As ``Connection.set_last_id``."""
         self.execute(
             f"SELECT setval(pg_get_serial_sequence('{table}', 'id'), greatest(?, 1), ? > 0)",
             last,
@@ -300,14 +291,12 @@ class PostgresConnection(Connection):
         )
 
     def continue_ids(self) -> None:
-        """As ``Connection.continue_ids``."""
         for table in ("symbol", "vector"):
             self.execute(
                 f"SELECT setval(pg_get_serial_sequence('{table}', 'id'), max(id)) FROM {table}"
             )
 
     def vectors_by_digest(self, digests: Sequence[bytes]) -> dict[bytes, StoredVector]:
-        """As ``Connection.vectors_by_digest``."""
         rows = self.rows(
             "SELECT digest, id, NOT EXISTS (SELECT 1 FROM quick_vector "
             f"WHERE quick_vector.vector = vector.id) FROM vector WHERE digest {IN_LIST}",
@@ -567,42 +556,36 @@ class PostgresConnection(Connection):
             self._types.update({(table, name): kind for name, kind in rows})
         return self._types[table, column]
 
-    def _new_schema(self) -> str:
-        """The statements that make the schema, and pgvector; none where both are there.
+    def _make_ready(self) -> None:
+        """Make what the tables need: pgvector, and the schema.
 
-        "IF NOT EXISTS" asks for the right to make them even then.
+        "IF NOT EXISTS" asks for the right to make them even where they are there.
         """
-        name, database = self._address.schema, self._address.parameters["dbname"]
-        make = ""
-        if self.one("SELECT 1 FROM pg_namespace WHERE nspname = ?", name) is None:
-            allowed, role, short = self.only(
-                "SELECT has_database_privilege(current_database(), 'CREATE'), "
-                "quote_ident(current_user), quote_ident(?)",
-                name,
-            )
-            if not allowed:
-                command = psql(database, f"CREATE SCHEMA {short} AUTHORIZATION {role}")
-                raise StoreError(
-                    f"{self._place}: the role {role} may not make the schema {short}; run "
-                    f"as a superuser: {command}"
-                )
-            make = f"CREATE SCHEMA {self._address.quoted_schema}; "
-        found = self.one(
-            "SELECT CAST(extversion AS text), (SELECT rolsuper FROM pg_roles "
-            "WHERE rolname = current_user) FROM (SELECT 1) AS one "
-            "LEFT JOIN pg_extension ON extname = 'vector'"
+        database = self._address.parameters["dbname"]
+        version, schema = self.only(
+            "SELECT (SELECT CAST(extversion AS text) FROM pg_extension WHERE extname = 'vector'), "
+            "(SELECT CAST(nspname AS text) FROM pg_namespace WHERE nspname = ?)",
+            self._address.schema,
         )
-        version, is_superuser = found or (None, False)
-        if version is None and is_superuser:
-            return f"CREATE EXTENSION vector SCHEMA public; {make}"
-        if version is None or _version(version) < _OLDEST_PGVECTOR:
-            has = "lacks pgvector" if version is None else f"has pgvector {version}"
-            verb = "CREATE EXTENSION vector" if version is None else "ALTER EXTENSION vector UPDATE"
+        wanted = {
+            "CREATE EXTENSION vector SCHEMA public": version is not None,
+            f"CREATE SCHEMA {self._address.quoted_schema} AUTHORIZATION CURRENT_USER": bool(schema),
+        }
+        for statement in [statement for statement, there in wanted.items() if not there]:
+            try:
+                self._fetch(statement, ())
+            except psycopg.Error as error:
+                command = statement.replace("CURRENT_USER", self._server.info.user)
+                raise StoreError(
+                    f"{self._place} lacks what a store needs, and the role "
+                    f"{self._server.info.user} can't make it ({one_line(error)}); run as a "
+                    f"superuser: {psql(database, command)}"
+                ) from error
+        if version is not None and _version(version) < _OLDEST_PGVECTOR:
             raise StoreError(
-                f"{self._place} {has}, and a store needs {'.'.join(map(str, _OLDEST_PGVECTOR))} or "
-                f"newer; run as a superuser: {psql(database, verb)}"
+                f"{self._place} has pgvector {version}, and a store needs 0.8 or newer; run as a "
+                f"superuser: {psql(database, 'ALTER EXTENSION vector UPDATE')}"
             )
-        return make
 
     def _read_schema_version(self) -> int:
         """Version of the schema; 0 where there is none."""
@@ -626,7 +609,6 @@ class _Commits(History):
         self._connection = connection
 
     def latest(self) -> Revision:
-        """As ``History.latest``."""
         row = self._connection.one_of_snapshot(
             "SELECT CAST(value AS bigint), commit_id FROM property, revision "
             "WHERE name = 'generation'"

@@ -29,7 +29,7 @@ _ADVICE = {
 }
 # The server's refusals of a connection, which come without a SQLSTATE.
 _REFUSED = ("authentication", "no password", "role ", "no pg_hba.conf entry", "ermission denied")
-_NO_ROOM = ("too many clients", "remaining connection slots")
+_NO_ROOM = ("too many ", "remaining connection slots")
 
 
 class ConflictError(StoreBusyError):

@@ -74,7 +74,6 @@ class ServerIndex(DenseIndex):
         """As ``DenseIndex.prepare``: nothing."""
 
     def close(self) -> None:
-        """As ``DenseIndex.close``."""
         if self._builder is not None:
             self._builder.join()
 
@@ -85,7 +84,6 @@ class ServerIndex(DenseIndex):
         within: Within | None,
         hidden: NDArray[np.int64],
     ) -> Hits:
-        """As ``DenseIndex.search``."""
         connection = self._connection()
         query = np.ascontiguousarray(query, np.float32)
         # By half precision and in full the order is nearly the same.
@@ -112,7 +110,6 @@ class ServerIndex(DenseIndex):
         return np.zeros((len(ids), self._dimension), np.float32), np.zeros(len(ids), np.bool_)
 
     def info(self) -> IndexInfo:
-        """As ``DenseIndex.info``."""
         connection = self._connection()
         (count,) = connection.only("SELECT count(*) FROM vector")
         recall = connection.property(_RECALL) if connection.one(_GRAPH) else None
@@ -124,7 +121,6 @@ class ServerIndex(DenseIndex):
         return IndexInfo(self._kind, description, 1.0, 0)
 
     def problems(self) -> list[str]:
-        """As ``DenseIndex.problems``."""
         connection, after = self._connection(), 0
         while rows := connection.rows(
             "SELECT id, data, CAST(half AS real[]) FROM vector WHERE id > ? ORDER BY id LIMIT ?",

@@ -47,7 +47,6 @@ class PostgresText(TextIndex):
         self.new_tokens = 0
 
     def add(self, slots: Sequence[tuple[int, str, str]]) -> None:
-        """As ``TextIndex.add``."""
         for start in range(0, len(slots), _PAGE):
             rows = self._tokenizer.vectors(slots[start : start + _PAGE])
             self._connection.insert("slot_text", ("slot", "length", "words"), rows)
@@ -55,7 +54,6 @@ class PostgresText(TextIndex):
             self.new_tokens += sum(length for _, length, _ in rows)
 
     def remove(self, slots: Sequence[int]) -> None:
-        """As ``TextIndex.remove``."""
         rows = self._connection.rows(
             "DELETE FROM slot_text WHERE slot = ANY(?) RETURNING length", list(slots)
         )
@@ -65,7 +63,6 @@ class PostgresText(TextIndex):
     def search(
         self, terms: Sequence[str], limit: int, scope: Scope, hidden: NDArray[np.int64]
     ) -> list[tuple[int, float]]:
-        """As ``TextIndex.search``."""
         conditions, parameters = scope.sql(self._connection.metadata)
         if conditions:
             conditions = (
@@ -85,21 +82,21 @@ class PostgresText(TextIndex):
     def postings(
         self, term: str, max_postings: int
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]] | None:
-        """As ``TextIndex.postings``."""
         ids, scores = self._scored(term, max_postings + 1)
         return None if len(ids) > max_postings else (ids, scores)
 
     def rebuild(self) -> None:
-        """As ``TextIndex.rebuild``."""
         # Other writers wait from here on; those that read see the index as it was.
         self._connection.execute("LOCK TABLE slot_text IN SHARE ROW EXCLUSIVE MODE")
         self._connection.execute("DELETE FROM slot_text")
+        self._connection.execute(
+            "INSERT INTO revision SELECT 0, 0, 0 WHERE NOT EXISTS (SELECT 1 FROM revision)"
+        )
         self._connection.execute("UPDATE revision SET slots = 0, tokens = 0")
         for page in self._pages():
             self.add(page)
 
     def agrees(self) -> bool:
-        """As ``TextIndex.agrees``."""
         try:
             with self._connection.snapshot():
                 return self._has_all_slots()
