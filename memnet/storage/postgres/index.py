@@ -16,12 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memnet.errors import StoreError
+from memnet.storage.backend import DenseIndex
 from memnet.storage.postgres.address import IndexKind
 from memnet.storage.postgres.connection import PostgresConnection, half_rows
 from memnet.storage.tables.checked import IN_LIST, Row, Values, checked_rows, checked_vectors
-from memnet.storage.values import Hits, Within
-from memnet.storage.vectors.dense import DenseIndex
-from memnet.storage.vectors.index import IndexInfo
+from memnet.storage.values import Hits, IndexInfo, Within
 from memnet.storage.vectors.search import sample_queries
 
 _log = logging.getLogger("memnet")
@@ -69,9 +68,6 @@ class ServerIndex(DenseIndex):
         """As of the last look."""
         self._next_look = 0.0
         """By the monotonic clock."""
-
-    def prepare(self) -> None:
-        """As ``DenseIndex.prepare``: nothing."""
 
     def close(self) -> None:
         if self._builder is not None:
@@ -146,9 +142,6 @@ class ServerIndex(DenseIndex):
                 connection.replace_vectors([(data, vector) for vector, data in rows])
         if self._kind == "hnsw":
             self._build()
-
-    def save_if_stale(self) -> None:
-        """As ``DenseIndex.save_if_stale``: the server's rows are all there is."""
 
     def _candidates(
         self,
