@@ -515,7 +515,6 @@ class MemoryStore:
                 f"{self.fingerprint}; open it with that encoder, or ingest into a new store"
             )
         backend.check_rows(connection, self.dimension)
-        self._process.index.prepare()
 
 
 def open_backend(place: str | os.PathLike[str], create: bool, lock_seconds: float) -> Backend:

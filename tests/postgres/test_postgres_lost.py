@@ -23,8 +23,8 @@ from memnet import Engine
 from memnet.config import Config
 from memnet.errors import StoreBusyError, StoreError
 from memnet.storage import MemoryStore
-from memnet.storage.postgres.connection import PostgresConnection
 from memnet.storage.postgres.index import ServerIndex
+from memnet.storage.postgres.session import Session
 from memnet.storage.tables import sources
 from tests import killed
 from tests.postgres_server import Server, running_server
@@ -145,19 +145,19 @@ def test_a_connection_that_is_lost_with_the_commit(
     store: MemoryStore, cut: Callable[[], None], monkeypatch: pytest.MonkeyPatch, kept: bool
 ) -> None:
     """Whether the server committed is not known, to whoever asked it to."""
-    real, losses = PostgresConnection._command, list[str]()
+    real, losses = Session.command, list[str]()
 
-    def command(connection: PostgresConnection, statements: str) -> None:
+    def command(session: Session, statements: str) -> None:
         if "commit_id" in statements and not losses:
             losses.append(statements)
             if kept:
-                real(connection, statements)
+                real(session, statements)
             cut()
             if kept:
                 raise psycopg.OperationalError("connection reset by peer")
-        real(connection, statements)
+        real(session, statements)
 
-    monkeypatch.setattr(PostgresConnection, "_command", command)
+    monkeypatch.setattr(Session, "command", command)
     store.put([killed.document("document 1", 1)], killed.encode)
     assert len(losses) == 1
     assert store.counts().sources == 5
@@ -176,14 +176,14 @@ def test_an_interrupted_statement_leaves_nothing(
     store: MemoryStore, monkeypatch: pytest.MonkeyPatch, statement: int
 ) -> None:
     """Control-C comes while the server is waited for."""
-    left, real = [statement], PostgresConnection._fetch
+    left, real = [statement], Session.rows
 
-    def fetch(connection: PostgresConnection, sql: str, parameters: Sequence[Any]) -> list[Any]:
+    def fetch(session: Session, sql: str, parameters: Sequence[Any]) -> list[Any]:
         left[0] -= 1
         if not left[0]:
             signal.setitimer(signal.ITIMER_REAL, 0.1)
-            real(connection, "SELECT pg_sleep(60)", ())
-        return real(connection, sql, parameters)
+            real(session, "SELECT pg_sleep(60)", ())
+        return real(session, sql, parameters)
 
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
@@ -191,7 +191,7 @@ def test_an_interrupted_statement_leaves_nothing(
     before = signal.signal(signal.SIGALRM, interrupt)
     try:
         with monkeypatch.context() as patched:
-            patched.setattr(PostgresConnection, "_fetch", fetch)
+            patched.setattr(Session, "rows", fetch)
             with pytest.raises(KeyboardInterrupt):
                 put_round(store, 1)
     finally:

@@ -11,8 +11,8 @@ from memnet.errors import StoreBusyError, StoreError
 from memnet.storage.backend import Backend, DenseIndex, Result
 from memnet.storage.postgres.address import Address
 from memnet.storage.postgres.connection import PostgresConnection
-from memnet.storage.postgres.errors import ConflictError, LostConnectionError, write_error
 from memnet.storage.postgres.index import ServerIndex
+from memnet.storage.postgres.session import ConflictError, LostConnectionError, write_error
 from memnet.storage.tables.checked import MissingRowError
 from memnet.storage.tables.connection import Connection
 from memnet.storage.tables.connections import Connections

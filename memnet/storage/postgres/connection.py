@@ -1,37 +1,27 @@
 """A thread's connection to the database of a store on a server."""
 
 import hashlib
-import json
 import logging
-import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from functools import lru_cache
 from typing import Any, TypeVar
 
-import numpy as np
 import psycopg
-from numpy.typing import NDArray
-from psycopg.adapt import Dumper
-from psycopg.pq import Format, TransactionStatus
-from psycopg.types import TypeInfo
-from psycopg.types.array import ListBinaryDumper
-from psycopg.types.numeric import Int8BinaryDumper
 
 from memnet.errors import StoreError
 from memnet.storage.postgres.address import Address
-from memnet.storage.postgres.errors import (
+from memnet.storage.postgres.schema import ADVANCE, MIGRATIONS, metadata_condition
+from memnet.storage.postgres.session import (
     LostConnectionError,
-    connect_error,
+    Session,
     is_lost,
     one_line,
     psql,
     read_error,
     write_error,
 )
-from memnet.storage.postgres.schema import ADVANCE, MIGRATIONS
 from memnet.storage.postgres.text import PostgresText
 from memnet.storage.tables.checked import (
     IN_LIST,
@@ -58,19 +48,9 @@ from memnet.storage.values import Revision
 _log = logging.getLogger("memnet")
 _RETRY_SECONDS = 10.0  # how long a server that restarts is waited for
 _SWEEP_SECONDS = 5  # how long the end of a change waits for others, to delete what nothing uses
-_STATEMENTS = 500  # that a connection keeps prepared
 _OLDEST_PGVECTOR = (0, 8)  # the first that goes on in its graph until enough rows pass a condition
-_MAX_HALF = 65504.0
-_SETTINGS = {
-    # Statements are short, and take arrays of few elements: compiling them, or planning each anew
-    # for its parameters, costs more than it saves.
-    "jit": "off",
-    "plan_cache_mode": "force_generic_plan",
-    # Nodes of the graph that a search keeps, and that it goes on after them until enough rows pass
-    # its conditions. The order is made anew in full precision.
-    "hnsw.ef_search": "400",
-    "hnsw.iterative_scan": "relaxed_order",
-}
+# Of columns that are inserted as arrays; others are texts.
+_TYPES = {"id": "bigint", "digest": "bytea", "data": "bytea", "half": "halfvec"}
 _REFERENCES = (
     ("slot_key", "symbol", "symbol"),
     ("slot_key", "slot", "slot"),
@@ -118,21 +98,16 @@ class PostgresConnection(Connection):
         self._place = address.shown
         self._address = address
         self._connect_seconds = connect_seconds
-        self._process = os.getpid()
         self._advances = False
         self._committing = False
         self._in_snapshot = False
         self._snapshot_rows: dict[tuple[Any, ...], Row | None] = {}
         self._closed = False
-        self._types: dict[tuple[str, str], str] = {}
-        """Of the columns of tables that were inserted into."""
         self._unused: tuple[set[int], set[int]] = (set(), set())
         """Symbols and vectors to look at after the commit."""
-        self._knows_halves: object = None
-        """The server's connection that has the type of ``half``."""
         # Reentrant; ``close`` takes it too.
         self._guard = threading.RLock()
-        self._server = self._connect()
+        self._session = Session(address, connect_seconds)
         try:
             self.read_only: bool = self.only("SELECT pg_is_in_recovery()")[0]
             self.schema_version = self._read_schema_version()
@@ -144,8 +119,7 @@ class PostgresConnection(Connection):
         """As ``Connection.close``; in a forked child it stays the parent's."""
         with self._guard:
             self._closed = True
-            if not self.inherited:
-                self._server.close()
+            self._session.close()
 
     def migrate(self) -> None:
         """As ``Connection.migrate``; the caller holds the lock of the store's writer."""
@@ -155,7 +129,7 @@ class PostgresConnection(Connection):
             self._make_ready()
         for number in range(self.schema_version + 1, SCHEMA_VERSION + 1):
             with self._changes():
-                self._command(
+                self._session.command(
                     f"BEGIN; {MIGRATIONS[number]}; "
                     f"INSERT INTO property VALUES ('schema_version', '{number}') "
                     "ON CONFLICT (name) DO UPDATE SET value = excluded.value; COMMIT"
@@ -178,7 +152,7 @@ class PostgresConnection(Connection):
             self._committing = True
             advances = self._advances or self.text.new_slots or self.text.new_tokens
             new = self.text.new_slots, self.text.new_tokens
-            self._command(ADVANCE.format(*new) if advances else "COMMIT")
+            self._session.command(ADVANCE.format(*new) if advances else "COMMIT")
         self._sweep()
 
     def release_space(self) -> None:
@@ -202,12 +176,12 @@ class PostgresConnection(Connection):
                 self._roll_back()
 
     def execute(self, statement: str, *parameters: Any) -> None:
-        self._write(lambda: self._fetch(statement, parameters))
+        self._write(lambda: self._session.rows(statement, parameters))
 
     def execute_many(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
-        given = [_values(row) for row in rows]
+        given = list(rows)
         if given:
-            self._write(lambda: self._cursor().executemany(_translated(statement), given))
+            self._write(lambda: self._session.run_many(statement, given))
 
     def insert(
         self,
@@ -227,14 +201,14 @@ class PostgresConnection(Connection):
             columns = (*columns, "half")
             given = [(*row, half) for row, half in zip(given, halves, strict=True)]
         elif not new_only and not replacing:
-            self._inserting(table, lambda: self._copy(table, columns, given))
+            self._inserting(table, lambda: self._session.copy(table, columns, given))
             return
         names = ", ".join(f'"{column}"' for column in columns)
-        arrays = ", ".join(f"CAST(? AS {self._type(table, column)}[])" for column in columns)
+        arrays = ", ".join(f"CAST(? AS {_TYPES.get(column, 'text')}[])" for column in columns)
         ending = " ON CONFLICT DO NOTHING" if new_only else on_conflict(columns, replacing)
         statement = f"INSERT INTO {table} ({names}) SELECT * FROM unnest({arrays}){ending}"
         values = list(map(list, zip(*given, strict=True)))
-        self._inserting(table, lambda: self._fetch(statement, values))
+        self._inserting(table, lambda: self._session.rows(statement, values))
 
     def replace_vectors(self, rows: Sequence[tuple[bytes, int]]) -> None:
         halves = self._halves([data for data, _ in rows])
@@ -248,7 +222,7 @@ class PostgresConnection(Connection):
             with self._guard:
                 if self._closed:
                     raise StoreError("the store was closed while it was read; open it again")
-                return self._once_more(lambda: self._fetch(statement, parameters))
+                return self._once_more(lambda: self._session.rows(statement, parameters))
         except psycopg.Error as error:
             if self.changing:
                 raise
@@ -313,18 +287,7 @@ class PostgresConnection(Connection):
         self._unused[1].update(vectors)
 
     def metadata(self, key: str, wanted: Any) -> tuple[str, list[Any]]:
-        """As ``Connection.metadata``: a path of names leads into objects alone, not into arrays."""
-        condition, values = _metadata_condition(wanted)
-        names = key.split(".")
-        parents = [names[:depth] for depth in range(1, len(names))]
-        nested = " AND jsonb_typeof(source.attributes #> ?) = 'object'" * len(parents)
-        return (
-            "EXISTS (SELECT 1 FROM (SELECT CASE WHEN value IS NULL THEN '[]' "
-            "WHEN jsonb_typeof(value) = 'array' THEN value ELSE jsonb_build_array(value) END "
-            "AS elements FROM (SELECT source.attributes #> ? AS value) AS given) AS found, "
-            f"jsonb_array_elements(found.elements) AS element WHERE {condition}{nested})",
-            [names, *values, *parents],
-        )
+        return metadata_condition(key, wanted)
 
     def problems(self) -> list[str]:
         """As ``Connection.problems``; files and types are the server's matter."""
@@ -375,74 +338,17 @@ class PostgresConnection(Connection):
     @property
     def inherited(self) -> bool:
         """Whether this process is a forked child of the one that opened it."""
-        return self._process != os.getpid()
+        return self._session.inherited
 
     @property
     def server_version(self) -> int:
         """Major version of the server."""
-        return self._server.info.server_version // 10_000
+        return self._session.version
 
-    def _connect(self) -> psycopg.Connection[Any]:
-        settings = _SETTINGS | {"search_path": f"{self._address.quoted_schema}, public"}
-        escaped = {
-            name: value.replace("\\", "\\\\").replace(" ", "\\ ")
-            for name, value in settings.items()
-        }
-        given = self._address.parameters
-        options = [given.get("options", ""), *(f"-c {name}={escaped[name]}" for name in escaped)]
-        defaults = {
-            "connect_timeout": str(max(1, round(self._connect_seconds))),
-            "application_name": "memnet",
-        }
-        try:
-            server = psycopg.connect(
-                **{**defaults, **given, "options": " ".join(options).strip()},
-                autocommit=True,
-                prepare_threshold=1,
-                cursor_factory=psycopg.RawCursor,
-            )
-        except psycopg.Error as error:
-            raise connect_error(error, self._place, given.get("user", "")) from None
-        server.prepared_max = _STATEMENTS
-        # One type for all integers: each set of types of parameters is a statement to prepare.
-        server.adapters.register_dumper(int, Int8BinaryDumper)
-        server.adapters.register_dumper(list, ListBinaryDumper)
-        return server
-
-    def _fetch(self, statement: str, parameters: Sequence[Any]) -> list[Row]:
-        """All rows of a statement, if it gives any."""
-        cursor = self._cursor()
-        cursor.execute(_translated(statement), _values(parameters), binary=True)
-        return cursor.fetchall() if cursor.description else []
-
-    def _command(self, statements: str) -> None:
-        """Run statements without parameters, one after the other, in one way to the server."""
-        self._cursor().execute(statements, prepare=False)
-
-    def _copy(self, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-        names = ", ".join(f'"{column}"' for column in columns)
-        with self._cursor().copy(f"COPY {table} ({names}) FROM STDIN") as copy:
-            for row in rows:
-                copy.write_row(row)
-
-    def _cursor(self) -> psycopg.Cursor[Any]:
-        if self.inherited:
-            raise psycopg.InterfaceError("it is of the process that this one was forked from")
-        return self._server.cursor()
-
-    def _halves(self, data: Sequence[bytes]) -> "list[_Half]":
+    def _halves(self, data: Sequence[bytes]) -> list[bytes]:
         """Stored vectors as the column ``half`` takes them."""
-        if self._knows_halves is not self._server:
-            kind = self.only(
-                "SELECT CAST(oid AS bigint), CAST(typarray AS bigint) FROM pg_type "
-                "WHERE oid = CAST('halfvec' AS regtype)"
-            )
-            TypeInfo("halfvec", *kind).register(self._server)
-            dumper = type("HalfDumper", (_HalfDumper,), {"oid": kind[0]})
-            self._server.adapters.register_dumper(_Half, dumper)
-            self._knows_halves = self._server
-        vectors = checked_vectors(data, checked_count(self.property("dimension") or 0))
-        return [_Half(half) for half in half_rows(vectors)]
+        dimension = checked_count(self.property("dimension") or 0)
+        return self._session.halves(checked_vectors(data, dimension))
 
     def _inserting(self, table: str, call: Callable[[], object]) -> None:
         def insert() -> None:
@@ -464,7 +370,7 @@ class PostgresConnection(Connection):
 
     def _begin(self, command: str) -> None:
         """Begin a transaction: nothing is lost where the connection was."""
-        self._once_more(lambda: self._command(command), begins=True)
+        self._once_more(lambda: self._session.command(command), begins=True)
 
     @contextmanager
     def _changes(self) -> Iterator[None]:
@@ -488,9 +394,8 @@ class PostgresConnection(Connection):
     def _roll_back(self) -> None:
         """End the transaction, if one is under way; a lost one the server undoes itself."""
         with suppress(psycopg.Error):
-            idle = (TransactionStatus.IDLE, TransactionStatus.UNKNOWN)
-            if not self.inherited and self._server.info.transaction_status not in idle:
-                self._command("ROLLBACK")
+            if self._session.in_transaction:
+                self._session.command("ROLLBACK")
 
     def _once_more(self, call: Callable[[], _Result], *, begins: bool = False) -> _Result:
         """Make a call; outside of blocks again, with another session, where it was lost.
@@ -506,15 +411,15 @@ class PostgresConnection(Connection):
             pause = 0.02
             while True:
                 try:
-                    if self._server.closed and not within and not self._closed:
-                        self._server = self._connect()
+                    if self._session.closed and not within and not self._closed:
+                        self._session = Session(self._address, self._connect_seconds)
                     return call()
                 except (psycopg.Error, LostConnectionError) as error:
                     lost = is_lost(error) and not within and not self._closed
                     if not lost or time.monotonic() > until:
                         raise
                     _log.info("the connection to %s was lost: %s", self._place, one_line(error))
-                    self._server.close()
+                    self._session.close()
                     time.sleep(pause)
                     pause = min(2 * pause, 1.0)
 
@@ -528,9 +433,9 @@ class PostgresConnection(Connection):
         if not symbols and not vectors:
             return
         self._unused = (set(), set())
-        with self._guard:
-            try:
-                self._command(
+        try:
+            with self._changes():
+                self._session.command(
                     f"BEGIN; SET LOCAL lock_timeout = '{_SWEEP_SECONDS}s'; "
                     f"SELECT pg_advisory_xact_lock({self.lock_key('unused')})"
                 )
@@ -538,23 +443,12 @@ class PostgresConnection(Connection):
                     ("symbol", UNUSED_SYMBOL, symbols),
                     ("vector", UNUSED_VECTOR, vectors),
                 ):
-                    self._fetch(f"DELETE FROM {table} WHERE id {IN_LIST} AND {unused}", [list(ids)])
-                self._command("COMMIT")
-            except psycopg.Error as error:
-                _log.info("unused rows of %s are left: %s", self._place, one_line(error))
-            finally:
-                self._roll_back()
-
-    def _type(self, table: str, column: str) -> str:
-        """The type of a column, as SQL names it."""
-        if (table, column) not in self._types:
-            rows = self.rows(
-                "SELECT CAST(attname AS text), format_type(atttypid, NULL) FROM pg_attribute "
-                "WHERE attrelid = CAST(CAST(? AS text) AS regclass) AND attnum > 0",
-                table,
-            )
-            self._types.update({(table, name): kind for name, kind in rows})
-        return self._types[table, column]
+                    self.execute(
+                        f"DELETE FROM {table} WHERE id {IN_LIST} AND {unused}", Values(ids)
+                    )
+                self._session.command("COMMIT")
+        except StoreError as error:
+            _log.info("unused rows are left: %s", error)
 
     def _make_ready(self) -> None:
         """Make what the tables need: pgvector, and the schema.
@@ -573,12 +467,12 @@ class PostgresConnection(Connection):
         }
         for statement in [statement for statement, there in wanted.items() if not there]:
             try:
-                self._fetch(statement, ())
+                self._session.rows(statement, ())
             except psycopg.Error as error:
-                command = statement.replace("CURRENT_USER", self._server.info.user)
+                command = statement.replace("CURRENT_USER", self._session.user)
                 raise StoreError(
                     f"{self._place} lacks what a store needs, and the role "
-                    f"{self._server.info.user} can't make it ({one_line(error)}); run as a "
+                    f"{self._session.user} can't make it ({one_line(error)}); run as a "
                     f"superuser: {psql(database, command)}"
                 ) from error
         if version is not None and _version(version) < _OLDEST_PGVECTOR:
@@ -616,67 +510,6 @@ class _Commits(History):
         if row is None:
             raise missing("its last commit")
         return Revision(*row, 0)
-
-
-class _Half(bytes):
-    """A vector as pgvector sends and receives it."""
-
-
-class _HalfDumper(Dumper):
-    format = Format.BINARY
-
-    def dump(self, obj: _Half) -> bytes:
-        return obj
-
-
-def half_rows(vectors: NDArray[np.float32]) -> list[bytes]:
-    """Vectors [N, D] float32 in half precision, in pgvector's binary form."""
-    count, dimension = vectors.shape
-    rows = np.empty((count, dimension + 2), ">u2")
-    rows[:, :2] = dimension, 0
-    rows[:, 2:] = np.clip(vectors, -_MAX_HALF, _MAX_HALF).astype(">f2").view(">u2")
-    return [row.tobytes() for row in rows]
-
-
-def _metadata_condition(wanted: Any) -> tuple[str, list[Any]]:
-    """What an element of metadata must be, and parameters."""
-    if isinstance(wanted, Mapping):
-        ends = {end: value for end, value in wanted.items() if value is not None}
-        signs = [">=" if end == "from" else "<=" for end in ends]
-        if isinstance(next(iter(ends.values())), str):
-            # By code points, as in a database file.
-            text = "(element.value #>> '{}') COLLATE \"C\""
-            ranges = [f"{text} {sign} ?" for sign in signs]
-            return f"jsonb_typeof(element.value) = 'string' AND {' AND '.join(ranges)}", [
-                *ends.values()
-            ]
-        ranges = [f"element.value {sign} CAST(? AS jsonb)" for sign in signs]
-        return f"jsonb_typeof(element.value) = 'number' AND {' AND '.join(ranges)}", [
-            json.dumps(value) for value in ends.values()
-        ]
-    values = list(wanted) if isinstance(wanted, list | tuple) else [wanted]
-    return (
-        "element.value IN (SELECT wanted.value FROM jsonb_array_elements(CAST(? AS jsonb)) "
-        "AS wanted) AND jsonb_typeof(element.value) NOT IN ('array', 'object')",
-        [json.dumps(values)],
-    )
-
-
-@lru_cache(maxsize=2000)
-def _translated(statement: str) -> str:
-    """A statement of ``Connection`` as PostgreSQL has it."""
-    statement = (
-        statement.replace(f"NOT {IN_LIST}", "<> ALL (?)")
-        .replace(IN_LIST, "= ANY (?)")
-        .replace("temp.seen", "pg_temp.seen")
-        .replace("BLOB", "bytea")
-    )
-    first, *rest = statement.split("?")
-    return first + "".join(f"${number}{part}" for number, part in enumerate(rest, start=1))
-
-
-def _values(parameters: Sequence[Any]) -> list[Any]:
-    return [one.items if isinstance(one, Values) else one for one in parameters]
 
 
 def _version(text: str) -> tuple[int, ...]:

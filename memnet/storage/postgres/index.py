@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from memnet.errors import StoreError
 from memnet.storage.backend import DenseIndex
 from memnet.storage.postgres.address import IndexKind
-from memnet.storage.postgres.connection import PostgresConnection, half_rows
+from memnet.storage.postgres.connection import PostgresConnection
+from memnet.storage.postgres.session import half_rows
 from memnet.storage.tables.checked import IN_LIST, Row, Values, checked_rows, checked_vectors
 from memnet.storage.values import Hits, IndexInfo, Within
 from memnet.storage.vectors.search import sample_queries

@@ -7,7 +7,10 @@ for each slot but reverse facts: the number of its words, and these with their p
 number and their words.
 """
 
+import json
 import re
+from collections.abc import Mapping
+from typing import Any
 
 from memnet.storage.tables.schema import STEPS
 
@@ -78,3 +81,42 @@ ADVANCE = """
         slots = slots + {}, tokens = tokens + {};
     COMMIT
 """
+
+
+def metadata_condition(key: str, wanted: Any) -> tuple[str, list[Any]]:
+    """As ``Connection.metadata``: a path of names leads into objects alone, not into arrays."""
+    condition, values = _element_condition(wanted)
+    names = key.split(".")
+    parents = [names[:depth] for depth in range(1, len(names))]
+    nested = " AND jsonb_typeof(source.attributes #> ?) = 'object'" * len(parents)
+    return (
+        "EXISTS (SELECT 1 FROM (SELECT CASE WHEN value IS NULL THEN '[]' "
+        "WHEN jsonb_typeof(value) = 'array' THEN value ELSE jsonb_build_array(value) END "
+        "AS elements FROM (SELECT source.attributes #> ? AS value) AS given) AS found, "
+        f"jsonb_array_elements(found.elements) AS element WHERE {condition}{nested})",
+        [names, *values, *parents],
+    )
+
+
+def _element_condition(wanted: Any) -> tuple[str, list[Any]]:
+    """What an element of metadata must be, and parameters."""
+    if isinstance(wanted, Mapping):
+        ends = {end: value for end, value in wanted.items() if value is not None}
+        signs = [">=" if end == "from" else "<=" for end in ends]
+        if isinstance(next(iter(ends.values())), str):
+            # By code points, as in a database file.
+            text = "(element.value #>> '{}') COLLATE \"C\""
+            ranges = [f"{text} {sign} ?" for sign in signs]
+            return f"jsonb_typeof(element.value) = 'string' AND {' AND '.join(ranges)}", [
+                *ends.values()
+            ]
+        ranges = [f"element.value {sign} CAST(? AS jsonb)" for sign in signs]
+        return f"jsonb_typeof(element.value) = 'number' AND {' AND '.join(ranges)}", [
+            json.dumps(value) for value in ends.values()
+        ]
+    values = list(wanted) if isinstance(wanted, list | tuple) else [wanted]
+    return (
+        "element.value IN (SELECT wanted.value FROM jsonb_array_elements(CAST(? AS jsonb)) "
+        "AS wanted) AND jsonb_typeof(element.value) NOT IN ('array', 'object')",
+        [json.dumps(values)],
+    )
