@@ -142,7 +142,7 @@ def test_roles_with_few_rights(postgres: Server, address: str) -> None:
             ("schema_of_guest", '"CREATE SCHEMA schema_of_guest AUTHORIZATION guest"'),
             ("the guest's", """'CREATE SCHEMA "the guest'"'"'s" AUTHORIZATION guest'"""),
         ):
-            line = f"role guest may not make the schema .*: psql -d postgres -c {make}$"
+            line = f"the role guest may not make it .*: psql -d postgres -c {make}$"
             with refused(line):
                 open_store(address_of(postgres, name, "guest"))
         postgres.execute(

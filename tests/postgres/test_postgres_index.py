@@ -88,10 +88,11 @@ def same(one: MemoryStore, other: MemoryStore, limit: int = 20, scope: Scope | N
         expected = other.search_dense(query, limit, scope or Scope())
         found = one.search_dense(query, limit, scope or Scope())
         assert np.array_equal(found.mask, expected.mask)
-        # FAISS gives ties in any order.
-        order = np.lexsort((expected.ids, -np.round(expected.scores, 6), ~expected.mask))
-        assert np.array_equal(found.ids, expected.ids[order])
         assert np.allclose(found.scores, expected.scores, rtol=0, atol=1e-6)
+        # FAISS gives any of those that are as near as the last.
+        last = found.scores[found.mask][-1] if found.mask.any() else 0.0
+        sure = found.mask & (found.scores > last + 1e-6)
+        assert {*found.ids[sure].tolist()} <= {*expected.ids.tolist()}
 
 
 def put_all(stores: Sequence[MemoryStore], new: Sequence[NewSource], encode: Numbered) -> None:

@@ -451,31 +451,27 @@ class PostgresConnection(Connection):
             _log.info("unused rows are left: %s", error)
 
     def _make_ready(self) -> None:
-        """Make what the tables need: pgvector, and the schema.
-
-        "IF NOT EXISTS" asks for the right to make them even where they are there.
-        """
-        database = self._address.parameters["dbname"]
-        version, schema = self.only(
+        """Make what the tables need, pgvector and the schema, as far as it is not there."""
+        name, database = self._address.schema, self._address.parameters["dbname"]
+        version, is_there, role, schema = self.only(
             "SELECT (SELECT CAST(extversion AS text) FROM pg_extension WHERE extname = 'vector'), "
-            "(SELECT CAST(nspname AS text) FROM pg_namespace WHERE nspname = ?)",
-            self._address.schema,
+            "EXISTS (SELECT 1 FROM pg_namespace WHERE nspname = ?), quote_ident(current_user), "
+            "quote_ident(?)",
+            name,
+            name,
         )
-        wanted = {
-            "CREATE EXTENSION vector SCHEMA public": version is not None,
-            f"CREATE SCHEMA {self._address.quoted_schema} AUTHORIZATION CURRENT_USER": bool(schema),
-        }
-        for statement in [statement for statement, there in wanted.items() if not there]:
+        wanted = [] if version else ["CREATE EXTENSION vector SCHEMA public"]
+        # "IF NOT EXISTS" asks for the right to make it even then.
+        wanted += [] if is_there else [f"CREATE SCHEMA {schema} AUTHORIZATION {role}"]
+        for statement in wanted:
             try:
                 self._session.rows(statement, ())
             except psycopg.Error as error:
-                command = statement.replace("CURRENT_USER", self._session.user)
                 raise StoreError(
-                    f"{self._place} lacks what a store needs, and the role "
-                    f"{self._session.user} can't make it ({one_line(error)}); run as a "
-                    f"superuser: {psql(database, command)}"
+                    f"{self._place} lacks what a store needs, and the role {role} may not make it "
+                    f"({one_line(error)}); run as a superuser: {psql(database, statement)}"
                 ) from error
-        if version is not None and _version(version) < _OLDEST_PGVECTOR:
+        if version and tuple(map(int, version.split(".")[:2])) < _OLDEST_PGVECTOR:
             raise StoreError(
                 f"{self._place} has pgvector {version}, and a store needs 0.8 or newer; run as a "
                 f"superuser: {psql(database, 'ALTER EXTENSION vector UPDATE')}"
@@ -510,7 +506,3 @@ class _Commits(History):
         if row is None:
             raise missing("its last commit")
         return Revision(*row, 0)
-
-
-def _version(text: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in text.split(".")[:2] if part.isdigit())

@@ -96,7 +96,6 @@ class Session:
         self._server.adapters.register_dumper(list, ListBinaryDumper)
         self._process = os.getpid()
         self._knows_halves = False
-        self.user = self._server.info.user
         self.version = self._server.info.server_version // 10_000
 
     def close(self) -> None:
