@@ -62,15 +62,15 @@ CHANGES: dict[Label, Change] = {
 ENDING = (Label.SUPERSEDE, Label.CORRECT, Label.END)
 _REASONS = {
     Label.SUPERSEDE: "The same subject and relation have a new value.",
-    Label.CORRECT: "It corrects what was told before, which never held.",
-    Label.END: "It holds no longer; it stays as history.",
-    Label.CONTRADICT: "Both can't hold, and neither is known to be wrong.",
+    Label.CORRECT: "It corrects an earlier statement, which was never valid.",
+    Label.END: "It is no longer valid; it stays in the history.",
+    Label.CONTRADICT: "Both can't be true, and neither is known to be wrong.",
 }
-_PARTLY = "A part of it holds no longer; the rest does."
+_PARTLY = "A part of it is no longer valid; the rest still is."
 _DENIED = "It contradicts what was told before."
-TO_BE_FORGOTTEN = "It was to be forgotten."
-LATE = "It was told of an earlier time, and held until what was told of a later one."
-NEVER = "What was told later corrects it, so that it never held."
+TO_BE_FORGOTTEN = "It was asked to be forgotten."
+LATE = "Backdated: it is valid until the later statement."
+NEVER = "Backdated: a later statement corrects it, so it was never valid."
 
 
 class Effect(NamedTuple):

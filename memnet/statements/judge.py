@@ -11,10 +11,7 @@ from numpy.typing import NDArray
 from memnet.attention.arrays import cosines, softmax
 from memnet.config import TellConfig
 from memnet.statements.loading import LazyStatementReader
-from memnet.statements.parsing import (
-    has_known_verb,
-    stems,
-)
+from memnet.statements.parsing import has_known_verb, stems
 from memnet.statements.protocol import Judgement, Label, predicate_of
 from memnet.statements.relations import Relation, relation_of
 from memnet.statements.times import dated_passage

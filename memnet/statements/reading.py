@@ -169,10 +169,7 @@ class StatementReader:
         return 1 + max((place[0] for place in packs[0].offsets if place), default=-1)
 
     def answer(
-        self,
-        question: str,
-        statements: Sequence[Passage],
-        prior: NDArray[np.float32] | None = None,
+        self, question: str, statements: Sequence[Passage], prior: NDArray[np.float32] | None = None
     ) -> StatementReading | None:
         """Read a question.
 

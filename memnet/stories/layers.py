@@ -6,12 +6,7 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from memnet.attention import (
-    FixedAttention,
-    MultiHeadAttention,
-    attend,
-    scaled_dot_product_score,
-)
+from memnet.attention import FixedAttention, MultiHeadAttention, attend, scaled_dot_product_score
 from memnet.config import Settings
 
 PADDING = 0  # Id of no word

@@ -191,10 +191,7 @@ _FORMS: tuple[tuple[re.Pattern[str], _Resolve], ...] = tuple(
         ),
         (rf"\b{_WEEKDAY}(?:['’]s?\b| (?:school|club|market|paper)\b)", _none),
         (rf"\b(?P<day>{'|'.join(sorted(_OFFSETS, key=len, reverse=True))}){_PART}\b", _day),
-        (
-            rf"\b{_WEEKDAY} (?:of )?(?P<which>last|next|this) week{_NOT_OF}",
-            _weekday_of_week,
-        ),
+        (rf"\b{_WEEKDAY} (?:of )?(?P<which>last|next|this) week{_NOT_OF}", _weekday_of_week),
         (rf"\b(?:(?P<which>last|past|next|this|coming) )?{_WEEKDAY}{_PART}\b", _weekday),
         (rf"\b(?P<which>last|next|this) {_SHORT_DAY}\b", _weekday),
         (rf"\b(?:on|since|from|until|till) (?P<what>{_SHORT_DAY})\b", _weekday),
@@ -213,16 +210,10 @@ _FORMS: tuple[tuple[re.Pattern[str], _Resolve], ...] = tuple(
             r"(?P<what>(?P<edge>)(?P<which>the) (?P<unit>weekend))\b",
             _calendar,
         ),
-        (
-            rf"\b(?:the (?P<which>last|past|next|coming) {_COUNT}){_NOT_OF}",
-            _rolling,
-        ),
+        (rf"\b(?:the (?P<which>last|past|next|coming) {_COUNT}){_NOT_OF}", _rolling),
         (rf"\bthe (?P<which>last|past) (?P<count>)(?P<unit>week|month|year){_NOT_OF}", _rolling),
         (rf"(?<!half ){_COUNT} ago\b", _counted),
-        (
-            rf"{_COUNT} from (?P<from>now|today|tomorrow|(?:next )?{_WEEKDAY})\b",
-            _counted,
-        ),
+        (rf"{_COUNT} from (?P<from>now|today|tomorrow|(?:next )?{_WEEKDAY})\b", _counted),
         (
             rf"(?<!once )(?<!twice )(?<!times )\b(?P<in>in) (?:about |another )?{_COUNT}"
             rf"(?:['’]s?)?(?: time)?{_NOT_OF}",

@@ -262,8 +262,7 @@ def test_a_model_comes_back_as_it_was_saved(tmp_path: Path) -> None:
     assert loaded.unused_names == {"tug"}
     weights = loaded.state_dict()
     assert all(torch.equal(tensor, weights[name]) for name, tensor in saved.state_dict().items())
-    # Models of earlier versions name these so.
-    assert (description["familiar"], description["idle"]) == (["port", "tug"], ["tug"])
+    assert (description["common_names"], description["unused_names"]) == (["port", "tug"], ["tug"])
 
 
 def test_the_example_is_what_its_maker_writes(tmp_path: Path) -> None:

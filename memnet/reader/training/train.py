@@ -14,14 +14,7 @@ from memnet.encoders.weights import checked_folder, load_tokenizer
 from memnet.errors import InputError
 from memnet.learning import OnProgress, counted, no_progress
 from memnet.learning.evaluation import area_under_roc, f1
-from memnet.learning.loop import (
-    EpochReport,
-    Training,
-    TrainingConfig,
-    mean,
-    seeded,
-    using_threads,
-)
+from memnet.learning.loop import EpochReport, Training, TrainingConfig, mean, seeded, using_threads
 from memnet.reader.network import (
     SpanNetwork,
     load_span_network,
