@@ -1,7 +1,6 @@
 """JSON files: exports of chats, and objects that are documents: {"title": ..., "text": ...}."""
 
 from collections.abc import Iterator
-from typing import Any
 
 from memnet.errors import InputError, Problem
 from memnet.loaders.chats.exports import chat_documents
@@ -30,8 +29,9 @@ def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
     items = data if isinstance(data, list) else [data]
     found = [item for item in items if isinstance(item, dict) and _text(item)]
     if not found:
+        kind = {list: "a list", dict: "an object"}.get(type(data), "a value")
         raise InputError(
-            f"holds {_describe(data)}, expected a chat's export or objects with a text, such as "
+            f"holds {kind} without a text, expected a chat's export or objects such as "
             '{"title": ..., "text": ...}; pass it with --as text to read it as it stands',
             "data files",
         )
@@ -67,22 +67,3 @@ def _document(item: JsonObject, name: str, file: SourceFile) -> ParsedDocument:
 def _text(item: JsonObject) -> tuple[str, str] | None:
     """The name and the value of the field that holds the text."""
     return next(((key, text) for key in _TEXT if (text := string(item.get(key)).strip())), None)
-
-
-def _describe(data: Any) -> str:
-    """What a file holds, in words."""
-    if isinstance(data, list):
-        kinds = {type(item) for item in data}
-        if not data:
-            return "an empty list"
-        if kinds == {dict}:
-            return f"a list of objects with {_keys(data[0])}"
-        return "a list of values"
-    if isinstance(data, dict):
-        return f"an object with {_keys(data)}" if data else "an empty object"
-    return "a single value"
-
-
-def _keys(item: JsonObject) -> str:
-    shown = ", ".join(one_line(key)[:40] for key in list(item)[:5])
-    return (shown or "no fields") + (", ..." if len(item) > 5 else "")
