@@ -13,7 +13,6 @@ from typing import Any, BinaryIO, NamedTuple, TypeAlias, cast
 from memnet.config import LimitConfig
 from memnet.errors import EMPTY, InputError, Problem
 from memnet.ingest.babi import looks_like_stories
-from memnet.ingest.folders import Exclusions, FolderChanges, bad_link, files_below
 from memnet.ingest.formats import (
     Parsed,
     ParsedFacts,
@@ -25,7 +24,17 @@ from memnet.ingest.formats import (
     parse_stories,
 )
 from memnet.ingest.messages import message_document
-from memnet.ingest.selection import CONVERSATION, FACT_TABLE, JSON_LINES, ReadOptions, choose_format
+from memnet.ingest.selection import (
+    CONVERSATION,
+    FACT_TABLE,
+    JSON_LINES,
+    Exclusions,
+    FolderChanges,
+    ReadOptions,
+    bad_link,
+    choose_format,
+    files_below,
+)
 from memnet.ingest.table_facts import table_facts
 from memnet.io import check_size, open_file, read_lines, read_text
 from memnet.loaders.document import ParsedDocument

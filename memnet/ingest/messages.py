@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from memnet.ingest.windows import document_windows
 from memnet.loaders.document import Block, ParsedDocument, Turn, paragraphs
 from memnet.storage import MemoryStore, NewSlot
-from memnet.text.days import WrittenDay, days_in
+from memnet.text.dates import WrittenDay, days_in
 from memnet.text.relative import times_in
 from memnet.text.speakers import (
     MESSAGE,

@@ -14,11 +14,11 @@ from memnet.errors import Problem
 from memnet.ingest.formats import Parsed
 from memnet.ingest.inputs import Input, InputReader, ReadToEnd
 from memnet.ingest.messages import Conversations, SaidMessage, said_messages, with_turns
-from memnet.ingest.passages import Begun, PassageEncoder
 from memnet.ingest.problems import Problems
 from memnet.ingest.selection import ReadOptions
 from memnet.ingest.slot_process import SlotProcess
 from memnet.ingest.slots import Extractor, document_source, facts_source, recipe
+from memnet.ingest.vectors import Begun, PassageEncoder
 from memnet.loaders.document import ParsedDocument
 from memnet.loaders.process import LoaderProcess
 from memnet.loaders.reading import LoadLimits

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from memnet import Engine
-from memnet.statements.limits import limits_of
-from memnet.statements.times import weights_in_time
+from memnet.statements.times import limits_of, weights_in_time
 
 _TOLD = "2026-03-04T12:00"  # a Wednesday
 

@@ -13,7 +13,7 @@ import torch
 from memnet.errors import InputError, ModelError
 from memnet.ingest.babi import parse_stories
 from memnet.learning.loop import EpochReport, TrainingConfig
-from memnet.stories.evaluation import evaluate_stories, read_story_questions
+from memnet.stories.answers import evaluate_stories, read_story_questions
 from memnet.stories.layers import StoryModelConfig
 from memnet.stories.model import StoryIds, load_story_model
 from memnet.stories.training import support_loss, train_stories

@@ -9,11 +9,10 @@ import pytest
 
 from memnet import Engine
 from memnet.errors import InputError
-from memnet.statements.ended import Ended, without_ended
-from memnet.statements.heads import FORMS, AnswerForm
-from memnet.statements.lists import ends_an_item, list_items
+from memnet.statements.decisions import ends_an_item, list_items
 from memnet.statements.parsing import RuleParser, is_question
-from memnet.statements.reading import Piece, StatementReading
+from memnet.statements.presentation import Ended, without_ended
+from memnet.statements.reading import FORMS, AnswerForm, Piece, StatementReading
 from memnet.storage import Told
 
 

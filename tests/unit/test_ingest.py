@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from memnet import Config, Document, Engine, Fact, MemoryStore, Message
 from memnet.config import IngestConfig
 from memnet.errors import EncoderError, InputError, Problem
-from memnet.ingest.passages import PassageEncoder
 from memnet.ingest.pipeline import Ingest, Progress
+from memnet.ingest.vectors import PassageEncoder
 from tests.toy import ToyEncoder
 from tests.waiting import PATIENCE, without_coverage
 

@@ -21,9 +21,8 @@ from memnet.ingest.windows import document_windows
 from memnet.learning.evaluation import normalised_answer
 from memnet.loaders.formats import SourceFile, format_by_name
 from memnet.reader.decompose.english import compare, is_comparison
+from memnet.reader.decompose.forms import expanded_kin, pair_of, phrase_of
 from memnet.reader.decompose.negation import clauses
-from memnet.reader.decompose.pairs import pair_of
-from memnet.reader.decompose.phrases import expanded_kin, phrase_of
 from memnet.reader.training.examples import unanswerable_question
 from memnet.statements.parsing import RuleParser, parse_sentence
 from memnet.statements.relations import is_plain_name, relation_of, split_predicate
@@ -34,8 +33,7 @@ from memnet.text.names import (
     possible_names,
     title_symbols,
 )
-from memnet.text.relative import times_in
-from memnet.text.resolved import with_days
+from memnet.text.relative import times_in, with_days
 from memnet.types import Document
 from tests.cost import least_seconds
 from tests.reading import Answering, ranked

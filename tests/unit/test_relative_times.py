@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memnet.text.periods import Days, shifted
-from memnet.text.relative import WEEKDAYS, times_in
-from memnet.text.resolved import day_said, with_days
+from memnet.text.dates import DateRange, add_units
+from memnet.text.relative import WEEKDAYS, day_said, times_in, with_days
 
 _WEDNESDAY = date(2026, 3, 4)
 _DAYS = st.dates(date(1900, 1, 1), date(2200, 12, 31))
@@ -22,7 +21,7 @@ def _found(text: str, reference: date = _WEDNESDAY) -> list[tuple[str, str, str]
     ]
 
 
-def _only(text: str, reference: date) -> Days:
+def _only(text: str, reference: date) -> DateRange:
     [place] = times_in(text, reference)
     return place.days
 
@@ -172,7 +171,7 @@ def test_last_and_next_are_the_nearest_days_of_that_name(day: date, name: str) -
     for text, days in (("last", range(-1, -8, -1)), ("next", range(1, 8))):
         beside = (day + timedelta(days=number) for number in days)
         expected = next(one for one in beside if WEEKDAYS[one.weekday()] == name)
-        assert _only(f"{text} {name}", day) == Days(expected, expected)
+        assert _only(f"{text} {name}", day) == DateRange(expected, expected)
 
 
 _WITHIN_WEEKS = st.sampled_from(
@@ -204,15 +203,15 @@ def test_units_of_the_calendar_follow_each_other_without_gaps(day: date, unit: s
 def test_what_is_counted_holds_the_day_that_is_counted_to(day: date, n: int, unit: str) -> None:
     for text, sign in (("{} {}s ago", -1), ("in {} {}s", 1)):
         days = _only(text.format(n, unit), day)
-        to = shifted(day, sign * n, unit)
+        to = add_units(day, sign * n, unit)
         assert days.first <= to <= days.last
-        assert days.meant == Days(to, to)
+        assert days.meant == DateRange(to, to)
         assert days.count == {"day": 1, "week": 1}.get(unit, days.count)
 
 
 @given(_DAYS, st.one_of(st.integers(0, 40), st.integers(355, 400)))
 def test_days_are_written_so_that_they_can_be_read(first_day: date, more: int) -> None:
-    days = Days(first_day, first_day + timedelta(days=more))
+    days = DateRange(first_day, first_day + timedelta(days=more))
     assert list(days.each())[-1] == days.last
     first, _, last = str(days).partition(" to ")
     ends = [place.days for text in (first, last) for place in times_in(f"in {text}", days.last)]

@@ -18,13 +18,13 @@ from memnet import Config, Document, Engine, MemoryStore
 from memnet.config import TellConfig
 from memnet.errors import InputError, StoreBusyError, StoreError
 from memnet.learning.evaluation import f1
-from memnet.statements.decisions import choose
+from memnet.statements.decisions import resolve
 from memnet.statements.judge import RuleJudge, reading
+from memnet.statements.memory import UsageBuffer
 from memnet.statements.parsing import RuleParser, parse_sentence
 from memnet.statements.protocol import Judgement, Label, predicate_of
 from memnet.statements.relations import relation_of
 from memnet.statements.teller import statement_slot
-from memnet.statements.usage import UsageBuffer
 from memnet.storage import Told
 from memnet.types import TellReport
 from tests.toy import ToyEncoder
@@ -591,11 +591,11 @@ def test_the_most_attended_duplicate_is_merged_with() -> None:
     earlier = [_told(text, vector) for text, vector in zip(texts, vectors, strict=True)]
     judgement = RuleJudge(TellConfig()).judge(new, earlier)
     np.testing.assert_allclose(judgement.labels.sum(axis=1), 1, atol=1e-6)
-    choice = choose(new, earlier, judgement, late=False)
+    choice = resolve(new, earlier, judgement, backdated=False)
     (merged,) = choice.changed
     assert (merged.label, merged.told.text, choice.added) == (Label.MERGE, texts[1], False)
-    (only,) = choose(
-        new, earlier[:1], Judgement(judgement.labels[:1], judgement.partly[:1]), late=False
+    (only,) = resolve(
+        new, earlier[:1], Judgement(judgement.labels[:1], judgement.partly[:1]), backdated=False
     ).changed
     assert only.told.text == texts[0]
 

@@ -513,8 +513,8 @@ def test_looking_for_candidates_uses_indexes(toy_engine: Engine, monkeypatch: An
     # Counting slots reads an index; a store has few commits since its vector index was saved.
     assert scans <= {
         "SCAN revision", "SCAN CONSTANT ROW", "SCAN slot USING COVERING INDEX slot_by_vector",
-        "SCAN gone", "SCAN sqlite_sequence",
-        "SCAN quick_vector", "SCAN evicted",  # their first rows
+        "SCAN tombstone", "SCAN sqlite_sequence",
+        "SCAN quick_vector", "SCAN evicted_source",  # their first rows
     }, scans  # fmt: skip
 
 
