@@ -35,7 +35,7 @@ _BEGIN = re.compile(
 # What may follow "I" or "my" where nothing lasting, or nothing certain, is said of the speaker.
 _NOT_PLAIN = re.compile(
     r"(?:(?:also|just|really|still|always|honestly|actually|only|kinda|sort of|definitely|totally|"
-    r"do|did|am|was|['’]m|have|had|['’]ve|been|not|don['’]t|didn['’]t) ){0,4}+"
+    r"do|did|am|was|['’]m|have|had|['’]ve|been|not|don['’]t|didn['’]t) ){0,4}"
     r"(?:think|thinks|thought|thinking|guess|guessed|hope|hoped|hoping|hopes|wonder|wondered|"
     r"wondering|wish|wished|wishes|suppose|supposed|believe|bet|assume|imagine|feel|felt|feeling|"
     r"doubt|expect|know|knew|mean|meant|see|saw|say|said|saying|tell|told|ask|asked|asking|"
