@@ -36,7 +36,7 @@ _LEAD_IN = re.compile(
     re.IGNORECASE,
 )
 _LEADING_TIME = re.compile(
-    r"^((?:in|since) \d{4}|(?:in|on|since|from|as of|last|this) [^,]{1,30}(?=,)),?\s+(.+)",
+    r"^((?:in|since) \d{4}|(?:in|on|since|from|as of|last|this) [^,]{1,30}(?=,)),?\s+(\S.*)",
     re.IGNORECASE,
 )
 _FILLERS = re.compile(
@@ -53,10 +53,10 @@ _CONTRACTIONS = (
 )
 # How a predicate is negated, and whether that says that it was true before.
 _NEGATIONS = (
-    (re.compile(r"(?:(is|are|am) )?no longer\s+(.+)", re.IGNORECASE), True),
+    (re.compile(r"(?:(is|are|am) )?no longer\s+(\S.*)", re.IGNORECASE), True),
     (re.compile(r"()(?:has |have )?(?:stopped|ceased)\s+(\w+ing\b.*)", re.IGNORECASE), True),
-    (re.compile(r"(?:(is|are|am)|does|do|did|has|have) not\s+(.+)", re.IGNORECASE), False),
-    (re.compile(r"(?:(has|have) )?never\s+(.+)", re.IGNORECASE), False),
+    (re.compile(r"(?:(is|are|am)|does|do|did|has|have) not\s+(\S.*)", re.IGNORECASE), False),
+    (re.compile(r"(?:(has|have) )?never\s+(\S.*)", re.IGNORECASE), False),
 )
 _CERTAINTIES: tuple[tuple[Certainty, re.Pattern[str]], ...] = (
     ("maybe", re.compile(r"(?:may|might|could|maybe|perhaps|probably|possibly)\b", re.IGNORECASE)),

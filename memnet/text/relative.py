@@ -248,7 +248,7 @@ _FORMS: tuple[tuple[re.Pattern[str], _Resolve], ...] = tuple(
 _ANY = re.compile(
     r"day|night|tomorrow|\bthis |week|month|year|\d|\bnow\b|"
     r"\b(?:last|next|since|from|until|till|in|during|on|of|starting) "
-    r"(?:the |late |early |mid |end )*+(?:jan|feb|mar|apr|may|ju[nl]|aug|sep|oct|nov|dec|"
+    r"(?:the |late |early |mid |end )*(?:jan|feb|mar|apr|may|ju[nl]|aug|sep|oct|nov|dec|"
     r"mon|tue|wed|thu|fri|sat|sun)",
     re.IGNORECASE,
 )
@@ -363,8 +363,8 @@ _AS_SAID = re.compile(
 )
 # What may stand beside a time in an answer that says nothing but when.
 _ALONE = re.compile(
-    r"(?:(?:on|in|at|since|from|until|till|by|the|about|early|late|around)\s|[\s,.;:!?()])*+"
-    r"(?P<hour>(?:at )?\d{1,2}(?:[:.]\d\d)?(?: ?[ap]\.?m\b)?)?[\s,.;:!?()]*+",
+    r"(?:(?:on|in|at|since|from|until|till|by|the|about|early|late|around)\s|[\s,.;:!?()])*"
+    r"(?:(?P<hour>(?:at )?\d{1,2}(?:[:.]\d\d)?(?: ?[ap]\.?m\b)?)[\s,.;:!?()]*)?",
     re.IGNORECASE,
 )
 

@@ -15,9 +15,8 @@ from typing import Any, Literal, NamedTuple
 
 from memnet.learning import OnProgress, TrainableMemory, counted, no_progress
 from memnet.reader.training.examples import ReaderExample, ReaderPassage, find_quote
-from memnet.reader.units import units
 from memnet.storage import MemoryStore, Slot
-from memnet.text.english import sentences
+from memnet.text.english import sentences, units
 
 Kind = Literal["definition", "statement", "list", "steps"]
 

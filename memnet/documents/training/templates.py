@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from memnet.learning.evaluation import Question
-from memnet.reader.decompose.phrases import KIN
+from memnet.reader.decompose.forms import KIN
 from memnet.reader.training.examples import YES_NO, ReaderExample, ReaderPassage
 from memnet.storage import MemoryStore, Slot
 from memnet.text.names import symbol, without_brackets
