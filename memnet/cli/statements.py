@@ -8,7 +8,7 @@ from rich.text import Text
 
 from memnet.cli.console import make_console, print_table
 from memnet.cli.text import text_line
-from memnet.text.places import local_time
+from memnet.text.dates import local_time
 from memnet.types import Change, Eviction, Statement, StatementChange
 
 _CHANGED: dict[Change, str] = {

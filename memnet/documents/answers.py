@@ -22,8 +22,7 @@ from memnet.reader.tables import read_cells
 from memnet.runtime.device import in_background
 from memnet.storage import EVERYWHERE, MemoryStore, Scope
 from memnet.text.names import normalise
-from memnet.text.relative import times_in
-from memnet.text.resolved import day_said
+from memnet.text.relative import day_said, times_in
 from memnet.types import Answer, Candidate, Evidence, Quote, Word
 
 _ENGLISH = EnglishDecomposer()

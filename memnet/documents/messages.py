@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 from memnet.documents.candidates import MessageFeatures
 from memnet.documents.question import Question
 from memnet.storage import Keys, MemoryStore, Slot
-from memnet.text.days import WrittenDay, days_in
+from memnet.text.dates import WrittenDay, days_in, local_time
 from memnet.text.english import query_terms
 from memnet.text.names import is_name, normalise
-from memnet.text.places import local_time
 from memnet.text.relative import times_in
 from memnet.text.speakers import (
     MESSAGE,

@@ -10,8 +10,7 @@ from memnet.documents.question import Question, RecentVectors
 from memnet.errors import ModelError
 from memnet.experts import EXPERTS, ExpertName
 from memnet.experts.contradictions import MessageContradictions
-from memnet.experts.features import Known, features_of
-from memnet.experts.gate import Gate
+from memnet.experts.gate import Gate, Known, features_of
 from memnet.experts.joined import answer_by_both
 from memnet.experts.owned import OwnedModels
 from memnet.protocols import Answerer
@@ -234,6 +233,8 @@ class ExpertAnswers:
         learned = self._store.statements.learned_from(
             {quote.source for quote in quotes}, scope.namespace
         )
+        if not learned:
+            return False
         return any(
             one.source == quote.source and one.start < quote.end and quote.start < one.end
             for one in self._store.statements.told(learned)

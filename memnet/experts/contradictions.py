@@ -12,13 +12,12 @@ from memnet.config import Config
 from memnet.documents.answers import TextAnswers
 from memnet.documents.question import Question, RecentVectors
 from memnet.reader.loading import LazyReader
-from memnet.statements.first_person import subject_of
 from memnet.statements.loading import LazyStatementReader
 from memnet.statements.presentation import ASKED_BACK
 from memnet.statements.stance import STANCE, StanceJudge, StanceWeights, load_stance, shared_words
 from memnet.storage import MemoryStore
 from memnet.text.english import sentences
-from memnet.text.speakers import MESSAGE, speaker_names
+from memnet.text.speakers import MESSAGE, speaker_names, subject_of
 from memnet.types import Answer, Candidate, Evidence, Quote
 
 _MESSAGES = 20

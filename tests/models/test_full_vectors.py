@@ -617,7 +617,7 @@ def test_a_server_makes_full_vectors_while_nobody_asks(
             return free
 
         monkeypatch.setattr(memory.questions, "wait_for_none", waits)
-        with memory.questions.one():
+        with memory.questions.track():
             put = client.put("/sources/birds.md", json={"text": text})
             assert put.status_code == 200, put.text
             slots = put.json()["slots"]

@@ -7,7 +7,7 @@ from fastapi.responses import Response
 
 from memnet.engine import Engine
 from memnet.errors import InputError, Problem
-from memnet.experts.checks import find_sources
+from memnet.experts.sources import find_sources
 from memnet.server.errors import NotFoundError
 from memnet.server.values import Forgotten, PutRequest, SourcePage, SourceText, json_response
 from memnet.server.work import Work

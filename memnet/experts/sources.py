@@ -1,54 +1,15 @@
-"""Arguments and results of an ``Engine`` checked, and its store described, as public values."""
+"""Sources of a store by name, and what the store is made of, as public values."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import Any
-
-from pydantic import ValidationError
+from collections.abc import Sequence
 
 from memnet.config import Config, LimitConfig
-from memnet.errors import InputError, ModelError, StoreError
+from memnet.errors import InputError, StoreError
 from memnet.experts.owned import OwnedModels
 from memnet.runtime.device import find_device
-from memnet.storage import MemoryStore, Scope
-from memnet.text.checks import check_moment, check_namespace, check_text, check_type
+from memnet.storage import MemoryStore
+from memnet.text.checks import check_text, check_type
 from memnet.types import Document, StoreInfo, StoreModel, VerifyReport
-
-
-def check_question(
-    question: str,
-    hops: int | None,
-    top_k: int | None,
-    namespace: str | None,
-    where: Mapping[str, Any] | None,
-    config: Config,
-    as_of: object = None,
-) -> tuple[int, Scope]:
-    """Check the arguments of ``Engine.ask``.
-
-    Returns:
-        The number of pieces of evidence to return, and where to look.
-
-    Raises:
-        InputError: one of them can't be used.
-    """
-    limits = config.limit
-    check_text(question, "the question", limits.question)
-    if not question.strip():
-        raise InputError("the question is empty; ask something in plain words")
-    check_namespace(namespace, limits)
-    top_k = config.hop.evidence if top_k is None else top_k
-    if not (_is_count(top_k, limits.evidence) and (hops is None or _is_count(hops, limits.hops))):
-        raise InputError(
-            f"hops is {hops!r} and top_k is {top_k!r}; they must be at least 1, and at most "
-            f"{limits.hops} and {limits.evidence:,}"
-        )
-    return top_k, Scope(namespace, where, as_of=check_moment(as_of, "as_of"))
-
-
-def _is_count(value: object, limit: int) -> bool:
-    return isinstance(value, int) and 1 <= value <= limit
 
 
 def find_sources(
@@ -100,19 +61,6 @@ def _unknown_source(store: MemoryStore, source_id: str, namespace: str) -> Input
     return InputError(
         f"no source {source_id!r} is stored{searched}, so nothing was forgotten; {advice}"
     )
-
-
-@contextmanager
-def damaged_model_errors() -> Iterator[None]:
-    """Turn numbers that no result may hold, such as NaN, into an error of the model."""
-    try:
-        yield
-    except ValidationError as error:
-        field = ".".join(map(str, error.errors()[0]["loc"]))
-        raise ModelError(
-            f"the model gives an answer that can't be right ({field}: "
-            f"{error.errors()[0]['msg']}); train it again"
-        ) from error
 
 
 def describe(store: MemoryStore, config: Config) -> StoreInfo:

@@ -1,15 +1,22 @@
-"""What all chats have in common: messages with a speaker and a day become one document."""
+"""Chats: messages with a speaker and a day become one document, also from JSON lines.
+
+The lines are {"id", "session", "speaker", "time", "text"}, one for each message.
+"""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
+from memnet.errors import InputError, Problem
 from memnet.loaders.document import DocumentBuilder, ParsedDocument, one_line
+from memnet.loaders.formats import SourceFile
+from memnet.loaders.json_text import read_json
 
 _MAX_TITLE_NAMES = 4  # participants that a title lists
 _MAX_PARTICIPANTS = 200  # that the metadata list, those who wrote most first
+_FIELDS = '{"session": ..., "speaker": ..., "time": ..., "text": ...}'
 
 
 class Message(NamedTuple):
@@ -97,3 +104,43 @@ def _names(names: list[str]) -> str:
     if more > 0:
         return f"{', '.join(shown)} and {more} more"
     return " and ".join(filter(None, [", ".join(shown[:-1]), *shown[-1:]]))
+
+
+def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
+    """A document for each session, in the order of their first messages.
+
+    "id", "session" and "time" may be missing; all messages without a session make one.
+    """
+    sessions: dict[str, list[Message]] = {}
+    for number, line in enumerate(file.data.split(b"\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            session, message = _parsed(line)
+        except InputError as error:
+            yield Problem(f"{file.name}, line {number}", str(error))
+        else:
+            sessions.setdefault(session, []).append(message)
+    for session, messages in sessions.items():
+        name = f"{file.name}#{session}" if session else file.name
+        document = conversation(messages, name)
+        if document:
+            yield document
+
+
+def _parsed(line: bytes) -> tuple[str, Message]:
+    try:
+        item = read_json(line)
+    except InputError as error:
+        raise InputError(f"is no JSON, expected {_FIELDS}; correct it") from error
+    if not isinstance(item, dict) or not isinstance(item.get("text"), str):
+        raise InputError(f'has no string "text", expected {_FIELDS}; add it')
+    speaker, session, time = (item.get(key) for key in ("speaker", "session", "time"))
+    if not isinstance(speaker, str) or not speaker.strip():
+        raise InputError(f'has no string "speaker", expected {_FIELDS}; add it')
+    if isinstance(session, (dict, list)) or isinstance(time, (dict, list)):
+        raise InputError('has a list or an object as "session" or "time"; make it a string')
+    day = day_of(time)
+    if time not in (None, "") and not day:
+        raise InputError(f'has {str(time)[:40]!r} as "time", expected ISO 8601; correct it')
+    return "" if session is None else str(session), Message(speaker, item["text"], day)
