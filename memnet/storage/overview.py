@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from memnet.storage.folder import DATABASE, FolderLock
 from memnet.storage.place import StorePlace
-from memnet.storage.postgres.address import Address, check_driver, is_address
+from memnet.storage.postgres.address import Address, is_address
 from memnet.storage.sqlite.connection import SqliteConnection
 from memnet.storage.tables import slots
 from memnet.storage.tables.connection import SCHEMA_VERSION, Connection
@@ -148,17 +148,20 @@ def connected(place: StorePlace, timeout: float = _LOOK_SECONDS) -> Iterator[Con
 
 def _connect(place: StorePlace, timeout: float) -> Connection | None:
     if is_address(place):
-        check_driver()
-        # Whoever has no server need not load what speaks to one.
-        from memnet.storage.postgres.connection import PostgresConnection
-
-        connection = PostgresConnection(Address.parse(place), timeout)
-        if connection.schema_version:
-            return connection
-        connection.close()
-        return None
+        return _connect_server(Address.parse(place), timeout)
     folder = Path(place)
     if not (folder / DATABASE).is_file():
         return None
     writable = os.access(folder, os.W_OK)
     return SqliteConnection(folder / DATABASE, read_only=not writable)
+
+
+def _connect_server(address: Address, timeout: float) -> Connection | None:
+    # Whoever has no server need not load what speaks to one.
+    from memnet.storage.postgres.connection import PostgresConnection
+
+    connection = PostgresConnection(address, timeout)
+    if connection.schema_version:
+        return connection
+    connection.close()
+    return None

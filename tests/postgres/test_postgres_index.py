@@ -156,7 +156,7 @@ def test_scopes_and_hidden_slots_leave_enough(
             assert len(found) == len(expected)
             assert len({*found} & {*expected}) >= 0.97 * len(expected)
     # More than half of all: what the graph gives is not enough.
-    monkeypatch.setattr("memnet.storage.postgres.connection._SETTINGS", {})
+    monkeypatch.setattr("memnet.storage.postgres.session._SETTINGS", {})
     assert len({*ids(open_store("hnsw"), made(1)[0], 2000, Scope(namespace="wide"))}) == 2000
     query = encode(["number 3"])[0]
     assert told_ids[3] not in ids(exact, query, 50)
