@@ -27,7 +27,7 @@ class Form(NamedTuple):
     relation: str
     pattern: re.Pattern[str]
     questions: tuple[str, ...]
-    # What the answer is to the subject, to ask on about it; none where no one asks so.
+    # Roles of the answer towards the subject, for two-hop questions; empty if nobody asks so.
     roles: tuple[str, ...]
 
 

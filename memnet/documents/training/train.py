@@ -30,7 +30,7 @@ _HARD_NEGATIVES, _RANDOM_NEGATIVES = 120, 80
 _UPDATES = 120
 _LEARNING_RATE = 2e-2
 _WEIGHT_DECAY = 0.1
-_GENERATED_QUESTIONS = 300  # Of each kind made from the documents, where no others are given
+_GENERATED_QUESTIONS = 300  # Per kind, made from the documents if no others are given
 _HELD_OUT = 5  # One question in five is held out while the report's recall is measured
 _RECALL_AT = 5
 
@@ -53,7 +53,7 @@ class _Example(NamedTuple):
 
     candidates: Candidates
     right: NDArray[np.float32]  # [K] float32: 1 for slots of a right source
-    weight: float  # Of the question among all
+    weight: float  # Weight of the question among all
 
 
 def train_text(
