@@ -16,8 +16,7 @@ from memnet.documents.controller import KIND, TextController, save_text_model
 from memnet.documents.hops import HopRead, read_in_hops
 from memnet.documents.learner import HopScorer, LinkTensors, TextLearner
 from memnet.documents.question import Question as AskedQuestion
-from memnet.documents.training.generate import two_hop_questions
-from memnet.documents.training.templates import templated_questions
+from memnet.documents.training.generate import templated_questions, two_hop_questions
 from memnet.errors import InputError
 from memnet.learning import OnProgress, TrainableMemory, TrainingProgress, counted, no_progress
 from memnet.learning.evaluation import Question, recall
