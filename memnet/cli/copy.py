@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from memnet.cli.options import StorePlaceType
-from memnet.cli.verbosity import is_quiet, shows_bar
+from memnet.cli.output import is_quiet, shows_bar
 from memnet.storage.place import StorePlace
 
 if TYPE_CHECKING:
