@@ -79,13 +79,11 @@ def serve(
       memnet serve --new-token token.sha256
       memnet serve --host 0.0.0.0 --token-file token.sha256 --read-only
     """
-    from memnet.server.tokens import make_token, read_token_file
+    from memnet.server.settings import ServerSettings, make_token, read_token_file
 
     if new_token is not None:
         click.echo(make_token(new_token))
         return
-    from memnet.server.settings import ServerSettings
-
     settings = ServerSettings(
         host=host,
         port=port,
