@@ -28,7 +28,7 @@ from benchmarks.environment import environment
 from benchmarks.statements import scenarios
 from memnet import Engine
 from memnet.ingest.pipeline import Progress
-from memnet.statements.learning import Learner
+from memnet.statements.messages import Learner
 
 _RESULTS = Path(__file__).parent / "results" / "chat_year.json"
 _SPEAKERS = ("Ada", "Ben", "Cleo", "Dora", "Emil", "Finn")

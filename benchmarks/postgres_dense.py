@@ -20,6 +20,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ from benchmarks.environment import environment
 from benchmarks.scale import Vectors, make_vectors, nearest, percentiles, questions, real_vectors
 from benchmarks.scale import recall as mean_recall
 from memnet import Engine
-from memnet.storage import MemoryStore, Scope, copy_store, stored_fingerprint
+from memnet.storage import MemoryStore, Scope, import_bundle, stored_fingerprint
 from memnet.storage.tables.connection import Connection
 
 _OUT = Path(__file__).parent / "results" / "postgres_dense.json"
@@ -169,7 +170,14 @@ def answers(server: str, store: Path, data: Path) -> dict[str, Any]:
     """R@5 over the files of questions, by index."""
     address = f"{server}{'&' if '?' in server else '?'}schema=answers"
     if stored_fingerprint(address) is None:
-        copy_store(store, address)
+        with TemporaryDirectory() as folder, Engine.open(store) as memory:
+            memory.export_bundle(bundle := Path(folder) / "bundle.zip")
+            import_bundle(
+                bundle,
+                address,
+                fingerprint=memory.store.fingerprint,
+                dimension=memory.store.dimension,
+            )
     result: dict[str, Any] = {}
     for index in ("faiss", "exact", "hnsw"):
         with Engine.open(f"{address}&index={index}") as memory:

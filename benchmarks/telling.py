@@ -105,7 +105,7 @@ def fill(memory: Engine, count: int, chance: Random) -> None:
             said = replace(slot.structure, told=told)
             slot = replace(slot, valid_from=told, structure=said)
             digest = blake2b(f"{number} {text}".encode(), digest_size=16).digest()
-            sources.append(NewSource(f"filled/{number}", digest, [slot], kind="told"))
+            sources.append(NewSource(f"filled/{number}", digest, [slot], kind="statement"))
         memory.store.put(sources, memory.encoder.encode)
         print(f"{first + len(sources):,} statements", flush=True)
 

@@ -140,7 +140,7 @@ class HopConfig(Settings):
     """Slots returned as evidence."""
     candidates: int = Field(default=100, ge=1, le=100_000)
     """Slots that dense and lexical addressing may each propose at a hop."""
-    compared_again: int = Field(default=4, ge=0)
+    rescored: int = Field(default=4, ge=0)
     """Passages of the last hop that are encoded anew where the stored vectors are quick ones: those
     of which it is least certain whether they are among the ones that are read. Each takes 7 to 9 ms
     of processor time."""

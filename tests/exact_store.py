@@ -96,7 +96,7 @@ class ExactStore:
     def erase(self, ids: Sequence[int]) -> None:
         for slot_id in ids:
             source, _, _ = self._slots.pop(slot_id, (None, None, None))
-            if source is None or source.kind != "told":
+            if source is None or source.kind != "statement":
                 continue
             if not any(owner.name == source.name for owner, _, _ in self._slots.values()):
                 del self._sources[source.namespace, source.name]

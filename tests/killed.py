@@ -97,7 +97,7 @@ def statement(text: str, about: str) -> NewSource:
     slot = NewSlot(
         "passage", about, text, 0, len(text), text, (about,), relation=text, valid_from=1.0
     )
-    return NewSource(text, digest_of(text), [slot], kind="told")
+    return NewSource(text, digest_of(text), [slot], kind="statement")
 
 
 @dataclass

@@ -26,7 +26,7 @@ from memnet import Config, Document, Fact
 from memnet.config import TellConfig
 from memnet.encoders import MiniLMEncoder
 from memnet.learning.evaluation import read_questions
-from memnet.stories.evaluation import evaluate_stories, read_story_questions
+from memnet.stories.answers import evaluate_stories, read_story_questions
 from memnet.stories.model import load_story_model
 
 _SUFFIXES = (".txt", ".md", ".jsonl", ".tsv")

@@ -19,8 +19,7 @@ from memnet import Engine
 from memnet.checkpoints import SHIPPED
 from memnet.documents.question import Question
 from memnet.experts import EXPERTS, ExpertName
-from memnet.experts.features import Known, features_of
-from memnet.experts.gate import GATE, Gate
+from memnet.experts.gate import GATE, Gate, Known, features_of
 from memnet.experts.registry import story_words
 from memnet.storage import EVERYWHERE
 

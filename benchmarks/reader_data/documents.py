@@ -104,7 +104,7 @@ def memories(
                 _write_passages(files, asked)
             store = (kept_in or Path(scratch, "stores")) / name
             store.parent.mkdir(parents=True, exist_ok=True)
-            with Engine.open(store, create=True, model=model, reader=reader) as memory:
+            with Engine.open(store, create=True, answerer=model, reader=reader) as memory:
                 memory.ingest(files)
                 yield name, asked, memory
 

@@ -8,8 +8,8 @@ from torch import Tensor, nn
 
 from memnet.reader.network import SpanNetwork
 from memnet.reader.spans import KINDS, MASKED_LOGIT
-from memnet.statements.heads import FORMS
 from memnet.statements.network import StatementNetwork, StatementTensors
+from memnet.statements.reading import FORMS
 
 _ITEM_WEIGHTS = (1.0, 3.0, 3.0)
 _TAG_WEIGHTS = (1.0, 2.0, 2.0, 2.0, 2.0)

@@ -36,10 +36,9 @@ from memnet.reader.checkpoint import save_weights
 from memnet.reader.network import load_span_network
 from memnet.reader.spans import Packer
 from memnet.reader.training.examples import batches_by_length, padded
-from memnet.statements.heads import STATEMENTS
 from memnet.statements.network import StatementNetwork, load_statement_network, score_statements
 from memnet.statements.protocol import Label
-from memnet.statements.reading import StatementReader
+from memnet.statements.reading import STATEMENTS, StatementReader
 
 MAX_TOKENS = 384
 """Of a pack."""

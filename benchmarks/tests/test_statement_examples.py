@@ -22,8 +22,8 @@ from benchmarks.statements.format import Scenario
 from benchmarks.statements.templates import plain_scenarios
 from memnet.encoders.weights import checked_folder, load_tokenizer
 from memnet.reader.spans import Packer
-from memnet.statements.heads import FORMS, TAGS
 from memnet.statements.protocol import Label
+from memnet.statements.reading import FORMS, TAGS
 from memnet.statements.times import period
 
 

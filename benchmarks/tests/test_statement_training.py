@@ -9,8 +9,8 @@ from benchmarks.statements.train import train_statements
 from memnet.checkpoints import SHIPPED
 from memnet.errors import InputError
 from memnet.reader.checkpoint import load_weights
-from memnet.statements.heads import STATEMENTS
 from memnet.statements.loading import load_statement_reader
+from memnet.statements.reading import STATEMENTS
 
 
 @pytest.mark.parametrize("start", ["spans", "statements"])

@@ -6,10 +6,14 @@ from memnet.runtime import lazy_names
 
 if TYPE_CHECKING:
     from memnet.attention.functional import (
+        AdditiveScore,
         Attended,
+        MultiplicativeScore,
         attend,
+        attend_selected,
         cosine_score,
         dot_product_score,
+        kept_mass,
         masked_softmax,
         scaled_dot_product_score,
     )
@@ -20,27 +24,21 @@ if TYPE_CHECKING:
         TransformerEncoder,
         TransformerLayer,
     )
-    from memnet.attention.learned import (
-        AdditiveScore,
-        MultiplicativeScore,
-        attend_selected,
-        kept_mass,
-    )
 
 _HOMES = {
-    "AdditiveScore": "memnet.attention.learned",
+    "AdditiveScore": "memnet.attention.functional",
     "Attended": "memnet.attention.functional",
     "FixedAttention": "memnet.attention.layers",
     "MultiHeadAttention": "memnet.attention.layers",
     "MultiLayerAttention": "memnet.attention.layers",
-    "MultiplicativeScore": "memnet.attention.learned",
+    "MultiplicativeScore": "memnet.attention.functional",
     "TransformerEncoder": "memnet.attention.layers",
     "TransformerLayer": "memnet.attention.layers",
     "attend": "memnet.attention.functional",
-    "attend_selected": "memnet.attention.learned",
+    "attend_selected": "memnet.attention.functional",
     "cosine_score": "memnet.attention.functional",
     "dot_product_score": "memnet.attention.functional",
-    "kept_mass": "memnet.attention.learned",
+    "kept_mass": "memnet.attention.functional",
     "masked_softmax": "memnet.attention.functional",
     "scaled_dot_product_score": "memnet.attention.functional",
 }

@@ -22,14 +22,10 @@ def cosines(query: NDArray[np.float32], keys: NDArray[np.float32]) -> NDArray[np
 def softmax(
     scores: NDArray[np.float32], mask: NDArray[np.bool_] | None = None
 ) -> NDArray[np.float32]:
-    """Turn scores into attention weights.
+    """Attention weights [K] float32 of scores [K] float32 of any finite size, by the softmax.
 
-    Args:
-        scores: [K] float32. Any finite size is safe: the softmax is shifted by the maximum.
-        mask: [K] bool, True where a slot may be attended to; None for all.
-
-    Returns:
-        [K] float32, which sum to one; zeros where there is nothing to attend to.
+    ``mask`` [K] bool is True where a slot may be attended to; None for all. The weights sum to one,
+    and are zeros where there is nothing to attend to.
 
     Source: Bahdanau et al. 2015, equation 6.
     """
@@ -53,13 +49,8 @@ def top_k_softmax(
 ) -> NDArray[np.float32]:
     """The softmax over the largest scores only, as a sparse gate weighs its experts.
 
-    Args:
-        scores: [E] float32.
-        mask: [E] bool, True for experts that may be chosen.
-        kept: how many get a weight; of equal scores the first.
-
-    Returns:
-        [E] float32, which sum to one; zeros for the others, and everywhere without a choice.
+    Of scores [E] float32, masked by [E] bool, the ``kept`` largest get weights [E] float32 that sum
+    to one, of equal ones the first; the others get zero.
 
     Source: Shazeer et al. 2017, equations 3 and 5 (KeepTopK).
     """

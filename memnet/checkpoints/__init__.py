@@ -20,16 +20,13 @@ from safetensors.numpy import load, save
 from memnet.errors import InputError, ModelError
 from memnet.io import open_file
 
-MODEL = "model"
-"""Name of a trained model's checkpoint within its folder."""
+MODEL = "model"  # Name of a trained model's checkpoint within its folder
+# The folders of the checkpoints that ship with memnet.
 SHIPPED = Path(__file__).parents[1] / "shipped"
-"""The folders of the checkpoints that ship with memnet."""
 _FORMAT = 1
 _MAX_DESCRIPTION_BYTES = 50_000_000
-_MAX_TENSOR_BYTES = 2_000_000_000
-"""A hundred times those of what ships."""
-_MAX_WEIGHT = 1e6
-"""No trained weight comes near it, and products of larger ones overflow."""
+_MAX_TENSOR_BYTES = 2_000_000_000  # A hundred times those of what ships
+_MAX_WEIGHT = 1e6  # No trained weight comes near it, and products of larger ones overflow
 
 
 def shipped_models() -> dict[str, Path]:
@@ -40,16 +37,9 @@ def shipped_models() -> dict[str, Path]:
 def save_checkpoint(
     folder: Path, name: str, tensors: Mapping[str, NDArray[Any]], description: Mapping[str, Any]
 ) -> None:
-    """Save tensors and a description as checkpoint ``name`` of a folder, replacing the former one.
+    """Save tensors and a description, JSON values, as checkpoint ``name`` of a folder.
 
-    Args:
-        folder: made if it is not there.
-        name: of the checkpoint: ``name``.json describes it.
-        tensors: by name.
-        description: JSON values.
-
-    Raises:
-        ModelError: the folder can't be written; the former checkpoint stays.
+    The former one is replaced, or stays where the folder can't be written (ModelError).
     """
     data = save(dict(tensors))
     digest = hashlib.sha256(data).hexdigest()
@@ -115,15 +105,7 @@ def delete_checkpoint(folder: Path, name: str) -> None:
 
 
 def check_weights(tensors: Mapping[str, NDArray[Any]], source: Path) -> None:
-    """Check that tensors hold plausible weights.
-
-    Args:
-        tensors: by name.
-        source: where they come from, for errors.
-
-    Raises:
-        ModelError: a number is not finite, or far too large.
-    """
+    """ModelError if a number of the tensors of a source is not finite, or far too large."""
     for name, tensor in tensors.items():
         if not bool((np.abs(tensor) <= _MAX_WEIGHT).all()):
             raise ModelError(
@@ -135,16 +117,7 @@ def check_weights(tensors: Mapping[str, NDArray[Any]], source: Path) -> None:
 def check_shapes(
     tensors: Mapping[str, NDArray[Any]], expected: Mapping[str, tuple[Any, ...]], source: Path
 ) -> None:
-    """Check the names, shapes and dtypes of tensors.
-
-    Args:
-        tensors: by name.
-        expected: the shape and the NumPy dtype of each.
-        source: where they come from, for errors.
-
-    Raises:
-        ModelError: a tensor is missing, has another shape or dtype, or is not of this model.
-    """
+    """ModelError if tensors of a source don't have just the names, shapes and dtypes expected."""
     shapes = {name: (tensor.shape, tensor.dtype) for name, tensor in tensors.items()}
     for name in sorted(shapes.keys() | expected.keys()):
         if shapes.get(name) != expected.get(name):

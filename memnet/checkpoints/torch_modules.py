@@ -27,16 +27,10 @@ def tensors_of(arrays: Mapping[str, NDArray[Any]]) -> dict[str, Tensor]:
 
 
 def load_state(module: nn.Module, arrays: Mapping[str, NDArray[Any]], source: Path) -> None:
-    """Load a module's weights.
+    """Load a module's weights, by name.
 
-    Args:
-        module: to load them into.
-        arrays: by name.
-        source: where they come from, for errors.
-
-    Raises:
-        ModelError: a tensor is missing, has another shape or dtype, is not of this module, or
-            holds numbers that are no weights.
+    ModelError if one is missing, has another shape or dtype, is not of this module, or holds
+    numbers that are no weights.
     """
     _check_module(module, arrays, source)
     check_weights(arrays, source)
@@ -55,17 +49,10 @@ def _check_module(module: nn.Module, arrays: Mapping[str, NDArray[Any]], source:
 def load_module(
     make: Callable[[], _Module], arrays: Mapping[str, NDArray[Any]], source: Path
 ) -> _Module:
-    """Make a module and load its weights, for inference.
+    """Make a module and load its weights, for inference; errors as for ``load_state``.
 
-    Shapes are checked on the meta device first, so that a hostile description can't allocate.
-
-    Args:
-        make: makes the module; the global random state is restored after it.
-        arrays: by name.
-        source: where they come from, for errors.
-
-    Raises:
-        ModelError: as for ``load_state``, or ``make`` fails on the description.
+    Shapes are checked on the meta device first, so that a hostile description can't allocate. The
+    global random state is restored.
     """
     try:
         with torch.random.fork_rng(devices=[]):
@@ -81,16 +68,7 @@ def load_module(
 def parse_description(
     kind: type[_Description], description: Mapping[str, Any], source: Path
 ) -> _Description:
-    """The description of a checkpoint as a value.
-
-    Args:
-        kind: of the value.
-        description: as JSON gives it.
-        source: where it comes from, for errors.
-
-    Raises:
-        ModelError: it is not one of such a model.
-    """
+    """The description of a checkpoint as a value; ModelError if it is not one of such a model."""
     try:
         return kind.model_validate(description)
     except ValidationError as error:

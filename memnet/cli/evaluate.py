@@ -66,7 +66,7 @@ def evaluate(
       memnet eval qa1_valid.txt
     """
     from memnet.experts.registry import STORIES
-    from memnet.stories.evaluation import read_story_questions
+    from memnet.stories.answers import read_story_questions
 
     if plot is not None:
         check_plot(plot)
@@ -105,7 +105,7 @@ def _ask_stories(
     from memnet.errors import ModelError
     from memnet.experts.registry import TEXT, model_folder
     from memnet.runtime.device import find_device
-    from memnet.stories.evaluation import evaluate_stories
+    from memnet.stories.answers import evaluate_stories
     from memnet.stories.model import load_story_model
 
     if model == TEXT:

@@ -11,7 +11,6 @@ from memnet import __version__
 from memnet.cli import train_documents, train_facts  # noqa: F401  # they add their commands
 from memnet.cli.ask import ask, search
 from memnet.cli.completion import completion
-from memnet.cli.copy import copy
 from memnet.cli.doctor import doctor
 from memnet.cli.evaluate import evaluate
 from memnet.cli.ingest import ingest
@@ -76,7 +75,7 @@ def memnet(config: Path | None, verbose: int, quiet: int) -> None:  # noqa: ARG0
 
 for command in (
     ingest, tell, undo, history, ask, search, sources, forget, info, verify, export_store,
-    import_store, copy, evaluate, train, encoder, serve, mcp, completion, doctor,
+    import_store, evaluate, train, encoder, serve, mcp, completion, doctor,
 ):  # fmt: skip
     memnet.add_command(command)
 add_variables(memnet)

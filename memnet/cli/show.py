@@ -10,7 +10,7 @@ from rich.text import Text
 from memnet.cli.evidence import show_evidence
 from memnet.cli.output import collapse_spaces, is_quiet, source_name, text_line
 from memnet.errors import one_line
-from memnet.text.places import local_time
+from memnet.text.dates import local_time
 from memnet.types import (
     Answer,
     Candidate,

@@ -177,6 +177,6 @@ def _show_history(
 
 
 def _moment(seconds: float) -> str:
-    from memnet.text.places import local_time
+    from memnet.text.dates import local_time
 
     return f"{local_time(seconds):%Y-%m-%d %H:%M:%S}"

@@ -22,8 +22,7 @@ from memnet.reader.tables import read_cells
 from memnet.runtime.device import in_background
 from memnet.storage import EVERYWHERE, MemoryStore, Scope
 from memnet.text.names import normalise
-from memnet.text.relative import times_in
-from memnet.text.resolved import day_said
+from memnet.text.relative import day_said, times_in
 from memnet.types import Answer, Candidate, Evidence, Quote, Word
 
 _ENGLISH = EnglishDecomposer()
@@ -82,11 +81,20 @@ class TextAnswers:
 
     def ask(self, question: str, hops: int | None, top_k: int, scope: Scope) -> Answer:
         """Answer a question; arguments as for ``Engine.ask``."""
-        started = time.perf_counter()
         with self._store.reading():
-            retrieval, ranked, prediction = self._answer(question, hops, top_k, scope)
-            records = retrieval.records(top_k)
-            day = self._day_said(question, prediction)
+            return self.answer(self.question(question, scope), hops, top_k)
+
+    def question(self, text: str, scope: Scope) -> Question:
+        """A question of this memory; nothing is looked up yet."""
+        background = getattr(self._encoder, "releases_gil", False)
+        return Question(text, self._store, self._encoder.encode, scope, background, self._full)
+
+    def answer(self, question: Question, hops: int | None, top_k: int) -> Answer:
+        """Answer a question, within ``reading``; other arguments as for ``Engine.ask``."""
+        started = time.perf_counter()
+        retrieval, ranked, prediction = self._answer(question, hops, top_k)
+        records = retrieval.records(top_k)
+        day = self._day_said(question, prediction)
         used = [item.slot.id for item in ranked if item.slot.has_usage]
         if used:
             self._on_read(retrieval.attention_to(used))
@@ -98,7 +106,7 @@ class TextAnswers:
             evidence = [*prediction.support[:1], *evidence]
         evidence = evidence[:top_k]
         return Answer(
-            question=question,
+            question=question.text,
             kind="none" if abstained else prediction.kind,
             answer=None if answer is None else shown,
             short=None if answer is None else day or prediction.short,
@@ -115,12 +123,17 @@ class TextAnswers:
             elapsed_ms=(time.perf_counter() - started) * 1000,
         )
 
-    def _day_said(self, question: str, prediction: Prediction) -> str | None:
+    def _day_said(self, question: Question, prediction: Prediction) -> str | None:
         """The day that the short answer of a message or statement names; None where it is none."""
         short = prediction.short
-        if short is None or not times_in(short, date.today()):
+        quotes = [
+            one
+            for one in prediction.quotes
+            if one.item.slot.valid_from is not None or question.has_messages
+        ]
+        if short is None or not quotes or not times_in(short, date.today()):
             return None
-        for quotation in prediction.quotes:
+        for quotation in quotes:
             place = quotation.text.find(short)
             if place < 0:
                 continue
@@ -128,7 +141,7 @@ class TextAnswers:
             sent = day_sent(self._store, slot)
             if sent is not None:
                 start = quotation.start + place
-                return day_said(question, slot.text, start, start + len(short), sent)
+                return day_said(question.text, slot.text, start, start + len(short), sent)
         return None
 
     def search(
@@ -136,26 +149,27 @@ class TextAnswers:
     ) -> tuple[Evidence, ...]:
         """What the hops find, best first, without a reader; arguments as for ``ask``."""
         with self._store.reading():
-            _, _, ranked = self._search(query, hops, top_k, scope)
+            return self.find(self.question(query, scope), hops, top_k)
+
+    def find(self, question: Question, hops: int | None, top_k: int) -> tuple[Evidence, ...]:
+        """As ``search``, within ``reading``."""
+        _, ranked = self._search(question, hops, top_k)
         return tuple(evidence_of(item.slot, item.score, item.hop) for item in ranked[:top_k])
 
     def predict(self, question: str) -> Prediction:
         """Possible answers to a question with their signals: to learn confidence from."""
         with self._store.reading():
-            return self._answer(question, None, self._config.hop.evidence, EVERYWHERE)[2]
+            asked = self.question(question, EVERYWHERE)
+            return self._answer(asked, None, self._config.hop.evidence)[2]
 
     def _search(
-        self, text: str, hops: int | None, top_k: int, scope: Scope
-    ) -> tuple[Question, Retrieval, list[RankedSlot]]:
-        background = getattr(self._encoder, "releases_gil", False)
-        question = Question(
-            text, self._store, self._encoder.encode, scope, background, full=self._full
-        )
+        self, question: Question, hops: int | None, top_k: int
+    ) -> tuple[Retrieval, list[RankedSlot]]:
         retrieval = Retrieval(question, self._controller, self._config)
-        return question, retrieval, retrieval.search(hops or self._config.hop.hops, top_k)
+        return retrieval, retrieval.search(hops or self._config.hop.hops, top_k)
 
     def _answer(
-        self, text: str, hops: int | None, top_k: int, scope: Scope
+        self, question: Question, hops: int | None, top_k: int
     ) -> tuple[Retrieval, list[RankedSlot], Prediction]:
         """The hops of a question, what those for the whole of it ranked, and possible answers.
 
@@ -165,7 +179,8 @@ class TextAnswers:
         passages do, if they are read with confidence. A cell of a table answers where the last hop
         attends to it, or to nothing.
         """
-        question, retrieval, ranked = self._search(text, hops, top_k, scope)
+        text = question.text
+        retrieval, ranked = self._search(question, hops, top_k)
         passages = [item for item in ranked if item.slot.kind == "passage"]
         by_facts = Prediction()
         if question.named and ranked and ranked[0].slot.kind != "passage":

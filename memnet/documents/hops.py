@@ -1,6 +1,6 @@
 """Hops over a store: address, attend, update; for a question, then for its sub-questions."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -16,16 +16,16 @@ from memnet.documents.candidates import (
     SlotFeature,
     find_links,
     links_with_features,
+    nearest_to_cutoff,
+    rescore,
 )
 from memnet.documents.controller import TextController
-from memnet.documents.messages import MessageAddressing, has_messages
+from memnet.documents.messages import MessageAddressing
 from memnet.documents.question import FetchedSlots, Question, relation_stems
-from memnet.documents.rescoring import compared_again, next_to_border
 from memnet.reader.decompose import Decomposer, Resolved
 from memnet.reader.passages import RankedSlot, indices_about, read_best
 from memnet.reader.spans import Reader
 from memnet.storage import Keys
-from memnet.text.english import query_terms
 from memnet.text.names import normalise
 from memnet.types import Hop, SlotWeight
 
@@ -46,9 +46,9 @@ class Addressing:
         self._question = question
         self._config = config
         # By words first: the vector may still be computed on another thread.
-        self._lexical = _lexical(question, config.candidates)
-        self._dense = _dense(question, config.candidates)
-        self._messages = MessageAddressing(question) if has_messages(question) else None
+        self._lexical = _relative(question.sharing_words(config.candidates))
+        self._dense = question.nearest(config.candidates)
+        self._messages = MessageAddressing(question) if question.has_messages else None
         self._of_messages = self._find_messages(config.candidates)
         """Messages that are candidates, with their relative BM25 for the question about them."""
         by_name = question.slots_by_name
@@ -95,7 +95,8 @@ class Addressing:
         others = dict.fromkeys(self._messages.of_days(), 0.0)
         if asked is self._question:
             return others | self._lexical
-        return others | dict.fromkeys(_dense(asked, limit), 0.0) | _lexical(asked, limit)
+        others |= dict.fromkeys(asked.nearest(limit), 0.0)
+        return others | _relative(asked.sharing_words(limit))
 
     def _similarity(self, keys: Keys) -> NDArray[np.float32]:
         """Cosine [K] of each key with the question.
@@ -143,23 +144,11 @@ class Addressing:
         return features
 
 
-def _dense(question: Question, limit: int) -> list[int]:
-    """The slots whose keys are nearest to the question, best first."""
-    hits = question.store.search_dense(question.vector, limit, question.scope)
-    found: list[int] = hits.ids[hits.mask].tolist()
-    return found
-
-
-def _lexical(question: Question, limit: int) -> dict[int, float]:
-    """BM25 of the slots that share words with the question, over the best of them.
-
-    Words that very many slots hold are passed over, unless there are no others.
-    """
-    words = " ".join(question.terms.words) or question.text
-    hits = question.store.search_lexical(query_terms(words), limit, question.scope)
-    scores = hits.scores[hits.mask]
+def _relative(found: Mapping[int, float]) -> dict[int, float]:
+    """BM25 over the best of some slots, by slot."""
+    scores = np.array(list(found.values()), np.float32)
     relative = scores / max(scores.max(initial=0.0), 1e-9)
-    return dict(zip(hits.ids[hits.mask].tolist(), relative.tolist(), strict=True))
+    return dict(zip(found, relative.tolist(), strict=True))
 
 
 @dataclass(frozen=True)
@@ -255,8 +244,8 @@ def read_in_hops(
         if question.full is not None:
             best = reads[-1].order
             logits = controller.logits(reads[-1].scores)[best]
-            best = best[next_to_border(logits, passages, config.compared_again)]
-            found = compared_again(found, best, question)
+            best = best[nearest_to_cutoff(logits, passages, config.rescored)]
+            found = rescore(found, best, question)
         if found is not reads[-1].candidates:
             reads[-1] = _attend(found, controller, len(reads) - 1, question.text)
     return reads

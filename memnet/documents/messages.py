@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 from memnet.documents.candidates import MessageFeatures
 from memnet.documents.question import Question
 from memnet.storage import Keys, MemoryStore, Slot
-from memnet.text.days import WrittenDay, days_in
+from memnet.text.dates import WrittenDay, days_in, local_time
 from memnet.text.english import query_terms
 from memnet.text.names import is_name, normalise
-from memnet.text.places import local_time
 from memnet.text.relative import times_in
 from memnet.text.speakers import (
     MESSAGE,
@@ -61,11 +60,6 @@ def day_sent(store: MemoryStore, slot: Slot) -> date | None:
     places = [place for _, place in slot.places[:1]]
     found = [day for text in (slot.title, *places) for day in days_in(text) if day.year]
     return found[0].full() if found else None
-
-
-def has_messages(question: Question) -> bool:
-    """Whether messages are in the scope of a question."""
-    return bool(question.store.messages.known([MESSAGE], question.scope))
 
 
 class _Known(NamedTuple):

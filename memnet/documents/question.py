@@ -2,15 +2,19 @@
 
 import itertools
 import math
-from collections.abc import Collection, Iterable, Sequence
-from functools import cached_property
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import cached_property, partial
+from itertools import islice
 from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from memnet.encoders import Encoder
 from memnet.runtime.device import in_background
-from memnet.storage import EVERYWHERE, Encode, Keys, MemoryStore, Scope, Slot, Symbols
+from memnet.storage import EVERYWHERE, Encode, Hits, Keys, MemoryStore, Scope, Slot, Symbols
 from memnet.text.english import query_terms
 from memnet.text.names import (
     capitalised_names,
@@ -20,17 +24,59 @@ from memnet.text.names import (
     stems,
     without_names,
 )
+from memnet.text.speakers import MESSAGE
 
 MAX_SLOTS_PER_SYMBOL = 2000
 """Slots that one symbol may propose: the facts of a very common entity, or all the windows of a
 very long document."""
+_PROPOSED = 100
+"""Slots that a search proposes at least: the gate looks at fewer of the same ones."""
 _MAX_TERMS = 24
 """Words of a question that are looked up; long questions say little more in their later words."""
 _MAX_DOCUMENT_FREQUENCY = 5000
 """A word that more slots hold tells nothing apart, and is passed over."""
+_KEPT = 64
+"""Texts whose vectors are remembered: a question has a few parts, and several threads may ask."""
 _STEM_LETTERS = 5
 _RELATION_STEM_LETTERS = 4
 """Words of relations and questions are compared by their first letters."""
+
+
+class RecentVectors:
+    """An encoder that remembers the vectors of the texts that it encoded last."""
+
+    def __init__(self, encoder: Encoder, kept: int = _KEPT) -> None:
+        """Take the encoder that does the work, and the number of texts to remember."""
+        self._encoder = encoder
+        self._kept = kept
+        self._recent: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
+        self._lock = threading.Lock()
+        self.releases_gil = bool(getattr(encoder, "releases_gil", False))
+
+    @property
+    def fingerprint(self) -> str:
+        """That of the encoder."""
+        return self._encoder.fingerprint
+
+    @property
+    def dimension(self) -> int:
+        """D, that of the encoder."""
+        return self._encoder.dimension
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """N texts -> [N, D] float32, not to be changed."""
+        with self._lock:
+            known = {text: self._recent[text] for text in texts if text in self._recent}
+        missing = [text for text in dict.fromkeys(texts) if text not in known]
+        if missing:
+            known |= zip(missing, self._encoder.encode(missing), strict=True)
+        with self._lock:
+            for text in known:
+                self._recent[text] = known[text]
+                self._recent.move_to_end(text)
+            while len(self._recent) > self._kept:
+                self._recent.popitem(last=False)
+        return np.array([known[text] for text in texts], np.float32).reshape(-1, self.dimension)
 
 
 class FullVectors(NamedTuple):
@@ -107,9 +153,10 @@ class FetchedSlots:
 
 
 class Question:
-    """What is known of a question before the first hop.
+    """A question as all who answer it see it: what it names, its words, its vector, what it finds.
 
-    Its vector may be computed on another thread while this one looks up its words.
+    Each is looked up when it is first wanted, and once. The vector may be computed on another
+    thread while this one looks up words.
     """
 
     def __init__(
@@ -119,10 +166,10 @@ class Question:
         encode: Encode,
         scope: Scope = EVERYWHERE,
         background: bool = False,
-        fetched: FetchedSlots | None = None,
         full: FullVectors | None = None,
+        whole: "Question | None" = None,
     ) -> None:
-        """Look up what the question names and the words it is made of.
+        """Look up nothing yet.
 
         Args:
             text: as asked.
@@ -130,39 +177,66 @@ class Question:
             encode: encodes questions.
             scope: which sources to look in.
             background: whether ``encode`` releases the GIL, so that it may overlap with look-ups.
-            fetched: what was fetched for a question that this one is a part of.
             full: encodes the best passages that are found by quick vectors, to be compared again;
                 None for no such comparison.
+            whole: the question that this one is a part of, or that it asks of fewer sources; None
+                for one of its own.
         """
         self.text = text
         self.store = store
         self.scope = scope
         self.full = full
-        self.fetched = FetchedSlots(store) if fetched is None else fetched
+        self.fetched = FetchedSlots(store) if whole is None else whole.fetched
         self._encode = encode
         self._background = background
-        self._encoded = in_background(encode, [text]) if background else None
-        self.slots_by_name = store.search_symbolic(
-            possible_names(text), MAX_SLOTS_PER_SYMBOL, scope
-        )
-        """Slots about everything that some words of the question may name."""
-        self.named = maximal_names(self.slots_by_name)
-        """Symbols that the question names, without those inside longer ones."""
-        self.terms = QuestionTerms(text, store, self.named)
+        self._whole = whole
+        self._nearest = self._sharing = (0, dict[int, float]())
 
     def sub_question(self, text: str) -> Self:
         """A question that is asked to answer this one; it shares what was fetched."""
+        return self._with(text, self.scope)
+
+    def within(self, scope: Scope) -> Self:
+        """This question, asked of the sources of another scope."""
+        return self if scope == self.scope else self._with(self.text, scope)
+
+    def _with(self, text: str, scope: Scope) -> Self:
         return type(self)(
-            text, self.store, self._encode, self.scope, self._background, self.fetched,
-            self.full,
-        )  # fmt: skip
+            text, self.store, self._encode, scope, self._background, self.full, whole=self
+        )
+
+    @cached_property
+    def _vectors(self) -> Callable[[], NDArray[np.float32]]:
+        """Gives the vector as [1, D] float32, which another thread may begin to compute now."""
+        if self._whole is not None and self._whole.text == self.text:
+            return self._whole._vectors
+        if self._background:
+            return in_background(self._encode, [self.text]).result
+        return partial(self._encode, [self.text])
 
     @cached_property
     def vector(self) -> NDArray[np.float32]:
         """[D] float32: the encoded question."""
-        vectors = self._encode([self.text]) if self._encoded is None else self._encoded.result()
-        vector: NDArray[np.float32] = vectors[0]
+        vector: NDArray[np.float32] = self._vectors()[0]
         return vector
+
+    @cached_property
+    def slots_by_name(self) -> dict[str, list[int]]:
+        """Slots about everything that some words of the question may name."""
+        _ = self._vectors  # begins to be computed
+        return self.store.search_symbolic(
+            possible_names(self.text), MAX_SLOTS_PER_SYMBOL, self.scope
+        )
+
+    @cached_property
+    def named(self) -> list[str]:
+        """Symbols that the question names, without those inside longer ones."""
+        return maximal_names(self.slots_by_name)
+
+    @cached_property
+    def terms(self) -> "QuestionTerms":
+        """Its words that are not too common."""
+        return QuestionTerms(self.text, self.store, self.named)
 
     @cached_property
     def relation(self) -> tuple[NDArray[np.float32], frozenset[str]]:
@@ -170,6 +244,37 @@ class Question:
         asked = without_names(self.text, capitalised_names(self.text, self.named))
         vector: NDArray[np.float32] = self._encode([" ".join(query_terms(asked))])[0]
         return vector, relation_stems(asked)
+
+    @cached_property
+    def has_messages(self) -> bool:
+        """Whether messages are in its scope."""
+        whole = self._whole
+        if whole is not None and whole.scope == self.scope:
+            return whole.has_messages
+        return bool(self.store.messages.known([MESSAGE], self.scope))
+
+    def nearest(self, limit: int) -> dict[int, float]:
+        """The cosines of the slots whose keys are nearest to the question, best first."""
+        if self._nearest[0] < limit:
+            most = max(limit, _PROPOSED)
+            hits = self.store.search_dense(self.vector, most, self.scope)
+            self._nearest = most, _by_slot(hits)
+        return dict(islice(self._nearest[1].items(), limit))
+
+    def sharing_words(self, limit: int) -> dict[int, float]:
+        """BM25 of slots that share words with the question, best first.
+
+        Words that very many slots hold are passed over, unless there are no others.
+        """
+        if self._sharing[0] < limit:
+            most = max(limit, _PROPOSED)
+            words = query_terms(" ".join(self.terms.words) or self.text)
+            self._sharing = most, _by_slot(self.store.search_lexical(words, most, self.scope))
+        return dict(islice(self._sharing[1].items(), limit))
+
+
+def _by_slot(hits: Hits) -> dict[int, float]:
+    return dict(zip(hits.ids[hits.mask].tolist(), hits.scores[hits.mask].tolist(), strict=True))
 
 
 class QuestionTerms:

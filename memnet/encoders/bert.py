@@ -40,12 +40,10 @@ class BertNetwork(nn.Module):
     def tokens(
         self, token_ids: Tensor, segments: Tensor | None = None, mask: Tensor | None = None
     ) -> Tensor:
-        """Token states [B, T, D] float32.
+        """Token states [B, T, D] float32 of ids [B, T] int64, T at most 512.
 
-        Args:
-            token_ids: [B, T] int64, T at most 512.
-            segments: [B, T] int64, 0 for the first of two texts and 1 for the second; None for 0.
-            mask: [B, T] bool, False for padding; None where there is none.
+        ``segments`` [B, T] int64 is 0 for the first of two texts and 1 for the second, None for 0;
+        ``mask`` [B, T] bool is False for padding, None where there is none.
         """
         second = torch.zeros_like(token_ids) if segments is None else segments
         positions = self.positions.weight[: token_ids.shape[1]] + self.segments(second)

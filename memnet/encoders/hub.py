@@ -32,8 +32,8 @@ class SentenceTransformersEncoder:
         Args:
             name: or folder of the model.
             device: of torch, which must exist.
-            fetch: whether the library may download the model. Never where the name comes from a
-                store: its author would choose what is downloaded, and from whom.
+            fetch: whether the library may download it. Never where a store names it: its author
+                would choose what is downloaded, and from whom.
 
         Raises:
             DependencyError: sentence-transformers is not installed.
@@ -88,9 +88,6 @@ def _local_folder(name: str) -> str:
     """The folder of a model on this machine: the name itself, or one in the hub's cache.
 
     With ``local_files_only`` alone the hub's library still sends requests about other things.
-
-    Raises:
-        EncoderError: it is not on this machine.
     """
     from huggingface_hub import try_to_load_from_cache
 
@@ -116,9 +113,6 @@ def _check_modules(folder: Path) -> None:
 
     sentence-transformers imports whatever class modules.json names, and calls its ``load``; a store
     from anywhere may name the folder.
-
-    Raises:
-        EncoderError: modules.json is damaged, or names a class of another package.
     """
     try:
         modules = json.loads((folder / "modules.json").read_bytes())

@@ -17,12 +17,10 @@ from memnet.encoders.weights import checked_folder, load_tokenizer
 if TYPE_CHECKING:
     from memnet.encoders.bert import BertNetwork
 
-_WINDOW_TOKENS = 256
-"""Tokens of the longest training texts, [CLS] and [SEP] included."""
-_BATCH_TOKENS = 1024
-"""Tokens of a batch: enough for full speed, and they fit the cache of one core."""
+_WINDOW_TOKENS = 256  # Tokens of the longest training texts, [CLS] and [SEP] included
+_BATCH_TOKENS = 1024  # Tokens of a batch: enough for full speed, and they fit the cache of one core
+# The same on a GPU: 64 texts of full length, whose attention takes 0.2 GB at a time.
 _GPU_BATCH_TOKENS = 16_384
-"""The same on a GPU: 64 texts of full length, whose attention takes 0.2 GB at a time."""
 
 
 class _Network(Protocol):
@@ -45,11 +43,10 @@ class MiniLMEncoder:
     Source: Reimers and Gurevych 2019 (mean pooling); Wang et al. 2020 (MiniLM).
     """
 
+    # Model, start of the weights' sha256, pooling and window.
+    #
+    # The same in int8, as vectors of both may be mixed.
     fingerprint = "all-MiniLM-L6-v2/53aa51172d14/mean-256"
-    """Model, start of the weights' sha256, pooling and window.
-
-    The same in int8, as vectors of both may be mixed.
-    """
     dimension = 384
 
     def __init__(

@@ -9,26 +9,23 @@ from onnx import TensorProto, helper, numpy_helper
 
 _LAYERS, _HEADS, _WIDTH = 6, 12, 384
 _EPSILON = 1e-12
+# SmoothQuant's migration strength: exponent of an input channel's range in its factor.
 _ALPHA = 0.55
-"""SmoothQuant's migration strength: exponent of an input channel's range in its factor."""
-_MAX_EMBEDDING = 127
-"""Largest int8 of an embedding, which is looked up and not multiplied."""
+_MAX_EMBEDDING = 127  # Largest int8 of an embedding, which is looked up and not multiplied
+# Largest int8 of a product's weight. x86 without VNNI multiplies u8 by s8 with VPMADDUBSW, which
+# adds pairs of products in saturating int16: 2 * 255 * 64 = 32,640 is below 32,767, 2 * 255 * 127
+# is not. So integer products are exact on every processor; what is float32 (scales, norms, softmax)
+# may differ in the last digits.
 _MAX_WEIGHT = 64
-"""Largest int8 of a product's weight. x86 without VNNI multiplies u8 by s8 with VPMADDUBSW, which
-adds pairs of products in saturating int16: 2 * 255 * 64 = 32,640 is below 32,767, 2 * 255 * 127 is
-not. So integer products are exact on every processor; what is float32 (scales, norms, softmax) may
-differ in the last digits."""
 _MAX_INPUT = 127
 _INPUT_ZERO_POINT = 128
 _MIN_SCALE = np.float32(1e-12)
 _MIN_RANGE = 1e-6
-_FUSED = "com.microsoft"
-"""Domain of ONNX Runtime's fused operators."""
-RANGE_PREFIX = "range:"
-"""Of the names of outputs that give the ranges of a product's inputs."""
+_FUSED = "com.microsoft"  # Domain of ONNX Runtime's fused operators
+RANGE_PREFIX = "range:"  # Of the names of outputs that give the ranges of a product's inputs
 Shape = list[str | int]
+# [W] absolute maximum of each channel of a product's inputs, by the name of its first weight.
 Ranges = Mapping[str, NDArray[np.float32]]
-"""[W] absolute maximum of each channel of a product's inputs, by the name of its first weight."""
 
 
 class BertGraph:
@@ -50,12 +47,10 @@ class BertGraph:
         ranges: Ranges | None = None,
         observe: bool = False,
     ) -> None:
-        """Start an empty graph.
+        """Start an empty graph of tensors by BERT's published names.
 
-        Args:
-            weights: tensors by BERT's published names; others may be among them.
-            ranges: of the inputs of products, which are int8 then; None for float32.
-            observe: whether the ranges of the inputs of products are outputs of the graph.
+        ``ranges`` of the inputs of products, which are int8 then; None for float32. ``observe``
+        makes these ranges outputs of the graph.
         """
         self._weights = weights
         self._ranges = ranges
@@ -86,9 +81,8 @@ class BertGraph:
     def tokens(self, positions: int, segments: str = "") -> str:
         """Add the whole network; returns the name of the token states [B, T, 384] float32.
 
-        Args:
-            positions: maximum length of a text, in tokens.
-            segments: name of an input [B, T] int64 of 0 and 1; without one all are 0.
+        ``positions`` is the most tokens of a text; ``segments`` names an input [B, T] int64 of 0
+        and 1, without which all are 0.
         """
         states = self._embeddings(positions, segments)
         for number in range(_LAYERS):

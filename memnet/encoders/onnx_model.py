@@ -15,15 +15,13 @@ from platformdirs import user_cache_path
 from memnet.encoders.weights import WEIGHTS_SHA256
 from memnet.errors import DependencyError
 
-Precision = Literal["int8", "float32"]
-"""Of the products of a network; all else is float32."""
+Precision = Literal["int8", "float32"]  # Of the products of a network; all else is float32.
+# Of the int8 graphs, in the names of cached files: raise it with any change of their results.
 _VERSION = 4
-"""Of the int8 graphs, in the names of cached files: raise it with any change of their results."""
 _DIGEST_BYTES = 32
 _PACKAGES = ("onnxruntime", "onnx")
 _POSITIONS, _WIDTH = 256, 384
-_BATCHES = ((16, 128), (32, 32), (32, 8))
-"""Texts and tokens of the calibration batches."""
+_BATCHES = ((16, 128), (32, 32), (32, 8))  # Texts and tokens of the calibration batches
 _CLS, _SEP, _FIRST_WORD, _VOCABULARY = 101, 102, 999, 30522
 
 
@@ -35,10 +33,8 @@ def onnx_installed() -> bool:
 def onnx_precision(eight_bits: bool | None, device: str) -> Precision | None:
     """The precision for ONNX Runtime; None where torch runs the network.
 
-    Args:
-        eight_bits: True for int8, False for float32, None for int8 where that is faster: on the
-            CPU, with ONNX Runtime installed.
-        device: of torch.
+    True for int8, False for float32, None for int8 where that is faster: on the CPU, with ONNX
+    Runtime installed.
     """
     if eight_bits:
         return "int8"
@@ -50,12 +46,7 @@ def onnx_precision(eight_bits: bool | None, device: str) -> Precision | None:
 def encoder_model(weights: Path, precision: Precision) -> bytes:
     """Build the ONNX model of the encoder: ids [B, T] int64, no padding, to "vectors" [B, 384].
 
-    Args:
-        weights: the safetensors file, checked.
-        precision: of its products.
-
-    Raises:
-        DependencyError: ONNX Runtime or onnx is not installed.
+    DependencyError where ONNX Runtime or onnx is not installed.
     """
     _require()
     from safetensors.numpy import load_file
@@ -81,10 +72,7 @@ def calibrated(
 ) -> bytes:
     """Build a model; an int8 one is calibrated on batches through its float32 twin.
 
-    Args:
-        build: takes keyword arguments of ``BertGraph``, returns the serialised model.
-        precision: of the products.
-        batches: inputs of the model by name.
+    ``build`` takes keyword arguments of ``BertGraph``; batches are inputs of the model by name.
     """
     if precision == "float32":
         return build()
@@ -153,14 +141,9 @@ def cached_model(
     build: Callable[[], bytes],
     cache: Path | None = None,
 ) -> bytes:
-    """A model; one in int8 is built at the first use and kept in a cache folder.
+    """A model; one in int8 is built at the first use and kept in a cache folder, None the user's.
 
-    Args:
-        kind: of network.
-        weights: sha256 of its weights.
-        precision: of its products.
-        build: builds the model of these weights in this precision.
-        cache: folder of cached models; None for the user's.
+    ``weights`` is the sha256 of those from which ``build`` makes it.
     """
     # In float32 the file would be a copy of the weights, built as fast as it is read.
     if precision == "float32":
@@ -177,14 +160,9 @@ def cached_model(
 
 
 def onnx_session(model: bytes, threads: int = 1) -> Any:
-    """An ONNX Runtime session of a model.
+    """An ONNX Runtime session of a serialised model; DependencyError if it is not installed.
 
-    Args:
-        model: as serialised.
-        threads: that share the work of one call, the calling one among them.
-
-    Raises:
-        DependencyError: ONNX Runtime is not installed.
+    ``threads`` share the work of one call, the calling one among them.
     """
     _require()
     import onnxruntime

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from memnet.errors import EncoderError
 
+# Stands in a text for a name that is to play no part in its encoding; one token of its own.
 MENTION = "[MASK]"
-"""Stands in a text for a name that is to play no part in its encoding; one token of its own."""
 
 
 class Encoder(Protocol):

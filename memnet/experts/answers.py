@@ -6,17 +6,15 @@ from dataclasses import replace
 from typing import NamedTuple, Protocol
 
 from memnet.documents.answers import TextAnswers
-from memnet.documents.question import Question
+from memnet.documents.question import Question, RecentVectors
 from memnet.errors import ModelError
 from memnet.experts import EXPERTS, ExpertName
 from memnet.experts.contradictions import MessageContradictions
-from memnet.experts.features import Known, features_of
-from memnet.experts.gate import Gate
+from memnet.experts.gate import Gate, Known, features_of
 from memnet.experts.joined import answer_by_both
 from memnet.experts.owned import OwnedModels
-from memnet.experts.vectors import RecentVectors
 from memnet.protocols import Answerer
-from memnet.reader.answers import Prediction
+from memnet.reader.answers import Prediction, asks_whether
 from memnet.storage import MemoryStore, Scope
 from memnet.types import Answer, Evidence, ExpertWeight, SourceKind
 
@@ -57,6 +55,17 @@ class Routed(NamedTuple):
     """Of the experts that it chose, the best first."""
     held: tuple[ExpertName, ...]
     """Those that the memory has something for."""
+
+
+class Given(NamedTuple):
+    """An answer, and how much the expert that gave it counts."""
+
+    answer: Answer
+    expert: ExpertWeight
+
+    def beaten(self) -> "Given":
+        """The same answer, which wins against none."""
+        return self._replace(expert=self.expert.model_copy(update={"weight": 0.0}))
 
 
 class ExpertAnswers:
@@ -113,23 +122,18 @@ class ExpertAnswers:
         """Answer a question; arguments as for ``Engine.ask``."""
         started = time.perf_counter()
         with self._store.reading():
-            joined = answer_by_both(
-                question, top_k, scope, self._store, self._vectors,
-                lambda part: self._ask_facts(part, hops, top_k, scope),
-            )  # fmt: skip
-            answers = [joined] if joined else self._ask_chosen(question, hops, top_k, scope)
-            best = max(answers, key=lambda one: one.experts[0].weight * one.experts[0].confidence)
-            if self._contradictions is not None and best.experts[0].name == "documents":
-                own = _of_kinds(scope, frozenset(("document",)))
-                best = self._contradictions.told_by(best, question, top_k, own)
+            asked = self._documents.question(question, scope)
+            given = self._by_both(asked, hops, top_k) or self._by_chosen(asked, hops, top_k)
+            best = max(given, key=lambda one: one.expert.weight * one.expert.confidence)
+            answer = self._with_contradiction(best, asked, top_k)
             notes = [one.note for one in self._owned.current().values() if one.note]
             if self._store.quick.any():
                 notes.append(_QUICK)
-        others = [one.experts[0] for one in answers if one.experts[0] != best.experts[0]]
-        return best.model_copy(
+        own = best.answer.experts or (best.expert,)
+        return answer.model_copy(
             update={
                 "question": question,
-                "experts": (*best.experts, *others),
+                "experts": (*own, *(one.expert for one in given if one.expert != best.expert)),
                 "notes": tuple(notes),
                 "elapsed_ms": (time.perf_counter() - started) * 1000,
             }
@@ -148,82 +152,95 @@ class ExpertAnswers:
     def route(self, question: str, scope: Scope) -> Routed:
         """The experts for a question, without asking them."""
         with self._store.reading():
-            held = self._held(scope)
-            if len(held) == 1:
-                return Routed({held[0]: 1.0}, held)
-            background = self._vectors.releases_gil
-            asked = Question(question, self._store, self._vectors.encode, scope, background)
-            gate = self._gate()
-            known = Known(self._known_relations(), self._known_words(held))
-            vector = asked.vector if gate.encoder == self._vectors.fingerprint else None
-            weights = gate.weigh(features_of(asked, known), vector, held)
-        by_weight = sorted(zip(EXPERTS, weights.tolist(), strict=True), key=lambda one: -one[1])
-        chosen: dict[ExpertName, float] = {name: weight for name, weight in by_weight if weight}
-        return Routed(chosen, held)
+            return self._route(self._documents.question(question, scope))
 
-    def _ask_chosen(
-        self, question: str, hops: int | None, top_k: int, scope: Scope
-    ) -> list[Answer]:
-        """The answers of the one or two experts that the gate chooses, each with its weight."""
-        routed = self._loadable(question, scope)
+    def _route(self, question: Question) -> Routed:
+        held = self._held(question.scope)
+        if len(held) == 1:
+            return Routed({held[0]: 1.0}, held)
+        gate = self._gate()
+        known = Known(self._known_relations(), self._known_words(held))
+        vector = question.vector if gate.encoder == self._store.fingerprint else None
+        weights = gate.weigh(features_of(question, known), vector, held)
+        by_weight = sorted(zip(EXPERTS, weights.tolist(), strict=True), key=lambda one: -one[1])
+        return Routed({name: weight for name, weight in by_weight if weight}, held)
+
+    def _by_both(self, question: Question, hops: int | None, top_k: int) -> list[Given]:
+        """The answer to a question that needs facts and documents; none where it does not."""
+        if not {"document", "facts"} <= self._store.contents.kinds(question.scope.namespace):
+            return []
+        answer = answer_by_both(
+            question.text, top_k, question.scope, self._store, self._vectors,
+            lambda part: self._ask_facts(part, hops, top_k, question.scope),
+        )  # fmt: skip
+        return [] if answer is None else [Given(answer, answer.experts[0])]
+
+    def _by_chosen(self, question: Question, hops: int | None, top_k: int) -> list[Given]:
+        """The answers of the one or two experts that the gate chooses."""
+        routed = self._route(question)
+        if "facts" in routed.weights and self._fact_answerer() is None:
+            routed = self._route(question)  # a model that can't be loaded is masked now
         first = next(iter(routed.weights))
-        answers: list[Answer] = []
-        for name, weight in routed.weights.items():
-            if name != first and weight < MIN_WEIGHT:
-                continue
-            answerer, own_scope = self._expert(name, scope, routed.held)
-            answer = answerer.ask(question, hops, top_k, own_scope)
-            answers.append(_weighted(answer, name, weight))
-        return self._with_learned(answers, question, hops, top_k, scope)
+        given = [
+            _given(self._answer_of(name, question, hops, top_k, routed.held), name, weight)
+            for name, weight in routed.weights.items()
+            if name == first or weight >= MIN_WEIGHT
+        ]
+        may_hold = "statements" in routed.held or question.has_messages
+        if may_hold and "statements" not in {one.expert.name for one in given}:
+            return self._with_learned(given, question, hops, top_k)
+        return given
 
     def _with_learned(
-        self, answers: list[Answer], question: str, hops: int | None, top_k: int, scope: Scope
-    ) -> list[Answer]:
+        self, given: list[Given], question: Question, hops: int | None, top_k: int
+    ) -> list[Given]:
         """The answers, or that of the statements where these have none, or one that is outdated.
 
         Of a chat the gate sees messages above all, not what was learned from them.
         """
-        statements = self._store.statements
-        if "statements" in {one.experts[0].name for one in answers}:
-            return answers
-        outdated = {index for index, one in enumerate(answers) if self._is_outdated(one, scope)}
-        wanted = outdated or all(one.abstained for one in answers)
-        if not wanted or not statements.last(scope.namespace, 1):
-            return answers
+        scope = question.scope
+        outdated = {index for index, one in enumerate(given) if self._is_outdated(one, scope)}
+        wanted = outdated or all(one.answer.abstained for one in given)
+        if not wanted or not self._store.statements.last(scope.namespace, 1):
+            return given
         own = replace(_of_kinds(scope, _TOLD), learned=True)
-        answer = self._statements.ask(question, hops, top_k, own)
+        answer = self._statements.ask(question.text, hops, top_k, own)
         relevance = min((quote.weight for quote in answer.quotes), default=0.0)
         if confidence_of(answer) < _SURE or relevance < _RELEVANT:
-            return answers
+            return given
         # The passages that were found are still evidence, after what is quoted.
         quoted = {quote.evidence for quote in answer.quotes}
         own_first = sorted(answer.evidence, key=lambda one: one.id not in quoted)
-        passages = [one for other in answers for one in other.evidence]
+        passages = [one for other in given for one in other.answer.evidence]
         ranked = [*own_first[: len(quoted)], *passages, *own_first[len(quoted) :]]
         evidence = tuple({one.id: one for one in ranked}.values())[:top_k]
         answer = answer.model_copy(update={"evidence": evidence})
-        kept = [_unweighted(one) if index in outdated else one for index, one in enumerate(answers)]
-        return [*kept, _weighted(answer, "statements", MIN_WEIGHT)]
+        kept = [one.beaten() if index in outdated else one for index, one in enumerate(given)]
+        return [*kept, _given(answer, "statements", MIN_WEIGHT)]
 
-    def _is_outdated(self, answer: Answer, scope: Scope) -> bool:
+    def _with_contradiction(self, best: Given, question: Question, top_k: int) -> Answer:
+        """An answer of documents, which tells two messages that contradict each other on it."""
+        if self._contradictions is None or best.expert.name != "documents":
+            return best.answer
+        if not asks_whether(question.text):
+            return best.answer
+        own = question.within(_of_kinds(question.scope, frozenset(("document",))))
+        return self._contradictions.annotate(best.answer, own, top_k)
+
+    def _is_outdated(self, given: Given, scope: Scope) -> bool:
         """Whether an answer quotes a message where it says what holds no longer."""
-        quotes = answer.quotes
+        quotes = given.answer.quotes
         learned = self._store.statements.learned_from(
             {quote.source for quote in quotes}, scope.namespace
         )
+        if not learned:
+            return False
         return any(
             one.source == quote.source and one.start < quote.end and quote.start < one.end
             for one in self._store.statements.told(learned)
             if one.valid_until is not None and one.valid_until <= scope.moment()
             for quote in quotes
         )
-
-    def _loadable(self, question: str, scope: Scope) -> Routed:
-        """As ``route``, with experts that can be loaded: a damaged model is masked."""
-        routed = self.route(question, scope)
-        if "facts" in routed.weights and self._fact_answerer() is None:
-            routed = self.route(question, scope)
-        return routed
 
     def _held(self, scope: Scope) -> tuple[ExpertName, ...]:
         """The experts that the memory has something for; documents where it has nothing."""
@@ -245,19 +262,35 @@ class ExpertAnswers:
     def _known_words(self, held: Sequence[ExpertName]) -> frozenset[str]:
         return self._stories.words() if "stories" in held else frozenset()
 
-    def _expert(
-        self, name: ExpertName, scope: Scope, held: Sequence[ExpertName]
-    ) -> tuple[Answerer, Scope]:
-        """An expert, and the part of a scope that it reads: all of it where it is alone."""
-        if name == "documents":
-            return self._documents, _of_kinds(scope, _NOT_STORIES) if "stories" in held else scope
+    def _answer_of(
+        self,
+        name: ExpertName,
+        question: Question,
+        hops: int | None,
+        top_k: int,
+        held: Sequence[ExpertName],
+    ) -> Answer:
+        """The answer of an expert, which reads its part of the scope: all of it where it is alone.
+
+        Args:
+            name: of the expert.
+            question: that is asked.
+            hops: as all others for ``Engine.ask``.
+            top_k: see there.
+            held: the experts that the memory has something for.
+        """
+        text, scope = question.text, question.scope
         own = scope if len(held) == 1 else _of_kinds(scope, frozenset((_KIND_OF[name],)))
         if name == "statements":
-            return self._statements, replace(own, learned=True)
+            return self._statements.ask(text, hops, top_k, replace(own, learned=True))
         if name == "stories":
-            return self._stories.load(), own
-        facts = self._fact_answerer()
-        return (self._documents, scope) if facts is None else (facts, scope)
+            return self._stories.load().ask(text, hops, top_k, own)
+        facts = self._fact_answerer() if name == "facts" else None
+        if facts is not None:
+            return facts.ask(text, hops, top_k, own)
+        if name == "documents" and "stories" in held:
+            question = question.within(_of_kinds(scope, _NOT_STORIES))
+        return self._documents.answer(question, hops, top_k)
 
     def _fact_answerer(self) -> Answerer | None:
         """The fact model of the store; None if there is none that can be used."""
@@ -278,18 +311,8 @@ class ExpertAnswers:
         return self._documents.ask(question, hops, top_k, _of_kinds(scope, frozenset(("facts",))))
 
 
-def _weighted(answer: Answer, name: ExpertName, weight: float) -> Answer:
-    """An answer with the expert that gave it."""
-    expert = ExpertWeight(name=name, weight=weight, confidence=confidence_of(answer))
-    return answer.model_copy(update={"experts": (expert,)})
-
-
-def _unweighted(answer: Answer) -> Answer:
-    """An answer that wins against none."""
-    first, *others = answer.experts
-    return answer.model_copy(
-        update={"experts": (first.model_copy(update={"weight": 0.0}), *others)}
-    )
+def _given(answer: Answer, name: ExpertName, weight: float) -> Given:
+    return Given(answer, ExpertWeight(name=name, weight=weight, confidence=confidence_of(answer)))
 
 
 def confidence_of(answer: Answer) -> float:

@@ -10,16 +10,14 @@ import numpy as np
 from memnet.checkpoints import SHIPPED
 from memnet.config import Config
 from memnet.documents.answers import TextAnswers
-from memnet.experts.vectors import RecentVectors
-from memnet.reader.answers import asks_whether
+from memnet.documents.question import Question, RecentVectors
 from memnet.reader.loading import LazyReader
-from memnet.statements.first_person import subject_of
 from memnet.statements.loading import LazyStatementReader
 from memnet.statements.presentation import ASKED_BACK
 from memnet.statements.stance import STANCE, StanceJudge, StanceWeights, load_stance, shared_words
-from memnet.storage import MemoryStore, Scope
+from memnet.storage import MemoryStore
 from memnet.text.english import sentences
-from memnet.text.speakers import MESSAGE, speaker_names
+from memnet.text.speakers import MESSAGE, speaker_names, subject_of
 from memnet.types import Answer, Candidate, Evidence, Quote
 
 _MESSAGES = 20
@@ -72,23 +70,22 @@ class MessageContradictions:
         self._statements = statements
         self._config = config
 
-    def told_by(self, answer: Answer, question: str, top_k: int, scope: Scope) -> Answer:
+    def annotate(self, answer: Answer, question: Question, top_k: int) -> Answer:
         """An answer that tells the contradiction where there is one; else the answer as it is.
 
         Args:
             answer: to the question.
-            question: as asked.
+            question: whether something is so, asked of documents.
             top_k: most pieces of evidence.
-            scope: the sources to look in.
         """
         started = time.perf_counter()
-        if not asks_whether(question) or not self._store.messages.known((MESSAGE,), scope):
+        if not question.has_messages:
             return answer
         judge = self._judge()
         if judge is None:
             return answer
-        said = self._sentences(question, scope)
-        found = self._opposed(judge, question, said)
+        said = self._sentences(question)
+        found = self._opposed(judge, question.text, said)
         if found is None:
             return answer
         sides, weights = found
@@ -120,9 +117,9 @@ class MessageContradictions:
             return None
         return StanceJudge(weights, self._vectors.encode, statements, loaded.reader)
 
-    def _sentences(self, question: str, scope: Scope) -> list[_Said]:
+    def _sentences(self, question: Question) -> list[_Said]:
         """The sentences of people that share most words with a question, the best first."""
-        messages = self._documents.search(question, None, _MESSAGES, scope)
+        messages = self._documents.find(question, None, _MESSAGES)
         symbols = self._store.symbols([one.id for one in messages])
         found: list[tuple[float, _Said]] = []
         for message in messages:
@@ -131,7 +128,7 @@ class MessageContradictions:
             if MESSAGE not in keys or not all(map(subject_of, speaker)):
                 continue
             own = [_said(message, start, end, speaker) for start, end in sentences(message.text)]
-            scored = [(shared_words(question, one.text), one) for one in own]
+            scored = [(shared_words(question.text, one.text), one) for one in own]
             scored.sort(key=lambda pair: -pair[0])
             found += scored[:_OF_A_MESSAGE]
         found.sort(key=lambda pair: -pair[0])

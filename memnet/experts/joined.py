@@ -109,10 +109,7 @@ def answer_by_both(
         An answer that abstains where the facts give a set and no document says of any of it what
         is asked.
     """
-    splits = list(split_question(question))
-    if not splits or not {"document", "facts"} <= store.contents.kinds(scope.namespace):
-        return None
-    for split in splits:
+    for split in split_question(question):
         by_facts = _set_of(split.set, scope, store, ask_facts)
         if by_facts.candidates:
             names = [one.text for one in by_facts.candidates[:_MAX_NAMES]]

@@ -19,7 +19,7 @@ from memnet.checkpoints import (
 from memnet.config import Config, HopConfig
 from memnet.documents.answers import TextAnswers
 from memnet.documents.controller import KIND, TextController, text_model_of
-from memnet.documents.question import FullVectors
+from memnet.documents.question import FullVectors, RecentVectors
 from memnet.encoders import (
     DocumentEncoder,
     Encoder,
@@ -36,7 +36,6 @@ from memnet.experts.answers import ExpertAnswers
 from memnet.experts.contradictions import MessageContradictions
 from memnet.experts.gate import shipped_gate
 from memnet.experts.owned import OwnedModels
-from memnet.experts.vectors import RecentVectors
 from memnet.protocols import Answerer, Name, Reader
 from memnet.reader.loading import LazyReader
 from memnet.runtime.device import find_device

@@ -25,20 +25,17 @@ from memnet.runtime.device import one_thread_each
 from memnet.storage import MemoryStore, Scope, Slot
 from memnet.types import Answer, Candidate, Evidence, Hop, SlotWeight
 
+# Share of the attention below which a chain is not shown as a reason, nor a hop shown at all.
 _MIN_SHOWN = 0.1
-"""Share of the attention below which a chain is not shown as a reason, nor a hop shown at all."""
 
 
 class _PathStep(NamedTuple):
     """A fact on the way to an answer."""
 
     slot: int
-    hop: int
-    """Counted from 1."""
-    score: float
-    """Of the answer it leads to."""
-    unseen: bool
-    """Whether its relation was unseen in training."""
+    hop: int  # Counted from 1
+    score: float  # Of the answer it leads to
+    unseen: bool  # Whether its relation was unseen in training
 
 
 @dataclass(frozen=True)
@@ -47,8 +44,7 @@ class StoreGraph:
 
     store: MemoryStore
     scope: Scope
-    numbers: Mapping[str, int]
-    """Of the relations seen in training, by name."""
+    numbers: Mapping[str, int]  # Of the relations seen in training, by name
 
     def outgoing(self, entities: Tensor) -> Outgoing:
         """See ``FactGraph.outgoing``."""
@@ -73,13 +69,10 @@ class FactAnswers:
     """Answers from the facts of a store."""
 
     store: MemoryStore
-    encoder: TokenEncoder
-    """The one that the store was made with."""
-    model: FactModel
-    """In evaluation mode."""
+    encoder: TokenEncoder  # The one that the store was made with
+    model: FactModel  # In evaluation mode
     rule: AnswerRule
-    name: str
-    """Of the model."""
+    name: str  # Of the model
     config: FactConfig
 
     def ask(self, question: str, hops: int | None, top_k: int, scope: Scope) -> Answer:

@@ -11,12 +11,10 @@ from memnet.attention import TransformerEncoder, masked_softmax
 from memnet.attention.layers import HopLayer
 from memnet.config import Settings
 
-_MAX_DISTANCE = 16
-"""Tokens from the mention; farther ones share a position embedding."""
+_MAX_DISTANCE = 16  # Tokens from the mention; farther ones share a position embedding.
+# Share of a chain's largest weight below which an entity, or a fact, is not followed.
 _MIN_SHARE = 1e-3
-"""Share of a chain's largest weight below which an entity, or a fact, is not followed."""
-_MIN_CONTINUING = 0.01
-"""Probability of going on below which a chain has halted."""
+_MIN_CONTINUING = 0.01  # Probability of going on below which a chain has halted
 _EPSILON = 1e-9
 
 
@@ -26,46 +24,36 @@ class FactModelConfig(Settings):
     width: int = Field(default=128, ge=1, le=4096)
     heads: int = Field(default=4, ge=1, le=64)
     inner: int = Field(default=256, ge=1, le=16384)
-    hops: int = Field(default=3, ge=1, le=100)
-    """At most; a hop follows one relation."""
-    mentions: int = Field(default=4, ge=1, le=100)
-    """Names of a question to start from, at most."""
+    hops: int = Field(default=3, ge=1, le=100)  # At most; a hop follows one relation.
+    mentions: int = Field(default=4, ge=1, le=100)  # Names of a question to start from, at most
+    # While training, of encoded tokens and of relation embeddings.
     dropout: float = Field(default=0.1, ge=0, lt=1)
-    """While training, of encoded tokens and of relation embeddings."""
 
 
 class RelationKeys(NamedTuple):
     """R relations, as they are scored."""
 
-    vectors: Tensor
-    """[R, E] float32: their encoded words, of length one."""
+    vectors: Tensor  # [R, E] float32: their encoded words, of length one
+    # [R] int64: their row among the learned embeddings, 0 for a relation unseen in training.
     numbers: Tensor
-    """[R] int64: their row among the learned embeddings, 0 for a relation unseen in training."""
 
 
 class Outgoing(NamedTuple):
     """The facts about some entities, grouped by entity and relation: G groups, R relations."""
 
-    entity: Tensor
-    """[G] int64, rising: index among the entities."""
-    relation: Tensor
-    """[G] int64: index among the relations."""
-    size: Tensor
-    """[G] int64: how many facts."""
-    relations: Tensor
-    """[R] int64: ids, each once."""
+    entity: Tensor  # [G] int64, rising: index among the entities
+    relation: Tensor  # [G] int64: index among the relations
+    size: Tensor  # [G] int64: how many facts
+    relations: Tensor  # [R] int64: ids, each once
     keys: RelationKeys
 
 
 class Facts(NamedTuple):
     """M facts."""
 
-    group: Tensor
-    """[M] int64: index of the pair of entity and relation that each belongs to."""
-    object: Tensor
-    """[M] int64: the entity that each leads to."""
-    slot: Tensor
-    """[M] int64: ids; 0 in arrays, which don't keep them."""
+    group: Tensor  # [M] int64: index of the pair of entity and relation that each belongs to
+    object: Tensor  # [M] int64: the entity that each leads to
+    slot: Tensor  # [M] int64: ids; 0 in arrays, which don't keep them.
 
 
 class FactGraph(Protocol):
@@ -83,42 +71,31 @@ class FactGraph(Protocol):
 class MentionBatch(NamedTuple):
     """Questions as seen from a name that each mentions: C chains, T tokens, E wide."""
 
+    # [C, T, E] float32: encoded tokens, rows of length one; a name is one mask token.
     tokens: Tensor
-    """[C, T, E] float32: encoded tokens, rows of length one; a name is one mask token."""
-    mask: Tensor
-    """[C, T] bool: where there is a token."""
+    mask: Tensor  # [C, T] bool: where there is a token
+    # [C, T] int64: 1 for the name that the chain starts from, 2 for another name, else 0.
     role: Tensor
-    """[C, T] int64: 1 for the name that the chain starts from, 2 for another name, else 0."""
-    distance: Tensor
-    """[C, T] int64: tokens after that name, negative before it."""
+    distance: Tensor  # [C, T] int64: tokens after that name, negative before it
 
 
 class Entities(NamedTuple):
     """Weighted entities of C chains, F in all."""
 
-    chain: Tensor
-    """[F] int64, rising."""
-    entity: Tensor
-    """[F] int64; distinct within a chain."""
-    weight: Tensor
-    """[F] float32, 0..1."""
+    chain: Tensor  # [F] int64, rising
+    entity: Tensor  # [F] int64; distinct within a chain.
+    weight: Tensor  # [F] float32, 0..1
 
 
 class AttendedFacts(NamedTuple):
     """The facts that a hop attended to, M in all."""
 
-    chain: Tensor
-    """[M] int64."""
-    subject: Tensor
-    """[M] int64."""
-    object: Tensor
-    """[M] int64."""
-    slot: Tensor
-    """[M] int64."""
-    unseen: Tensor
-    """[M] bool: whether the relation was unseen in training."""
-    weight: Tensor
-    """[M] float32, 0..1."""
+    chain: Tensor  # [M] int64
+    subject: Tensor  # [M] int64
+    object: Tensor  # [M] int64
+    slot: Tensor  # [M] int64
+    unseen: Tensor  # [M] bool: whether the relation was unseen in training
+    weight: Tensor  # [M] float32, 0..1
 
 
 class HopStep(NamedTuple):
@@ -126,21 +103,18 @@ class HopStep(NamedTuple):
 
     facts: AttendedFacts
     reached: Entities
-    halting: Tensor
-    """[C] float32: the probability that this hop is the last."""
-    continuing: Tensor
-    """[C] float32: the probability that a chain had not halted before it."""
+    halting: Tensor  # [C] float32: the probability that this hop is the last
+    continuing: Tensor  # [C] float32: the probability that a chain had not halted before it
 
 
 class HopTrace(NamedTuple):
     """All hops of C chains."""
 
     steps: list[HopStep]
+    # [C, H] float32: the probability that each hop is the last; rows sum to one, or to less where
+    # the hops ended before every chain had halted.
     halting: Tensor
-    """[C, H] float32: the probability that each hop is the last; rows sum to one, or to less where
-    the hops ended before every chain had halted."""
-    importance: Tensor
-    """[C] float32: score of the mention among those of its question."""
+    importance: Tensor  # [C] float32: score of the mention among those of its question
 
 
 class FactController(nn.Module):
@@ -155,12 +129,10 @@ class FactController(nn.Module):
     """
 
     def __init__(self, config: FactModelConfig, encoded: int, relations: int) -> None:
-        """Make a controller with untrained weights.
+        """Make an untrained controller; H and D are the config's ``hops`` and ``width``.
 
-        Args:
-            config: sizes; H and D are its ``hops`` and ``width``.
-            encoded: E, width of an encoded token and of a relation's words.
-            relations: how many training sees.
+        ``encoded`` is E, the width of an encoded token and of a relation's words; ``relations`` how
+        many training sees.
         """
         width = config.width
         super().__init__()
@@ -205,10 +177,10 @@ class FactController(nn.Module):
         self, hop: int, query: Tensor, tokens: Tensor, mentions: MentionBatch,
         relations: RelationKeys, keys: Tensor,
     ) -> tuple[Tensor, Tensor]:  # fmt: skip
-        """Score the relations that a hop may follow.
+        """Score the relations that a hop, counted from 0, may follow.
 
         Args:
-            hop: counted from 0.
+            hop: of them.
             query: [C, D] float32, before the hop.
             tokens: [C, T, D] float32, of ``start``.
             mentions: the questions.
@@ -259,16 +231,8 @@ def follow_facts(
 
     A hop addresses only the facts of the entities that carry weight. Attention over their
     relations, with the entity's weight as prior, gives each fact a weight, and each entity that
-    facts lead to the largest of theirs: the weight of an entity does not depend on how many others
-    are reached.
-
-    Args:
-        controller: scores relations.
-        mentions: C questions, each seen from a name in it.
-        start: the entities of the names.
-        graph: facts.
-        max_hops: at least 1.
-        budget: facts that a hop may follow in one chain, the heaviest first.
+    facts lead to the largest of theirs: it does not depend on how many others are reached.
+    ``budget`` facts at most, the heaviest first, are followed in a chain.
 
     Source: Miller et al. 2016, section 3.1 (hashing, addressing, reading, again after each update);
     Cohen et al. 2020, section 2 (following relations as a differentiable step over weighted sets);
@@ -377,12 +341,7 @@ def _in_same_chain(chain: Tensor, entity: Tensor, others: Entities) -> Tensor:
 
 
 def expand_ranges(start: Tensor, end: Tensor) -> tuple[Tensor, Tensor]:
-    """The integers of several ranges, one range after the other: [M] int64 range, [M] int64.
-
-    Args:
-        start: [F] int64.
-        end: [F] int64, exclusive.
-    """
+    """The integers of ranges [F] int64, ends excluded: [M] int64 which range, [M] int64."""
     count = end - start
     row = torch.repeat_interleave(torch.arange(len(count)), count)
     before = torch.cumsum(count, 0) - count

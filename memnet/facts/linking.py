@@ -8,41 +8,34 @@ from typing import NamedTuple
 from memnet.text.names import is_name, normalise
 
 _MAX_NAME_WORDS = 12
-_MAX_QUESTION_WORDS = 200
-"""Names are looked for in the first words of a question."""
-_MAX_MISSPELLED_WORDS = 4
-"""Of a name that may be misspelled."""
+_MAX_QUESTION_WORDS = 200  # Names are looked for in the first words of a question
+_MAX_MISSPELLED_WORDS = 4  # Of a name that may be misspelled
+# Characters. Too many shorter words are one edit apart; longer ones have too many edits, 74 for
+# each character.
 _MISSPELLED_LENGTH = range(5, 61)
-"""Characters. Too many shorter words are one edit apart; longer ones have too many edits, 74 for
-each character."""
+# Runs of words that are tried, so that a question of unknown words comes to an end.
 _MAX_MISSPELLED = 200
-"""Runs of words that are tried, so that a question of unknown words comes to an end."""
 _CHARACTERS = string.ascii_lowercase + string.digits + " "
 
-Span = tuple[int, int]
-"""First word, and the word after the last."""
+Span = tuple[int, int]  # First word, and the word after the last
+# Those of some normalised names that the memory knows.
 Lookup = Callable[[Iterable[str]], Collection[str]]
-"""Those of some normalised names that the memory knows."""
 
 
 class Mention(NamedTuple):
     """Words of a question that name something."""
 
-    start: int
-    """First word."""
-    end: int
-    """The word after the last."""
+    start: int  # First word
+    end: int  # The word after the last
+    # Candidate names with weights that sum to one: several where the spelling is wrong.
     names: Mapping[str, float]
-    """Candidate names with weights that sum to one: several where the spelling is wrong."""
 
 
 class LinkedQuestion(NamedTuple):
     """A question and what it names."""
 
-    words: tuple[str, ...]
-    """Normalised."""
-    mentions: tuple[Mention, ...]
-    """In their order; they don't overlap."""
+    words: tuple[str, ...]  # Normalised
+    mentions: tuple[Mention, ...]  # In their order; they don't overlap.
 
 
 def link(question: str, lookup: Lookup) -> LinkedQuestion:

@@ -24,35 +24,28 @@ from memnet.facts.hops import (
 )
 from memnet.facts.linking import LinkedQuestion, Mention
 
-KIND = "facts"
-"""Kind of the model, as its description gives it."""
+KIND = "facts"  # Kind of the model, as its description gives it
+# Weight of an entity in a chain that does not reach it: several mentions are a conjunction, but one
+# that leads nowhere must not rule out everything.
 _UNREACHED = 1e-3
-"""Weight of an entity in a chain that does not reach it: several mentions are a conjunction, but
-one that leads nowhere must not rule out everything."""
-_MAX_ENCODED = 100_000
-"""Width of an encoded token."""
+_MAX_ENCODED = 100_000  # Width of an encoded token
 
 
 class AnswerRule(NamedTuple):
     """Which of the reached entities are answers."""
 
-    threshold: float
-    """An entity is one when its weight is at least this share of the largest."""
-    floor: float
-    """The model abstains where the largest weight is below this."""
+    threshold: float  # An entity is one when its weight is at least this share of the largest
+    floor: float  # The model abstains where the largest weight is below this
 
 
 class Chain(NamedTuple):
     """A question as seen from one name in it."""
 
-    name: str
-    """As the memory spells it; of several spellings, the first."""
+    name: str  # As the memory spells it; of several spellings, the first.
+    # The question's words, with ``MENTION`` for the name and for other names but common ones.
     text: str
-    """The question's words, with ``MENTION`` for the name and for other names but common ones."""
-    own: int
-    """Which ``MENTION`` in the text is the name that the chain starts from."""
-    start: Mapping[int, float]
-    """The entities of the name, with weights that sum to one."""
+    own: int  # Which ``MENTION`` in the text is the name that the chain starts from
+    start: Mapping[int, float]  # The entities of the name, with weights that sum to one
 
 
 class FactBatch(NamedTuple):
@@ -60,19 +53,15 @@ class FactBatch(NamedTuple):
 
     mentions: MentionBatch
     start: Entities
-    question: Tensor
-    """[C] int64, rising: the question of each chain."""
+    question: Tensor  # [C] int64, rising: the question of each chain
 
 
 class FactScores(NamedTuple):
     """The entities that the questions of a batch lead to, A in all."""
 
-    question: Tensor
-    """[A] int64, rising."""
-    entity: Tensor
-    """[A] int64, rising within a question."""
-    weight: Tensor
-    """[A] float32, 0..1."""
+    question: Tensor  # [A] int64, rising
+    entity: Tensor  # [A] int64, rising within a question
+    weight: Tensor  # [A] float32, 0..1
 
 
 class FactModel(nn.Module):
@@ -92,10 +81,8 @@ class FactModel(nn.Module):
             config: sizes.
             encoded: width of an encoded token.
             relations: names of those seen in training; their numbers are 1, 2, ...
-            common_names: names that many training questions hold, such as "director": they are
-                read as words as well.
-            unused_names: common names from which no answer was found: they start no chain where a
-                question has another name.
+            common_names: of many training questions, such as "director": also read as words.
+            unused_names: common ones that led to no answer: they start no chain beside others.
         """
         super().__init__()
         self.config = config
@@ -111,14 +98,7 @@ class FactModel(nn.Module):
     def forward(
         self, batch: FactBatch, graph: FactGraph, budget: int, hops: int | None = None
     ) -> tuple[FactScores, HopTrace]:
-        """Score the entities that facts lead to.
-
-        Args:
-            batch: questions.
-            graph: facts.
-            budget: facts that a hop may follow in one chain.
-            hops: at most; None for the model's own maximum.
-        """
+        """Score the entities that facts lead to, of which a hop follows ``budget`` in one chain."""
         max_hops = self.config.hops if hops is None else min(hops, self.config.hops)
         trace = follow_facts(self.controller, batch.mentions, batch.start, graph, max_hops, budget)
         return _scores(trace, batch.question), trace
@@ -155,12 +135,7 @@ class FactModel(nn.Module):
 def fact_batch(
     questions: Sequence[Sequence[Chain]], encoded: Mapping[str, TokenStates]
 ) -> FactBatch:
-    """Questions as a batch.
-
-    Args:
-        questions: the chains of each; some may have none.
-        encoded: the tokens of each text of a chain.
-    """
+    """Chains of questions, of which some may have none, with the tokens of their texts."""
     chains = [chain for question in questions for chain in question]
     states = [encoded[chain.text] for chain in chains]
     length = max(len(state.states) for state in states)
@@ -220,8 +195,8 @@ class _Description(BaseModel):
     config: FactModelConfig
     encoded: int = Field(ge=1, le=_MAX_ENCODED)
     relations: tuple[str, ...]
-    familiar: frozenset[str]
-    idle: frozenset[str]
+    common_names: frozenset[str]
+    unused_names: frozenset[str]
     rule: AnswerRule
 
 
@@ -238,8 +213,8 @@ def save_fact_model(
         "config": model.config.model_dump(),
         "encoded": model.controller.input.in_features,
         "relations": model.relations,
-        "familiar": sorted(model.common_names),
-        "idle": sorted(model.unused_names),
+        "common_names": sorted(model.common_names),
+        "unused_names": sorted(model.unused_names),
         "rule": rule._asdict(),
         "trained": dict(notes),
     }
@@ -258,7 +233,11 @@ def fact_model_of(
 
     def make() -> FactModel:
         return FactModel(
-            checked.config, checked.encoded, checked.relations, checked.familiar, checked.idle
+            checked.config,
+            checked.encoded,
+            checked.relations,
+            checked.common_names,
+            checked.unused_names,
         )
 
     return load_module(make, arrays, folder), checked.rule

@@ -1,4 +1,4 @@
-"""Facts of the tables of a document: a row is about its first cell, or that of a key column."""
+"""Facts of tables: the cells of a row, about the one in its key column."""
 
 from collections.abc import Iterator
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from memnet.errors import InputError, Problem, StoreBusyError
-from memnet.ingest.folders import Exclusions, FolderChanges, is_left_out
 from memnet.ingest.pipeline import Progress
+from memnet.ingest.selection import Exclusions, FolderChanges, is_left_out
 from memnet.types import IngestReport, WatchReport
 
 _QUIET_MS: Final = 100

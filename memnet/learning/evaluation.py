@@ -15,8 +15,7 @@ from memnet.types import Answer, Evaluation, ReliabilityBin
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
-_TOP_K = 50
-"""Evidence asked for: recall@10 counts sources, and documents have several slots."""
+_TOP_K = 50  # Evidence asked for: recall@10 counts sources, and documents have several slots
 _RECALL_AT = (1, 2, 5, 10)
 
 

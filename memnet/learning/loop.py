@@ -18,10 +18,9 @@ from memnet.config import Settings
 from memnet.errors import ModelError
 from memnet.learning import OnProgress, TrainingProgress, no_progress
 
+# Name of the checkpoint that a run resumes from; it is deleted when the run ends.
 _STATE = "training"
-"""Name of the checkpoint that a run resumes from; it is deleted when the run ends."""
-_MOMENTS = ("exp_avg", "exp_avg_sq", "step")
-"""State of AdamW for each parameter."""
+_MOMENTS = ("exp_avg", "exp_avg_sq", "step")  # State of AdamW for each parameter
 
 Batch = TypeVar("Batch", bound=Sized)
 
@@ -29,16 +28,14 @@ Batch = TypeVar("Batch", bound=Sized)
 class TrainingConfig(Settings):
     """How to train."""
 
+    # Passes over the examples; the learning rate decays to zero over them (cosine).
     epochs: int = Field(default=100, ge=1)
-    """Passes over the examples; the learning rate decays to zero over them (cosine)."""
+    # Epochs without a lower valid error after which training stops.
     patience: int = Field(default=15, ge=1)
-    """Epochs without a lower valid error after which training stops."""
     learning_rate: float = Field(default=1e-3, gt=0)
-    warm_up: int = Field(default=300, ge=1)
-    """Updates over which the learning rate rises linearly."""
+    warm_up: int = Field(default=300, ge=1)  # Updates over which the learning rate rises linearly
     weight_decay: float = Field(default=0.01, ge=0)
-    gradient_norm: float = Field(default=1.0, gt=0)
-    """Gradients are clipped to this norm."""
+    gradient_norm: float = Field(default=1.0, gt=0)  # Gradients are clipped to this norm
     seed: int = Field(default=0, ge=0)
 
 
@@ -107,16 +104,15 @@ class Training:
         save_best: Callable[[EpochReport], None],
         identity: Mapping[str, Any],
     ) -> None:
-        """Set up a run.
+        """Set up a run that trains a module in place.
 
         Args:
-            module: trained in place.
+            module: to train.
             task: what to learn.
             config: hyperparameters.
             folder: of the run's state.
             save_best: called when an epoch had the lowest valid error so far, to save the model.
-            identity: JSON values that tell this run from others (data, settings, versions): only
-                a run of the same identity is resumed.
+            identity: JSON values (data, settings, versions): only a run of the same one is resumed.
         """
         self._module = module
         self._task = task
@@ -140,10 +136,6 @@ class Training:
         on_progress: OnProgress = no_progress,
     ) -> float:
         """Train to the end, resuming a run of the same identity that was stopped.
-
-        Args:
-            on_epoch: called after each epoch.
-            on_progress: called at the start and after each batch.
 
         Returns:
             The lowest mean valid error, 0..1.

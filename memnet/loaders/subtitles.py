@@ -3,6 +3,7 @@
 import html
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import PurePath
 from typing import NamedTuple
 
@@ -19,10 +20,10 @@ _MARKUP = re.compile(r"</?[a-zA-Z0-9:.][^<>]{0,200}>|\{\\[^{}]{0,200}\}")
 _SPEAKER = re.compile(r"(?:>>+\s*)?([^\W\d_][^:\n.!?]{0,30}):\s+(?=\S)")
 _DASH = re.compile(r"^[-‐–—]\s*(?=\S)")
 _SENTENCE_END = re.compile(r"[.!?…。！？][\"'”’)\]]*$")
-_NOTES = ("NOTE", "STYLE", "REGION")
-_MAX_SECONDS = 30.0  # a paragraph ends at the first end of a sentence after so long
+# A paragraph ends at the first end of a sentence after so much, and at the end of any cue after
+# twice as much, as automatic captions have no punctuation.
+_MAX_SECONDS = 30.0
 _MAX_CHARACTERS = 400
-# ...and at any cue after so many times as long: automatic captions have no punctuation.
 _HARD_LIMIT = 2
 _PAUSE = 4.0  # seconds of silence that end a paragraph
 _LANGUAGE = re.compile(r"\.[a-z]{2,3}(?:-[A-Za-z]{2,4})?$")
@@ -31,7 +32,21 @@ _LANGUAGE = re.compile(r"\.[a-z]{2,3}(?:-[A-Za-z]{2,4})?$")
 class _Cue(NamedTuple):
     start: float
     end: float
-    lines: tuple[tuple[str, str], ...]  # speaker and text of each
+    lines: list[tuple[str, str]]  # speaker and text of each
+
+
+@dataclass
+class _Paragraph:
+    """What one speaker says without a pause."""
+
+    start: float
+    speaker: str
+    end: float = 0.0
+    text: str = ""
+
+    def is_full(self) -> bool:
+        size = max((self.end - self.start) / _MAX_SECONDS, len(self.text) / _MAX_CHARACTERS)
+        return size >= _HARD_LIMIT or (size >= 1 and bool(_SENTENCE_END.search(self.text)))
 
 
 def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
@@ -46,9 +61,8 @@ def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
     for part in _paragraphs(_without_repeats(_cues(text))):
         if part.speaker:
             speakers[part.speaker] = None
-        said = " ".join(part.texts)
         label = f"{part.speaker}: " if part.speaker else ""
-        builder.add("message", f"{label}{said}", place=_clock(part.start))
+        builder.add("message", f"{label}{part.text}", place=_clock(part.start))
     if not len(builder):
         raise InputError(
             'holds no subtitles, expected times such as "00:01:20,000 --> 00:01:22,500" with a '
@@ -88,7 +102,7 @@ def _cues(text: str) -> Iterator[_Cue]:
 
 
 def _cue(times: tuple[float, float], lines: Iterable[str]) -> _Cue:
-    return _Cue(*times, tuple(said for line in lines if (said := _line(line))[1]))
+    return _Cue(*times, [said for line in lines if (said := _line(line))[1]])
 
 
 def _line(line: str) -> tuple[str, str]:
@@ -111,50 +125,29 @@ def _without_repeats(cues: Iterable[_Cue]) -> Iterator[_Cue]:
     shown: list[tuple[str, str]] = []
     before = 0.0
     for cue in cues:
-        lines = list(cue.lines)
+        repeated = 0
         if cue.start - before < _PAUSE:
-            while lines and lines[0] in shown:
-                lines.pop(0)
+            while repeated < len(cue.lines) and cue.lines[repeated] in shown:
+                repeated += 1
         if cue.lines:
-            shown, before = list(cue.lines), cue.end
-        if lines:
-            yield cue._replace(lines=tuple(lines))
-
-
-class _Paragraph:
-    """What one speaker says without a pause."""
-
-    def __init__(self, start: float, speaker: str) -> None:
-        self.start = self.end = start
-        self.speaker = speaker
-        self.texts: list[str] = []
-        self.length = 0
-
-    def is_full(self) -> bool:
-        """Whether it should end here."""
-        size = max((self.end - self.start) / _MAX_SECONDS, self.length / _MAX_CHARACTERS)
-        return size >= _HARD_LIMIT or (
-            size >= 1 and _SENTENCE_END.search(self.texts[-1]) is not None
-        )
+            shown, before = cue.lines, cue.end
+        yield cue._replace(lines=cue.lines[repeated:])
 
 
 def _paragraphs(cues: Iterable[_Cue]) -> Iterator[_Paragraph]:
     current: _Paragraph | None = None
     for cue in cues:
-        for number, (speaker, text) in enumerate(cue.lines):
-            turn = _DASH.match(text)  # "- Where? - There.": two who speak
-            text = _DASH.sub("", text)
-            if current is None:
-                current = _Paragraph(cue.start, speaker)
-            elif (
+        for number, (speaker, said) in enumerate(cue.lines):
+            text = _DASH.sub("", said)  # "- Where? - There.": two people speak
+            if current is not None and (
                 (number == 0 and (cue.start - current.end > _PAUSE or current.is_full()))
                 or (speaker and speaker != current.speaker)
-                or turn is not None
+                or text != said
             ):
                 yield current
-                current = _Paragraph(cue.start, speaker)
-            current.texts.append(text)
-            current.length += len(text) + 1
+                current = None
+            current = current or _Paragraph(cue.start, speaker)
+            current.text = f"{current.text} {text}".lstrip()
             current.end = cue.end
     if current is not None:
         yield current

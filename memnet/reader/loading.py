@@ -10,9 +10,8 @@ from memnet.checkpoints import SHIPPED
 from memnet.encoders.onnx_model import Precision, onnx_precision
 from memnet.encoders.weights import checked_folder, load_tokenizer
 from memnet.errors import MemnetError
-from memnet.reader.checkpoint import READER, load_calibration
+from memnet.reader.checkpoint import READER, OnnxSpanNetwork, load_calibration, trained_model
 from memnet.reader.confidence import Calibration
-from memnet.reader.onnx import OnnxSpanNetwork, trained_model
 from memnet.reader.remote import RemoteReader, is_remote
 from memnet.reader.spans import ExtractiveReader, Packer, Reader
 

@@ -6,9 +6,9 @@ from functools import cached_property
 
 from memnet.reader.spans import Passage, Reader, Span
 from memnet.storage import Slot
+from memnet.text.citations import place_in_time, place_of
 from memnet.text.english import sentences
 from memnet.text.names import normalise, title_symbols, without_brackets
-from memnet.text.places import place_in_time, place_of
 from memnet.types import Candidate, Evidence
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from memnet.reader.passages import RankedSlot
 from memnet.reader.spans import Reading, ReadWord
-from memnet.reader.units import Unit, units
+from memnet.text.english import Unit, units
 from memnet.types import AnswerKind, Candidate
 
 _MAX_CHARACTERS = {"list": 600}

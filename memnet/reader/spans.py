@@ -17,8 +17,8 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from memnet.attention.arrays import softmax
-from memnet.reader.units import Unit, units
 from memnet.runtime.device import one_thread_each
+from memnet.text.english import Unit, units
 
 KINDS = ("none", "value", "definition", "statement", "list", "steps", "yes", "no")
 """Kinds of answers that the network tells apart; "none": the passages hold no answer."""

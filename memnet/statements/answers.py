@@ -11,57 +11,51 @@ from numpy.typing import NDArray
 from memnet.attention.arrays import softmax
 from memnet.encoders import Encoder
 from memnet.reader.answers import asks_whether
-from memnet.statements.ended import Ended, without_ended
 from memnet.statements.judge import reading as columns_of
 from memnet.statements.loading import LazyStatementReader
-from memnet.statements.presentation import FoundStatements, answer_of, attended, with_contradiction
+from memnet.statements.presentation import (
+    Ended,
+    FoundStatements,
+    answer_of,
+    attended,
+    with_contradiction,
+    without_ended,
+)
 from memnet.statements.reading import Piece, StatementReader
 from memnet.statements.times import dated_passage, first_day, weights_in_time, without_plans
 from memnet.storage import MemoryStore, Scope, Told
-from memnet.text.english import query_terms
+from memnet.text.dates import local_time
+from memnet.text.english import Clauses, query_terms
 from memnet.text.names import maximal_names, possible_names
-from memnet.text.places import local_time
-from memnet.text.relative import times_in
-from memnet.text.resolved import with_days
-from memnet.text.tense import Clauses
+from memnet.text.relative import times_in, with_days
 from memnet.types import Answer
 
-_READ = 24
-"""Statements that are read at most; where no more were told, all of them."""
-_HOLDING = 12
-"""Of these at least so many that hold, if so many were found."""
-_FOUND = 64
-"""Statements that each way of addressing proposes."""
-_BEST = 16
-"""Best ones, which come before what changed them and what their names lead to."""
-_LED_ON = 4
-"""Best statements whose names lead on to others."""
-_OF_A_NAME = 8
-"""Last statements about each of these names."""
-_RANK = 10.0
-"""Constant of reciprocal rank fusion."""
-_TEMPERATURE = 0.1
-"""Of the attention over cosines, as ``HopConfig`` has it for passages."""
-_LEXICAL = 0.3
-"""Weight of the words that a question shares with a statement, beside the cosine."""
+_READ = 24  # Statements that are read at most; where no more were told, all of them.
+_HOLDING = 12  # Of these at least so many that hold, if so many were found
+_FOUND = 64  # Statements that each way of addressing proposes
+_BEST = 16  # Best ones, which come before what changed them and what their names lead to
+_LED_ON = 4  # Best statements whose names lead on to others
+_OF_A_NAME = 8  # Last statements about each of these names
+_RANK = 10.0  # Constant of reciprocal rank fusion
+_TEMPERATURE = 0.1  # Of the attention over cosines, as ``HopConfig`` has it for passages
+_LEXICAL = 0.3  # Weight of the words that a question shares with a statement, beside the cosine
+# Exponent of the attention of the first hop, as the prior of what is read in a statement. Where all
+# that was told is read, it is worth nothing: -1.7 points on 688 questions held out.
 _PRIOR = 0.5
-"""Exponent of the attention of the first hop, as the prior of what is read in a statement. Where
-all that was told is read, it is worth nothing: -1.7 points on 688 questions held out."""
 
 
-_UNREAD = 1e-6
-"""Probability of a piece that another reading does not have among its likeliest."""
+_UNREAD = 1e-6  # Probability of a piece that another reading does not have among its likeliest
 
 
 _PAST = re.compile(r"\b(?:did|was|were|past|ago|moved?|still)\b", re.IGNORECASE)
 _PRESENT = re.compile(r"\b(?:is|are|am|does|do)\b|['’](?:s|re|m)\b", re.IGNORECASE)
+# Words of questions for which what has ended is read as well; of the first list, only what held on
+# the day that the question names, if it does.
 _EVER = re.compile(
     r"\b(?:ever|before|previous\w*|former\w*|earlier|original\w*|first|until|since|used to|"
     r"how (?:often|many times)|any ?more|any longer|change[ds]?)\b",
     re.IGNORECASE,
 )
-"""Words of questions for which what has ended is read as well; of the first list, only what held on
-the day that the question names, if it does."""
 
 
 class _Answerer(Protocol):
@@ -88,14 +82,9 @@ class StatementAnswers:
         otherwise: _Answerer,
         on_read: Callable[[Mapping[int, float]], None],
     ) -> None:
-        """Join a memory and a network.
+        """Join a memory and a network; ``on_read`` takes the attention weights of each question.
 
-        Args:
-            store: the memory.
-            encoder: of its keys.
-            reader: of statements.
-            otherwise: answers where the network is not installed.
-            on_read: given the attention weights of statements after each question.
+        ``otherwise`` answers where the network is not installed.
         """
         self._store = store
         self._encoder = encoder
@@ -187,9 +176,8 @@ class StatementAnswers:
     def _ended(self, found: FoundStatements, held: float, network: StatementReader) -> list[Ended]:
         """What has ended by a time, in seconds since the epoch, and what ended and denies it.
 
-        Statements of which a part has ended; and those that ended whole, where the question is
-        nearer to them than to what ended them: "Who has Tom divorced?" is about that. What says
-        what holds instead, "I'm taking the train again", may answer.
+        Partly ended statements; and those that ended whole, where the question is nearer to them
+        than to what ended them ("Who has Tom divorced?" is about that).
         """
         by = {one.id: one for one in found.told}
         parts = [
@@ -289,7 +277,7 @@ def _held(question: str, moment: float) -> float | None:
 
 def _asks_what_was(question: str) -> bool:
     """Whether a question is about the past: "Who had the key?", but not "Who is married?"."""
-    return Clauses(question).way(0) < 0 and _PRESENT.search(question) is None
+    return Clauses(question).tense_at(0) < 0 and _PRESENT.search(question) is None
 
 
 def _shares_of_words(question: str, told: Sequence[Told]) -> NDArray[np.float32]:

@@ -1,5 +1,6 @@
 """From the probabilities of a judge to what is done with a statement, and the reasons given."""
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -7,31 +8,69 @@ import numpy as np
 
 from memnet.errors import ModelError
 from memnet.statements.judge import reading, same_subjects
-from memnet.statements.lists import ends_an_item
 from memnet.statements.protocol import Judgement, Label
 from memnet.storage import Told
+from memnet.text.names import stems
 from memnet.types import Change
 
+# What stands between two items.
+_JOINT = re.compile(r"(?<!\s)\s*+(?:[,;/]?\s*+(?:\b(?:and|or)\b|[&+])|[,;/])\s*+", re.IGNORECASE)
+# What stands before the last item: commas alone may part anything.
+_LAST_JOINT = re.compile(r"\b(?:and|or)\b|[&+]", re.IGNORECASE)
+_STEM_LETTERS = 5
+
+
+def list_items(told: Told) -> tuple[str, ...]:
+    """The items of the list in what a statement says of its subject; none without a list."""
+    runs: list[tuple[int, int]] = []
+    for value in told.values:
+        start = told.text.find(value, runs[-1][1] if runs else 0)
+        if start < 0:
+            continue
+        end = start + len(value)
+        joint = _JOINT.match(told.text, runs[-1][1]) if runs else None
+        if joint and joint.end() >= start:  # it may stand at the start of the value: "and a dog"
+            start = runs.pop()[0]
+        runs.append((start, end))
+    for start, end in runs:
+        if _LAST_JOINT.search(told.text, start, end):
+            items = _JOINT.split(told.text[start:end].rpartition(":")[2].strip())
+            return tuple(filter(None, items))
+    return ()
+
+
+def ends_an_item(new: Told, earlier: Told) -> bool:
+    """Whether a statement that ends something names some items of an earlier one, and not all."""
+    items = list_items(earlier)
+    named = [says(new, item) for item in items]
+    return any(named) and not all(named)
+
+
+def says(told: Told, words: str) -> bool:
+    """Whether all content words of a few stand in a statement, by their stems."""
+    return stems(words, _STEM_LETTERS) <= stems(told.text, _STEM_LETTERS)
+
+
+# How an earlier statement is changed; the decision about it has the same name.
 CHANGES: dict[Label, Change] = {
     Label.SUPERSEDE: "supersede",
     Label.CORRECT: "correct",
     Label.END: "end",
     Label.CONTRADICT: "contradict",
 }
-"""How an earlier statement is changed; the decision about it has the same name."""
+# After these the earlier statement holds no longer, or a part of it.
 ENDING = (Label.SUPERSEDE, Label.CORRECT, Label.END)
-"""After these the earlier statement holds no longer, or a part of it."""
 _REASONS = {
     Label.SUPERSEDE: "The same subject and relation have a new value.",
-    Label.CORRECT: "It corrects what was told before, which never held.",
-    Label.END: "It holds no longer; it stays as history.",
-    Label.CONTRADICT: "Both can't hold, and neither is known to be wrong.",
+    Label.CORRECT: "It corrects an earlier statement, which was never valid.",
+    Label.END: "It is no longer valid; it stays in the history.",
+    Label.CONTRADICT: "Both can't be true, and neither is known to be wrong.",
 }
-_PARTLY = "A part of it holds no longer; the rest does."
+_PARTLY = "A part of it is no longer valid; the rest still is."
 _DENIED = "It contradicts what was told before."
-TO_BE_FORGOTTEN = "It was to be forgotten."
-LATE = "It was told of an earlier time, and held until what was told of a later one."
-NEVER = "What was told later corrects it, so that it never held."
+TO_BE_FORGOTTEN = "It was asked to be forgotten."
+LATE = "Backdated: it is valid until the later statement."
+NEVER = "Backdated: a later statement corrects it, so it was never valid."
 
 
 class Effect(NamedTuple):
@@ -39,35 +78,27 @@ class Effect(NamedTuple):
 
     told: Told
     label: Label
-    weight: float
-    """Its probability, 0..1."""
-    partly: bool = False
-    """Whether only a part of what it says is changed."""
+    weight: float  # Its probability, 0..1
+    partly: bool = False  # Whether only a part of what it says is changed
 
 
-class Choice(NamedTuple):
+class Resolution(NamedTuple):
     """What to do with a statement."""
 
+    # Most probable first; of merges one, or, for a statement to be forgotten, those to erase.
     changed: tuple[Effect, ...]
-    """Most probable first; of merges one, or, for a statement to be forgotten, those to erase."""
-    later: Effect | None
-    """What begins to hold later than the new statement, which ends there."""
-    added: bool
-    """Whether the new statement is stored."""
+    later: Effect | None  # What begins to hold later than the new statement, which ends there
+    added: bool  # Whether the new statement is stored
 
 
-def choose(new: Told, earlier: Sequence[Told], judgement: Judgement, late: bool) -> Choice:
-    """What to do with a statement.
+def resolve(
+    new: Told, earlier: Sequence[Told], judgement: Judgement, backdated: bool
+) -> Resolution:
+    """What to do with a statement, by the judgement of it and K earlier ones.
 
-    Args:
-        new: the statement.
-        earlier: K candidates, as ``StatementJudge.judge`` got them.
-        judgement: of it.
-        late: whether its time was given, so that it may be an entry about an earlier one. Without,
-            what is said to begin later has its time from a clock that ran ahead.
-
-    Raises:
-        ModelError: its arrays are not of this many statements.
+    ``backdated``: whether its time was given, so that it may be about an earlier one. Otherwise
+    what is said to begin later has its time from a clock that ran ahead. ModelError for arrays of
+    other shapes.
     """
     probabilities, partly = judgement
     shapes, expected = (
@@ -93,8 +124,8 @@ def choose(new: Told, earlier: Sequence[Told], judgement: Judgement, late: bool)
     effects.sort(key=lambda effect: -effect.weight)
     merged = [effect for effect in effects if effect.label == Label.MERGE]
     if new.act == "forget":
-        return Choice(tuple(merged), None, added=False)
-    later = [effect for effect in effects if late and _is_later(effect.told, new)]
+        return Resolution(tuple(merged), None, added=False)
+    later = [effect for effect in effects if backdated and _is_later(effect.told, new)]
     bounds = [
         effect
         for effect in later
@@ -103,7 +134,7 @@ def choose(new: Told, earlier: Sequence[Told], judgement: Judgement, late: bool)
     bound = min(bounds, key=lambda effect: effect.told.valid_from, default=None)
     now = [effect for effect in effects if effect not in later or effect.label == Label.CONTRADICT]
     if now and all(effect.label == Label.MERGE for effect in now):
-        return Choice((now[0],), None, added=False)
+        return Resolution((now[0],), None, added=False)
     # Beside what is changed, one that is the same is told in other words: both give way.
     changed = [
         effect._replace(label=Label.SUPERSEDE) if effect.label == Label.MERGE else effect
@@ -114,7 +145,7 @@ def choose(new: Told, earlier: Sequence[Told], judgement: Judgement, late: bool)
     only_ends = new.act == "end" and all(
         effect.label == Label.END and not effect.partly for effect in changed
     )
-    return Choice(tuple(changed), bound, added=not (changed and only_ends))
+    return Resolution(tuple(changed), bound, added=not (changed and only_ends))
 
 
 def is_open(one: Told, new: Told) -> bool:
@@ -132,10 +163,10 @@ def end_of(effect: Effect, new: Told) -> float | None:
     return 0.0 if effect.label == Label.CORRECT else new.valid_from
 
 
-def limits_when_added(new: Told, choice: Choice) -> tuple[float, float | None]:
-    """From when until when a statement holds beside those that a choice changes."""
-    begin, end, later = new.valid_from, new.valid_until, choice.later
-    corrected = [one.told.valid_from for one in choice.changed if one.label == Label.CORRECT]
+def limits_when_added(new: Told, resolution: Resolution) -> tuple[float, float | None]:
+    """From when until when a statement holds beside those that a resolution changes."""
+    begin, end, later = new.valid_from, new.valid_until, resolution.later
+    corrected = [one.told.valid_from for one in resolution.changed if one.label == Label.CORRECT]
     if new.valid_from == new.told:
         begin = min([begin, *corrected])
     if later is not None:

@@ -1,4 +1,4 @@
-"""Rules that judge what a statement does to earlier ones, and an attention over relations."""
+"""What a new statement does to earlier ones, by rules and by the statement network."""
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
@@ -10,13 +10,15 @@ from numpy.typing import NDArray
 
 from memnet.attention.arrays import cosines, softmax
 from memnet.config import TellConfig
-from memnet.statements.parsing import stems
+from memnet.statements.loading import LazyStatementReader
+from memnet.statements.parsing import has_known_verb, stems
 from memnet.statements.protocol import Judgement, Label, predicate_of
 from memnet.statements.relations import Relation, relation_of
+from memnet.statements.times import dated_passage
 from memnet.storage import Told
+from memnet.text.dates import DateRange, local_time
+from memnet.text.english import query_terms
 from memnet.text.names import normalise, subject_symbol
-from memnet.text.periods import Days
-from memnet.text.places import local_time
 from memnet.text.relative import times_in
 
 
@@ -135,7 +137,7 @@ def _on_other_days(
     return found
 
 
-def _relative_days(told: Told) -> tuple[Days, ...]:
+def _relative_days(told: Told) -> tuple[DateRange, ...]:
     times = times_in(told.text, local_time(told.told).date())
     return tuple(place.days for place in times if place.relative)
 
@@ -170,3 +172,119 @@ def same_subjects(own: Reading, others: Sequence[Reading]) -> NDArray[np.bool_]:
         ],
         np.bool_,
     )
+
+
+_READ = 8  # Earlier statements that are read at most
+_READ_PLAIN = 3  # And of those with the same subject where rules know both verbs and see no change
+_RECENT = 2  # Statements told last that are always read: "no, 5:30" corrects one of them
+# What sharing a subject adds to the cosine of two relations, where not all can be read.
+_SAME_SUBJECT = 1.0
+# Probability of any change from which one is made where rules know the verbs of both statements and
+# see none; elsewhere a half. What they see to be about another subject is not changed at all.
+_PLAIN_THRESHOLD = 0.95
+# Probability from which another wording is taken for the same statement: a wrong merge loses what
+# is new in it, a missed one costs a slot.
+_MERGE_THRESHOLD = 0.8
+
+
+class LearnedJudge:
+    """Reads a new statement with earlier ones; a ``StatementJudge``.
+
+    What is to be forgotten, and everything where the network is not installed, is judged by rules.
+    """
+
+    def __init__(self, reader: LazyStatementReader, rules: RuleJudge) -> None:
+        """Join the network and the rules."""
+        self._reader = reader
+        self._rules = rules
+
+    def judge(self, new: Told, earlier: Sequence[Told]) -> Judgement:
+        """As ``StatementJudge.judge``."""
+        by_rules = self._rules.judge(new, earlier)
+        is_read = earlier and new.act != "forget" and not new.text.rstrip().endswith("?")
+        network = self._reader.load() if is_read else None
+        if network is None:
+            return by_rules
+        same_subject = same_subjects(reading(new), [reading(one) for one in earlier])
+        is_plain = has_known_verb(new)
+        plain = [is_plain and has_known_verb(one) for one in earlier]
+        undecided = by_rules.labels.argmax(axis=1) == Label.NONE
+        order = _by_relevance(new, earlier, same_subject)[:_READ]
+        if is_plain:
+            # What the rules decide is not read, and little of what they know and see no change of.
+            order = [index for index in order if undecided[index]]
+            others = [index for index in order if not plain[index]]
+            own = [index for index in order if plain[index] and same_subject[index]]
+            order = [*others, *own[:_READ_PLAIN]]
+        if not order:
+            return by_rules
+        passages = {index: dated_passage(earlier[index], new.valid_from) for index in order}
+        chosen = sorted(order[: network.fitting(new.text, [passages[index] for index in order])])
+        read = network.write(new.text, [passages[index] for index in chosen])
+        labels, partly = by_rules.labels.copy(), by_rules.partly.copy()
+        for row, index in enumerate(chosen):
+            if not undecided[index]:
+                continue  # the rules see less, but are right more often
+            if not same_subject[index] and _happened_apart(new, earlier[index]):
+                continue
+            threshold = _PLAIN_THRESHOLD if plain[index] else 1 / 2
+            label, probability = _change(read.changes[row], new, earlier[index], threshold)
+            labels[index] = 0
+            labels[index, label] = probability
+            labels[index, Label.NONE] = 1 - probability
+            partly[index] = read.partly[row] > 1 / 2
+        return Judgement(labels, partly)
+
+
+def _happened_apart(new: Told, earlier: Told) -> bool:
+    """Whether two statements tell of different days, both past when they were told.
+
+    That Bo came on Tuesday changes nothing about Una, who came on Monday.
+    """
+    own, other = _past_days(new), _past_days(earlier)
+    return bool(own and other) and not any(
+        one.first <= two.last and two.first <= one.last for one in own for two in other
+    )
+
+
+def _past_days(told: Told) -> list[DateRange]:
+    said_on = local_time(told.told).date()
+    return [
+        place.days.meant
+        for place in times_in(told.text, said_on)
+        if place.role == "at" and not place.weekday and place.days.meant.last <= said_on
+    ]
+
+
+def _change(
+    probabilities: NDArray[np.float32], new: Told, earlier: Told, threshold: float
+) -> tuple[Label, float]:
+    """What happens to an earlier statement, by the network's probabilities [6] float32.
+
+    Returns:
+        The likeliest change and the probability of any; 0 where it is below the threshold.
+    """
+    label = Label(int(probabilities[1:].argmax()) + 1)
+    if label == Label.MERGE:
+        probability = float(probabilities[label])
+        same = probability >= _MERGE_THRESHOLD and _says_nothing_new(new, earlier)
+        return label, probability if same else 0.0
+    probability = float(1 - probabilities[Label.NONE] - probabilities[Label.MERGE])
+    return label, probability if probability > threshold else 0.0
+
+
+def _by_relevance(new: Told, earlier: Sequence[Told], same_subject: NDArray[np.bool_]) -> list[int]:
+    """Indices of earlier statements, those first that the new one may change."""
+    relations = np.array([one.relation_vector for one in earlier], np.float32)
+    shared = np.where(same_subject, _SAME_SUBJECT, 0)
+    scores = cosines(new.relation_vector, relations) + shared
+    last = sorted(range(len(earlier)), key=lambda index: -earlier[index].id)[:_RECENT]
+    rest = [index for index in np.argsort(-scores, kind="stable").tolist() if index not in last]
+    return [*last, *rest]
+
+
+def _says_nothing_new(new: Told, earlier: Told) -> bool:
+    """Whether all content words and values of a statement stand in an earlier one."""
+    words = set(normalise(earlier.text).split())
+    own = {word for value in new.values for word in normalise(value).split()}
+    return words.issuperset(own | set(query_terms(new.text)))

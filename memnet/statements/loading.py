@@ -6,13 +6,11 @@ from pathlib import Path
 from memnet.checkpoints import SHIPPED
 from memnet.encoders.onnx_model import Precision, onnx_precision
 from memnet.encoders.weights import checked_folder, load_tokenizer
-from memnet.reader.onnx import HeadsOnnx, trained_model
+from memnet.reader.checkpoint import HeadsOnnx, trained_model
 from memnet.reader.spans import Pack, Packer
-from memnet.statements.heads import STATEMENTS, StatementScores, split_scores
-from memnet.statements.reading import StatementReader
+from memnet.statements.reading import STATEMENTS, StatementReader, StatementScores, split_scores
 
-MAX_TOKENS = 384
-"""Of a question with statements."""
+MAX_TOKENS = 384  # Of a question with statements
 
 
 class LazyStatementReader:
@@ -26,8 +24,7 @@ class LazyStatementReader:
         Args:
             folder: of it; None for the shipped one, which an installation may leave out.
             device: of torch, that is there.
-            eight_bits: whether ONNX Runtime reads in int8, on the processor; None for where it is
-                installed and the device is the processor.
+            eight_bits: whether ONNX Runtime reads in int8; None for where it can.
         """
         self._folder = folder or SHIPPED / STATEMENTS.name
         self._device = device
@@ -41,12 +38,7 @@ class LazyStatementReader:
         return (self._folder / f"{STATEMENTS.name}.json").is_file()
 
     def load(self) -> StatementReader | None:
-        """The reader; None where there is none.
-
-        Raises:
-            ModelError: its weights are damaged, or go with another encoder.
-            EncoderError: the encoder's package is missing or damaged.
-        """
+        """The reader; None where there is none. Errors as for ``load_statement_reader``."""
         with self._lock:
             if self._loaded is None and self.is_there:
                 self._loaded = load_statement_reader(self._folder, self._device, self._precision)

@@ -1,20 +1,22 @@
 """The statements of a memory, as ``Engine`` uses them: told, taken back and looked up."""
 
+import threading
 import time
+from collections.abc import Iterable, Iterator, Mapping
 
-from memnet.config import Config
-from memnet.statements.judge import RuleJudge
-from memnet.statements.learned import LearnedJudge, LearnedParser
-from memnet.statements.learning import Learner
+from memnet.config import Config, TellConfig
+from memnet.errors import InputError
+from memnet.statements.dry_run import now
+from memnet.statements.judge import LearnedJudge, RuleJudge
 from memnet.statements.loading import LazyStatementReader
-from memnet.statements.parsing import RuleParser
+from memnet.statements.messages import Learner
+from memnet.statements.parsing import LearnedParser, RuleParser
 from memnet.statements.protocol import StatementJudge, StatementParser
-from memnet.statements.records import history, parse_old, undo
-from memnet.statements.teller import Rules, tell
-from memnet.statements.usage import UsageBuffer
-from memnet.storage import Encode, MemoryStore
+from memnet.statements.teller import ParserAndJudge, tell
+from memnet.storage import Encode, MemoryStore, Told
 from memnet.text.checks import check_moment, check_namespace, check_text
-from memnet.types import Eviction, Statement, TellReport, UndoReport
+from memnet.text.names import normalise, subject_symbol
+from memnet.types import Change, Eviction, Statement, StatementChange, TellReport, UndoReport
 
 
 class StatementMemory:
@@ -29,7 +31,7 @@ class StatementMemory:
         judge: StatementJudge | None,
         reader: LazyStatementReader | None,
     ) -> None:
-        """Take statements apart that an older version left as texts.
+        """Load nothing yet.
 
         Args:
             store: the memory.
@@ -38,26 +40,22 @@ class StatementMemory:
             parser: takes sentences apart; None for the statement network.
             judge: compares statements; None for the statement network.
             reader: the statement network; None for rules alone.
-
-        Raises:
-            StoreBusyError, StoreError: an older store can't be written now.
         """
         self.usage = UsageBuffer(store, config.tell)
         self._store = store
         self._encode = encode
         self._config = config
         parse_by_rules, judge_by_rules = RuleParser(), RuleJudge(config.tell)
-        by_rules = rules = Rules(parse_by_rules, judge_by_rules)
+        by_rules = rules = ParserAndJudge(parse_by_rules, judge_by_rules)
         if reader is not None:
-            rules = Rules(
+            rules = ParserAndJudge(
                 LearnedParser(reader, parse_by_rules), LearnedJudge(reader, judge_by_rules)
             )
-        self._rules = Rules(parser or rules.parser, judge or rules.judge)
+        self._rules = ParserAndJudge(parser or rules.parser, judge or rules.judge)
         # Of thousands of messages at once: the network would take as long as all else together.
-        own = Rules(parser or by_rules.parser, judge or by_rules.judge)
+        own = ParserAndJudge(parser or by_rules.parser, judge or by_rules.judge)
+        # Learns from messages; None where that is switched off.
         self.learner = Learner(store, encode, config.tell, own) if config.messages.learn else None
-        """Learns from messages; None where that is switched off."""
-        parse_old(store)
 
     def tell(self, text: str, at: object, namespace: str, standing: bool) -> TellReport:
         """As ``Engine.tell``."""
@@ -81,16 +79,150 @@ class StatementMemory:
         """As ``Engine.undo``."""
         check_text(namespace, "the namespace", self._config.limit.name)
         self.usage.save()
-        return undo(self._store, self._config.tell, namespace)
+        started = time.perf_counter()
+        store = self._store
+        with store.changing():
+            where = f"namespace {namespace!r}" if namespace else "the default namespace"
+            last = store.journal.last(namespace)
+            if last is None:
+                raise InputError(f"nothing was told in {where} that can be taken back")
+            if last.erased:
+                raise InputError(
+                    f"the last thing told in {where} erased statements, or one that it added or "
+                    "changed was erased since, which is for good: undo goes no further back"
+                )
+            removed = _public(store, store.statements.told(last.added))
+            store.journal.take_back(last, self._config.tell.usage_half_life)
+            restored = _public(store, store.statements.told(last.changed))
+            slots = store.count_slots()
+        return UndoReport(
+            removed=removed,
+            restored=restored,
+            slots=slots,
+            elapsed_ms=(time.perf_counter() - started) * 1000,
+        )
 
     def history(self, name: str | None, namespace: str | None) -> tuple[Statement, ...]:
         """As ``Engine.history``."""
         if name is not None:
             check_text(name, "the name", self._config.limit.name)
         check_namespace(namespace, self._config.limit)
-        return history(self._store, name, namespace)
+        statements = self._store.statements
+        with self._store.reading():
+            if name is None:
+                found = statements.told(statements.ids(namespace).tolist())
+            else:
+                found = _about(self._store, subject_symbol(name), namespace)
+            return _public(self._store, found)
 
     def evictions(self, namespace: str | None) -> tuple[Eviction, ...]:
         """As ``Engine.evictions``."""
         check_namespace(namespace, self._config.limit)
         return tuple(self._store.statements.evictions(namespace))
+
+
+def _about(store: MemoryStore, symbol: str, namespace: str | None) -> list[Told]:
+    """Statements about a symbol, and about subjects of which it is another name."""
+    own = store.statements.about(symbol, namespace)
+    other_names = {
+        name for one in own if symbol in (names := _names(one)) for name in names if name != symbol
+    }
+    others = store.statements.told(store.statements.ids_about(other_names, namespace))
+    # An alias such as "my sister" may be that of several, whose own names say so.
+    others = [one for one in others if _names(one)[0] in other_names]
+    return list({one.id: one for one in (*own, *others)}.values())
+
+
+def _names(one: Told) -> list[str]:
+    """Subject and aliases of a statement, normalised."""
+    subject = subject_symbol(one.subject) or normalise(one.text)
+    return [subject, *map(subject_symbol, one.aliases)]
+
+
+def _public(store: MemoryStore, found: Iterable[Told]) -> tuple[Statement, ...]:
+    ordered = sorted(found, key=lambda one: (one.valid_from, one.id))
+    changing = {one.changed_by for one in ordered if one.changed_by is not None}
+    changing |= {change.changed_by for one in ordered for change in one.changes}
+    texts = {one.id: one.text for one in store.fetch(sorted(changing))}
+    return tuple(
+        Statement(
+            id=one.id,
+            source=one.source,
+            text=one.text,
+            valid_from=one.valid_from,
+            valid_until=one.valid_until,
+            subject=one.subject,
+            aliases=one.aliases,
+            relation=one.relation,
+            values=one.values,
+            polarity=one.polarity,
+            certainty=one.certainty,
+            told=one.told,
+            changed_by=one.changed_by,
+            changed_by_text=texts.get(one.changed_by) if one.changed_by else None,
+            change=one.change,
+            reason=one.reason,
+            changes=tuple(_changes(one, texts)),
+            standing=one.standing,
+            speaker=one.speaker,
+            start=one.start,
+            end=one.end,
+        )
+        for one in ordered
+    )
+
+
+def _changes(one: Told, texts: Mapping[int, str]) -> Iterator[StatementChange]:
+    """All that changed a statement; what ended it comes last. ``texts`` are by slot."""
+    for by, change, reason in one.changes:
+        yield StatementChange(changed_by=by, text=texts.get(by), change=change, reason=reason)
+    if one.change is not None and (not one.changes or one.changes[-1] != _last(one)):
+        text = None if one.changed_by is None else texts.get(one.changed_by)
+        yield StatementChange(
+            changed_by=one.changed_by, text=text, change=one.change, reason=one.reason or ""
+        )
+
+
+def _last(one: Told) -> tuple[int | None, Change | None, str | None]:
+    """What changed a statement last, or ended it."""
+    return one.changed_by, one.change, one.reason
+
+
+class UsageBuffer:
+    """Attention weights that reads paid to statements, kept until they can be stored.
+
+    So a read never waits for a writer. May be shared between threads.
+    """
+
+    def __init__(self, store: MemoryStore, config: TellConfig) -> None:
+        """Start empty."""
+        self._store = store
+        self._half_life = config.usage_half_life
+        self._lock = threading.Lock()
+        self._weights: dict[int, float] = {}
+
+    def add(self, weights: Mapping[int, float]) -> None:
+        """Add the attention weights, 0..1, of one read, by slot id."""
+        with self._lock:
+            for slot, weight in weights.items():
+                self._weights[slot] = self._weights.get(slot, 0.0) + weight
+
+    def save(self, wait: float | None = None) -> None:
+        """Store the collected weights, and start again empty.
+
+        Args:
+            wait: seconds to wait for another writer; None for the configured time.
+
+        Raises:
+            StoreBusyError, StoreError: they can't be stored now, and are kept for the next call.
+        """
+        if not self._weights:
+            return
+        with self._store.writing(wait):
+            with self._lock:
+                weights, self._weights = self._weights, {}
+            try:
+                self._store.statements.add_usage(weights, now(), self._half_life)
+            except BaseException:
+                self.add(weights)
+                raise

@@ -9,18 +9,9 @@ from torch import Tensor, nn
 from memnet.encoders.bert import BertNetwork
 from memnet.reader.network import load_network
 from memnet.reader.spans import Pack
-from memnet.statements.heads import (
-    HEADS,
-    STATEMENTS,
-    TEXT_SPLITS,
-    TOKEN_SPLITS,
-    StatementScores,
-)
+from memnet.statements.reading import HEADS, STATEMENTS, TEXT_SPLITS, TOKEN_SPLITS, StatementScores
 
 _WIDTH = 384
-_ITEM_WEIGHTS = (1.0, 3.0, 3.0)
-_TAG_WEIGHTS = (1.0, 2.0, 2.0, 2.0, 2.0)
-"""Most tokens are outside of all items and tags."""
 
 
 class StatementTensors(NamedTuple):
@@ -74,12 +65,7 @@ class StatementNetwork(nn.Module):
 
 
 def load_statement_network(folder: Path) -> StatementNetwork:
-    """A saved network.
-
-    Raises:
-        ModelError: the folder holds no whole network, or one of another encoder.
-        EncoderError: the encoder's package is missing or damaged.
-    """
+    """A saved network; errors as for ``load_network``."""
     return load_network(folder, STATEMENTS, StatementNetwork)
 
 

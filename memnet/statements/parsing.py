@@ -10,8 +10,9 @@ from dataclasses import replace
 from itertools import islice
 
 from memnet.errors import InputError
-from memnet.statements.limits import limits_of
+from memnet.statements.loading import LazyStatementReader
 from memnet.statements.protocol import ParsedStatement, predicate_of
+from memnet.statements.reading import StatementReader, TaggedText
 from memnet.statements.relations import (
     Relation,
     is_plain_name,
@@ -19,9 +20,12 @@ from memnet.statements.relations import (
     split_predicate,
     starts_relation,
 )
-from memnet.storage import Structure, Told
+from memnet.statements.times import limits_of
+from memnet.storage import Told
+from memnet.text.dates import local_time
 from memnet.text.english import sentences
 from memnet.text.names import normalise, subject_symbol
+from memnet.text.relative import times_in
 from memnet.types import Certainty
 
 _SENTENCE_ENDS = " \t\r\n.!;,\"'”"
@@ -32,7 +36,7 @@ _LEAD_IN = re.compile(
     re.IGNORECASE,
 )
 _LEADING_TIME = re.compile(
-    r"^((?:in|since) \d{4}|(?:in|on|since|from|as of|last|this) [^,]{1,30}(?=,)),?\s+(.+)",
+    r"^((?:in|since) \d{4}|(?:in|on|since|from|as of|last|this) [^,]{1,30}(?=,)),?\s+(\S.*)",
     re.IGNORECASE,
 )
 _FILLERS = re.compile(
@@ -47,13 +51,13 @@ _CONTRACTIONS = (
     (re.compile(r"\b(we|you|they)['’]re\b", re.IGNORECASE), r"\1 are"),
     (re.compile(r"\b(I|we|you|they)['’]ve\b", re.IGNORECASE), r"\1 have"),
 )
+# How a predicate is negated, and whether that says that it was true before.
 _NEGATIONS = (
-    (re.compile(r"(?:(is|are|am) )?no longer\s+(.+)", re.IGNORECASE), True),
+    (re.compile(r"(?:(is|are|am) )?no longer\s+(\S.*)", re.IGNORECASE), True),
     (re.compile(r"()(?:has |have )?(?:stopped|ceased)\s+(\w+ing\b.*)", re.IGNORECASE), True),
-    (re.compile(r"(?:(is|are|am)|does|do|did|has|have) not\s+(.+)", re.IGNORECASE), False),
-    (re.compile(r"(?:(has|have) )?never\s+(.+)", re.IGNORECASE), False),
+    (re.compile(r"(?:(is|are|am)|does|do|did|has|have) not\s+(\S.*)", re.IGNORECASE), False),
+    (re.compile(r"(?:(has|have) )?never\s+(\S.*)", re.IGNORECASE), False),
 )
-"""How a predicate is negated, and whether that says that it was true before."""
 _CERTAINTIES: tuple[tuple[Certainty, re.Pattern[str]], ...] = (
     ("maybe", re.compile(r"(?:may|might|could|maybe|perhaps|probably|possibly)\b", re.IGNORECASE)),
     ("planned", re.compile(r"(?:will|shall|(?:is|are|am) going to|plans? to)\b", re.IGNORECASE)),
@@ -74,22 +78,23 @@ _NO_SUBJECT = frozenset(
     says said thinks thought believes believed hopes hoped wants wanted
     """.split()
 )
+# Words that begin a question: one that begins otherwise may tell something ("The vet says 6.6,
+# who's right?").
 _ASKS = re.compile(
     r"(?:(?:and|but|so|then|or)\b,? )?(?:who|whom|whose|which|what|when|where|why|how|"
     r"(?:is|are|am|was|were|do|does|did|has|have|had|will|would|shall|should|can|could|may|might|"
     r"must)(?:n['’]t)?)\b",
     re.IGNORECASE,
 )
-"""Words that begin a question: one that begins otherwise may tell something ("The vet says 6.6,
-who's right?")."""
 _MAX_SUBJECT_WORDS = 8
+# What may join two clauses.
 _JOINT = re.compile(r"(?<!\s)(?:\s*+;\s++|,?\s++(?:and|but)\s++)", re.IGNORECASE)
-"""What may join two clauses."""
 _PERSON = re.compile(r"(?:I|we|you|he|she|it|they)(?=[ '’])", re.IGNORECASE)
 _MAX_CLAUSES = 8
-_MAX_CUT = 400
-"""Characters of a sentence from which it is left whole: time grows with the square."""
+_MAX_CUT = 400  # Characters of a sentence from which it is left whole: time grows with the square
 _SUFFIXES = re.compile(r"(?<=\w\w)(?:s|es|ing|e)$")
+# What may stand between two subjects of one sentence.
+_JOINS = re.compile(r"(?:,|,? (?:and|&|or)|/|\+)? ?", re.IGNORECASE)
 
 
 class RuleParser:
@@ -99,11 +104,7 @@ class RuleParser:
     """
 
     def parse(self, text: str, at: float, earlier: Sequence[Told]) -> list[ParsedStatement]:  # noqa: ARG002
-        """As ``StatementParser.parse``; a pronoun stands for the subject before it.
-
-        Raises:
-            InputError: it asks to forget everything.
-        """
+        """As ``StatementParser.parse``; a pronoun stands for the subject before it."""
         parsed: list[ParsedStatement] = []
         topic = ""
         for start, end in sentences(text):
@@ -125,13 +126,9 @@ class RuleParser:
 def parse_sentence(
     sentence: str, start: int = 0, topic: str = "", subject: str = ""
 ) -> ParsedStatement:
-    """Parse one sentence.
+    """Parse one sentence, which starts at ``start`` of its text.
 
-    Args:
-        sentence: as written.
-        start: its first character in its text.
-        topic: what "she" and the like stand for; empty where nothing came before.
-        subject: where it is known; empty to find it.
+    ``topic`` is what "she" stands for, ``subject`` the subject where it is known; else empty.
     """
     body = _FILLERS.sub("", _without_contractions(sentence.strip(_SENTENCE_ENDS)))
     forget = _FORGET.match(body)
@@ -161,15 +158,11 @@ def parse_sentence(
 
 
 def _clauses(sentence: str) -> list[tuple[int, int, str]]:
-    """Clauses of a sentence that are statements of their own, as spans.
+    """Clauses that are statements of their own: spans, and the subject shared with the one before.
 
     "I live in Porto and I work at Telrex" says two things, and either may change without the other.
     A sentence is cut only where rules know the verbs on both sides, or both begin with the same
     pronoun.
-
-    Returns:
-        Of each clause: first character, the one after the last, and the subject that it shares
-        with the clause before ("and work at Telrex"), empty if it has its own.
     """
     found: list[tuple[int, int, str]] = []
     start, shared = 0, ""
@@ -185,12 +178,7 @@ def _clauses(sentence: str) -> list[tuple[int, int, str]]:
 
 
 def _subject_after(before: ParsedStatement, rest: str) -> str | None:
-    """The subject that a clause shares with the one before, empty for its own; None if it is none.
-
-    Args:
-        before: the clause before.
-        rest: from the clause on.
-    """
+    """The subject shared with the clause before; empty for its own, None if it is no clause."""
     if not before.subject or before.act == "forget":
         return None
     if has_known_verb(before):
@@ -209,15 +197,6 @@ def _subject_after(before: ParsedStatement, rest: str) -> str | None:
 def has_known_verb(parsed: ParsedStatement | Told) -> bool:
     """Whether rules have found a subject and a verb that they know."""
     return bool(parsed.subject) and starts_relation(predicate_of(parsed.relation, parsed.values), 0)
-
-
-def structure_of(told: Told) -> tuple[Structure, tuple[str, ...]]:
-    """The structure of a statement that was stored without one, and what it is about."""
-    parsed = parse_sentence(told.text, subject=told.subject)
-    said = Structure(
-        parsed.aliases, parsed.relation, parsed.values, parsed.polarity, parsed.certainty
-    )
-    return said, (parsed.about, *map(subject_symbol, parsed.aliases))
 
 
 def aliases_of(subject: str) -> tuple[str, ...]:
@@ -310,3 +289,77 @@ def stems(text: str) -> tuple[str, ...]:
     """Stems of the words of a text, articles left out."""
     words = (word for word in normalise(text).split() if word not in ("the", "a", "an"))
     return tuple(_SUFFIXES.sub("", _SUFFIXES.sub("", word)) for word in words)
+
+
+class LearnedParser:
+    """Tags subject and values with the network; a ``StatementParser``.
+
+    Rules cut the text into sentences, find what is asked for ("forget that ...") and whom "she"
+    stands for; where the network is not installed, they do everything.
+    """
+
+    def __init__(self, reader: LazyStatementReader, rules: RuleParser) -> None:
+        """Join the network and the rules."""
+        self._reader = reader
+        self._rules = rules
+
+    def parse(self, text: str, at: float, earlier: Sequence[Told]) -> list[ParsedStatement]:
+        """As ``StatementParser.parse``."""
+        parsed = self._rules.parse(text, at, earlier)
+        network = self._reader.load()
+        if network is None:
+            return parsed
+        return [_with_tags(one, network, at) for one in parsed]
+
+
+def _with_tags(parsed: ParsedStatement, network: StatementReader, at: float) -> ParsedStatement:
+    """A sentence that rules have parsed; where the network finds another subject, by its tags."""
+    text = parsed.text
+    if parsed.act == "forget" or text.rstrip().endswith("?"):
+        return parsed
+    if has_known_verb(parsed):
+        # By a verb that they know, rules are right; what they find is all of it, in its order. Only
+        # "move on 1 July" may be a plan that no word tells from a fact.
+        if parsed.certainty != "is" or not times_in(text, local_time(at).date()):
+            return parsed
+        return replace(parsed, certainty=network.write(text, ()).tagged.certainty)
+    tagged = network.write(text, ()).tagged
+    span = _subject(text, tagged)
+    subject = text[span[0] : span[1]] if span else ""
+    if not subject or is_pronoun(subject) or _same_name(subject, parsed.subject):
+        subject = parsed.subject
+    taken = [span] if span else []
+    values = [one for one in tagged.values if all(one[1] <= a or b <= one[0] for a, b in taken)]
+    relation, denied = predicate_without_negation(_without(text, [*values, *taken]))
+    return replace(
+        parsed,
+        subject=subject,
+        relation=relation,
+        values=tuple(text[start:end] for start, end in values),
+        aliases=aliases_of(subject),
+        polarity=not (tagged.negative or denied),
+        certainty=tagged.certainty,
+        template="",
+    )
+
+
+def _subject(text: str, tagged: TaggedText) -> tuple[int, int] | None:
+    """Where the first subject stands, with those that it is joined with: "Bo and Ann"."""
+    if not tagged.subjects:
+        return None
+    start, end = tagged.subjects[0]
+    for other_start, other_end in tagged.subjects[1:]:
+        if _JOINS.fullmatch(text[end:other_start]):
+            end = other_end
+    return start, end
+
+
+def _same_name(one: str, other: str) -> bool:
+    return subject_symbol(one) == subject_symbol(other)
+
+
+def _without(text: str, spans: Sequence[tuple[int, int]]) -> str:
+    """The words of a text outside of some spans."""
+    for start, end in sorted(spans, reverse=True):
+        text = f"{text[:start]} {text[end:]}"
+    return text

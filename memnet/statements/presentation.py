@@ -1,4 +1,4 @@
-"""What people get to see of statements that were read: answer, quotes, evidence and hops."""
+"""From what was read of statements to an answer: without what has ended, with quotes and hops."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -9,20 +9,18 @@ from numpy.typing import NDArray
 
 from memnet.reader.passages import evidence_of
 from memnet.reader.spans import Passage
-from memnet.statements.heads import AnswerForm
-from memnet.statements.reading import Piece, StatementReading
+from memnet.statements.decisions import says
+from memnet.statements.reading import FORMS, AnswerForm, Piece, StatementReading
 from memnet.storage import Slot, Told
-from memnet.text.places import local_time
-from memnet.text.resolved import day_said
+from memnet.text.dates import local_time
+from memnet.text.relative import day_said
 from memnet.types import Answer, AnswerKind, Candidate, Evidence, Hop, Quote, SlotWeight
 
-_NONE = 0.6
-"""Probability that the statements hold no answer from which none is given."""
+_NONE = 0.6  # Probability that the statements hold no answer from which none is given
 _MAX_SHOWN = 3
-_OTHER_SIDE = 0.1
-"""Relevance from which a further statement is taken for a side of a conflict."""
+_OTHER_SIDE = 0.1  # Relevance from which a further statement is taken for a side of a conflict
+# What is asked about the sides of a conflict.
 ASKED_BACK = "These contradict each other; which of them is right?"
-"""What is asked about the sides of a conflict."""
 _KINDS: Mapping[AnswerForm, AnswerKind] = {
     "none": "none", "value": "value", "list": "list", "count": "value", "yes": "yes", "no": "no",
     "conflict": "statement",
@@ -33,18 +31,12 @@ class FoundStatements(NamedTuple):
     """Statements that are read, in the order of their time."""
 
     told: list[Told]
-    passages: list[Passage]
-    """As the network reads them."""
-    weights: NDArray[np.float32]
-    """[K] attention of the first hop."""
-    second: dict[int, str]
-    """Ids that a second hop added, each with the name that led to it."""
-    chosen: bool
-    """Whether there are others, that are not read."""
-    vector: NDArray[np.float32]
-    """[D] float32, of the question."""
-    ended: list[Told]
-    """Statements that are not read as another one ended them."""
+    passages: list[Passage]  # As the network reads them
+    weights: NDArray[np.float32]  # [K] attention of the first hop
+    second: dict[int, str]  # Ids that a second hop added, each with the name that led to it
+    chosen: bool  # Whether there are others, that are not read
+    vector: NDArray[np.float32]  # [D] float32, of the question
+    ended: list[Told]  # Statements that are not read as another one ended them
 
 
 def answer_of(
@@ -247,3 +239,52 @@ def _hops(
             )
         )
     return tuple(hops)
+
+
+_LEFT = 0.5  # Probability from which what is left is the answer; below it there is none.
+
+
+class Ended(NamedTuple):
+    """A statement of which another has ended all or a part."""
+
+    told: Told
+    by: Told
+
+
+def without_ended(
+    reading: StatementReading, told: Sequence[Told], ended: Sequence[Ended]
+) -> StatementReading:
+    """A reading without the pieces that name what holds no longer.
+
+    ``ended``: of which a part has ended, or which the question is about and what ended them.
+    """
+
+    def holds(piece: Piece) -> bool:
+        one = told[piece.statement]
+        text = one.text[piece.start : piece.end]
+        return not any(
+            (one.id == pair.by.id and says(pair.told, text))
+            or (one.id == pair.told.id and says(pair.by, text))
+            for pair in ended
+        )
+
+    items, pieces = tuple(filter(holds, reading.items)), tuple(filter(holds, reading.pieces))
+    if reading.form == "value" and pieces[:1] != reading.pieces[:1]:
+        if pieces and pieces[0].probability >= _LEFT:
+            return reading._replace(pieces=pieces)
+        forms = _without_value(reading.forms)
+        if not items or forms["list"] < _LEFT:
+            none = {**dict.fromkeys(forms, 0.0), "none": 1.0}
+            return reading._replace(forms=none, pieces=pieces)
+        # What was taken for a value was one item of a list.
+        reading = reading._replace(forms=forms)
+    elif reading.form != "list" or items == reading.items:
+        return reading
+    # Of a list of which one item is left, that one is the value.
+    return reading._replace(items=items, pieces=items if len(items) == 1 else pieces)
+
+
+def _without_value(forms: Mapping[AnswerForm, float]) -> dict[AnswerForm, float]:
+    """Probabilities of the forms of an answer, conditional on any form but "value"."""
+    total = sum(forms[form] for form in FORMS if form != "value")
+    return {form: forms[form] / total if total and form != "value" else 0.0 for form in FORMS}

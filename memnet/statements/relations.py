@@ -10,22 +10,19 @@ from typing import NamedTuple
 
 from memnet.text.names import normalise
 
+# Aspects that any word may belong to: only similar words make them the same. To be ill excludes
+# being well, and says nothing about being tall.
 OPEN_ASPECTS = frozenset({"state", "amount"})
-"""Aspects that any word may belong to: only similar words make them the same. To be ill excludes
-being well, and says nothing about being tall."""
 
 
 class Relation(NamedTuple):
     """What a predicate says about its subject."""
 
-    words: str
-    """What the relation vector encodes: "X moved to Y", names and numbers left out."""
+    words: str  # What the relation vector encodes: "X moved to Y", names and numbers left out
+    # What it gives the one value of; empty where there may be many values at a time.
     aspects: frozenset[str] = frozenset()
-    """What it gives the one value of; empty where there may be many values at a time."""
-    value: str = ""
-    """Normalised; empty where there may be many."""
-    ends: bool = False
-    """Whether it says that the value is valid no longer."""
+    value: str = ""  # Normalised; empty where there may be many.
+    ends: bool = False  # Whether it says that the value is valid no longer
 
     def same_value(self, other: "Relation") -> bool:
         """Whether the value is that of the other relation, or the start of a longer one."""
@@ -34,9 +31,7 @@ class Relation(NamedTuple):
     def shares_aspect(self, other: "Relation", *, named: bool = False) -> bool:
         """Whether both are about an aspect that has one value at a time.
 
-        Args:
-            other: the other relation.
-            named: leave out open aspects, which any word may belong to.
+        ``named`` leaves out open aspects, which any word may belong to.
         """
         shared = self.aspects & other.aspects
         return bool(shared - OPEN_ASPECTS if named else shared)
@@ -44,6 +39,8 @@ class Relation(NamedTuple):
 
 _BE = r"(?:is|are|am)"
 _IN = r"(?:in|at|on|inside|near|under|behind|aboard)"
+# Aspects of a verb. Statements about one subject that share an aspect exclude each other, unless
+# their values agree.
 _ASPECTS = (
     # Who moves somewhere lives there and is there; one may live in one place and be in another.
     (
@@ -70,15 +67,13 @@ _ASPECTS = (
     ("closing", r"closes? at"),
     ("start", r"(?:starts?|begins?) at"),
 )
-"""Aspects of a verb. Statements about one subject that share an aspect exclude each other, unless
-their values agree."""
+# Aspects whose value a verb ends.
 _ENDED = (
     ("home whereabouts", r"moved (?:out of|away from)|departed from"),
     ("home whereabouts work", r"left|quit"),
     ("work", r"resigned from|retired from"),
     ("spouse", r"divorced"),
 )
-"""Aspects whose value a verb ends."""
 
 
 def _verb(pattern: str) -> re.Pattern[str]:
@@ -104,12 +99,12 @@ _DAY = re.compile(
     r"august|september|october|november|december|spring|summer|autumn|winter|\d{4})\b",
     re.IGNORECASE,
 )
+# After "is in" and the like: states rather than places.
 _NO_PLACE = re.compile(
     r"(?:time|fire|holiday|leave|duty|strike|sale|love|danger|trouble|charge|favou?r|progress|use|"
     r"stock|top|hold|construction|repair|pressure|risk|war|peace|pain|debt|a hurry)\b",
     re.IGNORECASE,
 )
-"""After "is in" and the like: states rather than places."""
 # Spaces match only from the start of their run, or a run of n would be read n times.
 _VALUE_END = re.compile(
     r"(?<!\s)(?:\s++(?:since|because|with|and|but|after|before|last|next|yesterday|today|tomorrow|"
@@ -117,19 +112,19 @@ _VALUE_END = re.compile(
     re.IGNORECASE,
 )
 _ARTICLE = re.compile(r"^(?:the|a|an) ", re.IGNORECASE)
+# Roles that one may have towards several, and comparisons.
 _SHARED = re.compile(
     r"\b(?:sister|brother|mother|father|parent|daughter|son|child|friend|cousin|aunt|uncle|"
     r"neighbou?r|member|author|part|one)s?\b|\bthan\b",
     re.IGNORECASE,
 )
-"""Roles that one may have towards several, and comparisons."""
+# Such as "afraid of dogs": one may be afraid of much.
 _ADJECTIVE_OF = re.compile(r"(?<!\S)(?!(?:the|a|an) )\S++ (?:of|to|at|in|about|with|for|from|by)\b")
-"""Such as "afraid of dogs": one may be afraid of much."""
+# Subjects whose value may be any word.
 _ATTRIBUTE = re.compile(
     r"favou?rite|(?:number|colou?r|password|code|address|e-?mail|birthday|price|age|date|status)$",
     re.IGNORECASE,
 )
-"""Subjects whose value may be any word."""
 
 
 def starts_relation(text: str, position: int) -> bool:
@@ -140,12 +135,7 @@ def starts_relation(text: str, position: int) -> bool:
 
 
 def relation_of(predicate: str, subject: str) -> Relation:
-    """The relation of a predicate.
-
-    Args:
-        predicate: from its verb on, without negation: "moved to Paris".
-        subject: as written.
-    """
+    """The relation of a predicate from its verb on, without negation: "moved to Paris"."""
     for aspects, verb, ends in _VERBS:
         match = verb.match(predicate)
         if match and (value := _value(predicate[match.end() :])):
@@ -164,9 +154,6 @@ def split_predicate(predicate: str) -> tuple[str, tuple[str, ...]]:
     """A predicate as its relation and values: "works at", "Acme", "since 1990".
 
     Joined by spaces they are the predicate again.
-
-    Args:
-        predicate: from its verb on, without negation.
     """
     verbs = [verb for _, verb, _ in _VERBS]
     for verb in (*verbs, _STATE, _AMOUNT):

@@ -15,24 +15,22 @@ from numpy.typing import NDArray
 from memnet.attention.arrays import sigmoid
 from memnet.checkpoints import check_shapes, check_weights, load_checkpoint
 from memnet.reader.spans import Passage, Reader
-from memnet.statements.heads import CERTAINTIES
-from memnet.statements.reading import Manner, StatementReader
+from memnet.statements.reading import CERTAINTIES, Manner, StatementReader
 from memnet.storage import Encode
 from memnet.text.names import normalise, stems
 
-STANCE: Final = "stance"
-"""Name of the checkpoint, and of the folder that ships."""
+STANCE: Final = "stance"  # Name of the checkpoint, and of the folder that ships
+# Features by which a sentence affirms: its share of the question's words and its cosine with it;
+# how it says what it says; and the statement network's answer to the question.
 AFFIRMING: Final = (
     "bias", "words", "similarity", "negative", *CERTAINTIES, "first person",
     "yes", "no", "none", "relevance",
 )  # fmt: skip
-"""Features by which a sentence affirms: its share of the question's words and its cosine with it;
-how it says what it says; and the statement network's answer to the question."""
+# Features by which a sentence denies; the last two are of the reader of passages.
 DENYING: Final = ("bias", "words", "negative", "no", "answerable")
-"""Features by which a sentence denies; the last two are of the reader of passages."""
+# Log-odds of a denial beyond which a sentence is not read for the other stance: every pass of a
+# network costs 2 to 3 ms.
 _NEGATIVE = 2.0
-"""Log-odds of a denial beyond which a sentence is not read for the other stance: every pass of a
-network costs 2 to 3 ms."""
 _STEM_LETTERS = 5
 _EPSILON = 1e-4
 _FIRST_PERSON = frozenset("i my me mine we our us".split())
@@ -41,19 +39,16 @@ _FIRST_PERSON = frozenset("i my me mine we our us".split())
 class Stances(NamedTuple):
     """What K sentences say to a question: probabilities, float32."""
 
+    # [K]: it says yes, or something that can only be if the answer is yes.
     affirms: NDArray[np.float32]
-    """[K]: it says yes, or something that can only be if the answer is yes."""
-    denies: NDArray[np.float32]
-    """[K]: it says no."""
+    denies: NDArray[np.float32]  # [K]: it says no
 
 
 class StanceWeights(NamedTuple):
     """Weights of both regressions."""
 
-    affirming: NDArray[np.float64]
-    """Of ``AFFIRMING``."""
-    denying: NDArray[np.float64]
-    """Of ``DENYING``."""
+    affirming: NDArray[np.float64]  # Of ``AFFIRMING``
+    denying: NDArray[np.float64]  # Of ``DENYING``
 
 
 class StanceJudge:
@@ -69,13 +64,9 @@ class StanceJudge:
         self._reader = reader
 
     def judge(self, question: str, sentences: Sequence[str], least: float = 0.0) -> Stances:
-        """The stances of K sentences.
+        """The stances of K sentences, each read by itself, to a question whether something is so.
 
-        Args:
-            question: whether something is so.
-            sentences: each read by itself.
-            least: where no sentence denies with this probability, none is read for whether it
-                affirms, and all of these are 0.
+        Where no sentence denies with probability ``least``, none is read for whether it affirms.
         """
         manners = [self._statements.manner(one) for one in sentences]
         affirms, denies = np.zeros((2, len(sentences)), np.float32)
@@ -137,11 +128,7 @@ def _logit(probability: float) -> float:
 
 
 def load_stance(folder: Path) -> StanceWeights | None:
-    """Saved weights; None where an installation left them out.
-
-    Raises:
-        ModelError: they are damaged.
-    """
+    """Saved weights; None where an installation left them out. ModelError if they are damaged."""
     if not (folder / f"{STANCE}.json").is_file():
         return None
     tensors, _ = load_checkpoint(folder, STANCE)

@@ -10,36 +10,42 @@ from numpy.typing import NDArray
 
 from memnet.config import TellConfig
 from memnet.errors import InputError, ModelError
-from memnet.statements.ahead import AheadJudge, Rehearsal
-from memnet.statements.candidates import LAST, NEAREST, candidate_ids, told_of
 from memnet.statements.decisions import (
     CHANGES,
     LATE,
     NEVER,
-    Choice,
-    choose,
+    Resolution,
     end_of,
     is_open,
     limits_when_added,
     reason_for,
     reason_to_add,
+    resolve,
+)
+from memnet.statements.dry_run import (
+    LAST,
+    NEAREST,
+    CachedJudge,
+    DryRun,
+    candidate_ids,
+    new_statement,
+    now,
+    statement_time,
 )
 from memnet.statements.parsing import is_question
 from memnet.statements.protocol import Label, ParsedStatement, StatementJudge, StatementParser
-from memnet.statements.usage import now, statement_time
 from memnet.storage import ChangeBy, Encode, MemoryStore, NewSlot, NewSource, Slot, Structure, Told
 from memnet.text.names import maximal_names, mentions, subject_symbol, without_determiner
 from memnet.types import Action, Change, Decision
 
+# Sentences of a text that is judged while the writer's lock is held: to judge it before would read
+# all candidates twice.
 _JUDGED_AT_ONCE = 2
-"""Sentences of a text that is judged while the writer's lock is held: to judge it before would read
-all candidates twice."""
 _REPLACED = (Label.SUPERSEDE, Label.CORRECT)
-_MAX_TIME = 1e11
-"""Seconds since the epoch that a store takes."""
+_MAX_TIME = 1e11  # Seconds since the epoch that a store takes
 
 
-class Rules(NamedTuple):
+class ParserAndJudge(NamedTuple):
     """What parses and judges statements."""
 
     parser: StatementParser
@@ -50,7 +56,7 @@ def tell(
     store: MemoryStore,
     encode: Encode,
     config: TellConfig,
-    rules: Rules,
+    rules: ParserAndJudge,
     text: str,
     at: float | None,
     namespace: str,
@@ -64,7 +70,7 @@ def tell(
         config: settings.
         rules: parse and judge.
         text: as told.
-        at: when it was told, in seconds since the epoch; None for now.
+        at: when, in seconds since the epoch; None for now.
         namespace: to tell it in.
         standing: whether it is never evicted.
 
@@ -89,9 +95,9 @@ def tell(
     )
     judge: StatementJudge = rules.judge
     if len(parsed) > _JUDGED_AT_ONCE:
-        judge = AheadJudge(rules.judge)
+        judge = CachedJudge(rules.judge)
         with store.reading():
-            ahead = Rehearsal(store, vectors, config, judge, at, namespace)
+            ahead = DryRun(store, vectors, config, judge, at, namespace)
             for sentence, slot in zip(parsed, slots, strict=True):
                 near = store.nearest_statements(vectors[slot.key_text], NEAREST, namespace)
                 ahead.tell(sentence, slot, near)
@@ -101,7 +107,7 @@ def tell(
             store.nearest_statements(vectors[slot.key_text], NEAREST, namespace) for slot in slots
         ]
         with store.changing():
-            telling = Telling(store, vectors, config, judge, at, namespace, text, standing)
+            telling = TellTransaction(store, vectors, config, judge, at, namespace, text, standing)
             for sentence, slot, near in zip(parsed, slots, nearest, strict=True):
                 telling.tell(sentence, slot, near)
     return tuple(telling.decisions)
@@ -133,7 +139,7 @@ def statement_slot(parsed: ParsedStatement) -> NewSlot:
     )
 
 
-class Telling:
+class TellTransaction:
     """The decisions about one text or message, within one transaction."""
 
     def __init__(
@@ -148,18 +154,10 @@ class Telling:
         standing: bool = False,
         message: str | None = None,
     ) -> None:
-        """Begin an entry of the journal.
+        """Begin an entry of the journal; arguments as for ``tell``.
 
-        Args:
-            store: the memory, within a transaction.
-            vectors: of all key texts and relations of the text's slots.
-            config: settings.
-            judge: compares statements.
-            at: when it was told, in seconds since the epoch; None for now.
-            namespace: to tell it in.
-            text: as told; empty for what stands in a message.
-            standing: whether it is never evicted.
-            message: the source of the message that it stands in, and that its slots belong to.
+        ``vectors`` are those of all key texts and relations of the slots; ``message`` is the source
+        of the message that the statements stand in, whose ``text`` is empty.
         """
         self.decisions: list[Decision] = []
         self._store = store
@@ -176,40 +174,36 @@ class Telling:
         self._entry = store.journal.begin(namespace, self._now, message)
 
     def tell(self, sentence: ParsedStatement, slot: NewSlot, near: Sequence[int]) -> None:
-        """Decide about a sentence and do it.
-
-        Args:
-            sentence: parsed.
-            slot: of it.
-            near: ids of statements with near keys, some of which may be gone by now.
-        """
+        """Decide about a sentence and do it; statements with ``near`` keys may be gone by now."""
         told = self._now if self._at is None else self._at
         relation = self._vectors[slot.relation]
-        new = told_of(sentence, told, self._namespace, relation, self._standing)
+        new = new_statement(sentence, told, self._namespace, relation, self._standing)
         ids = candidate_ids(self._store, slot, near, self._namespace)
         candidates = self._store.statements.told(ids)
         earlier = [one for one in candidates if new.act == "forget" or is_open(one, new)]
-        choice = choose(new, earlier, self._judge.judge(new, earlier), late=self._at is not None)
-        slot_id = self._do(new, slot, choice)
+        resolution = resolve(
+            new, earlier, self._judge.judge(new, earlier), backdated=self._at is not None
+        )
+        slot_id = self._do(new, slot, resolution)
         if self._message is not None:  # whose writer reports no decisions
             return
-        for effect in choice.changed:
+        for effect in resolution.changed:
             action: Action = "merge" if effect.label == Label.MERGE else CHANGES[effect.label]
             action = "erase" if new.act == "forget" else action
-            reason = reason_for(effect, new, choice.changed)
+            reason = reason_for(effect, new, resolution.changed)
             self._report(action, new.text, reason, slot_id, effect.told, effect.weight)
-        if choice.later is not None:
-            reason = NEVER if choice.later.label == Label.CORRECT else LATE
-            later = choice.later
+        if resolution.later is not None:
+            reason = NEVER if resolution.later.label == Label.CORRECT else LATE
+            later = resolution.later
             self._report("add", new.text, reason, slot_id, later.told, later.weight)
-        elif not choice.changed:
+        elif not resolution.changed:
             self._report("add", new.text, reason_to_add(new, candidates), slot_id)
         self._evict(new.text, slot_id)
 
-    def _do(self, new: Told, slot: NewSlot, choice: Choice) -> int | None:
-        """Carry a choice out; returns the slot that holds the statement now, if one does."""
+    def _do(self, new: Told, slot: NewSlot, resolution: Resolution) -> int | None:
+        """Carry a resolution out; returns the slot that holds the statement now, if one does."""
         statements, journal = self._store.statements, self._store.journal
-        ids = [effect.told.id for effect in choice.changed]
+        ids = [effect.told.id for effect in resolution.changed]
         if new.act == "forget":
             if not ids:
                 raise InputError(
@@ -219,17 +213,17 @@ class Telling:
             journal.note_erasure(self._entry)
             statements.erase(ids)
             return None
-        if [effect.label for effect in choice.changed] == [Label.MERGE]:
+        if [effect.label for effect in resolution.changed] == [Label.MERGE]:
             journal.note(self._entry, ids, usage=1.0)
             statements.add_usage({ids[0]: 1.0}, self._now, self._config.usage_half_life)
             if new.standing:
                 statements.make_standing(ids)
             return ids[0]
         journal.note(self._entry, ids)
-        slot_id = self._add(new, slot, choice) if choice.added else None
-        for effect in choice.changed:
+        slot_id = self._add(new, slot, resolution) if resolution.added else None
+        for effect in resolution.changed:
             change, changed = CHANGES[effect.label], effect.told.id
-            reason = reason_for(effect, new, choice.changed)
+            reason = reason_for(effect, new, resolution.changed)
             until = end_of(effect, new)
             if until is not None:
                 statements.end([changed], until)
@@ -238,12 +232,12 @@ class Telling:
                 statements.add_change(changed, ChangeBy(slot_id, change, reason))
         return slot_id
 
-    def _add(self, new: Told, slot: NewSlot, choice: Choice) -> int:
+    def _add(self, new: Told, slot: NewSlot, resolution: Resolution) -> int:
         """Store a statement; returns the id of its slot."""
-        begin, end = limits_when_added(new, choice)
-        later = choice.later
+        begin, end = limits_when_added(new, resolution)
+        later = resolution.later
         # What takes the place of a standing statement is one, too, whichever was told first.
-        replaced = [one for one in choice.changed if one.label in _REPLACED]
+        replaced = [one for one in resolution.changed if one.label in _REPLACED]
         standing = new.standing or any(one.told.standing for one in replaced)
         dated = replace(
             slot,
@@ -269,15 +263,11 @@ class Telling:
             new = self._store.add_slots(self._message, self._namespace, [slot], self._encode)
             return new[0]
         self._source = self._source or self._store.statements.new_source()
-        source = NewSource(self._source, self._digest, [slot], self._namespace, "told")
+        source = NewSource(self._source, self._digest, [slot], self._namespace, "statement")
         return self._store.append(source, self._encode)[0]
 
     def _evict(self, text: str, slot_id: int | None) -> None:
-        """Delete what is beyond the capacity, but no standing statement or that just stored.
-
-        Raises:
-            InputError: these alone are more.
-        """
+        """Delete what is beyond the capacity, but no standing statement or that just stored."""
         capacity, half_life = self._config.capacity, self._config.usage_half_life
         if capacity is None:
             return
@@ -285,18 +275,18 @@ class Telling:
         surplus = self._store.statements.evictable(capacity, self._now, half_life, keep)
         for slot in self._store.fetch_existing(surplus):
             ended = slot.valid_until is not None and slot.valid_until <= self._now
-            why = "was valid no longer" if ended else "was used least"
+            why = "no longer valid" if ended else "the least used one"
             self._store.journal.note_erasure(self._entry)
             self._store.statements.note_evictions([slot.id], self._now)
             self._store.statements.erase([slot.id])
-            reason = f"Room is for {capacity} told statements, and this one {why}."
+            reason = f"Capacity is {capacity} statements; this one was {why}."
             self._report("evict", text, reason, None, slot)
         count = self._store.statements.count()
         if slot_id is not None and count > capacity:
             raise InputError(
-                f"room is for {capacity} told statements, and with {text!r} there would be "
-                f"{count} that can't be evicted, so nothing was told; set a larger capacity, or "
-                "forget standing statements"
+                f"capacity is {capacity} statements, and with {text!r} there would be {count} that "
+                "can't be evicted, so nothing was told; set a larger capacity, or forget standing "
+                "statements"
             )
 
     def _report(
@@ -328,11 +318,7 @@ class Telling:
 
 
 def checked(sentence: ParsedStatement, text: str) -> ParsedStatement:
-    """A sentence that stands where it says it does, at times that a store takes.
-
-    Raises:
-        ModelError: it is another one.
-    """
+    """A sentence that is at its offsets, at times that a store takes; ModelError for any other."""
     times = [time for time in (sentence.valid_from, sentence.valid_until) if time is not None]
     if text[sentence.start : sentence.end] != sentence.text or not all(
         0 <= time <= _MAX_TIME for time in times

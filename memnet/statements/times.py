@@ -1,25 +1,25 @@
-"""Times of statements as people write them, and how they match the time of a question."""
+"""Times of statements: as the network reads them, as a question asks for them, and as limits."""
 
 import re
 from collections.abc import Sequence
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from datetime import time as clock
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memnet.reader.spans import Passage
-from memnet.statements.first_person import subject_of
 from memnet.storage import Told
-from memnet.text.days import day_name
+from memnet.text.dates import DateRange, day_name, local_time, one_day
+from memnet.text.english import Clauses
 from memnet.text.names import normalise
-from memnet.text.periods import Days, one_day
-from memnet.text.places import local_time
-from memnet.text.relative import times_in
+from memnet.text.relative import Role, TimeSpan, times_in
+from memnet.text.speakers import subject_of
 
+# What a statement counts that held on the days of a question, and one that did not, beside one that
+# is about them.
 _HELD, _OTHER = 0.03, 0.00001
-"""What a statement counts that held on the days of a question, and one that did not, beside one
-that is about them."""
 _TO_COME = re.compile(
     r"\b(?:when|will|shall|start\w*|begin\w*|going to|gonna|plan\w*|new|next|from|soon|later|"
     r"change[ds]?|future)\b|['’]ll\b",
@@ -33,13 +33,7 @@ def day_of(time: datetime) -> str:
 
 
 def period(start: datetime, end: datetime | None, whole: bool = True) -> str:
-    """When a statement held, as the network reads it.
-
-    Args:
-        start: when it was told.
-        end: when it was changed or ended; None while it holds.
-        whole: whether all of it ended then, or a part.
-    """
+    """When a statement held, or all but a part of it, as the network reads it."""
     if end is None:
         return day_of(start)
     return f"{day_of(start)}{'' if whole else ' partly'} until {day_of(end)}"
@@ -49,11 +43,7 @@ def dated_passage(told: Told, moment: float, changed: float | None = None) -> Pa
     """A statement as the network reads it, with the day of its telling and that of its end.
 
     "Tomorrow" and "since 2019" are said of the day of the telling, wherever its validity begins.
-
-    Args:
-        told: the statement.
-        moment: seconds since the epoch for which is asked: what ends later has not ended.
-        changed: seconds since the epoch at which a part of it ceased to hold; None if none did.
+    What ends after ``moment`` has not ended; ``changed`` is when a part of it ceased to hold.
     """
     whole = told.valid_until is not None
     until = told.valid_until if whole else changed
@@ -75,12 +65,7 @@ def _who(told: Told) -> str:
 
 
 def first_day(question: str, moment: float) -> float | None:
-    """The start of the days that a question is about; None where it names none.
-
-    Args:
-        question: as asked.
-        moment: when, in seconds since the epoch; so is what is returned.
-    """
+    """The start of the days that a question of a moment names; None where it names none."""
     times = times_in(question, local_time(moment).date())
     firsts = [place.days.meant.first for place in times if place.role == "at"]
     return start_of(min(firsts)) if firsts else None
@@ -92,13 +77,7 @@ def start_of(day: date) -> float:
 
 
 def weights_in_time(question: str, told: Sequence[Told], moment: float) -> NDArray[np.float32]:
-    """How far the times of statements are that of a question: [K] float32, 1 where it has none.
-
-    Args:
-        question: as asked.
-        told: K statements.
-        moment: when it is asked, in seconds since the epoch.
-    """
+    """How far the times of K statements match a question's: [K] float32, 1 where it has none."""
     times = times_in(question, local_time(moment).date())
     asked = [place.days.meant for place in times if place.role == "at"]
     if asked:
@@ -111,11 +90,6 @@ def without_plans(question: str, told: Sequence[Told], moment: float) -> list[To
 
     "5 mg from tomorrow" is left out of what is read for "What is the dose?" as long as what it is
     to replace still holds. All others that begin later are read.
-
-    Args:
-        question: as asked.
-        told: in any order.
-        moment: when it is asked, in seconds since the epoch.
     """
     if _TO_COME.search(question) or times_in(question, local_time(moment).date()):
         return list(told)
@@ -125,7 +99,7 @@ def without_plans(question: str, told: Sequence[Told], moment: float) -> list[To
     return [one for one in told if one.valid_from <= moment or one.id not in to_replace]
 
 
-def _match(told: Told, days: Days) -> float:
+def _match(told: Told, days: DateRange) -> float:
     """How far a statement is about some days: by what it names, else by when it was told."""
     day = local_time(told.told).date()
     own = [place.days for place in times_in(told.text, day) if place.role == "at"]
@@ -136,5 +110,91 @@ def _match(told: Told, days: Days) -> float:
     return _HELD if begun and not ended else _OTHER
 
 
-def _overlap(one: Days, other: Days) -> bool:
+def _overlap(one: DateRange, other: DateRange) -> bool:
     return one.first <= other.last and other.first <= one.last
+
+
+# Where a sentence says more than one thing, and its time may be that of any of them.
+_JOINED = re.compile(
+    r"[,;:(–—]|\s-\s|\b(?:but|so|because|while|then|when|which|who|that|if)\b|"
+    r"\band (?:I|we|you|he|she|it|they|the|my|our|his|her|their|is|are|has|have|will)\b",
+    re.IGNORECASE,
+)
+# What has lasted so far: "has been ill for two weeks", "in Rome for two weeks now".
+_PERFECT = re.compile(
+    r"(?:\b(?:has|have)|['’]ve|['’]s) (?:not |already |now )?(?:been|had|[a-z]{2,20}ed)\b|"
+    r"(?<=s) now\b",
+    re.IGNORECASE,
+)
+# Says that something was not, or that it will not be: "no sugar for two weeks".
+_DENIED = re.compile(r"\b(?:no|not|without|never)\b|n['’]t\b", re.IGNORECASE)
+_ENDS = " \t\r\n,.;:!?()"
+
+
+class Limits(NamedTuple):
+    """When a statement holds, in seconds since the epoch; None where it does not say so."""
+
+    valid_from: float | None = None
+    valid_until: float | None = None
+
+
+def limits_of(sentence: str, told: float) -> Limits:
+    """When a statement told at a time holds by what it says: "since", "from", "until", "for".
+
+    "Until Friday" includes the Friday; "until May" ends as May begins. Sentences about the past
+    have no limits, as they stay true, and neither have those of several clauses, of which one may
+    hold on. The time of an event ("dentist on Friday") does not limit when it is true either.
+    """
+    moment = local_time(told)
+    day = moment.date()
+    times = [place for place in times_in(sentence, day) if place.role != "at"]
+    if not times or sentence.rstrip().endswith("?") or _has_clauses(sentence, times):
+        return Limits()
+    perfect = _PERFECT.search(sentence) is not None
+    if Clauses(sentence).tense_at(0) < 0 and not perfect:
+        return Limits()
+    by_role: dict[Role, DateRange] = {place.role: place.days for place in times_in(sentence, day)}
+    if "for" in by_role and _DENIED.search(sentence):
+        return Limits()
+    begin: float | None = None
+    end: float | None = None
+    try:
+        if "for" in by_role and perfect:
+            begin = start_of(_since(by_role["for"], day))
+        else:
+            begin = start_of(by_role["from"].first) if "from" in by_role else None
+            end = _end(by_role, moment)
+    except (OverflowError, ValueError, OSError):  # at the ends of the calendar
+        return Limits()
+    if begin is not None and begin < 0:
+        begin = None
+    if end is not None and end <= max(told, begin or 0.0):
+        end = None
+    return Limits(begin, end)
+
+
+def _has_clauses(sentence: str, times: list[TimeSpan]) -> bool:
+    """Whether a sentence says more than one thing, its times left out."""
+    for place in reversed(times):
+        before, after = sentence[: place.start].strip(_ENDS), sentence[place.end :]
+        # "From Monday, the rent is 980" is one clause, "away from Monday, the rent is paid" is two.
+        sentence = f"{before} {after.lstrip(_ENDS) if ' ' not in before else after}"
+    return _JOINED.search(sentence.strip(_ENDS)) is not None
+
+
+def _end(by_role: dict[Role, DateRange], told: datetime) -> float | None:
+    """When a statement with some times ends."""
+    if "until" in by_role:
+        days = by_role["until"]
+        return start_of(days.first if days.count > 1 else days.last + timedelta(days=1))
+    if "for" not in by_role:
+        return None
+    # "From Monday for two weeks", "on Monday for two weeks", or from now.
+    begin = by_role.get("from") or by_role.get("at")
+    lasting = timedelta(days=by_role["for"].count)
+    return start_of(begin.first + lasting) if begin else (told + lasting).timestamp()
+
+
+def _since(lasting: DateRange, day: date) -> date:
+    """From when something has lasted until a day."""
+    return lasting.first if lasting.first < day else day - timedelta(days=lasting.count)

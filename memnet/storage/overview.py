@@ -7,13 +7,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memnet.storage.folder import DATABASE, FolderLock
-from memnet.storage.place import StorePlace, place_name
+from memnet.storage.place import StorePlace
 from memnet.storage.postgres.address import Address, is_address
 from memnet.storage.sqlite.connection import SqliteConnection
-from memnet.storage.sqlite.schema import SCHEMA_VERSION
 from memnet.storage.tables import slots
-from memnet.storage.tables.checks import check_finished
-from memnet.storage.tables.connection import Connection
+from memnet.storage.tables.connection import SCHEMA_VERSION, Connection
 from memnet.storage.tables.contents import Contents
 from memnet.storage.values import StoreCounts
 
@@ -34,23 +32,22 @@ class Overview(NamedTuple):
     encoder: str
     """Fingerprint; empty in a store into which nothing was put yet."""
     counts: StoreCounts | None
-    """None in a store of an earlier schema, which is migrated when it is opened."""
+    """None in a store of an earlier schema, or without one: it is migrated when it is opened."""
 
 
 def overview(place: StorePlace) -> Overview | None:
     """Schema, encoder and sizes of the store in a place; None if there is none.
 
     Raises:
-        StoreError: it can't be read, its server not be reached, or it is an unfinished copy.
+        StoreError: it can't be read, or its server not be reached.
         DependencyError: it is on PostgreSQL, and asyncpg is not installed.
     """
     with connected(place) as found:
         if found is None:
             return None
-        connection, latest_schema = found
-        known = connection.schema_version
-        encoder = connection.property("encoder") if known else None
-        counts = slots.counts(connection) if known == latest_schema else None
+        known = found.schema_version
+        encoder = found.property("encoder") if known else None
+        counts = slots.counts(found) if known == SCHEMA_VERSION else None
         return Overview(known, encoder or "", counts)
 
 
@@ -61,9 +58,9 @@ def stored_fingerprint(place: StorePlace) -> str | None:
         StoreError, DependencyError: as ``overview``.
     """
     with connected(place) as found:
-        if found is None or not found[0].schema_version:
+        if found is None or not found.schema_version:
             return None
-        return found[0].property("encoder")
+        return found.property("encoder")
 
 
 def list_sources(place: StorePlace, prefix: str, namespace: str = "") -> list[str]:
@@ -77,8 +74,7 @@ def list_sources(place: StorePlace, prefix: str, namespace: str = "") -> list[st
     with connected(place, _COMPLETE_SECONDS) as found:
         if found is None:
             return []
-        connection, _ = found
-        return Contents(lambda: connection).source_ids(prefix, namespace, _MAX_LISTED)
+        return Contents(lambda: found).source_ids(prefix, namespace, _MAX_LISTED)
 
 
 def list_namespaces(place: StorePlace) -> list[str]:
@@ -92,8 +88,7 @@ def list_namespaces(place: StorePlace) -> list[str]:
     with connected(place, _COMPLETE_SECONDS) as found:
         if found is None:
             return []
-        connection, _ = found
-        return Contents(lambda: connection).namespaces(_MAX_LISTED)
+        return Contents(lambda: found).namespaces(_MAX_LISTED)
 
 
 def writer(place: StorePlace) -> str | None:
@@ -130,10 +125,8 @@ def _locking_process(path: Path) -> int | None:
 
 
 @contextmanager
-def connected(
-    place: StorePlace, timeout: float = _LOOK_SECONDS
-) -> Iterator[tuple[Connection, int] | None]:
-    """A connection to the database of a store, whose schema stays as it is, and the latest schema.
+def connected(place: StorePlace, timeout: float = _LOOK_SECONDS) -> Iterator[Connection | None]:
+    """A connection to the database of a store, whose schema stays as it is.
 
     Args:
         place: of the store.
@@ -147,15 +140,13 @@ def connected(
     """
     found = _connect(place, timeout)
     try:
-        if found is not None:
-            check_finished(found[0], place_name(place))
         yield found
     finally:
         if found is not None:
-            found[0].close()
+            found.close()
 
 
-def _connect(place: StorePlace, timeout: float) -> tuple[Connection, int] | None:
+def _connect(place: StorePlace, timeout: float) -> Connection | None:
     if is_address(place):
         # Whoever has no server need not load what speaks to one.
         from memnet.storage.postgres.driver import check_driver
@@ -168,4 +159,4 @@ def _connect(place: StorePlace, timeout: float) -> tuple[Connection, int] | None
     if not (folder / DATABASE).is_file():
         return None
     writable = os.access(folder, os.W_OK)
-    return SqliteConnection(folder / DATABASE, read_only=not writable), SCHEMA_VERSION
+    return SqliteConnection(folder / DATABASE, read_only=not writable)

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from memnet.errors import InputError
-from memnet.storage.values import SOURCE_KINDS
 from memnet.types import SourceKind
 
 _MAX_CONDITIONS = 100
@@ -122,7 +121,7 @@ class Scope:
             statement += " AND source.namespace = ?"
             parameters.append(self.namespace)
         if self.kinds is not None:
-            stored = sorted(name for name, kind in SOURCE_KINDS.items() if kind in self.kinds)
+            stored = sorted(self.kinds)
             of_kinds = f"source.kind IN ({', '.join('?' * len(stored))})"
             statement += f" AND ({of_kinds} OR {_LEARNED})" if self.learned else f" AND {of_kinds}"
             parameters += stored

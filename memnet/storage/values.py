@@ -25,12 +25,6 @@ class PassageVectors(NamedTuple):
 
 EncodePassages = Callable[[Sequence[str]], PassageVectors]
 SlotKind = Literal["passage", "fact", "reverse"]
-StoredKind = Literal["document", "story", "facts", "told"]
-"""Kinds of sources as stores have them: "told" for statements."""
-SOURCE_KINDS: dict[str, SourceKind] = {
-    "document": "document", "story": "story", "facts": "facts", "told": "statement",
-}  # fmt: skip
-"""By the kinds that stores have, what they are called elsewhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +88,7 @@ class NewSource:
     """Of everything the slots were made from: an equal digest means nothing to do."""
     slots: Sequence[NewSlot]
     namespace: str = ""
-    kind: StoredKind = "document"
+    kind: SourceKind = "document"
     origin: str = ""
     """The file this came from, absolute; empty when it came from no file."""
     title: str = ""
@@ -205,6 +199,18 @@ class Hits(NamedTuple):
     """[K] float32, best first; 0 where ``mask`` is False."""
     mask: NDArray[np.bool_]
     """[K] bool; True where there is a hit."""
+
+
+class IndexInfo(NamedTuple):
+    """What an index is made of."""
+
+    kind: Literal["flat", "pq", "hnsw", "exact"]
+    description: str
+    """Kind, size and quality, for people."""
+    recall: float
+    """Recall@10, measured when it was built; 1 where all vectors are compared."""
+    rerank: int
+    """Least number of candidates that are reranked; 0 but for "pq"."""
 
 
 class Within(NamedTuple):

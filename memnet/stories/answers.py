@@ -1,21 +1,27 @@
-"""Answers about stories: of a model, and of a store whose passages are read as one story."""
+"""Answers about stories: of a model, of a store read as one story, and to questions in files."""
 
 import math
+import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from memnet.config import StoryConfig
+from memnet.config import LimitConfig, StoryConfig
+from memnet.errors import InputError
+from memnet.ingest.babi import Story, looks_like_stories, may_open_stories, parse_stories
+from memnet.io import open_file, read_text
+from memnet.learning.evaluation import f1
 from memnet.runtime.device import one_thread_each
 from memnet.storage import MemoryStore, Scope, Slot
-from memnet.stories.model import StoryModel, StoryWords, collate, tokenize
+from memnet.stories.model import StoryModel, StoryWords, collate, tokenize, tokenize_story
 from memnet.text.english import sentences
-from memnet.types import Alignment, Answer, Candidate, Evidence, Hop, SlotWeight
+from memnet.types import Alignment, Answer, Candidate, Evaluation, Evidence, Hop, SlotWeight
 
 
 @dataclass(frozen=True)
@@ -23,32 +29,18 @@ class StoryAnswer:
     """What a story model answers to a question. N = sentences of its story."""
 
     words: tuple[str, ...]
-    probability: float
-    """Of these words, by the model; not calibrated."""
-    attention: NDArray[np.float32]
-    """[H, N]: what each hop attended to."""
-    halting: NDArray[np.float32]
-    """[H]: how probable it was that the answer needed this many hops."""
-    alignments: NDArray[np.float32]
-    """[L, N]: the sentences that each word was read from."""
-    unknown: tuple[str, ...]
-    """Words of the question that are unseen in training."""
+    probability: float  # Of these words, by the model; not calibrated.
+    attention: NDArray[np.float32]  # [H, N]: what each hop attended to
+    halting: NDArray[np.float32]  # [H]: how probable it was that the answer needed this many hops
+    alignments: NDArray[np.float32]  # [L, N]: the sentences that each word was read from
+    unknown: tuple[str, ...]  # Words of the question that are unseen in training
 
 
 @torch.no_grad()
 def answer_stories(
     model: StoryModel, stories: Sequence[StoryWords], hops: int | None = None
 ) -> list[list[StoryAnswer]]:
-    """Answer the questions of some stories, all in one batch.
-
-    Args:
-        model: in evaluation mode, on any device.
-        stories: their answers are not looked at.
-        hops: at most; None for the model's own maximum.
-
-    Returns:
-        For each story the answers to its questions.
-    """
+    """Answer the questions of some stories in one batch: for each story a list."""
     with one_thread_each:
         batch = collate([model.encode(story) for story in stories])
         decoded, trace = model(batch.to(model.device), hops=hops)
@@ -78,8 +70,7 @@ def answer_stories(
 
 class _Sentence(NamedTuple):
     slot: Slot
-    start: int
-    """Of the sentence in the text of its slot."""
+    start: int  # Of the sentence in the text of its slot
     text: str
 
 
@@ -91,10 +82,8 @@ class StoryAnswers:
     """
 
     store: MemoryStore
-    model: StoryModel
-    """In evaluation mode."""
-    name: str
-    """Of the model."""
+    model: StoryModel  # In evaluation mode
+    name: str  # Of the model
     config: StoryConfig
 
     def ask(self, question: str, hops: int | None, top_k: int, scope: Scope) -> Answer:
@@ -172,4 +161,74 @@ def _weights(
             title=story[index].text,
         )
         for index in np.argsort(-weights, kind="stable")[:top_k].tolist()
+    )
+
+
+_MAX_BYTES = LimitConfig().document
+
+
+def read_story_questions(path: str | os.PathLike[str]) -> list[Story] | None:
+    """The stories of a file; None if it is not in the story format.
+
+    Raises:
+        InputError: it is, but has a mistake or holds no question with an answer.
+    """
+    try:
+        with open_file(path) as file:
+            if not may_open_stories(file.readline(_MAX_BYTES).decode(errors="replace")):
+                return None
+        text = read_text(Path(path), _MAX_BYTES)
+    except (OSError, ValueError, InputError) as error:
+        raise InputError(f"the question file {path} can't be read: {error}") from error
+    if not looks_like_stories(text):
+        return None
+    stories = parse_stories(text, str(path))
+    if not any(question.answers for story in stories for question in story.questions):
+        raise InputError(f"{path} holds no answer; expected '<question><tab><answer>' lines")
+    return stories
+
+
+def evaluate_stories(
+    model: StoryModel,
+    stories: Sequence[Story],
+    *,
+    hops: int | None = None,
+    on_answer: Callable[[], None] = lambda: None,
+) -> Evaluation:
+    """Ask a model the questions of stories, each story by itself.
+
+    Hits@1 and EM: the share of questions all of whose words are right, in their order. The latency
+    is that of a story with all its questions. Recall is None: stories have no sources.
+    """
+    exact: list[bool] = []
+    overlap: list[float] = []
+    elapsed: list[float] = []
+    for story in stories:
+        if not story.questions:
+            continue
+        started = time.perf_counter()
+        words = tokenize_story(story)
+        (answers,) = answer_stories(model, [words], hops)
+        elapsed.append((time.perf_counter() - started) * 1000)
+        for right, answer in zip(words.answers, answers, strict=True):
+            if right:
+                exact.append(tuple(right) == answer.words)
+                overlap.append(f1(" ".join(answer.words), [" ".join(right)]))
+        on_answer()
+    mean = float(np.mean(exact))
+    return Evaluation(
+        n=len(exact),
+        recall_at_1=None,
+        recall_at_2=None,
+        recall_at_5=None,
+        recall_at_10=None,
+        hits_at_1=mean,
+        em=mean,
+        f1=float(np.mean(overlap)),
+        answerable_auroc=None,
+        ece=None,
+        latency_ms={
+            "p50": float(np.percentile(elapsed, 50)),
+            "p95": float(np.percentile(elapsed, 95)),
+        },
     )

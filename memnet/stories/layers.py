@@ -6,18 +6,11 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from memnet.attention import (
-    FixedAttention,
-    MultiHeadAttention,
-    attend,
-    scaled_dot_product_score,
-)
+from memnet.attention import FixedAttention, MultiHeadAttention, attend, scaled_dot_product_score
 from memnet.config import Settings
 
-PADDING = 0
-"""Id of no word."""
-_MIN_CONTINUING = 0.001
-"""Probability of going on below which a question has halted."""
+PADDING = 0  # Id of no word
+_MIN_CONTINUING = 0.001  # Probability of going on below which a question has halted
 
 
 class StoryModelConfig(Settings):
@@ -26,18 +19,12 @@ class StoryModelConfig(Settings):
     width: int = Field(default=128, ge=2, le=4096)
     heads: int = Field(default=8, ge=1, le=64)
     inner: int = Field(default=256, ge=1, le=16384)
-    hops: int = Field(default=6, ge=1, le=100)
-    """Reads of the story, at most."""
-    blocks: int = Field(default=3, ge=1, le=100)
-    """Hops with weights of their own, which take turns."""
-    queries: int = Field(default=8, ge=1, le=1024)
-    """Learned queries that read a sentence."""
-    longest_sentence: int = Field(default=16, ge=1, le=4096)
-    """Words."""
-    longest_answer: int = Field(default=4, ge=1, le=1024)
-    """Words, and the end."""
-    dropout: float = Field(default=0.05, ge=0, lt=1)
-    """Of the encoded sentences, while training."""
+    hops: int = Field(default=6, ge=1, le=100)  # Reads of the story, at most
+    blocks: int = Field(default=3, ge=1, le=100)  # Hops with weights of their own, which take turns
+    queries: int = Field(default=8, ge=1, le=1024)  # Learned queries that read a sentence
+    longest_sentence: int = Field(default=16, ge=1, le=4096)  # Words
+    longest_answer: int = Field(default=4, ge=1, le=1024)  # Words, and the end
+    dropout: float = Field(default=0.05, ge=0, lt=1)  # Of the encoded sentences, while training
 
 
 class SentenceEncoder(nn.Module):
@@ -67,13 +54,9 @@ class SentenceEncoder(nn.Module):
         self.contract = nn.Linear(2 * width, width)
 
     def forward(self, sentences: Tensor) -> Tensor:
-        """Encode sentences.
+        """Encode sentences [S, T] int64, padded with ``PADDING``: [S, D] float32.
 
-        Args:
-            sentences: [S, T] int64, padded with ``PADDING``, T at most ``longest_sentence``.
-
-        Returns:
-            [S, D] float32; one vector of no meaning for a sentence without words.
+        T is at most ``longest_sentence``; a sentence without words gets one vector of no meaning.
         """
         distinct, index = torch.unique(sentences, dim=0, return_inverse=True)
         words = self.norm(self.words(distinct) + self.places[: distinct.shape[1]])
@@ -87,28 +70,20 @@ class SentenceEncoder(nn.Module):
 class StoryState(NamedTuple):
     """What a hop starts from and ends with."""
 
-    slots: Tensor
-    """[B, N, D] float32: sentences, with what they have read of earlier ones."""
-    questions: Tensor
-    """[B, Q, D] float32: query states."""
+    slots: Tensor  # [B, N, D] float32: sentences, with what they have read of earlier ones
+    questions: Tensor  # [B, Q, D] float32: query states
 
 
 class CausalMask(NamedTuple):
     """What may be attended to from where: rows are the N slots, then the Q questions."""
 
+    # [B, N + Q, N] bool: a sentence sees itself and those before it, a question those before.
     mask: Tensor
-    """[B, N + Q, N] bool: a sentence sees itself and those before it, a question those before."""
-    distance: Tensor
-    """[B, N + Q, N] float32: how many sentences ago; zero where masked."""
+    distance: Tensor  # [B, N + Q, N] float32: how many sentences ago; zero where masked.
 
 
 def causal_mask(is_sentence: Tensor, after: Tensor) -> CausalMask:
-    """What the sentences and questions of stories may attend to.
-
-    Args:
-        is_sentence: [B, N] bool; False where padded.
-        after: [B, Q] int64: how many sentences come before each question.
-    """
+    """What sentences, [B, N] bool, and questions, after [B, Q] int64 of them, may attend to."""
     number = torch.arange(is_sentence.shape[1], device=is_sentence.device)
     last = torch.cat([number.expand(is_sentence.shape), after - 1], dim=1)
     ago = last.unsqueeze(2) - number
@@ -118,15 +93,13 @@ def causal_mask(is_sentence: Tensor, after: Tensor) -> CausalMask:
 class StoryTrace(NamedTuple):
     """The H hops over a batch of stories."""
 
+    # [B, Q, D] float32: the mean of the query states, by the probability of halting at each.
     questions: Tensor
-    """[B, Q, D] float32: the mean of the query states, by the probability of halting at each."""
+    # [B, N, D] float32: the sentences after the first hop, the only one that all questions make.
     slots: Tensor
-    """[B, N, D] float32: the sentences after the first hop, the only one that all questions
-    make."""
-    weights: Tensor
-    """[B, H, Q, N] float32: attention of each hop, the mean over heads."""
+    weights: Tensor  # [B, H, Q, N] float32: attention of each hop, the mean over heads
+    # [B, H, Q] float32: the probability of halting after each hop; sums to one over hops.
     halting: Tensor
-    """[B, H, Q] float32: the probability of halting after each hop; sums to one over hops."""
 
 
 class StoryHop(nn.Module):
@@ -209,14 +182,7 @@ class StoryHops(nn.Module):
         max_hops: int | None = None,
         may_halt: bool = True,
     ) -> StoryTrace:
-        """Hop until every question has halted, while training always to the end.
-
-        Args:
-            state: sentences and questions as encoded.
-            causal: what may be attended to.
-            max_hops: None for as many as there are.
-            may_halt: whether questions may halt before the last hop.
-        """
+        """Hop until every question has halted, while training always to the end."""
         count = len(self.steps) if max_hops is None else min(max_hops, len(self.steps))
         continuing = torch.ones_like(state.questions[..., 0])
         answers = torch.zeros_like(state.questions)
@@ -251,10 +217,8 @@ class StoryHops(nn.Module):
 class Decoded(NamedTuple):
     """Answers, word by word."""
 
-    logits: Tensor
-    """[B, Q, L, V] float32: the score of each word at each position."""
-    alignments: Tensor
-    """[B, Q, L, N] float32: the slots that each word was read from."""
+    logits: Tensor  # [B, Q, L, V] float32: the score of each word at each position
+    alignments: Tensor  # [B, Q, L, N] float32: the slots that each word was read from
 
 
 class SequenceDecoder(nn.Module):

@@ -27,10 +27,8 @@ from memnet.stories.layers import (
     causal_mask,
 )
 
-KIND = "story"
-"""Kind of the model, as its description gives it."""
-UNKNOWN, END = 1, 2
-"""Ids of a word unseen in training, and of the end of an answer."""
+KIND = "story"  # Kind of the model, as its description gives it
+UNKNOWN, END = 1, 2  # Ids of a word unseen in training, and of the end of an answer
 _SPECIAL = ("<padding>", "<unknown>", "<end>")
 _WORD = re.compile(r"\w+(?:['’-]\w+)*")
 
@@ -45,10 +43,8 @@ class StoryWords(NamedTuple):
 
     sentences: Sequence[Sequence[str]]
     questions: Sequence[Sequence[str]]
-    after: Sequence[int]
-    """For each question the number of sentences before it."""
-    answers: Sequence[Sequence[str]] = ()
-    """One for each question, in training."""
+    after: Sequence[int]  # For each question the number of sentences before it
+    answers: Sequence[Sequence[str]] = ()  # One for each question, in training
 
 
 def tokenize_story(story: Story) -> StoryWords:
@@ -64,14 +60,10 @@ def tokenize_story(story: Story) -> StoryWords:
 class StoryIds(NamedTuple):
     """B stories as token ids, T a sentence and L an answer; a single story has no axis B."""
 
-    sentences: Tensor
-    """[B, N, T] int64, padded with ``PADDING``."""
-    questions: Tensor
-    """[B, Q, T] int64; all ``PADDING`` where a story has fewer questions."""
-    after: Tensor
-    """[B, Q] int64: how many sentences come before each question."""
-    answers: Tensor
-    """[B, Q, L] int64, closed by ``END``; Q = 0 where the answers are not known."""
+    sentences: Tensor  # [B, N, T] int64, padded with ``PADDING``
+    questions: Tensor  # [B, Q, T] int64; all ``PADDING`` where a story has fewer questions.
+    after: Tensor  # [B, Q] int64: how many sentences come before each question
+    answers: Tensor  # [B, Q, L] int64, closed by ``END``; Q = 0 where the answers are not known.
 
     def to(self, device: torch.device) -> "StoryIds":
         """The same on a device."""

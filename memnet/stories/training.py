@@ -34,19 +34,18 @@ from memnet.stories.training_data import (
     read_name_groups,
 )
 
+# Of the run: before it every question makes all hops. Learned from the start, halting after the
+# first hop won everywhere, and the later hops were never learned.
 _HALTING_FROM = 0.6
-"""Of the run: before it every question makes all hops. Learned from the start, halting after the
-first hop won everywhere, and the later hops were never learned."""
+# Loss of one more hop, once halting is learned: of two ways to an answer the shorter wins.
 _HOP_LOSS = 1e-3
-"""Loss of one more hop, once halting is learned: of two ways to an answer the shorter wins."""
+# Weight of the loss of attention to other than the supporting sentences. Without it induction (task
+# 16) stayed at chance for nine epochs of its own. To ask only that some hop attends to each of them
+# was not enough: the hops then visited one person of the story after the other.
 _SUPPORT_LOSS = 0.3
-"""Weight of the loss of attention to other than the supporting sentences. Without it induction
-(task 16) stayed at chance for nine epochs of its own. To ask only that some hop attends to each of
-them was not enough: the hops then visited one person of the story after the other."""
-_EPSILON = 1e-6
-"""It keeps logarithms finite."""
+_EPSILON = 1e-6  # It keeps logarithms finite
+# Of the words that are hidden while training, so that an unseen word does no harm.
 _UNKNOWN_SHARE = 0.0003
-"""Of the words that are hidden while training, so that an unseen word does no harm."""
 
 
 def train_stories(

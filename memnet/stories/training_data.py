@@ -13,22 +13,17 @@ from memnet.errors import InputError
 from memnet.ingest.babi import Story, parse_stories
 from memnet.stories.model import StoryIds, Vocabulary
 
-BABI_NAMES = Path(__file__).with_name("babi_names.txt")
-"""The names of the bAbI tasks."""
+BABI_NAMES = Path(__file__).with_name("babi_names.txt")  # The names of the bAbI tasks
+# Sentences and questions of a batch, padding included. It is the number of updates that counts:
+# path finding (task 19) stayed at chance for ten epochs of 512 and was learned in ten of 256.
 _BATCH_ROWS = 256
-"""Sentences and questions of a batch, padding included. It is the number of updates that counts:
-path finding (task 19) stayed at chance for ten epochs of 512 and was learned in ten of 256."""
-_EPOCH_ROWS = 240_000
-"""Sentences and questions that an epoch trains on."""
-_MAX_PASSES = 8.0
-"""Over a task's examples in an epoch."""
-_MIN_ERROR = 0.005
-"""A task whose training error is lower is trained on as if it were this."""
-_DECAY = 0.95
-"""Of the running training error at each batch."""
+_EPOCH_ROWS = 240_000  # Sentences and questions that an epoch trains on
+_MAX_PASSES = 8.0  # Over a task's examples in an epoch
+_MIN_ERROR = 0.005  # A task whose training error is lower is trained on as if it were this
+_DECAY = 0.95  # Of the running training error at each batch
 
+# Items that may be permuted: all of one word, or all of several that change together.
 Group = Sequence[Sequence[str]]
-"""Items that may be permuted: all of one word, or all of several that change together."""
 
 
 class StoryData(NamedTuple):
@@ -36,8 +31,7 @@ class StoryData(NamedTuple):
 
     train: Mapping[str, Sequence[Story]]
     valid: Mapping[str, Sequence[Story]]
-    digest: str
-    """sha256 over the contents of all files."""
+    digest: str  # sha256 over the contents of all files
 
 
 def read_story_data(folder: Path) -> StoryData:
@@ -74,8 +68,8 @@ class StoryExample(NamedTuple):
 
     task: str
     ids: StoryIds
+    # For each question the sentences that support its answer, where the file names them.
     supports: Sequence[Sequence[int]]
-    """For each question the sentences that support its answer, where the file names them."""
 
     @property
     def rows(self) -> int:
@@ -93,8 +87,7 @@ class TaskSampler:
     def __init__(self, rows: Mapping[str, int]) -> None:
         """Take the number of examples of each task."""
         self._rows = dict(rows)
-        self.errors = dict.fromkeys(rows, 1.0)
-        """Running training error of each task, 0..1."""
+        self.errors = dict.fromkeys(rows, 1.0)  # Running training error of each task, 0..1
 
     def passes(self) -> dict[str, float]:
         """How often the next epoch goes over each task's examples."""

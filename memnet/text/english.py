@@ -5,20 +5,22 @@ For another language this file is what changes; ``memnet.reader.decompose`` and
 """
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
+from typing import Literal, NamedTuple
 
 from sentencex import segment  # pyright: ignore[reportAttributeAccessIssue]
 
-LANGUAGE = "en"
-"""Language code of the sentence segmenter."""
+LANGUAGE = "en"  # Language code of the sentence segmenter
 ARTICLES = ("the", "a", "an")
+# Words inside a name: "Rank of Orre"; those of other European languages among them.
 CONNECTIVES = frozenset(
     """
     of and de la le du des da di del van von der den for in on at to a an y e et al el
     ibn bin from with the
     """.split()
 )
-"""Words inside a name: "Rank of Orre"; those of other European languages among them."""
+# Words that are no name by themselves, though a sentence or a date starts with a capital.
 NOT_NAMES = frozenset(
     """
     a an and are as at but by for from had has have he her hers his how i if in into is it
@@ -29,14 +31,13 @@ NOT_NAMES = frozenset(
     before both during each however since two three until upon under
     """.split()
 )
-"""Words that are no name by themselves, though a sentence or a date starts with a capital."""
+# The verb of a sentence that says what something is.
 COPULA = re.compile(r"\b(?:is|was|are|were|refers)\b")
-"""The verb of a sentence that says what something is."""
+# Before another name of the subject: "also known as".
 ALIAS = re.compile(
     r"\b(?:known (?:\w+ ){0,4}as|stage name|called|nicknamed|simply|or|also)\s++"
     r"[\"“]?\s?(?:the )?(?=[^\W\d_])"
 )
-"""Before another name of the subject: "also known as"."""
 _STOP_WORDS = frozenset(
     """
     a an and are as at be been being by did do does for from had has have he her his how i
@@ -45,14 +46,14 @@ _STOP_WORDS = frozenset(
     """.split()
 )
 _WORD = re.compile(r"\w+")
+# A question of 10,000 words would match everything, slowly; its first distinct words decide.
 _MAX_QUERY_TERMS = 64
-"""A question of 10,000 words would match everything, slowly; its first distinct words decide."""
 _WIDE_BREAK = re.compile(r"[\x85\u2028\u2029]")
 _WIDE_SPACE = re.compile(r"[^\S\x00-\x7f\x85\u2028\u2029]")
 _VISIBLE = re.compile(r"\S")
+# Characters segmented at once. The segmenter's time grows with the square of the quotation marks in
+# a text: 64,000 opening ones take 0.9 s, and a file of them would take days.
 _BLOCK = 8_000
-"""Characters segmented at once. The segmenter's time grows with the square of the quotation marks
-in a text: 64,000 opening ones take 0.9 s, and a file of them would take days."""
 
 
 def query_terms(text: str) -> list[str]:
@@ -108,3 +109,99 @@ def _segments(text: str) -> Iterator[tuple[int, int]]:
             yield start + offset, start + offset + len(one)
             offset += len(one)
         start += offset or len(block)
+
+
+UnitKind = Literal["sentence", "item", "row", "line"]
+
+_ITEM = re.compile(r"(?:[-*+•◦▪‣–]|\(?(?:\d{1,3}|[a-zA-Z])[.)])[ \t]")
+_ROW = re.compile(r" \| |; [^;:\n]{1,60}: ")
+_MAX_WHOLE = 300
+"""Characters up to which an item of a list or a row is one unit, however many its sentences."""
+_PROSE_ENDS = tuple(".!?:…)\"'”’")
+"""Characters that a line of prose ends with."""
+
+
+class Unit(NamedTuple):
+    """A piece of a text."""
+
+    start: int
+    end: int
+    kind: UnitKind
+
+
+def units(text: str) -> list[Unit]:
+    """The units of a text in their order, without those that hold no word.
+
+    Args:
+        text: of a slot: a line is a paragraph, an item of a list, a row of a table or a line of
+            code.
+    """
+    found: list[Unit] = []
+    offset = 0
+    for line in text.split("\n"):
+        span = trim_span(text, offset, offset + len(line))
+        offset += len(line) + 1
+        if span is None or not _WORD.search(text, *span):
+            continue
+        kind = _kind(text[span[0] : span[1]])
+        if kind != "sentence" and span[1] - span[0] <= _MAX_WHOLE:
+            found.append(Unit(*span, kind))
+            continue
+        for start, end in sentences(text[span[0] : span[1]]):
+            if _WORD.search(text, span[0] + start, span[0] + end):
+                found.append(Unit(span[0] + start, span[0] + end, kind))
+    return found
+
+
+def _kind(line: str) -> UnitKind:
+    if _ITEM.match(line):
+        return "item"
+    if _ROW.search(line):
+        return "row"
+    return "sentence" if line.endswith(_PROSE_ENDS) else "line"
+
+
+# Whether a sentence is about the past, about neither, or about what is to come.
+Tense = Literal[-1, 0, 1]
+_SENTENCE = re.compile(r"[^.!?\n]{1,300}")
+_TO_COME = re.compile(
+    r"\b(?:will|won['’]t|shall|going to|gonna|tomorrow|next(?! to\b)|plans? to|due|upcoming|"
+    r"see you)\b|['’]ll\b",
+    re.IGNORECASE,
+)
+_GONE = re.compile(
+    # Not after "is" and the like: "is closed on Friday" is about the present.
+    r"\b(?<!is )(?<!are )(?<!am )(?<!be )(?<!['’]s )(?<!['’]re )(?<!['’]m )"
+    r"(?:was|were|did|wasn['’]t|weren['’]t|didn['’]t|had|been|ago|yesterday|"
+    r"last (?:night|week|weekend|month|year|[a-z]{3,6}day)|"
+    r"went|came|saw|got|made|took|gave|told|said|met|ate|drank|bought|sold|sent|left|lost|found|"
+    r"felt|thought|brought|began|broke|built|caught|chose|drove|fell|flew|forgot|grew|heard|held|"
+    r"kept|knew|led|lent|paid|ran|sang|(?-i:sat)|slept|spent|spoke|stood|stole|taught|threw|woke|"
+    r"won|wore|wrote|became|swam|rode|fought|drew|used|died|lied|tried|"
+    r"(?!hundred|excited|supposed|scheduled|planned|booked|reserved|closed)[a-z]{2,20}[^\We\d_]ed)\b",
+    re.IGNORECASE,
+)
+
+
+class Clauses:
+    """The sentences of a text, and what time they are about."""
+
+    def __init__(self, text: str) -> None:
+        """Find the sentences; what a text is about is looked at where it is asked for."""
+        self._spans = [match.span() for match in _SENTENCE.finditer(text)]
+        self._text = text
+        self._tenses: dict[int, Tense] = {}
+
+    def tense_at(self, position: int) -> Tense:
+        """Of what stands at a position."""
+        number = bisect_right(self._spans, (position, len(self._text) + 1)) - 1
+        if number < 0:
+            return 0
+        if number not in self._tenses:
+            self._tenses[number] = self._tense(*self._spans[number])
+        return self._tenses[number]
+
+    def _tense(self, start: int, end: int) -> Tense:
+        if _TO_COME.search(self._text, start, end):
+            return 1
+        return -1 if _GONE.search(self._text, start, end) else 0

@@ -26,10 +26,8 @@ _DETERMINER = re.compile(r"^(?:the|a|an|my|our|your|his|her|its|their|this|that)
 _BRACKETS = re.compile(r"(?<!\s)\s*+\([^()]*\)")
 _QUOTED = re.compile(r'["“]\s?([^"“”\n]{2,80}?)\s?["”]')
 _SENTENCE_END = re.compile(r"(?<=[a-z)\d])\.\s")
-_GAP_CHARACTERS = " ,-–/:'’!&\u00a0"
-"""May stand between two words of one name."""
-_OPENING_CHARACTERS = 250
-"""Characters of a text in which its first sentence is looked for."""
+_GAP_CHARACTERS = " ,-–/:'’!&\u00a0"  # May stand between two words of one name
+_OPENING_CHARACTERS = 250  # Characters of a text in which its first sentence is looked for
 _MAX_NAME_WORDS = 10
 _MAX_QUESTION_WORDS = 200
 
@@ -192,8 +190,7 @@ def is_name(name: str) -> bool:
     return bool(name) and name not in NOT_NAMES and not name.isdigit() and len(name) > 1
 
 
-_Chunk = list[tuple[int, int]]
-"""Spans of capitalised words with only single spaces between them."""
+_Chunk = list[tuple[int, int]]  # Spans of capitalised words with only single spaces between them
 
 
 def _runs(text: str) -> Iterator[list[_Chunk]]:

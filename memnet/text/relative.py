@@ -17,30 +17,38 @@ from contextlib import suppress
 from datetime import date, timedelta
 from typing import Literal, NamedTuple
 
-from memnet.text.days import MONTH, DayPlace, day_places, month_of
-from memnet.text.periods import Days, about, cut, one_day, shifted, unit_of, week_of
-from memnet.text.tense import Clauses, Way
+from memnet.text.dates import (
+    MONTH,
+    DateRange,
+    DateSpan,
+    about,
+    add_units,
+    date_spans,
+    edge_of,
+    month_of,
+    one_day,
+    unit_of,
+    week_of,
+)
+from memnet.text.english import Clauses, Tense
 
+# What a time is in its sentence: when something is, since or from when, until when, how long.
 Role = Literal["at", "from", "until", "for"]
-"""What a time is in its sentence: when something is, since or from when, until when, how long."""
 
 
-class TimePlace(NamedTuple):
+class TimeSpan(NamedTuple):
     """A time in a text."""
 
-    start: int
-    """Its first character, without "on", "since" and the like."""
-    end: int
-    """The character after its last."""
-    days: Days
+    start: int  # Its first character, without "on", "since" and the like
+    end: int  # The character after its last
+    days: DateRange
     role: Role
-    relative: bool
-    """Whether it needs a day of reference for more than its year."""
+    relative: bool  # Whether it needs a day of reference for more than its year
+    # Whether it is a day of the week with nothing that says which: it may come back each week.
     weekday: bool
-    """Whether it is a day of the week with nothing that says which: it may come back each week."""
 
 
-_Resolve = Callable[[re.Match[str], date, Way], Days | None]
+_Resolve = Callable[[re.Match[str], date, Tense], DateRange | None]
 
 _NUMBERS = {
     name: number
@@ -64,70 +72,70 @@ _NOT_OF = r"\b(?! of\b)"
 _FOLLOWS = r"(?= ?(?:[.,;:!?)]|\Z)| (?:at|and|to|until|till|from|for|in|on|we|I|he|she|they|it)\b)"
 
 
-def _day(match: re.Match[str], to: date, way: Way) -> Days:  # noqa: ARG001
+def _day(match: re.Match[str], to: date, tense: Tense) -> DateRange:  # noqa: ARG001
     return one_day(to + timedelta(days=_OFFSETS[match["day"].lower()]))
 
 
-def _weekday(match: re.Match[str], to: date, way: Way) -> Days:
+def _weekday(match: re.Match[str], to: date, tense: Tense) -> DateRange:
     name = match["weekday"][:3].capitalize()
     which = (match.groupdict().get("which") or "").lower()
     after = (_SHORT.index(name) - to.weekday()) % 7  # 0..6 days
     if which == "this":
-        return one_day(to + timedelta(days=after - 7 if way < 0 and after else after))
-    if _WHICH.get(which, way) < 0:
+        return one_day(to + timedelta(days=after - 7 if tense < 0 and after else after))
+    if _WHICH.get(which, tense) < 0:
         return one_day(to + timedelta(days=after - 7))
     return one_day(to + timedelta(days=after or 7))
 
 
-def _weekday_of_week(match: re.Match[str], to: date, way: Way) -> Days:  # noqa: ARG001
+def _weekday_of_week(match: re.Match[str], to: date, tense: Tense) -> DateRange:  # noqa: ARG001
     monday = week_of(to, _WHICH[match["which"].lower()]).first
     return one_day(monday + timedelta(days=_SHORT.index(match["weekday"][:3].capitalize())))
 
 
-def _calendar(match: re.Match[str], to: date, way: Way) -> Days:
+def _calendar(match: re.Match[str], to: date, tense: Tense) -> DateRange:
     which, unit = _WHICH[match["which"].lower()], match["unit"].lower()
     if unit == "weekend":
         if which == 0 and match["which"].lower() == "the":
             # The one that begins or goes on, or the last one that began.
-            which = -1 if way < 0 and to.weekday() < _SHORT.index("Sat") else 0
+            which = -1 if tense < 0 and to.weekday() < _SHORT.index("Sat") else 0
         sunday = week_of(to, which).last
-        return Days(sunday - timedelta(days=1), sunday)
-    days = week_of(to, which) if unit == "week" else unit_of(shifted(to, which, unit), unit)
-    return cut(days, match["edge"])
+        return DateRange(sunday - timedelta(days=1), sunday)
+    days = week_of(to, which) if unit == "week" else unit_of(add_units(to, which, unit), unit)
+    return edge_of(days, match["edge"])
 
 
-def _rolling(match: re.Match[str], to: date, way: Way) -> Days:  # noqa: ARG001
+def _rolling(match: re.Match[str], to: date, tense: Tense) -> DateRange:  # noqa: ARG001
     number = _number(match["count"] or "one")
     if _WHICH[match["which"].lower()] < 0:
-        return Days(shifted(to, -number, match["unit"]) + timedelta(days=1), to)
-    return Days(to, shifted(to, number, match["unit"]) - timedelta(days=1))
+        return DateRange(add_units(to, -number, match["unit"]) + timedelta(days=1), to)
+    return DateRange(to, add_units(to, number, match["unit"]) - timedelta(days=1))
 
 
-def _counted(match: re.Match[str], to: date, way: Way) -> Days | None:
+def _counted(match: re.Match[str], to: date, tense: Tense) -> DateRange | None:
     unit, number = match["unit"].lower(), _number(match["count"])
     if match.groupdict().get("in"):
         # "Built in two years" is how long it took.
-        return None if way < 0 else about(shifted(to, number, unit), unit)
+        return None if tense < 0 else about(add_units(to, number, unit), unit)
     if not match.groupdict().get("from"):
-        return about(shifted(to, -number, unit), unit)
+        return about(add_units(to, -number, unit), unit)
     if match["weekday"]:
-        begin = _weekday(match, to, way).first
+        begin = _weekday(match, to, tense).first
     else:
         begin = to + timedelta(days=_OFFSETS.get(match["from"].lower(), 0))  # "now"
-    return about(shifted(begin, number, unit), unit)
+    return about(add_units(begin, number, unit), unit)
 
 
-def _lasting(match: re.Match[str], to: date, way: Way) -> Days:
+def _lasting(match: re.Match[str], to: date, tense: Tense) -> DateRange:
     number, unit = _number(match["count"]), match["unit"].lower()
-    if way < 0:
-        return Days(shifted(to, -number, unit), to)
-    return Days(to, shifted(to, number, unit) - timedelta(days=1))
+    if tense < 0:
+        return DateRange(add_units(to, -number, unit), to)
+    return DateRange(to, add_units(to, number, unit) - timedelta(days=1))
 
 
-def _month(match: re.Match[str], to: date, way: Way) -> Days:
+def _month(match: re.Match[str], to: date, tense: Tense) -> DateRange:
     month = month_of(match["month"])
     if match["year"]:
-        return cut(unit_of(date(int(match["year"]), month, 1), "month"), match["edge"])
+        return edge_of(unit_of(date(int(match["year"]), month, 1), "month"), match["edge"])
     word = match["before"].lower()
     this = to.replace(day=1)
     year = to.year
@@ -135,33 +143,33 @@ def _month(match: re.Match[str], to: date, way: Way) -> Days:
         # A price "from January" is told a little before or after it begins.
         near = [date(year + years, month, 1) for years in (-1, 0, 1)]
         year = min(near, key=lambda first: abs(first - this)).year
-    elif word == "last" or (way < 0 and word not in ("next", "this")):
+    elif word == "last" or (tense < 0 and word not in ("next", "this")):
         year -= date(year, month, 1) > this or (word == "last" and month == to.month)
     elif word != "this":
         year += date(year, month, 1) < this or (
             word in ("next", "until", "till") and month == to.month
         )
-    return cut(unit_of(date(year, month, 1), "month"), match["edge"])
+    return edge_of(unit_of(date(year, month, 1), "month"), match["edge"])
 
 
-def _year(match: re.Match[str], to: date, way: Way) -> Days:  # noqa: ARG001
-    return cut(unit_of(date(int(match["year"]), 1, 1), "year"), match["edge"])
+def _year(match: re.Match[str], to: date, tense: Tense) -> DateRange:  # noqa: ARG001
+    return edge_of(unit_of(date(int(match["year"]), 1, 1), "year"), match["edge"])
 
 
-def _day_of_month(match: re.Match[str], to: date, way: Way) -> Days | None:
+def _day_of_month(match: re.Match[str], to: date, tense: Tense) -> DateRange | None:
     day = int(match["day"])
     for months in range(3):  # no two months in a row have less than 31 days
-        first = shifted(to.replace(day=1), -months if way < 0 else months, "month")
+        first = add_units(to.replace(day=1), -months if tense < 0 else months, "month")
         try:
             found = first.replace(day=day)
         except ValueError:
             continue
-        if (found <= to) if way < 0 else (found >= to):
+        if (found <= to) if tense < 0 else (found >= to):
             return one_day(found)
     return None
 
 
-def _none(match: re.Match[str], to: date, way: Way) -> None:  # noqa: ARG001
+def _none(match: re.Match[str], to: date, tense: Tense) -> None:  # noqa: ARG001
     return None
 
 
@@ -183,10 +191,7 @@ _FORMS: tuple[tuple[re.Pattern[str], _Resolve], ...] = tuple(
         ),
         (rf"\b{_WEEKDAY}(?:['’]s?\b| (?:school|club|market|paper)\b)", _none),
         (rf"\b(?P<day>{'|'.join(sorted(_OFFSETS, key=len, reverse=True))}){_PART}\b", _day),
-        (
-            rf"\b{_WEEKDAY} (?:of )?(?P<which>last|next|this) week{_NOT_OF}",
-            _weekday_of_week,
-        ),
+        (rf"\b{_WEEKDAY} (?:of )?(?P<which>last|next|this) week{_NOT_OF}", _weekday_of_week),
         (rf"\b(?:(?P<which>last|past|next|this|coming) )?{_WEEKDAY}{_PART}\b", _weekday),
         (rf"\b(?P<which>last|next|this) {_SHORT_DAY}\b", _weekday),
         (rf"\b(?:on|since|from|until|till) (?P<what>{_SHORT_DAY})\b", _weekday),
@@ -205,16 +210,10 @@ _FORMS: tuple[tuple[re.Pattern[str], _Resolve], ...] = tuple(
             r"(?P<what>(?P<edge>)(?P<which>the) (?P<unit>weekend))\b",
             _calendar,
         ),
-        (
-            rf"\b(?:the (?P<which>last|past|next|coming) {_COUNT}){_NOT_OF}",
-            _rolling,
-        ),
+        (rf"\b(?:the (?P<which>last|past|next|coming) {_COUNT}){_NOT_OF}", _rolling),
         (rf"\bthe (?P<which>last|past) (?P<count>)(?P<unit>week|month|year){_NOT_OF}", _rolling),
         (rf"(?<!half ){_COUNT} ago\b", _counted),
-        (
-            rf"{_COUNT} from (?P<from>now|today|tomorrow|(?:next )?{_WEEKDAY})\b",
-            _counted,
-        ),
+        (rf"{_COUNT} from (?P<from>now|today|tomorrow|(?:next )?{_WEEKDAY})\b", _counted),
         (
             rf"(?<!once )(?<!twice )(?<!times )\b(?P<in>in) (?:about |another )?{_COUNT}"
             rf"(?:['’]s?)?(?: time)?{_NOT_OF}",
@@ -245,29 +244,26 @@ _FORMS: tuple[tuple[re.Pattern[str], _Resolve], ...] = tuple(
         ),
     )
 )
+# What each text with a time has; most texts have none.
 _ANY = re.compile(
     r"day|night|tomorrow|\bthis |week|month|year|\d|\bnow\b|"
     r"\b(?:last|next|since|from|until|till|in|during|on|of|starting) "
-    r"(?:the |late |early |mid |end )*+(?:jan|feb|mar|apr|may|ju[nl]|aug|sep|oct|nov|dec|"
+    r"(?:the |late |early |mid |end )*(?:jan|feb|mar|apr|may|ju[nl]|aug|sep|oct|nov|dec|"
     r"mon|tue|wed|thu|fri|sat|sun)",
     re.IGNORECASE,
 )
-"""What each text with a time has; most texts have none."""
 _ROLE = re.compile(
     r"\b(?:(?P<since>since)|(?P<from>from|starting|as of|as from|beginning)|"
     r"(?P<until>until|till|up to|through)|(?P<for>for))(?: on| in| the)?\s\Z",
     re.IGNORECASE,
 )
-_BEFORE = 20
-"""Characters that the longest words of a role take."""
+_BEFORE = 20  # Characters that the longest words of a role take
 
 
-def times_in(text: str, reference: date) -> list[TimePlace]:
-    """The times that a text writes, in its order, without overlap.
+def times_in(text: str, reference: date) -> list[TimeSpan]:
+    """The times that a text of any length writes, in its order, without overlap.
 
-    Args:
-        text: in English, of any length.
-        reference: the day on which it was written or said.
+    ``reference`` is the day on which it was written or said.
     """
     if _ANY.search(text) is None:
         return []
@@ -278,9 +274,9 @@ def times_in(text: str, reference: date) -> list[TimePlace]:
         for match in form.finditer(text)
     ]
     found += [
-        (place.start, -1, place.end, _dated(place, reference, text)) for place in day_places(text)
+        (place.start, -1, place.end, _dated(place, reference, text)) for place in date_spans(text)
     ]
-    chosen: list[TimePlace] = []
+    chosen: list[TimeSpan] = []
     reached = 0
     for start, _, end, place in sorted(found, key=lambda one: one[:2]):
         if start >= reached:
@@ -292,21 +288,21 @@ def times_in(text: str, reference: date) -> list[TimePlace]:
 
 def _place(
     match: re.Match[str], resolve: _Resolve, reference: date, text: str, clauses: Clauses
-) -> TimePlace | None:
+) -> TimeSpan | None:
     """The time that a form matches; None for what is none."""
     names = match.groupdict()
     start, end = match.span("what" if "what" in names else 0)
     role, since = _role(text, start)
-    way = -1 if since else clauses.way(start)
+    tense = -1 if since else clauses.tense_at(start)
     try:
-        days = resolve(match, reference, way)
+        days = resolve(match, reference, tense)
     except (OverflowError, ValueError):  # at the ends of the calendar
         return None
     if days is None:
         return None
     if resolve is not _rolling and role == "for":
         role = "at"
-    return TimePlace(
+    return TimeSpan(
         start,
         end,
         days,
@@ -316,7 +312,7 @@ def _place(
     )
 
 
-def _dated(place: DayPlace, reference: date, text: str) -> TimePlace | None:
+def _dated(place: DateSpan, reference: date, text: str) -> TimeSpan | None:
     """A written day; without a year the nearest one that its role permits."""
     role, since = _role(text, place.start)
     years: Iterable[int] = range(max(1, reference.year - 4), min(9_999, reference.year + 4) + 1)
@@ -335,7 +331,7 @@ def _dated(place: DayPlace, reference: date, text: str) -> TimePlace | None:
     day = min(days, key=lambda day: abs(day - reference), default=None)
     if day is None:
         return None
-    return TimePlace(
+    return TimeSpan(
         place.start,
         place.end,
         one_day(day),
@@ -357,3 +353,50 @@ def _role(text: str, start: int) -> tuple[Role, bool]:
 
 def _number(text: str) -> int:
     return int(text) if text.isdigit() else _NUMBERS[text.lower()]
+
+
+# In questions for a length of time, or for what comes back.
+_AS_SAID = re.compile(
+    r"\bhow (?:long|many|much|old|often)\b|\b(?:days?|months?) of the (?:week|month|year)\b|"
+    r"\bweekdays?\b",
+    re.IGNORECASE,
+)
+# What may stand beside a time in an answer that says nothing but when.
+_ALONE = re.compile(
+    r"(?:(?:on|in|at|since|from|until|till|by|the|about|early|late|around)\s|[\s,.;:!?()])*"
+    r"(?:(?P<hour>(?:at )?\d{1,2}(?:[:.]\d\d)?(?: ?[ap]\.?m\b)?)[\s,.;:!?()]*)?",
+    re.IGNORECASE,
+)
+
+
+def with_days(text: str, reference: date) -> str:
+    """A text with the days of what is relative, in parentheses: "yesterday (3 March 2026)"."""
+    for place in reversed(times_in(text, reference)):
+        if place.relative and place.role != "for":
+            text = f"{text[: place.end]} ({place.days.meant}){text[place.end :]}"
+    return text
+
+
+def day_said(question: str, text: str, start: int, end: int, reference: date) -> str | None:
+    """What a piece of a text says where it is a relative time and nothing else: "3 March 2026".
+
+    An hour stays beside it, and the name of a day that may come back: "Friday, 6 March 2026". None
+    where it says something else, or how long something takes; for a question about a length of
+    time, or about what comes back, it stays as said.
+    """
+    if _AS_SAID.search(question):
+        return None
+    inside = [
+        place for place in times_in(text, reference) if place.start < end and start < place.end
+    ]
+    if len(inside) != 1 or inside[0].role == "for" or not inside[0].relative:
+        return None
+    [place] = inside
+    before = _ALONE.fullmatch(text[start : max(start, place.start)])
+    after = _ALONE.fullmatch(text[min(end, place.end) : end])
+    if before is None or after is None:
+        return None
+    day = str(place.days)
+    if place.weekday:
+        day = f"{WEEKDAYS[place.days.first.weekday()]}, {day}"
+    return ", ".join(filter(None, (day, before["hour"] or after["hour"])))

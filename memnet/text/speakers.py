@@ -5,22 +5,24 @@ from collections.abc import Iterable
 
 from memnet.text.names import is_name, normalise, symbol
 
+# Key symbol of every message; a slash starts symbols that no question can name by chance.
 MESSAGE = "/message"
-"""Key symbol of every message; a slash starts symbols that no question can name by chance."""
 _SPEAKER = "/speaker "
 _CALLS = "/calls "
 _SESSION = "/session "
 _DAY = "/day "
-_MIN_LETTERS = 3
-"""Of a part of a speaker's name that stands for all of it."""
+_MIN_LETTERS = 3  # Of a part of a speaker's name that stands for all of it
 _NAME = r"([A-Z][a-z]{2,20})\b"
+# Names after greetings and the like, and at the end of a sentence after a comma.
 _VOCATIVE = re.compile(
     r"\b(?:[Hh]i+|[Hh]ey+|[Hh]ello+|[Tt]hanks|[Tt]hank you|[Bb]ye+|[Gg]ood ?night|"
     r"[Gg]ood (?:morning|afternoon|evening)|[Ww]elcome|[Ss]ure|[Yy]es|[Nn]o|[Ww]ow|"
     r"[Cc]ongratulations|about you|are you)(?: there)?,? "
     rf"{_NAME}(?=\s*[!.,?])|, {_NAME}(?=[!.?])"
 )
-"""Names after greetings and the like, and at the end of a sentence after a comma."""
+# Speakers that are no people: what they say of themselves is not remembered.
+_ROLES = frozenset("assistant system tool function developer bot model ai".split())
+_USER = "user"
 
 
 def speaker_symbols(speaker: str) -> tuple[str, ...]:
@@ -70,3 +72,11 @@ def session_symbol(session: str) -> str:
 def is_session(name: str) -> bool:
     """Whether a symbol is that of a session."""
     return name.startswith(_SESSION)
+
+
+def subject_of(speaker: str) -> str | None:
+    """Who "I" is in a message: the speaker; "I" for the user of an assistant, None for none."""
+    name = speaker.strip()
+    if not name or name.casefold() in _ROLES:
+        return None
+    return "I" if name.casefold() == _USER else name

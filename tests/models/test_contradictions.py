@@ -14,9 +14,8 @@ from memnet.encoders import MiniLMEncoder
 from memnet.learning.evaluation import area_under_roc
 from memnet.reader.loading import SPANS, LazyReader
 from memnet.reader.spans import Passage, Reading
-from memnet.statements.heads import CERTAINTIES
 from memnet.statements.loading import LazyStatementReader
-from memnet.statements.reading import Manner, StatementReader, StatementReading
+from memnet.statements.reading import CERTAINTIES, Manner, StatementReader, StatementReading
 from memnet.statements.stance import (
     AFFIRMING,
     DENYING,

@@ -93,9 +93,13 @@ def mixture(
         experts = {name: _Expert(name, *numbers) for name, numbers in given.items()}
         with _open(tmp_path / "mixture") as engine:
             answerer = experts_of(engine)
-            monkeypatch.setattr(answerer, "route", lambda *_: Routed(weights, EXPERTS))
+            monkeypatch.setattr(answerer, "_route", lambda _: Routed(weights, EXPERTS))
             monkeypatch.setattr(
-                answerer, "_expert", lambda name, scope, _: (experts[name], scope), raising=True
+                answerer,
+                "_answer_of",
+                lambda name, asked, hops, top_k, _: experts[name].ask(
+                    asked.text, hops, top_k, asked.scope
+                ),
             )
             monkeypatch.setattr(answerer, "_fact_answerer", lambda: experts.get("facts"))
             return engine.ask("Who built it?"), experts
@@ -180,7 +184,7 @@ def test_a_model_of_the_store_is_used_without_being_named(facts_store: Path) -> 
         (model,) = engine.info().models
         assert (model.name, model.used, model.note) == ("facts", True, None)
         assert engine.verify().problems == ()
-    with _open(facts_store, model="text") as engine:
+    with _open(facts_store, answerer="text") as engine:
         forced = engine.ask("Who built the Grey Heron?")
         assert (forced.model, forced.answer, forced.experts) == ("text", "Ann Orre", ())
 

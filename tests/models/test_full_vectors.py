@@ -21,18 +21,16 @@ from memnet import Document, Engine, Fact, MemoryStore, Message, watch
 from memnet.checkpoints import SHIPPED
 from memnet.cli.main import memnet as group
 from memnet.config import HopConfig
-from memnet.documents.candidates import SlotFeature
+from memnet.documents.candidates import SlotFeature, nearest_to_cutoff, rescore
 from memnet.documents.controller import TextController
 from memnet.documents.hops import read_in_hops
 from memnet.documents.question import FullVectors, Question
-from memnet.documents.rescoring import compared_again, next_to_border
 from memnet.encoders import MiniLMEncoder
 from memnet.encoders.static import STATIC
 from memnet.errors import StoreError
 from memnet.experts.registry import find_quick, load_static_encoder
 from memnet.server import ServerSettings
 from memnet.storage import import_bundle
-from memnet.storage.sqlite.schema import SCHEMA_VERSION
 from memnet.storage.values import VectorCounts
 from tests.quick import MIN_QUICK, NAMES, QuickEncoder, birds, half, open_quick, stored_vectors
 from tests.serving import serving
@@ -140,7 +138,7 @@ def test_what_is_asked_meanwhile_is_compared_in_full(tmp_path: Path) -> None:
                 return encode(given)
 
             question.full = FullVectors(again, of_all=False)
-            after = compared_again(before, best, question)
+            after = rescore(before, best, question)
             ids = [before.ids[index] for index in best]
             quick = store.quick.of_slots(ids)
             keys = [f"{slot.title}\n{slot.text}" for slot in store.fetch(ids)]
@@ -155,18 +153,18 @@ def test_what_is_asked_meanwhile_is_compared_in_full(tmp_path: Path) -> None:
         with store.reading():
             question = Question(QUESTION, store, encode, full=FullVectors(again, of_all=False))
             read = read_in_hops(question, TextController(HopConfig()), HopConfig(), 1)[-1]
-            assert compared_again(read.candidates, read.order, question) is read.candidates
+            assert rescore(read.candidates, read.order, question) is read.candidates
         assert len(texts) == len(quick)
 
 
 def test_what_may_cross_the_border_is_compared() -> None:
     logits = np.array([0, -1, -1.5, -4, -6, -7, -7.5, -12], np.float32)
-    assert next_to_border(logits, 5, 4).tolist() == [3, 4, 5, 6]
-    assert next_to_border(logits, 2, 3).tolist() == [0, 1, 2]
-    assert next_to_border(logits, 5, 0).tolist() == []
-    assert next_to_border(logits, 8, 4).tolist() == list(range(8))
-    assert next_to_border(logits, 7, 99).tolist() == list(range(8))
-    assert next_to_border(logits[:0], 5, 4).tolist() == []
+    assert nearest_to_cutoff(logits, 5, 4).tolist() == [3, 4, 5, 6]
+    assert nearest_to_cutoff(logits, 2, 3).tolist() == [0, 1, 2]
+    assert nearest_to_cutoff(logits, 5, 0).tolist() == []
+    assert nearest_to_cutoff(logits, 8, 4).tolist() == list(range(8))
+    assert nearest_to_cutoff(logits, 7, 99).tolist() == list(range(8))
+    assert nearest_to_cutoff(logits[:0], 5, 4).tolist() == []
 
 
 def test_a_question_encodes_few_passages_once(tmp_path: Path) -> None:
@@ -176,7 +174,7 @@ def test_a_question_encodes_few_passages_once(tmp_path: Path) -> None:
         assert encoder.encoded == []
         memory.search(QUESTION)
         keys = [text for text in encoder.encoded if text != QUESTION]
-        assert len(keys) == len(set(keys)) == memory.config.hop.compared_again
+        assert len(keys) == len(set(keys)) == memory.config.hop.rescored
         assert set(keys) <= set(map(_key, birds()))
         memory.search(QUESTION)
         assert [text for text in encoder.encoded if text != QUESTION] == keys
@@ -490,26 +488,6 @@ def test_damage_is_found(tmp_path: Path, damage: str, problem: str) -> None:
                 memory.encode_full()
 
 
-def test_a_store_of_the_schema_before_gets_quick_vectors(tmp_path: Path) -> None:
-    with open_quick(tmp_path / "store") as memory:
-        memory.ingest(birds(3))
-    with closing(sqlite3.connect(tmp_path / "store" / "memory.sqlite3")) as database:
-        database.executescript(
-            """DROP TABLE quick_vector; DROP TRIGGER slot_deleted;
-            CREATE TRIGGER slot_deleted AFTER DELETE ON slot WHEN old.kind = 'passage' BEGIN
-        INSERT INTO gone SELECT value + 1, old.id FROM property WHERE name = 'generation';
-    END; PRAGMA user_version = 7;"""
-        )
-    with open_quick(tmp_path / "store") as memory:
-        info = memory.info()
-        assert (info.schema_version, info.vectors, info.vectors_full) == (SCHEMA_VERSION, 3, 3)
-        memory.ingest(birds(), full=False)
-        assert memory.info().vectors_full == 3
-        memory.forget("heron")
-        assert memory.encode_full() == len(NAMES) - 3
-        assert memory.verify().problems == ()
-
-
 def test_a_few_messages_do_not_wait_for_what_was_left(tmp_path: Path) -> None:
     def said(count: int, session: str) -> list[Message]:
         return [
@@ -639,7 +617,7 @@ def test_a_server_makes_full_vectors_while_nobody_asks(
             return free
 
         monkeypatch.setattr(memory.questions, "wait_for_none", waits)
-        with memory.questions.one():
+        with memory.questions.track():
             put = client.put("/sources/birds.md", json={"text": text})
             assert put.status_code == 200, put.text
             slots = put.json()["slots"]

@@ -13,8 +13,16 @@ from memnet.checkpoints import SHIPPED
 from memnet.documents.question import Question
 from memnet.errors import ModelError
 from memnet.experts import EXPERTS, ExpertName
-from memnet.experts.features import FEATURES, Known, features_of
-from memnet.experts.gate import GATE, Gate, gate_shapes, load_gate, shipped_gate
+from memnet.experts.gate import (
+    FEATURES,
+    GATE,
+    Gate,
+    Known,
+    features_of,
+    gate_shapes,
+    load_gate,
+    shipped_gate,
+)
 from tests import oracle
 
 ALL = np.ones(len(EXPERTS), np.bool_)

@@ -16,7 +16,7 @@ from memnet.reader.network import new_span_network
 from memnet.reader.spans import Passage
 from memnet.reader.training.examples import ReaderExample
 from memnet.runtime.device import DeviceVectors, find_device
-from memnet.stories.evaluation import evaluate_stories, read_story_questions
+from memnet.stories.answers import evaluate_stories, read_story_questions
 from memnet.stories.model import load_story_model
 from memnet.training import train_reader
 from tests.conftest import EXAMPLES

@@ -133,7 +133,7 @@ def test_a_file_that_was_damaged_since_breaks_no_server(
     assert client.get("/healthz").status_code == 200
 
 
-def test_words_are_found_through_breaks_furniture_and_columns() -> None:
+def test_words_are_found_through_breaks_running_headers_and_columns() -> None:
     page = words(
         "Annual Report 7 The har\u00adbour was dredg\u00aded twice. Left Right well-known one"
     )

@@ -12,15 +12,13 @@ from numpy.typing import NDArray
 from memnet import Document, Engine, Fact
 from memnet.checkpoints import SHIPPED, load_checkpoint
 from memnet.cli.main import memnet as group
-from memnet.documents.candidates import Candidates, LinkFeature, SlotFeature
-from memnet.documents.question import FullVectors, Question
-from memnet.documents.rescoring import compared_again
+from memnet.documents.candidates import Candidates, LinkFeature, SlotFeature, rescore
+from memnet.documents.question import FullVectors, Question, RecentVectors
 from memnet.encoders import DocumentEncoder, MiniLMEncoder, StaticEncoder
 from memnet.encoders.static import STATIC
 from memnet.encoders.weights import checked_folder, load_tokenizer
 from memnet.errors import EncoderMismatchError, ModelError
 from memnet.experts.registry import load_static_encoder
-from memnet.experts.vectors import RecentVectors
 from memnet.storage.precision import packed
 from tests import oracle
 from tests.toy import ToyEncoder
@@ -211,12 +209,12 @@ def test_new_cosines_keep_their_mean(toy_engine: Engine) -> None:
         def other(texts: Sequence[str]) -> NDArray[np.float32]:
             return encode([f"{text} tower tower" for text in texts])
 
-        assert compared_again(before, np.array([0, 2]), question) is before
+        assert rescore(before, np.array([0, 2]), question) is before
         question.full, best = FullVectors(other, of_all=True), [0, 2]
-        after = compared_again(before, np.array(best), question)
+        after = rescore(before, np.array(best), question)
         slots = question.fetched.slots([before.ids[index] for index in best])
         vectors = other([f"{slot.title}\n{slot.text}" for slot in slots])
-        assert compared_again(before, np.array(best[:1]), question) is before
+        assert rescore(before, np.array(best[:1]), question) is before
     _check(before, after, best, vectors @ question.vector)
 
 

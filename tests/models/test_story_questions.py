@@ -7,8 +7,7 @@ from memnet import Document, Engine
 from memnet.errors import ModelError
 from memnet.experts.registry import model_folder
 from memnet.ingest.babi import parse_stories
-from memnet.stories.answers import answer_stories
-from memnet.stories.evaluation import evaluate_stories
+from memnet.stories.answers import answer_stories, evaluate_stories
 from memnet.stories.model import load_story_model, tokenize_story
 from tests.processes.test_cli import run
 

@@ -9,11 +9,10 @@ import pytest
 
 from memnet import Engine
 from memnet.errors import InputError
-from memnet.statements.ended import Ended, without_ended
-from memnet.statements.heads import FORMS, AnswerForm
-from memnet.statements.lists import ends_an_item, list_items
+from memnet.statements.decisions import ends_an_item, list_items
 from memnet.statements.parsing import RuleParser, is_question
-from memnet.statements.reading import Piece, StatementReading
+from memnet.statements.presentation import Ended, without_ended
+from memnet.statements.reading import FORMS, AnswerForm, Piece, StatementReading
 from memnet.storage import Told
 
 
@@ -137,9 +136,8 @@ def test_a_part_of_a_list_ends(memory: Engine) -> None:
 def test_a_part_that_is_given_away_leaves_the_rest(memory: Engine) -> None:
     memory.tell("Mia has a cat and a dog.")
     [decision] = memory.tell("Mia gave the dog away.").decisions
-    assert (decision.action, decision.reason) == (
-        "end", "A part of it holds no longer; the rest does.",
-    )  # fmt: skip
+    assert decision.action == "end"
+    assert "part" in decision.reason
     held, _ = memory.history()
     assert held.valid_until is None
     pets = memory.ask("Which pets does Mia have?").answer or ""

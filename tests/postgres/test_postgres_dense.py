@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 pytest.importorskip("asyncpg")
 
 from memnet.errors import StoreError
-from memnet.storage import MemoryStore, NewSlot, NewSource, Scope, copy_store
+from memnet.storage import MemoryStore, NewSlot, NewSource, Scope
 from memnet.storage.postgres import dense
 from memnet.storage.values import PassageVectors
 from tests.postgres_server import Schema, Server, programs, server_folder
@@ -138,10 +138,10 @@ def test_scopes_and_hidden_slots_leave_enough(open_store: Open) -> None:
     with cache.changing():
         cache.append(
             NewSource(
-                "told",
+                "statement",
                 b"",
                 [told(f"number {n} was", "Ann", 100.0) for n in range(200)],
-                kind="told",
+                kind="statement",
             ),
             encode,
         )
@@ -286,7 +286,7 @@ def test_full_vectors_take_the_place_of_quick_ones(open_store: Open) -> None:
     # One that is told is encoded in full, also for the passage that has the same key.
     rest = cache.quick.texts(1)[0]
     slot = NewSlot("passage", "", rest, 0, len(rest), rest, valid_from=1.0, relation="says")
-    cache.put([NewSource("told", b"1", [slot], kind="told")], Numbered(full))
+    cache.put([NewSource("told", b"1", [slot], kind="statement")], Numbered(full))
     assert rest not in cache.quick.texts(50)
     assert exact.verify() == []
     same(exact, cache, 60)
@@ -343,20 +343,6 @@ def test_verify_repairs(open_store: Open, postgres: Server, postgres_schema: Sch
         exact.rebuild()
         assert exact.verify() == []
     same(exact, cache)
-
-
-def test_a_copy_is_filled_anew(open_store: Open, postgres_schema: Schema, postgres: Server) -> None:
-    exact = open_store("exact")
-    exact.put([source("a", *numbered(0, 30))], Numbered(made(30)))
-    name = f"{postgres_schema.name}_copy"
-    address = f"{postgres_schema.address}&schema="
-    try:
-        copy_store(f"{address}{postgres_schema.name}", f"{address}{name}")
-        copy = open_store("exact", name)
-        same(copy, exact)
-        copy.close()
-    finally:
-        postgres.execute(f"DROP SCHEMA IF EXISTS {name} CASCADE")
 
 
 def test_without_pgvector_only_faiss(

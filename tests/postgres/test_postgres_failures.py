@@ -71,12 +71,15 @@ def test_what_is_not_there(postgres: Server, address: str, tmp_path: Path) -> No
     assert printed(postgres, tables) == "0"
 
 
+_VERSION = "WHERE name = 'schema_version'"
+
+
 @pytest.mark.parametrize(
     ("statement", "complaint"),
     [
-        ("UPDATE property SET value = '99' WHERE name = 'schema'", "has schema 99, .* upgrade"),
-        ("UPDATE property SET value = 'x' WHERE name = 'schema'", "that memnet did not write"),
-        ("UPDATE property SET value = '8' WHERE name = 'schema'", "schema 8, .*the first is 10"),
+        (f"UPDATE property SET value = '99' {_VERSION}", "has schema 99, .* upgrade"),
+        (f"UPDATE property SET value = 'x' {_VERSION}", "that memnet did not write"),
+        (f"UPDATE property SET name = 'schema', value = '8' {_VERSION}", "version .* before 0.1.0"),
         ("UPDATE property SET value = 'x/9' WHERE name = 'encoder'", "made with encoder x/9, not"),
         ("DROP TABLE source CASCADE", 'could not be read .*"source" does not exist'),
         ("DELETE FROM revision", "lacks its last commit; run 'memnet verify'"),

@@ -33,7 +33,7 @@ SLOTS = """
     );
     CREATE TABLE statement (slot bigint, speaker text);
     INSERT INTO source VALUES (1, 'main', 'document', '{"year": 1990}');
-    INSERT INTO source VALUES (2, 'other', 'told', '{"year": 2000}');
+    INSERT INTO source VALUES (2, 'other', 'statement', '{"year": 2000}');
     INSERT INTO source VALUES (3, 'main', 'story', '{"year": 2000}');
 """
 NOBODY = np.empty(0, np.int64)

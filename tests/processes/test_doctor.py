@@ -16,7 +16,7 @@ from memnet.checkpoints import MODEL, SHIPPED, save_checkpoint
 from memnet.cli import doctor
 from memnet.cli.main import run
 from memnet.storage.overview import overview, writer
-from memnet.storage.sqlite.schema import SCHEMA_VERSION
+from memnet.storage.tables.connection import SCHEMA_VERSION
 from tests.waiting import completed
 
 

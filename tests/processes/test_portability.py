@@ -17,7 +17,7 @@ from memnet import Config, Document, Engine
 from memnet.cli import tell
 from memnet.io import open_file, read_text
 from memnet.storage.vectors import file as index_file
-from memnet.text import places
+from memnet.text import dates
 from tests import killed
 from tests.toy import passage, source
 
@@ -181,5 +181,5 @@ class _NarrowClock(datetime):
 
 def test_a_time_without_a_local_time_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     assert tell._moment(1e11).startswith("5138-11-16")
-    monkeypatch.setattr(places, "datetime", _NarrowClock)
+    monkeypatch.setattr(dates, "datetime", _NarrowClock)
     assert tell._moment(1e11) == "5138-11-16 09:46:40"

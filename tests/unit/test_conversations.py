@@ -28,7 +28,7 @@ from memnet.documents.question import Question
 from memnet.ingest.formats import parse_document
 from memnet.ingest.messages import message_document, with_turns
 from memnet.storage import Slot, Symbols
-from memnet.text.days import WrittenDay, days_in
+from memnet.text.dates import WrittenDay, days_in
 from memnet.text.speakers import MESSAGE, called_symbols, speaker_symbol, speaker_symbols
 from tests import oracle
 from tests.toy import ToyEncoder

@@ -22,7 +22,7 @@ from memnet.facts.hops import (
     follow_facts,
     max_weights,
 )
-from memnet.facts.training_data import ArrayGraph
+from memnet.facts.training import ArrayGraph
 from memnet.storage import EVERYWHERE, MemoryStore
 from tests.toy import DIMENSION, ToyEncoder, fact, source
 

@@ -7,7 +7,7 @@ from click.testing import CliRunner
 
 from memnet import Config, Document, Engine, MemoryStore
 from memnet.cli.main import memnet
-from memnet.documents.training.heading_forms import asked_by
+from memnet.documents.training.headings import asked_by
 from memnet.reader.training.examples import find_quote
 from memnet.training import heading_examples, read_reader_examples
 from tests.toy import ToyEncoder

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 from memnet import Config, Document, Engine, InputError, MemoryStore, Message
 from memnet.config import MessageConfig, TellConfig
-from memnet.statements.first_person import plain_sentences, subject_of
+from memnet.statements.messages import plain_sentences
 from memnet.storage import Scope
-from memnet.text.moments import written_moment
+from memnet.text.dates import written_moment
+from memnet.text.speakers import subject_of
 from memnet.types import IngestReport
 from tests.toy import ToyEncoder
 

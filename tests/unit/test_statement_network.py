@@ -12,10 +12,9 @@ from memnet.checkpoints import SHIPPED
 from memnet.encoders.onnx_model import onnx_precision
 from memnet.encoders.weights import checked_folder, load_tokenizer
 from memnet.reader.spans import Pack, Packer, Passage
-from memnet.statements.heads import HEADS, TAGS, StatementScores, split_scores
 from memnet.statements.loading import LazyStatementReader, load_statement_reader
 from memnet.statements.protocol import Label
-from memnet.statements.reading import StatementReader
+from memnet.statements.reading import HEADS, TAGS, StatementReader, StatementScores, split_scores
 
 
 @pytest.fixture(scope="module")

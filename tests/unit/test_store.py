@@ -19,8 +19,6 @@ from memnet.storage import EVERYWHERE, MemoryStore, NewSlot, NewSource, Scope
 from memnet.storage.place import StorePlace
 from memnet.storage.precision import rounded
 from memnet.storage.sqlite import connection as connection_module
-from memnet.storage.sqlite.connection import SqliteConnection
-from memnet.storage.sqlite.schema import MIGRATIONS, SCHEMA_VERSION
 from memnet.text.english import query_terms
 from tests.exact_store import ExactStore
 from tests.toy import DIMENSION, ToyEncoder, fact, passage, source, told
@@ -127,7 +125,7 @@ class AgainstTheTwin(RuleBasedStateMachine):
         self.told.append(name)
         slots = [told(text, about, self.now), told(f"{text} again", about, self.now)]
         for sent in ([slots[0]], slots):
-            new = NewSource(name, b"digest", sent, namespace, "told")
+            new = NewSource(name, b"digest", sent, namespace, "statement")
             own, exact = (store.append(new, encode) for store in (self.store, self.twin))
             assert len(own) == len(exact) == 1
 
@@ -443,80 +441,6 @@ def test_what_is_no_store_is_refused(tmp_path: Path) -> None:
         open_store(broken)
 
 
-def test_a_newer_schema_is_refused(tmp_path: Path) -> None:
-    open_store(tmp_path / "store").close()
-    with sqlite3.connect(tmp_path / "store" / "memory.sqlite3") as database:
-        database.execute("PRAGMA user_version = 99")
-    with pytest.raises(
-        StoreError, match="has schema 99, this version of memnet knows schemas up to 10"
-    ):
-        open_store(tmp_path / "store")
-
-
-def _make_schema_1(path: Path) -> None:
-    """A store as the first release made it, with one document."""
-    path.mkdir()
-    database = sqlite3.connect(path / "memory.sqlite3")
-    database.executescript(f"{MIGRATIONS[1]} PRAGMA user_version = 1;")
-    vector = encode(["\na light"])[0].astype("<f4").tobytes()
-    for statement, values in (
-        ("property VALUES ('encoder', ?)", ("toy/64",)),
-        ("property VALUES ('dimension', ?)", (str(DIMENSION),)),
-        ("source VALUES (1, '', 'a', 'document', '', '', '{}', ?)", (b"digest",)),
-        ("vector VALUES (1, ?, ?)", (b"key", vector)),
-        ("slot VALUES (1, 1, 'passage', '', 'a light', 0, 7, '', '', 1, ?)", (b"slot",)),
-        ("symbol VALUES (1, ?)", ("light",)),
-        ("slot_key VALUES (1, ?)", (1,)),
-    ):
-        database.execute(f"INSERT INTO {statement}", values)
-    database.commit()
-    database.close()
-
-
-def test_a_store_of_an_older_schema_is_brought_up_to_date(tmp_path: Path) -> None:
-    _make_schema_1(tmp_path / "store")
-    store = open_store(tmp_path / "store", create=False)
-    assert store.schema_version == SCHEMA_VERSION
-    assert store.search_symbolic(["light"], 5) == {"light": [1]}
-    assert store.search_lexical(query_terms("light"), 1).mask.tolist() == [True]
-    assert store.search_dense(encode(["light"])[0], 1).mask.tolist() == [True]
-    (slot,) = store.fetch([1])
-    assert (slot.text, slot.valid_from, slot.valid_until) == ("a light", None, None)
-    new = NewSource("told/1", b"", [told("moved", "light", 5.0)], kind="told")
-    (added,) = store.append(new, encode)
-    store.statements.end([1, added], 6.0)
-    assert store.search_symbolic(["light"], 5) == {"light": [1]}
-    assert store.verify() == []
-    assert store.counts() == (2, 1, 0, 1, 3, 1, 2)
-    assert store.delete(["a"]) == 1
-    assert store.verify() == []
-    store.close()
-
-
-def test_facts_of_an_older_schema_can_be_followed(tmp_path: Path) -> None:
-    store = open_store(tmp_path / "store")
-    store.put([source("a", fact("Ann", "built", "Orre"), fact("Orre", "lies in", "Sea"))], encode)
-    before = store.facts.all()
-    store.close()
-    with sqlite3.connect(tmp_path / "store" / "memory.sqlite3") as database:
-        database.executescript(
-            """DROP TABLE link; DROP TRIGGER revision_made; DROP TRIGGER slot_deleted;
-            DROP TABLE revision; DROP TABLE gone;
-            DROP TABLE journal; DROP TABLE tell; DROP TABLE statement_name;
-            DROP TABLE statement_change; DROP TABLE eviction; DROP TABLE statement;
-            DROP INDEX source_by_origin; DROP TABLE file;
-            DROP INDEX slot_by_use; DROP TABLE evicted; DROP TABLE quick_vector;
-            ALTER TABLE slot DROP COLUMN places; ALTER TABLE source DROP COLUMN headings;
-            PRAGMA user_version = 2; DROP TRIGGER slot_text_delete;"""
-            + MIGRATIONS[2][MIGRATIONS[2].index("CREATE TRIGGER slot_text_delete") :]
-        )
-    store = open_store(tmp_path / "store", create=False)
-    np.testing.assert_array_equal(store.facts.all(), before)
-    assert len(before) == 2
-    assert store.verify() == []
-    store.close()
-
-
 def test_facts_that_cannot_be_followed_are_reported(tmp_path: Path) -> None:
     store = open_store(tmp_path / "store")
     store.put([source("a", fact("Ann", "built", "Orre"))], encode)
@@ -542,17 +466,8 @@ def test_relations_have_names_that_do_not_depend_on_the_store(tmp_path: Path) ->
     assert found[0] < found[1]
 
 
-def test_two_openers_bring_a_store_up_to_date_once(tmp_path: Path) -> None:
-    _make_schema_1(tmp_path / "store")
-    first, second = (SqliteConnection(tmp_path / "store" / "memory.sqlite3") for _ in range(2))
-    for connection in (first, second):
-        connection.migrate()
-        assert connection.schema_version == SCHEMA_VERSION
-        connection.close()
-
-
 def test_changes_are_one_commit_or_none(store: MemoryStore) -> None:
-    new = NewSource("told/1", b"", [told("moved", "ann", 5.0)], kind="told")
+    new = NewSource("told/1", b"", [told("moved", "ann", 5.0)], kind="statement")
 
     def change() -> None:
         with store.changing():
@@ -576,7 +491,7 @@ def test_changes_are_one_commit_or_none(store: MemoryStore) -> None:
 
 
 def test_usage_leaves_the_index_alone(store: MemoryStore) -> None:
-    new = NewSource("told/1", b"", [told("moved", "ann", 5.0)], kind="told")
+    new = NewSource("told/1", b"", [told("moved", "ann", 5.0)], kind="statement")
     (added,) = store.append(new, encode)
     before = store.counts().generation
     store.statements.add_usage({added: 0.5, 99: 1.0}, 6.0, 10.0)

@@ -43,7 +43,7 @@ def path(tmp_path: Path) -> Path:
         for number in (1, 2):
             slot = told(f"moved {number}", "ann", float(number))
             digest = number.to_bytes(16)
-            store.append(NewSource(f"told/{number}", digest, [slot], kind="told"), encode)
+            store.append(NewSource(f"told/{number}", digest, [slot], kind="statement"), encode)
         with store.changing():
             store.statements.end([slot.id for slot in store.statements.about("ann")][:1], 5.0)
     return tmp_path / "store"
@@ -78,11 +78,11 @@ def _found(store: MemoryStore, text: str) -> str:
         ("DELETE FROM statement_name", "can't be found by what they are about"),
         ("UPDATE statement SET namespace = 'other'", "can't be found by what they are about"),
         ("UPDATE statement SET aliases = 'Ann'", "holds values that memnet does not write"),
-        ("UPDATE statement SET objects = '[1]'", "holds values that memnet does not write"),
-        ("UPDATE statement SET objects = '{}'", "holds values that memnet does not write"),
+        ("UPDATE statement SET \"values\" = '[1]'", "holds values that memnet does not write"),
+        ("UPDATE statement SET \"values\" = '{}'", "holds values that memnet does not write"),
         ("UPDATE statement SET certainty = 'never'", "holds values that memnet does not write"),
         ("UPDATE statement SET change = 'undone'", "holds values that memnet does not write"),
-        ("UPDATE statement SET told = 9e999", "holds values that memnet does not write"),
+        ("UPDATE statement SET told_at = 9e999", "holds values that memnet does not write"),
         ("UPDATE statement SET changed_by = 77", "refers to a missing row of slot"),
         ("UPDATE sqlite_sequence SET seq = 99 WHERE name = 'slot'", "the last commit is not the"),
         ("DELETE FROM symbol", "refers to a missing row of symbol"),

@@ -23,7 +23,6 @@ from memnet.storage.overview import list_namespaces, list_sources, overview, wri
 from memnet.storage.place import StorePlace, files_folder, place_name, store_place
 from memnet.storage.postgres.address import Address
 from memnet.storage.sqlite.connection import SqliteConnection as Connection
-from memnet.storage.sqlite.schema import SCHEMA_VERSION
 from tests.waiting import completed
 
 ADDRESS = "postgresql://ann:Zq9@h/d?schema=notes"
@@ -208,11 +207,11 @@ def test_the_settings_of_a_doctor_have_no_password(
 
 
 @contextmanager
-def answering(found: tuple[Connection, int] | Exception | None) -> Iterator[list[float]]:
+def answering(found: Connection | Exception | None) -> Iterator[list[float]]:
     """Let a server answer with a connection, none, or an error; gives how long it might take."""
     waits: list[float] = []
 
-    def connect(address: Address, timeout: float) -> tuple[Connection, int] | None:
+    def connect(address: Address, timeout: float) -> Connection | None:
         assert address == Address.parse(ADDRESS)
         waits.append(timeout)
         if isinstance(found, Exception):
@@ -220,7 +219,7 @@ def answering(found: tuple[Connection, int] | Exception | None) -> Iterator[list
         return found
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("memnet.storage.postgres.looking.connect_existing", connect)
+        patched.setattr("memnet.storage.postgres.backend.connect_existing", connect)
         yield waits
 
 
@@ -231,14 +230,10 @@ def test_looking_into_a_database_is_as_into_a_folder(toy_engine: Engine, tmp_pat
     looks: list[tuple[Any, ...]] = [(overview,), (list_sources, "notes/"), (list_namespaces,)]
     for look, *arguments in looks:
         connection = Connection(folder / DATABASE)
-        with answering((connection, SCHEMA_VERSION)):
+        with answering(connection):
             assert look(ADDRESS, *arguments) == look(folder, *arguments) != []
         with pytest.raises(StoreError, match="closed"):
             connection.rows("SELECT 1")
-    with answering((Connection(folder / DATABASE), SCHEMA_VERSION + 1)):
-        seen = overview(ADDRESS)
-        assert seen is not None
-        assert seen.counts is None  # it is of an earlier schema than the latest
     with answering(None):
         assert (overview(ADDRESS), list_sources(ADDRESS, ""), list_namespaces(ADDRESS)) == (
             None, [], [],
@@ -259,9 +254,9 @@ def test_completion_asks_the_server_and_is_silent_without_one(
     toy_engine.ingest(Document(id="lamp", text="A lamp."), namespace="harbour")
     store = ("--store", ADDRESS)
     database = tmp_path / "store" / DATABASE
-    with answering((Connection(database), SCHEMA_VERSION)) as waits:
+    with answering(Connection(database)) as waits:
         assert completions("forget", *store, "--namespace", "harbour", "l") == ["lamp"]
-    with answering((Connection(database), SCHEMA_VERSION)):
+    with answering(Connection(database)):
         assert completions("ask", *store, "--namespace", "h") == ["harbour"]
     with answering(StoreError("no server answers")) as failed:
         assert completions("forget", *store, "l") == []
@@ -285,7 +280,7 @@ def test_the_doctor_looks_into_a_database(
     toy_engine: Engine, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     toy_engine.ingest(Document(id="a", text="A lamp."))
-    with answering((Connection(tmp_path / "store" / DATABASE), SCHEMA_VERSION)):
+    with answering(Connection(tmp_path / "store" / DATABASE)):
         assert run(["doctor", "--store", ADDRESS, "--json"]) == 1  # of a toy's encoder
     found = capsys.readouterr().out
     assert json.loads(found)["store"]["counts"]["slots"] == 1

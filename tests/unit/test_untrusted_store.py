@@ -173,11 +173,11 @@ _USES: dict[str, Callable[[Engine], object]] = {
         ("history", "UPDATE slot SET valid_from = 'then' WHERE valid_from IS NOT NULL"),
         ("history", "UPDATE slot SET title = x'00'"),
         ("history", "UPDATE statement SET aliases = '{'"),
-        ("history", "UPDATE statement SET objects = '[[1]]'"),
+        ("history", "UPDATE statement SET \"values\" = '[[1]]'"),
         ("history", "UPDATE statement SET change = 'undone'"),
-        ("history", "UPDATE statement SET told = 'then'"),
+        ("history", "UPDATE statement SET told_at = 'then'"),
         ("undo", "UPDATE journal SET slot = x'00'"),
-        ("undo", "UPDATE tell SET told = 'then'"),
+        ("undo", "UPDATE tell SET told_at = 'then'"),
         ("write", "UPDATE statement SET polarity = 2"),
         ("info", "DELETE FROM property WHERE name = 'generation'"),
         ("follow", "UPDATE link SET object = x'00'"),
@@ -190,7 +190,7 @@ _USES: dict[str, Callable[[Engine], object]] = {
         ("export", "UPDATE source SET metadata = '{' || metadata"),
         ("export", "PRAGMA foreign_keys = OFF; DELETE FROM source"),
         ("export", "UPDATE slot SET vector = 'text'"),
-        ("export", "UPDATE property SET value = '-1' WHERE name = 'told'"),
+        ("export", "UPDATE property SET value = '-1' WHERE name = 'last_told'"),
         ("export", "UPDATE sqlite_sequence SET seq = 'many'"),
         ("ingest", "UPDATE sqlite_sequence SET seq = 'many' WHERE name = 'slot'"),
         ("ingest", "UPDATE sqlite_sequence SET seq = 9e999 WHERE name = 'slot'"),
@@ -199,9 +199,9 @@ _USES: dict[str, Callable[[Engine], object]] = {
         ("forget", "UPDATE source SET namespace = x'00'"),
         ("write", "UPDATE slot SET valid_from = 'then' WHERE valid_from IS NOT NULL"),
         ("write", "UPDATE slot SET valid_from = 9e999 WHERE valid_from IS NOT NULL"),
-        ("write", "UPDATE property SET value = 'x' WHERE name = 'told'"),
+        ("write", "UPDATE property SET value = 'x' WHERE name = 'last_told'"),
         ("write", "UPDATE property SET value = '9' || value || '99999999999999999999' "
-         "WHERE name = 'told'"),
+         "WHERE name = 'last_told'"),
     ],
 )  # fmt: skip
 def test_damage_is_seen_where_it_is_read(
@@ -221,13 +221,13 @@ def test_damage_is_seen_where_it_is_read(
 
 
 def test_usage_that_is_no_number_is_damage(stored: Path) -> None:
-    for statement in ("usage = 'much'", "usage = 9e999", "used = -1", "used = x'00'"):
+    for statement in ("usage = 'much'", "usage = 9e999", "used_at = -1", "used_at = x'00'"):
         with _open(stored) as engine:
             engine.ask("Where does Ann live?")
             _change(stored, f"UPDATE slot SET {statement} WHERE valid_from IS NOT NULL")
             with pytest.raises(StoreError, match="that memnet did not write"):
                 engine._told.usage.save()
-        _change(stored, "UPDATE slot SET usage = 1.0, used = 1.0 WHERE valid_from IS NOT NULL")
+        _change(stored, "UPDATE slot SET usage = 1.0, used_at = 1.0 WHERE valid_from IS NOT NULL")
 
 
 def test_a_bug_over_a_sound_store_stays_a_bug(

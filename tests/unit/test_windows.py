@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from memnet.ingest.formats import parse_document
 from memnet.ingest.windows import Window, document_windows
 from memnet.loaders.document import BlockKind, DocumentBuilder, ParsedDocument
+from memnet.text.citations import place_of
 from memnet.text.english import sentences
-from memnet.text.places import place_of
 from memnet.types import Document
 
 _TEXTS = st.text(

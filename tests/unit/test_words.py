@@ -102,7 +102,7 @@ def test_what_is_remembered_is_of_the_last_commit(tmp_path: Path, store: MemoryS
         lambda: fill(other, "b", 10),
         lambda: other.delete(["a"]),
         lambda: other.append(
-            NewSource("t", b"", [told("old lights", "x", 1.0)], "", "told"), encode
+            NewSource("t", b"", [told("old lights", "x", 1.0)], "", "statement"), encode
         ),
         lambda: other.statements.end(holds(other, "lights"), 2.0),
     ):
@@ -215,7 +215,7 @@ def test_damaged_sizes_are_an_error(tmp_path: Path, statement: str) -> None:
 
 
 def test_keys_come_from_the_index_and_else_from_the_rows(store: MemoryStore) -> None:
-    store.append(NewSource("t", b"", [told("old lights", "x", 1.0)], "", "told"), encode)
+    store.append(NewSource("t", b"", [told("old lights", "x", 1.0)], "", "statement"), encode)
     store.search_dense(encode(["light"])[0], 3)
     store.statements.end([41], 2.0)
     store.put([source("b", passage("a fresh one", start=7))], encode)

@@ -16,8 +16,7 @@ from memnet.reader.checkpoint import copy_reader, save_calibration
 from memnet.reader.confidence import Calibration, Signals
 from memnet.reader.loading import LazyReader
 
-_PENALTY = 1e-2
-"""On squared weights of standardised features."""
+_PENALTY = 1e-2  # On squared weights of standardised features
 _FOLDS = 5
 _STEPS = 100
 
@@ -95,17 +94,7 @@ def fit_calibration(
     predict: Callable[[str], Prediction],
     on_progress: OnProgress = no_progress,
 ) -> tuple[Calibration, CalibrationReport]:
-    """Fit a calibration to the answers to some questions.
-
-    Args:
-        questions: with their right answers.
-        predict: answers a question, with its signals.
-        on_progress: called after each question.
-
-    Raises:
-        InputError: fewer than ten questions are answered by the reader, or all are answered right
-            or all wrong.
-    """
+    """Fit a calibration to answers; InputError for fewer than ten, or all right or all wrong."""
     cases = [
         _Case(prediction.signals, _right(prediction, question), bool(question.answers))
         for question in counted(questions, "answering questions", on_progress)

@@ -15,12 +15,11 @@ from memnet.text.english import sentences
 from memnet.text.names import name_pattern, normalise
 
 _YEAR = re.compile(r"[12]\d{3}")
+# Characters of a sentence that becomes a cloze question.
 _MIN_CLOZE_LENGTH, _MAX_CLOZE_LENGTH = 40, 260
-"""Characters of a sentence that becomes a cloze question."""
-_MAX_PER_SLOT = 2
-"""Cloze questions made from one slot."""
+_MAX_PER_SLOT = 2  # Cloze questions made from one slot
+# Taken of each of the two sentences of a two-hop question: questions are short.
 _MAX_SENTENCE_WORDS = 18
-"""Taken of each of the two sentences of a two-hop question: questions are short."""
 
 _Made = TypeVar("_Made")
 
@@ -50,18 +49,12 @@ def reader_examples(
 def cloze_examples(
     store: MemoryStore, max_examples: int, seed: int, on_progress: OnProgress = no_progress
 ) -> list[ReaderExample]:
-    """Sentences of passages with a name or number replaced by a question word.
+    """At most ``max_examples`` sentences with a name or number replaced by a question word.
 
-    The name also stands in what is to be read: the rest of the passage, or another passage that
-    it links to. Each is an example with one right answer.
+    The name also stands in what is to be read: the rest of the passage, or another passage that it
+    links to. Each is an example with one right answer.
 
     Source: Lewis et al. 2019 (cloze translation); Ram et al. 2021 (recurring spans).
-
-    Args:
-        store: with the passages.
-        max_examples: to make.
-        seed: of the choice.
-        on_progress: called after each passage.
     """
     rng = random.Random(seed)
 
@@ -73,16 +66,11 @@ def cloze_examples(
 
 
 def two_hop_questions(store: MemoryStore, max_questions: int, seed: int) -> list[Question]:
-    """Questions whose sources are known: both passages are right.
+    """At most ``max_questions`` questions whose sources are known: both passages are right.
 
     A sentence of one passage, with the name that links it to another hidden, is joined to a
     sentence of the other with the same name hidden. Only by finding the one passage and following
     the name can the other be found, as in a question that asks for "the director of ...".
-
-    Args:
-        store: with the passages.
-        max_questions: to make; there are fewer where passages don't link.
-        seed: of the choice.
     """
     rng = random.Random(seed)
     return _from_passages(

@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
-from memnet.reader.units import units
-from memnet.text.english import sentences
+from memnet.text.english import sentences, units
 
 Kind = Literal["definition", "statement", "list", "steps"]
 

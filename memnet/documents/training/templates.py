@@ -10,19 +10,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from memnet.learning.evaluation import Question
-from memnet.reader.decompose.phrases import KIN
+from memnet.reader.decompose.forms import KIN
 from memnet.reader.training.examples import YES_NO, ReaderExample, ReaderPassage
 from memnet.storage import MemoryStore, Slot
 from memnet.text.names import symbol, without_brackets
 
-_INTRODUCTION = 260
-"""Characters in which a passage tells what its subject is and where it is from."""
-_DISTRACTORS = 4
-"""Passages without the answer in each example."""
-_MIN_SHARING = 20
-"""Subjects that share a country, so that it is one and not a town."""
-_FETCHED = 1000
-"""Slots that are fetched at once."""
+_INTRODUCTION = 260  # Characters in which a passage tells what its subject is and where it is from
+_DISTRACTORS = 4  # Passages without the answer in each example
+_MIN_SHARING = 20  # Subjects that share a country, so that it is one and not a town
+_FETCHED = 1000  # Slots that are fetched at once
 
 
 class Form(NamedTuple):
@@ -31,8 +27,8 @@ class Form(NamedTuple):
     relation: str
     pattern: re.Pattern[str]
     questions: tuple[str, ...]
+    # What the answer is to the subject, to ask on about it; none where no one asks so.
     roles: tuple[str, ...]
-    """What the answer is to the subject, to ask on about it; none where no one asks so."""
 
 
 class Statement(NamedTuple):
@@ -61,8 +57,7 @@ class _Compared(NamedTuple):
 
     subject: str
     value: str
-    slots: tuple[Slot, ...]
-    """The evidence of the value."""
+    slots: tuple[Slot, ...]  # The evidence of the value
 
 
 _TEMPLATES: Mapping[str, Any] = tomllib.loads(
@@ -85,16 +80,7 @@ _FORMS = tuple(map(_form, _TEMPLATES["form"]))
 
 
 def templated_questions(store: MemoryStore, max_each: int, seed: int) -> list[list[Question]]:
-    """Questions with their sources: about one passage each, and about one that another leads to.
-
-    Args:
-        store: with the passages.
-        max_each: questions of each of the two.
-        seed: of the choice.
-
-    Returns:
-        Two lists; empty where no sentence has one of the forms.
-    """
+    """At most ``max_each`` questions with sources: about one passage each, and about two."""
     rng = random.Random(seed)
     statements = extract_statements(store)
     return [
@@ -110,11 +96,6 @@ def templated_examples(store: MemoryStore, max_examples: int, seed: int) -> list
     """Questions for a reader, with what they ask about.
 
     A third are about one passage, a third compare two subjects, and the others need two hops.
-
-    Args:
-        store: with the passages.
-        max_examples: to make.
-        seed: of the choice.
     """
     rng = random.Random(seed)
     statements = extract_statements(store)
@@ -203,14 +184,7 @@ def _comparisons(statements: Sequence[Statement], rng: random.Random) -> Iterato
 def _same(
     compared: Sequence[_Compared], forms: Sequence[str], rng: random.Random, min_sharing: int
 ) -> Iterator[_Asked]:
-    """Questions whether two have the same value, as many with yes as with no.
-
-    Args:
-        compared: to choose from.
-        forms: of questions about two subjects, and perhaps the value.
-        rng: of the choice.
-        min_sharing: values of fewer subjects are left out.
-    """
+    """Questions whether two have the same value, as many with yes as with no."""
     groups: dict[str, list[_Compared]] = defaultdict(list)
     for one in compared:
         groups[one.value].append(one)

@@ -25,15 +25,13 @@ from memnet.learning.loop import seeded
 from memnet.runtime.device import one_thread_each
 
 _HOPS = 2
+# Wrong candidates of a question that are learned from: the likeliest, and some of the others.
 _HARD_NEGATIVES, _RANDOM_NEGATIVES = 120, 80
-"""Wrong candidates of a question that are learned from: the likeliest, and some of the others."""
 _UPDATES = 120
 _LEARNING_RATE = 2e-2
 _WEIGHT_DECAY = 0.1
-_GENERATED_QUESTIONS = 300
-"""Of each kind made from the documents, where no others are given."""
-_HELD_OUT = 5
-"""One question in five is held out while the report's recall is measured."""
+_GENERATED_QUESTIONS = 300  # Of each kind made from the documents, where no others are given
+_HELD_OUT = 5  # One question in five is held out while the report's recall is measured
 _RECALL_AT = 5
 
 
@@ -54,10 +52,8 @@ class _Example(NamedTuple):
     """One question at one hop. K = candidates."""
 
     candidates: Candidates
-    right: NDArray[np.float32]
-    """[K] float32: 1 for slots of a right source."""
-    weight: float
-    """Of the question among all."""
+    right: NDArray[np.float32]  # [K] float32: 1 for slots of a right source
+    weight: float  # Of the question among all
 
 
 def train_text(

@@ -1,1 +1,1 @@
-"""Source code, notebooks and settings."""
+"""Source code and notebooks."""

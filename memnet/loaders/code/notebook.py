@@ -8,7 +8,7 @@ from memnet.errors import InputError, Problem
 from memnet.loaders.document import DocumentBuilder, ParsedDocument, one_line
 from memnet.loaders.formats import SourceFile
 from memnet.loaders.json_text import JsonObject, objects, read_json, string
-from memnet.loaders.markup.markdown_text import add_markdown
+from memnet.loaders.markup.markdown import add_markdown
 
 _MAX_OUTPUT = 2000
 """Characters of the results of a cell; more of a log is not read by people either."""

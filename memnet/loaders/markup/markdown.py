@@ -1,15 +1,15 @@
 """Markdown: CommonMark with tables, notes of Obsidian, pages of MkDocs, Docusaurus and mdBook."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from memnet.errors import Problem
+from memnet.errors import InputError, Problem
 from memnet.io import decode
-from memnet.loaders.document import ParsedDocument, one_line
+from memnet.loaders.document import BlockKind, DocumentBuilder, ParsedDocument, one_line
 from memnet.loaders.formats import SourceFile
 from memnet.loaders.markup.front_matter import read_front_matter
 from memnet.loaders.markup.markdown_html import (
@@ -37,6 +37,7 @@ _GAP = re.compile(rf"[ \t]{{0,8}}{_GONE}(?=[.,;:!?)])")
 _HIGHLIGHT = re.compile(r"(?<![\w=])==(?=[^\s=])([^\n]{0,500}?[^\s=])==(?![\w=])")
 _TAG = re.compile(r"(?<![^\s(\[{,;])#([^\W_](?:[\w/-]*\w)?)")
 _COLOUR = re.compile(r"(?=\D*\d|(.)\1+$)(?:[0-9a-f]{3}|[0-9a-f]{6}|[0-9a-f]{8})$", re.IGNORECASE)
+_HEADING = re.compile(r"\s*(#{1,6})[ \t]+\S")
 _MEDIA = re.compile(
     r"\.(?:png|jpe?g|gif|bmp|svg|webp|avif|mp[34]|webm|wav|m4a|ogg|mov|mkv|pdf)$", re.I
 )
@@ -59,18 +60,46 @@ def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
         yield Problem(file.name, f"front matter {front.problem}; what could be read of it is kept")
 
 
+def add_markdown(
+    builder: DocumentBuilder, text: str, kinds: Mapping[BlockKind, BlockKind] | None = None
+) -> str:
+    """Add the blocks of a piece of Markdown to a document, at the builder's place.
+
+    Args:
+        builder: takes them.
+        text: without front matter.
+        kinds: the kinds that blocks of some kinds become.
+
+    Returns:
+        The heading that it begins with, if it is a title; else "".
+    """
+    # An empty line at the start: what begins with "---" is no front matter here.
+    file = SourceFile("", f"\n{text}".encode("utf-8", "replace"))
+    try:
+        pieces = [item for item in load(file) if isinstance(item, ParsedDocument)]
+    except InputError:  # nothing but marks, such as an image
+        return ""
+    for piece in pieces:
+        if piece.title:
+            # The heading that is the title is no block of a document, but one of this piece.
+            found = _HEADING.match(text)
+            kind = (kinds or {}).get("heading", "heading")
+            builder.add(kind, piece.title, level=len(found[1]) if found else 1)
+        if piece.text != piece.title:
+            builder.add_document(piece, kinds)
+        return piece.title
+    return ""
+
+
 class _Walk:
     """Reads the tokens of a document from first to last."""
 
     def __init__(self, parser: MarkdownIt, writer: MarkupWriter) -> None:
         self._parser = parser
         self._writer = writer
-        # Of each list that is open: the next number, or -1 for one without numbers.
-        self._numbers: list[int] = []
-        self._callouts: list[bool] = []  # of each quote that is open whether it is a callout
-        self._notes: dict[str, list[Token]] = {}
-        # Of all footnotes; those in ``_notes`` are still to be added.
-        self._labels: frozenset[str] = frozenset()
+        self._numbers: list[int] = []  # next number of each open list; -1 for one with bullets
+        self._callouts: list[bool] = []  # of each open quote whether it is a callout
+        self._notes: dict[str, list[Token]] = {}  # footnotes that are still to be added
         self._due: list[str] = []  # footnotes that were referred to since the last block
         self._tags: dict[str, None] = {}
         self._header: list[str] = []
@@ -81,9 +110,8 @@ class _Walk:
     def document(self, tokens: Sequence[Token]) -> None:
         """Add all tokens; a footnote comes after the block that refers to it."""
         tokens = self._without_notes(tokens)
-        self._labels = frozenset(self._notes)
         headings = [
-            (int(token.tag[1]), tokens[index + 1].content)
+            (int(token.tag[1]), tokens[index + 1])
             for index, token in enumerate(tokens)
             if token.type == "heading_open" and not token.level
         ]
@@ -97,7 +125,7 @@ class _Walk:
         self._due = list(self._notes)
         self._add_notes()
         if not self._writer.title and levels[:1] == [1] and levels.count(1) == 1:
-            self._writer.title = self._inline(self._parser.parseInline(headings[0][1])[0])[0]
+            self._writer.title = self._inline(headings[0][1])[0]
         if self._tags:
             listed = self._writer.metadata.get("tags")
             given = [str(tag) for tag in listed] if isinstance(listed, list) else []
@@ -109,11 +137,11 @@ class _Walk:
         note: list[Token] = []
         depth = 0
         for token in tokens:
-            if token.type == "footnote_open":
+            if token.type == "footnote_reference_open":
                 depth += 1
                 if depth == 1:
-                    note = self._notes.setdefault(token.info, [])
-            elif token.type == "footnote_close":
+                    note = self._notes.setdefault(token.meta["label"], [])
+            elif token.type == "footnote_reference_close":
                 depth -= 1
             else:
                 (note if depth else rest).append(token)
@@ -131,7 +159,7 @@ class _Walk:
         token, writer = tokens[index], self._writer
         match token.type:
             case "inline":
-                self._add_text(tokens, index)
+                self._add_text(tokens[index - 1], token)
             case "bullet_list_open":
                 self._numbers.append(-1)
             case "ordered_list_open":
@@ -179,24 +207,20 @@ class _Walk:
         else:
             self._writer.label(admonition_label(kind))
 
-    def _add_text(self, tokens: Sequence[Token], index: int) -> None:
-        """Add the text of a block, by the token that opens it."""
-        opening = tokens[index - 1]
-        text, links = self._inline(tokens[index])
-        if opening.type == "heading_open":
-            if opening.level:
-                self._writer.paragraph(text, links)
-            else:
-                self._writer.heading(text, int(opening.tag[1]), links)
+    def _add_text(self, opening: Token, token: Token) -> None:
+        """Add the text of a block that another token opens."""
+        text, links = self._inline(token)
+        if opening.type == "heading_open" and not opening.level:
+            self._writer.heading(text, int(opening.tag[1]), links)
         elif opening.type in ("th_open", "td_open"):
             self._row.append(text)
             self._row_links += links
-        elif index + 2 < len(tokens) and tokens[index + 2].type == "definition_open":
-            self._writer.label(text)
+        elif opening.type == "dt_open":
+            self._writer.label(text, links)
         else:
             self._writer.paragraph(text, links)
         if opening.type != "heading_open":
-            self._tags.update(dict.fromkeys(_tags(tokens[index], text)))
+            self._tags.update(dict.fromkeys(_tags(token, text)))
 
     def _inline(self, token: Token) -> tuple[str, list[str]]:
         """The text of a block and the names that its links lead to."""
@@ -225,10 +249,7 @@ class _Walk:
                     shown = _wiki_link(child, links)
                     parts.append(shown if child.type == "wiki_link" else _GONE)
                 case "footnote_ref":
-                    if child.content in self._labels:
-                        self._due.append(child.content)
-                    else:  # no footnote: "[^a-z]"
-                        parts.append(f"[^{child.content}]")
+                    self._due.append(child.meta["label"])
         text = "".join(parts)
         if "==" in text:
             text = _HIGHLIGHT.sub(r"\1", text)

@@ -1,44 +1,60 @@
 """Rules for markdown-it: what notes and documentation add to CommonMark and its tables.
 
-Obsidian's links, embeds and comments, footnotes, formulas, definition lists, the admonitions of
-MkDocs and Docusaurus, and the tags of components in MDX.
+Footnotes and definition lists are plugins of ``mdit_py_plugins``; here are links, embeds, callouts
+and comments of Obsidian, formulas, admonitions of MkDocs, Docusaurus and MyST, and MDX.
 """
 
 import re
-from collections.abc import Sequence
 from functools import cache
 
 from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock, paragraph
-
-from memnet.loaders.markup.markdown_inline import (
-    TAG,
-    braces,
-    formula,
-    inline_tag,
-    marks,
-    open_bracket,
-    wiki_link,
-)
+from markdown_it.rules_core import StateCore
+from markdown_it.rules_inline import StateInline
+from mdit_py_plugins.deflist import deflist_plugin
+from mdit_py_plugins.footnote import footnote_plugin
 
 # Levels of quotes, lists and items within each other; what is deeper is one paragraph. The time
 # that brackets without a link take grows with it.
 _MAX_DEPTH = 20
+_MAX_SCRIPT = 200  # lines of an import or export
+_MAX_HEAD = 1000  # characters of a line that opens an admonition
 
 _CONTAINER = re.compile(r":{3,}[ \t]*(.*)|/{3,}[ \t]*(.*)")
 _CONTAINER_TITLE = re.compile(
     r"\{?\.?([A-Za-z][\w-]*)\}?[ \t]*(?:\|[ \t]*)?(?:\[([^\]]*)\]|([^{}\[\]]*))"
 )
+_DIRECTIVE = re.compile(r"(`{3,})\{([\w:-]+)\}[ \t]*(.*)")
+_DIRECTIVES = frozenset(
+    "admonition attention caution danger error hint important note seealso tip warning dropdown "
+    "margin sidebar topic".split()
+)
 _ADMONITION = re.compile(r"(?:!!!|\?\?\?\+?)[ \t]+([A-Za-z][\w -]*?)?[ \t]*(?:\"(.*)\"[ \t]*)?$")
 _TAB = re.compile(r"===[!+]?[ \t]+\"(.*)\"[ \t]*$")
-_DEFINITION = re.compile(r":[ \t]+(?=\S)")
-_NOTE = re.compile(r"\[\^([^\]\s]{1,100})\]:[ \t]*")
 _IMPORT = re.compile(r"(?:import|export)\s[^\n]*\sfrom\s+['\"][^'\"\n]+['\"];?\s*$")
 _SCRIPT = re.compile(r"(?:export\s+(?:const|default|function|let|async)|import\s*[\w{*'\"])\b")
 _COMPONENT = re.compile(r"</?[A-Z][\w.]*|<(?:div|section|figure)\b[^>\n]*\bmarkdown\b")
-
-_MAX_SCRIPT = 200  # lines of an import or export
-_MAX_HEAD = 1000  # characters of a line that opens an admonition
+_CALLOUT = re.compile(r"\[!([\w -]+)(?:\|[^\]\n]*)?\][+-]?[ \t]*([^\n]*)(?:\n|$)")
+_BLOCK_ID = re.compile(r"(?:^|[ \t\n])\^[A-Za-z0-9-]+$")
+_WIKI_LINK = re.compile(r"!?\[\[([^\[\]|\n]{1,1000})(?:\|([^\[\]\n]{0,1000}))?\]\]")
+_FORMULA = re.compile(r"\$\$[^$]{1,10000}\$\$|\$(?![\s$])[^$\n]{0,1000}(?<![\s\\])\$(?!\d)")
+_BRACES = r"\{(?:[^{}]|\{(?:[^{}]|\{[^{}]{0,500}+\}){0,500}\}){0,1000}\}"
+# Of HTML or a component, whose attributes may be expressions in braces.
+_TAG = re.compile(
+    r"</?(?:[A-Za-z][\w.:-]{0,100}(?:[^<>\"'{}]{1,500}+|\"[^\"]{0,2000}+\"|'[^']{0,2000}+'|"
+    + _BRACES
+    + r"){0,40})?>"
+)
+_COMMENTS = (("%%", "%%"), ("{/*", "*/}"))  # of Obsidian and of MDX
+# Short codes of Hugo, tags of Jekyll.
+_TEMPLATE = re.compile(r"\{\{[<%][^{}]{0,1000}[%>]\}\}|\{%[^{}]{0,1000}%\}")
+# Of what stands before: "{#id}", "{ .class }", "{: key=value }".
+_ATTRIBUTES = re.compile(
+    r"\{:[^{}\n]{0,1000}\}|"
+    r"\{[ \t]*(?:[.#][\w-]{1,100}|[\w-]{1,100}=(?:\"[^\"\n]{0,500}\"|[\w-]{1,100}))"
+    r"(?:[ \t][^{}\n]{0,1000})?\}"
+)
+_ICON = re.compile(r":(?:material|fontawesome|octicons|simple)-[a-z0-9-]{1,100}:")
 _STOPS = ["paragraph", "reference", "blockquote", "list"]
 
 
@@ -51,14 +67,14 @@ def make_parser(*, components: bool) -> MarkdownIt:
     """
     parser = MarkdownIt("commonmark", {"html": True, "maxNesting": _MAX_DEPTH + 4})
     parser.enable(["table", "strikethrough"])
+    footnote_plugin(parser, inline=False, move_to_end=False)
+    deflist_plugin(parser)
     block = parser.block.ruler
     block.before("table", "too_deep", _too_deep)
     block.before("fence", "comment", _comment, {"alt": _STOPS})
     block.before("fence", "container", _container, {"alt": _STOPS})
     block.before("fence", "directive", _directive, {"alt": _STOPS})
     block.before("fence", "admonition", _admonition, {"alt": _STOPS})
-    block.before("reference", "footnote", _footnote, {"alt": _STOPS})
-    block.before("reference", "definition", _definition, {"alt": ["paragraph"]})
     block.before("fence", "import", _import)
     block.before("fence", "snippet", _snippet)
     block.before("html_block", "after_comment", _after_comment)
@@ -69,16 +85,13 @@ def make_parser(*, components: bool) -> MarkdownIt:
         block.before("fence", "script", _script)
         block.before("component", "tag", _any_tag, {"alt": ["paragraph"]})
     inline = parser.inline.ruler
-    inline.before("link", "wiki_link", wiki_link)
-    inline.before("wiki_link", "open_bracket", open_bracket)
-    inline.before("escape", "braces", braces)
-    inline.before("escape", "formula", formula)
-    inline.before("html_inline", "tag", inline_tag)
-    parser.core.ruler.after("block", "marks", marks)
+    inline.before("link", "wiki_link", _wiki_link)
+    inline.before("wiki_link", "open_bracket", _open_bracket)
+    inline.before("escape", "braces", _braces)
+    inline.before("escape", "formula", _formula)
+    inline.before("html_inline", "tag", _inline_tag)
+    parser.core.ruler.after("block", "marks", _marks)
     return parser
-
-
-# Blocks
 
 
 def _line(state: StateBlock, line: int) -> str:
@@ -89,12 +102,11 @@ def _starts(state: StateBlock, line: int, text: str) -> bool:
     return state.src.startswith(text, state.bMarks[line] + state.tShift[line])
 
 
-def _paragraph(state: StateBlock, kind: str, text: str, lines: Sequence[int]) -> None:
-    token = state.push(f"{kind}_open", "p", 1)
-    token.map = list(lines)
+def _paragraph(state: StateBlock, text: str, first: int, end: int) -> None:
+    state.push("paragraph_open", "p", 1).map = [first, end]
     inline = state.push("inline", "", 0)
-    inline.content, inline.map, inline.children = text, list(lines), []
-    state.push(f"{kind}_close", "p", -1)
+    inline.content, inline.map, inline.children = text, [first, end], []
+    state.push("paragraph_close", "p", -1)
 
 
 def _too_deep(state: StateBlock, start: int, end: int, _silent: bool) -> bool:
@@ -105,7 +117,7 @@ def _too_deep(state: StateBlock, start: int, end: int, _silent: bool) -> bool:
         line += 1
     state.line = line = max(line, start + 1)
     text = state.getLines(start, line, state.blkIndent, False).strip()
-    _paragraph(state, "paragraph", text, (start, line))
+    _paragraph(state, text, start, line)
     return True
 
 
@@ -146,47 +158,36 @@ def _container(state: StateBlock, start: int, _end: int, silent: bool) -> bool:
 
 def _directive(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     """MyST's: a fence with "{note} Title" whose content is Markdown; "{code-block}" is code."""
-    if not _starts(state, start, "```{") or state.is_code_block(start):
+    if not _starts(state, start, "```") or state.is_code_block(start):
         return False
-    line = _line(state, start)
-    fence = line[: len(line) - len(line.lstrip("`"))]
-    found = re.match(r"\{([\w:-]+)\}[ \t]*(.*)", line[len(fence) :])
-    if found is None or found[1] not in _DIRECTIVES:
+    found = _DIRECTIVE.match(_line(state, start))
+    if found is None or found[2] not in _DIRECTIVES:
         return False
-    close = start + 1
-    while close < end and not _line(state, close).startswith(fence):
-        close += 1
     if silent:
         return True
-    _head(state, start, found[1], found[2])
+    close = start + 1
+    while close < end and not _starts(state, close, found[1]):
+        close += 1
+    _head(state, start, found[2], found[3])
     body = start + 1
-    while body < close and _line(state, body).startswith(":"):
+    while body < close and _starts(state, body, ":"):
         body += 1
     _nested(state, body, close, state.blkIndent)
     state.line = min(close + 1, end)
     return True
 
 
-_DIRECTIVES = frozenset(
-    "admonition attention caution danger error hint important note seealso tip warning dropdown "
-    "margin sidebar topic".split()
-)
-
-
 def _head(state: StateBlock, line: int, kind: str, title: str) -> None:
     """Title of an admonition, or its kind, which then begins its first paragraph."""
     if title:
-        _paragraph(state, "paragraph", title, (line, line + 1))
+        _paragraph(state, title, line, line + 1)
     else:
-        token = state.push("label", "", 0)
-        token.content = kind
+        state.push("label", "", 0).content = kind
 
 
 def _admonition(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     """MkDocs' admonitions and tabs, with an indented body."""
-    if not (
-        _starts(state, start, "!!!") or _starts(state, start, "???") or _starts(state, start, "===")
-    ):
+    if not any(_starts(state, start, mark) for mark in ("!!!", "???", "===")):
         return False
     line = _line(state, start).rstrip()
     if state.is_code_block(start) or len(line) > _MAX_HEAD:
@@ -202,47 +203,6 @@ def _admonition(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     _head(state, start, kind, title)
     _indented(state, start + 1, end, state.sCount[start] + 4)
     return True
-
-
-def _definition(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """A line ":   Text" below the term."""
-    if not _starts(state, start, ":") or state.is_code_block(start):
-        return False
-    found = _DEFINITION.match(_line(state, start))
-    if found is None:
-        return False
-    if silent:
-        return True
-    token = state.push("definition_open", "dd", 1)
-    token.map = [start, start + 1]
-    _with_first_line(state, start, end, found.end())
-    state.push("definition_close", "dd", -1)
-    return True
-
-
-def _footnote(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    if not _starts(state, start, "[^") or state.is_code_block(start):
-        return False
-    found = _NOTE.match(_line(state, start))
-    if found is None:
-        return False
-    if silent:
-        return True
-    token = state.push("footnote_open", "section", 1)
-    token.info = found[1]
-    _with_first_line(state, start, end, found.end())
-    state.push("footnote_close", "section", -1)
-    return True
-
-
-def _with_first_line(state: StateBlock, start: int, end: int, skipped: int) -> None:
-    """Parse a block whose first line starts after a mark, and whose others are indented."""
-    old = state.bMarks[start], state.tShift[start], state.sCount[start]
-    indent = state.sCount[start] + 2
-    state.bMarks[start] += state.tShift[start] + skipped
-    state.tShift[start], state.sCount[start] = 0, indent
-    _indented(state, start, end, indent)
-    state.bMarks[start], state.tShift[start], state.sCount[start] = old
 
 
 def _indented(state: StateBlock, start: int, end: int, indent: int) -> None:
@@ -295,7 +255,7 @@ def _any_tag(state: StateBlock, start: int, _end: int, silent: bool) -> bool:
     if not _starts(state, start, "<"):
         return False
     begin = state.bMarks[start] + state.tShift[start]
-    found = TAG.match(state.src, begin)
+    found = _TAG.match(state.src, begin)
     if found is None:
         return False
     line = start
@@ -342,3 +302,89 @@ def _snippet(state: StateBlock, start: int, _end: int, silent: bool) -> bool:
     if not silent:
         state.line = start + 1
     return True
+
+
+def _open_bracket(state: StateInline, silent: bool) -> bool:
+    """One that nothing closes is text; the rule for links would look to the end from each."""
+    src, position = state.src, state.pos
+    if src[position] != "[":
+        return False
+    known = state.env.get("last_bracket")
+    if known is None or known[0] is not src:
+        known = state.env["last_bracket"] = (src, src.rfind("]"))
+    if known[1] > position:
+        return False
+    if not silent:
+        state.pending += "["
+    state.pos += 1
+    return True
+
+
+def _wiki_link(state: StateInline, silent: bool) -> bool:
+    """Links to notes, and embeds."""
+    src, position = state.src, state.pos
+    if not (src.startswith("[[", position) or src.startswith("![[", position)):
+        return False
+    found = _WIKI_LINK.match(src, position)
+    if found is None:
+        return False
+    if not silent:
+        token = state.push("embed" if src[position] == "!" else "wiki_link", "", 0)
+        token.content, token.info = found[1], found[2] or ""
+    state.pos = found.end()
+    return True
+
+
+def _braces(state: StateInline, silent: bool) -> bool:
+    """Comments, attributes, tags of templates and icons are no text."""
+    del silent
+    src, position = state.src, state.pos
+    for opening, closing in _COMMENTS:
+        if src.startswith(opening, position):
+            end = src.find(closing, position + len(opening))
+            if end >= 0:
+                state.pos = end + len(closing)
+                return True
+    found = None
+    if src[position] == "{":
+        found = _ATTRIBUTES.match(src, position) or _TEMPLATE.match(src, position)
+    elif src[position] == ":":
+        found = _ICON.match(src, position)
+    if found is None:
+        return False
+    state.pos = found.end()
+    return True
+
+
+def _formula(state: StateInline, silent: bool) -> bool:
+    """Formulas as they stand: what looks like markup in them is none."""
+    return state.src[state.pos] == "$" and _keep(state, silent, _FORMULA, "formula")
+
+
+def _inline_tag(state: StateInline, silent: bool) -> bool:
+    """Tags of HTML and of components, whose attributes HTML would not allow."""
+    return state.src[state.pos] == "<" and _keep(state, silent, _TAG, "html_inline")
+
+
+def _keep(state: StateInline, silent: bool, pattern: re.Pattern[str], kind: str) -> bool:
+    """Make a token of what matches here, if anything does."""
+    found = pattern.match(state.src, state.pos)
+    if found is None:
+        return False
+    if not silent:
+        state.push(kind, "", 0).content = found[0]
+    state.pos = found.end()
+    return True
+
+
+def _marks(state: StateCore) -> None:
+    """Callouts become titles, and ids at the end of blocks go."""
+    for index, token in enumerate(state.tokens):
+        if token.type != "inline":
+            continue
+        if "^" in token.content:
+            token.content = _BLOCK_ID.sub("", token.content)
+        found = _CALLOUT.match(token.content) if index > 1 else None
+        if found and state.tokens[index - 2].type == "blockquote_open":
+            state.tokens[index - 2].meta = {"kind": found[1], "title": found[2]}
+            token.content = token.content[found.end() :]

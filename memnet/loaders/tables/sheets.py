@@ -1,10 +1,11 @@
-"""Spreadsheets of Excel (.xlsx, .xlsm, .xlsb, .xls), and the way to those of OpenDocument."""
+"""Spreadsheets of Excel and OpenDocument: the tables that stand in their sheets."""
 
 from collections.abc import Callable, Iterable, Iterator
 from datetime import date, datetime, time, timedelta
 from functools import partial
 from io import BytesIO
 from typing import Any, TypeVar
+from zipfile import ZipFile
 
 from python_calamine import (
     CalamineError,
@@ -15,30 +16,36 @@ from python_calamine import (
 )
 
 from memnet.errors import InputError, Problem, first_line
-from memnet.loaders.document import DocumentBuilder, ParsedDocument
+from memnet.loaders.document import DocumentBuilder, ParsedDocument, one_line
 from memnet.loaders.formats import SourceFile
-from memnet.loaders.office.odf_package import is_open_document
 from memnet.loaders.office.ooxml import OfficePackage
-from memnet.loaders.package import PROTECTED, check_not_encrypted
-from memnet.loaders.tables import ods
-from memnet.loaders.tables.data_tables import Row
-from memnet.loaders.tables.grids import add_sheet
+from memnet.loaders.package import PROTECTED, Package, check_not_encrypted, local
+from memnet.loaders.tables.data_tables import Row, TableWriter, kind_of
 
 Result = TypeVar("Result")
 
+_BEFORE_XML = b"\xef\xbb\xbf \t\r\n"
+_METADATA = {  # elements of OpenDocument's metadata: keys of a document's
+    "title": "title",
+    "initial-creator": "author",
+    "creator": "author",
+    "subject": "subject",
+    "description": "description",
+    "language": "language",
+    "creation-date": "created",
+    "date": "modified",
+}
 _MAX_PRINTED = 1e15  # spreadsheets show 15 digits; larger numbers are written with an exponent
 # Characters of a merged cell that is taken as the name of its rows, not as a remark on them.
 _MAX_REPEATED = 80
 _MAX_MERGED = 10_000  # cells into which the text of merged ones is repeated
+_MAX_REGION = 100_000  # rows between empty ones that are looked at together for tables side by side
 
 
 def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
     """All sheets, with a block for each row that names its columns."""
-    if is_open_document(file.data):
-        yield from ods.load(file)
-        return
-    check_not_encrypted(file.data)
-    workbook = _read(partial(CalamineWorkbook.from_filelike, BytesIO(file.data)))
+    data, metadata = _workbook(file.data)
+    workbook = _read(partial(CalamineWorkbook.from_filelike, BytesIO(data)))
     builder = DocumentBuilder()
     problems: list[Problem] = []
     for about in workbook.sheets_metadata:
@@ -52,12 +59,11 @@ def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
             continue
         if sheet.start is not None:
             left = sheet.start[1]
-            add_sheet(builder, name, _rows(sheet, left), file.max_characters, left)
+            _add_sheet(builder, name, _rows(sheet, left), file.max_characters, left)
     if not len(builder):
         if problems:
             raise InputError(f"has no sheet that can be read: {problems[0].what}")
         raise InputError("holds no cells with text; expected a workbook with some")
-    metadata = _properties(file.data)
     title = metadata.pop("title", "") or file.title
     yield builder.build(file.name, title[: file.max_title], metadata=metadata)
     yield from problems
@@ -83,12 +89,49 @@ def _read(call: Callable[[], Result]) -> Result:
         ) from None
 
 
-def _properties(data: bytes) -> dict[str, Any]:
-    """Of a package in the format of Office; nothing of others."""
-    try:
-        return OfficePackage(data).properties()
-    except InputError:
-        return {}
+def _workbook(data: bytes) -> tuple[bytes, dict[str, Any]]:
+    """A workbook as the library takes it, and its metadata.
+
+    Files of OpenDocument are packed again with nothing but their content, as some have no sign of
+    what they are, and the flat ones are not packed at all.
+    """
+    if not data.startswith(b"PK"):
+        if not data[:100].lstrip(_BEFORE_XML).startswith(b"<"):
+            check_not_encrypted(data)
+            return data, {}
+        return _packed(data), {}
+    package = OfficePackage(data)
+    if "content.xml" not in package:
+        try:
+            return data, package.properties()
+        except InputError:
+            return data, {}
+    if b"encryption-data" in (package.read("META-INF/manifest.xml") or b""):
+        raise InputError(PROTECTED)
+    return _packed(package.read("content.xml") or b""), _open_document_metadata(package)
+
+
+def _packed(content: bytes) -> bytes:
+    if b"spreadsheet" not in content:
+        raise InputError(
+            "is an OpenDocument file, but not a spreadsheet; give it the suffix of what it is"
+        )
+    packed = BytesIO()
+    with ZipFile(packed, "w") as archive:
+        archive.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")
+        archive.writestr("META-INF/manifest.xml", "<manifest:manifest/>")
+        archive.writestr("content.xml", content)
+    return packed.getvalue()
+
+
+def _open_document_metadata(package: Package) -> dict[str, Any]:
+    root = package.xml_if_sound("meta.xml")
+    found: dict[str, Any] = {}
+    for element in root.iter() if root is not None else ():
+        name, text = _METADATA.get(local(element)), one_line(element.text or "")
+        if name and text:
+            found.setdefault(name, text)
+    return found
 
 
 def _rows(sheet: CalamineSheet, left: int) -> Iterator[Row]:
@@ -137,3 +180,69 @@ def cell_text(value: Any) -> str:
         minutes, seconds = divmod(round(value.total_seconds()), 60)
         return f"{minutes // 60}:{minutes % 60:02}:{seconds:02}"
     return str(value)
+
+
+def _add_sheet(
+    builder: DocumentBuilder, name: str, rows: Iterable[Row], max_characters: int, left: int = 0
+) -> None:
+    """Add a sheet: its name as a heading, then its tables; ``left`` is the first column of rows."""
+
+    def place(row: int, first: int, last: int) -> str:
+        at = f"{name}!{column_name(first)}{row + 1}"
+        return at if first == last else f"{at}:{column_name(last)}{row + 1}"
+
+    opened = False
+    writer = TableWriter(builder, place, max_characters)
+    for region in _regions(rows):
+        if not opened:
+            builder.open(name)
+            builder.add("heading", name, level=1)
+            opened = True
+        for first, table in _side_by_side(region):
+            writer.table(table, left + first)
+
+
+def _regions(rows: Iterable[Row]) -> Iterator[list[Row]]:
+    """Rows between empty ones."""
+    region: list[Row] = []
+    for number, row in rows:
+        filled = any(row)
+        if region and (not filled or number != region[-1][0] + 1 or len(region) == _MAX_REGION):
+            yield region
+            region = []
+        if filled:
+            region.append((number, row))
+    if region:
+        yield region
+
+
+def _side_by_side(region: list[Row]) -> Iterator[tuple[int, list[Row]]]:
+    """The tables of a region that empty columns divide, each with its first column.
+
+    A gap divides tables if what follows it begins with a column of names; a column that is left
+    empty between others for the looks divides nothing.
+    """
+    width = max(len(row) for _, row in region)
+    used = [any(column < len(row) and row[column] for _, row in region) for column in range(width)]
+    starts = [0]
+    for column in range(1, width - 1):
+        opens = used[column] and not used[column - 1] and used[column + 1]
+        if opens and sum(used[starts[-1] : column]) >= 2 and _names(region, column):
+            starts.append(column)
+    for first, end in zip(starts, [*starts[1:], width], strict=True):
+        yield first, [(number, row[first:end]) for number, row in region]
+
+
+def _names(region: list[Row], column: int) -> bool:
+    kinds = [kind_of(row[column]) for _, row in region if column < len(row) and row[column]]
+    return len(kinds) > 1 and all(kind == "text" for kind in kinds)
+
+
+def column_name(column: int) -> str:
+    """0 as A, 25 as Z, 26 as AA."""
+    name = ""
+    column += 1
+    while column:
+        column, letter = divmod(column - 1, 26)
+        name = chr(ord("A") + letter) + name
+    return name

@@ -11,15 +11,17 @@ from datetime import datetime
 from typing import NamedTuple
 
 from memnet.reader.decompose import Compared, LookUp, Resolved, SubQuestion
-from memnet.reader.decompose.pairs import (
+from memnet.reader.decompose.forms import (
     BOTH_PROBABILITY,
     MASK,
     ONE_PROBABILITY,
+    ROLES,
     both_attested,
+    expanded_kin,
     one_attested,
     pair_of,
+    phrase_of,
 )
-from memnet.reader.decompose.phrases import ROLES, expanded_kin, phrase_of
 from memnet.reader.passages import RankedSlot, indices_about, read_best, windows_of
 from memnet.reader.spans import Reader
 from memnet.runtime.device import in_background

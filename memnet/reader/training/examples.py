@@ -18,10 +18,9 @@ from memnet.reader.spans import KINDS, QUOTED, Pack, Packer, Passage
 from memnet.text.names import normalise
 from memnet.types import Evidence
 
-YES_NO = ("yes", "no")
-"""Answers that stand in no passage."""
+YES_NO = ("yes", "no")  # Answers that stand in no passage
+# What is taken for a name or a number in a passage.
 NAME = re.compile(r"\b[A-Z][\w'’.-]+(?: [A-Z][\w'’.-]+)*|\b[12]\d{3}\b|\b\d[\d,.]*\d\b")
-"""What is taken for a name or a number in a passage."""
 _ANTONYMS = (
     ("first", "last"), ("largest", "smallest"), ("most", "least"),
     ("highest", "lowest"), ("longest", "shortest"), ("biggest", "smallest"), ("north", "south"),
@@ -36,16 +35,12 @@ _ANTONYM = {one: other for pair in _ANTONYMS for one, other in (pair, pair[::-1]
 _QUESTION_WORDS = frozenset("who whom whose what when where which why how in on at".split())
 _WORD = re.compile(r"\w+")
 # Shares of the questions that are changed while training.
-_WITHOUT_ANSWER = 0.12
-"""Of those with several passages: lose the passages with the answer."""
-_ONLY_DISTRACTORS = 0.08
-"""Of those with one passage: only others are read."""
+_WITHOUT_ANSWER = 0.12  # Of those with several passages: lose the passages with the answer
+_ONLY_DISTRACTORS = 0.08  # Of those with one passage: only others are read
+# Of those with one passage: the question is changed so that it is not answered.
 _UNANSWERABLE = 0.08
-"""Of those with one passage: the question is changed so that it is not answered."""
-_NO_DISTRACTORS = 0.35
-"""Of those with one passage: read without another."""
-_SHUFFLED = 0.4
-"""Of the distractors: stand anywhere rather than last."""
+_NO_DISTRACTORS = 0.35  # Of those with one passage: read without another
+_SHUFFLED = 0.4  # Of the distractors: stand anywhere rather than last
 _MAX_DISTRACTORS = 4
 
 
@@ -254,21 +249,12 @@ def _holds_answer(passage: ReaderPassage, example: ReaderExample) -> bool:
 def unanswerable_question(
     question: str, text: str, answers: Sequence[str], rng: random.Random
 ) -> str | None:
-    """A question that a passage does not answer, though it shares its words.
+    """A question that a passage does not answer, though it shares its words; None if none is found.
 
     A name or number that the passage shares with the question becomes another one of the passage,
     or a word its antonym.
 
     Source: Rajpurkar et al. 2018, table 1 (kinds of questions that have no answer).
-
-    Args:
-        question: that the passage answers.
-        text: of the passage.
-        answers: right ones, which the new question does not contain.
-        rng: of the choice.
-
-    Returns:
-        None where nothing can be changed.
     """
     changes = [*_other_names(question, text, answers), *_antonyms(question)]
     return rng.choice(changes) if changes else None
@@ -353,13 +339,7 @@ def _token_spans(
 
 
 def batches_by_length(examples: Sequence[P], max_tokens: int, rng: random.Random) -> list[list[P]]:
-    """Batches of examples of about the same length, in a random order.
-
-    Args:
-        examples: to be batched.
-        max_tokens: of a batch, padding included.
-        rng: of the order.
-    """
+    """Batches of at most ``max_tokens`` with padding, of about one length, in a random order."""
     ordered = sorted(examples, key=lambda one: len(one.pack.token_ids) + 8 * rng.random())
     batches: list[list[P]] = []
     batch: list[P] = []

@@ -26,23 +26,13 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from memnet.errors import EncoderMismatchError, StoreError
 from memnet.storage.models import is_model_file
-from memnet.storage.values import StoredKind
-from memnet.types import Certainty, Change
+from memnet.types import Certainty, Change, SourceKind
 
-FORMAT = 6
-"""The first with quick vectors."""
-FORMAT_WITHOUT_QUICK = 5
-"""The first with all changes of a statement."""
-FORMAT_WITHOUT_CHANGES = 4
-"""The first with the structure of statements."""
-FORMAT_WITHOUT_STATEMENTS = 3
-"""The first with models."""
-FORMAT_WITHOUT_MODELS = 2
+FORMAT = 1
 HEAD, VECTORS, DIGESTS, SOURCES, SLOTS = MEMBERS = (
     "bundle.json", "vectors.f32", "digests.bin", "sources.jsonl", "slots.jsonl",
 )  # fmt: skip
 QUICK = "quick.jsonl"
-"""A member from format 6 on."""
 COMPRESSION = {
     HEAD: zipfile.ZIP_STORED, VECTORS: zipfile.ZIP_STORED, DIGESTS: zipfile.ZIP_STORED,
     SOURCES: zipfile.ZIP_DEFLATED, SLOTS: zipfile.ZIP_DEFLATED, QUICK: zipfile.ZIP_DEFLATED,
@@ -77,7 +67,7 @@ class BundleLine(BaseModel):
 class BundleHead(BundleLine):
     """What a bundle says of itself."""
 
-    format: Literal[1, 2, 3, 4, 5, 6]
+    format: Literal[1]
     encoder: Annotated[str, Field(min_length=1, max_length=4096)]
     """Fingerprint of the encoder that made the vectors."""
     dimension: Annotated[int, Field(ge=1, le=100_000)]
@@ -87,10 +77,10 @@ class BundleHead(BundleLine):
     last_source: _Index
     last_slot: _Index
     """The highest ids ever given, so that none is given again."""
-    told: _Index
+    last_told: _Index
     """How many names were given to sources of statements."""
     quick: _Index = 0
-    """How many vectors are quick ones; 0 in formats before 6."""
+    """How many vectors are quick ones."""
 
 
 class BundledSource(BundleLine):
@@ -98,7 +88,7 @@ class BundledSource(BundleLine):
 
     namespace: str
     name: Annotated[str, Field(min_length=1)]
-    kind: StoredKind
+    kind: SourceKind
     origin: str
     title: str
     metadata: dict[str, Any]
@@ -127,10 +117,10 @@ class BundledStatement(BundleLine):
 
     aliases: tuple[str, ...]
     relation: str
-    objects: tuple[str, ...]
+    values: tuple[str, ...]
     polarity: Annotated[int, Field(ge=0, le=1)]
     certainty: Certainty
-    told: _Number
+    told_at: _Number
     standing: Annotated[int, Field(ge=0, le=1)]
     speaker: str | None
     changed_by: Annotated[int, Field(ge=1, lt=_MAX_NUMBER)] | None
@@ -157,12 +147,11 @@ class BundledSlot(BundleLine):
     valid_from: _Number | None
     valid_until: _Number | None
     usage: _Number
-    used: _Number
+    used_at: _Number
     places: _Places = ()
     keys: _Symbols
     mentions: _Symbols
     statement: BundledStatement | None = None
-    """None in formats before 4 as well."""
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -170,8 +159,6 @@ class BundledSlot(BundleLine):
             raise ValueError("its text is not as long as its span")
         if (self.valid_from is None) != (self.relation_vector is None):
             raise ValueError("a statement has a time and a relation vector, others neither")
-        if self.statement is not None and self.valid_from is None:
-            raise ValueError("it has the structure of a statement and no time")
         if self.valid_until is not None and (
             self.valid_from is None or self.valid_until < self.valid_from
         ):
@@ -250,7 +237,7 @@ class BundleReader:
             raise ValueError(f"it expands to more than {_MAX_EXPANSION} times its size")
         (head,) = self._lines(HEAD, BundleHead, 1)
         self.head = head
-        if has_quick != (head.quick > 0) or (has_quick and head.format < FORMAT):
+        if has_quick != (head.quick > 0):
             raise ValueError(f"it holds {QUICK} without quick vectors, or these without it")
         self._expect(VECTORS, 4 * head.dimension * head.vectors)
         self._expect(DIGESTS, DIGEST_BYTES * head.vectors)
@@ -308,8 +295,7 @@ class BundleReader:
             changing += [] if said is None else [one.changed_by for one in said.changes]
             if any((one or 0) > self.head.last_slot for one in changing):
                 raise ValueError(f"slot {slot.id} was changed by one that was never there")
-            structured = self.head.format >= FORMAT_WITHOUT_CHANGES
-            if structured and (said is None) != (slot.valid_from is None):
+            if (said is None) != (slot.valid_from is None):
                 raise ValueError(f"slot {slot.id} is a statement without a structure")
             if slot.source >= self.head.sources or max(vectors) >= self.head.vectors:
                 raise ValueError(f"slot {slot.id} refers to a source or vector that is not there")

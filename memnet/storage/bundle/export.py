@@ -17,10 +17,6 @@ from memnet.storage.bundle.archive import (
     DIGEST_BYTES,
     DIGESTS,
     FORMAT,
-    FORMAT_WITHOUT_CHANGES,
-    FORMAT_WITHOUT_MODELS,
-    FORMAT_WITHOUT_QUICK,
-    FORMAT_WITHOUT_STATEMENTS,
     HEAD,
     QUICK,
     SLOT_COLUMNS,
@@ -64,7 +60,7 @@ def write_bundle(connection: Connection, path: Path, models: Mapping[str, bytes]
         StoreError: the file can't be written, or the rows can't be read.
     """
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    head = _head(connection, _format(connection, bool(models)))
+    head = _head(connection)
     try:
         descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(descriptor, "wb") as file:
@@ -85,18 +81,7 @@ def write_bundle(connection: Connection, path: Path, models: Mapping[str, bytes]
     return head
 
 
-def _format(connection: Connection, models: bool) -> int:
-    """The first format that holds all of a store: who knows only that one can read it, too."""
-    if connection.one("SELECT 1 FROM quick_vector LIMIT 1") is not None:
-        return FORMAT
-    if connection.one("SELECT 1 FROM statement_change LIMIT 1") is not None:
-        return FORMAT_WITHOUT_QUICK
-    if connection.one("SELECT 1 FROM statement LIMIT 1") is not None:
-        return FORMAT_WITHOUT_CHANGES
-    return FORMAT_WITHOUT_STATEMENTS if models else FORMAT_WITHOUT_MODELS
-
-
-def _head(connection: Connection, bundle_format: int) -> BundleHead:
+def _head(connection: Connection) -> BundleHead:
     row = connection.only(
         """SELECT (SELECT count(*) FROM vector), (SELECT count(*) FROM source),
             (SELECT count(*) FROM slot),
@@ -104,10 +89,10 @@ def _head(connection: Connection, bundle_format: int) -> BundleHead:
     )
     names = ("vectors", "sources", "slots", "quick")
     values = {
-        "format": bundle_format,
+        "format": FORMAT,
         "encoder": connection.property("encoder"),
         "dimension": checked_count(connection.property("dimension") or 0),
-        "told": checked_count(connection.property("told") or 0),
+        "last_told": checked_count(connection.property("last_told") or 0),
         "last_source": connection.last_id("source"),
         "last_slot": connection.last_id("slot"),
         **dict(zip(names, map(checked_count, row), strict=True)),
@@ -123,8 +108,7 @@ def _write_members(archive: zipfile.ZipFile, connection: Connection, head: Bundl
     sources: dict[int, int] = {}
     vector_pages = "SELECT id, digest, data FROM vector WHERE id > ?"
     with _member(archive, HEAD) as file:
-        # An earlier version, which reads the format if nothing is quick, does not know the field.
-        file.write(head.model_dump_json(exclude_defaults=True).encode() + b"\n")
+        file.write(head.model_dump_json().encode() + b"\n")
     with _member(archive, VECTORS) as file:
         for row in chain.from_iterable(_pages(connection, vector_pages)):
             ((vector, digest, data),) = checked_rows([row], "a vector", int, bytes, bytes)
@@ -173,24 +157,25 @@ def _write_members(archive: zipfile.ZipFile, connection: Connection, head: Bundl
 
 def _statements(connection: Connection, ids: Sequence[int]) -> dict[int, dict[str, Any]]:
     """The rows of those slots that are statements."""
+    columns = ", ".join(f'"{column}"' for column in STATEMENT_COLUMNS)
     rows = connection.rows(
-        f"SELECT slot, {', '.join(STATEMENT_COLUMNS)} FROM statement WHERE slot {IN_LIST}",
+        f"SELECT slot, {columns} FROM statement WHERE slot {IN_LIST}",
         Values(ids),
     )
     found: dict[int, dict[str, Any]] = {}
     for row in rows:
         values = dict(zip(STATEMENT_COLUMNS, row[1:], strict=True))
-        for column in ("aliases", "objects"):
+        for column in ("aliases", "values"):
             values[column] = checked_texts(values[column])
         found[row[0]] = values
-    columns = ("changed_by", "change", "reason")
+    names = ("changed_by", "change", "reason")
     changes = connection.rows(
-        f"SELECT slot, {', '.join(columns)} FROM statement_change WHERE slot {IN_LIST} "
+        f"SELECT slot, {', '.join(names)} FROM statement_change WHERE slot {IN_LIST} "
         "ORDER BY slot, changed_by",
         Values(ids),
     )
     for slot, *change in checked_rows(changes, "a change of a statement", int, int, str, str):
-        found[slot].setdefault("changes", []).append(dict(zip(columns, change, strict=True)))
+        found[slot].setdefault("changes", []).append(dict(zip(names, change, strict=True)))
     return found
 
 

@@ -23,7 +23,6 @@ from memnet.storage.bundle.archive import (
 )
 from memnet.storage.postgres.address import is_address
 from memnet.storage.precision import packed
-from memnet.storage.sqlite.schema import MOVE_CHANGES
 from memnet.storage.store import MemoryStore
 from memnet.storage.tables import slots as slot_rows
 from memnet.storage.tables.checked import DuplicateRowsError
@@ -143,14 +142,12 @@ def _fill(connection: Connection, bundle: BundleReader) -> None:
     for table in ("statement", "statement_change"):
         if connection.one(f"SELECT 1 FROM {table} WHERE changed_by NOT IN (SELECT id FROM slot)"):
             raise ValueError("a statement was changed by one that is not there")
-    for statement in filter(str.strip, MOVE_CHANGES.split(";\n")):
-        connection.execute(statement)
     # Ids and names of statements' sources go on where those of the bundle end.
     head = bundle.head
     connection.set_last_id("source", max(head.last_source, head.sources))
     connection.set_last_id("slot", head.last_slot)
     connection.continue_ids()
-    connection.set_property("told", str(head.told))
+    connection.set_property("last_told", str(head.last_told))
 
 
 def _add_quick_vectors(connection: Connection, bundle: BundleReader) -> None:
@@ -197,18 +194,18 @@ def _add_slots(connection: Connection, slots: list[BundledSlot], namespaces: Seq
         [slot.mentions for slot in slots],
         [slot.id for slot in slots if slot.kind != "passage"],
     )
-    statements = [(slot, slot.statement) for slot in slots if slot.valid_from is not None]
+    statements = [(slot, slot.statement) for slot in slots if slot.statement is not None]
     _insert(
         connection,
         "statement",
         ("slot", "namespace", *STATEMENT_COLUMNS),
         (
             {
-                **(_unparsed(slot.valid_from) if said is None else said.model_dump()),
+                **said.model_dump(),
                 "slot": slot.id,
                 "namespace": namespaces[slot.source],
-                "aliases": json.dumps(() if said is None else said.aliases, ensure_ascii=False),
-                "objects": json.dumps(() if said is None else said.objects, ensure_ascii=False),
+                "aliases": json.dumps(said.aliases, ensure_ascii=False),
+                "values": json.dumps(said.values, ensure_ascii=False),
             }
             for slot, said in statements
         ),
@@ -220,20 +217,10 @@ def _add_slots(connection: Connection, slots: list[BundledSlot], namespaces: Seq
         (
             {"slot": slot.id, **one.model_dump()}
             for slot, said in statements
-            for one in (() if said is None else said.changes)
+            for one in said.changes
         ),
     )
     slot_rows.add_statement_names(connection, [slot.id for slot, _ in statements])
-    if any(said is None for _, said in statements):
-        connection.set_property("unparsed", "1")
-
-
-def _unparsed(told: float | None) -> dict[str, Any]:
-    """The row of a statement whose bundle has no structure."""
-    return {
-        "relation": "", "polarity": 1, "certainty": "is", "told": told, "standing": 0,
-        "speaker": None, "changed_by": None, "change": None, "reason": None,
-    }  # fmt: skip
 
 
 def _insert(

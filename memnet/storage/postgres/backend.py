@@ -8,17 +8,17 @@ from filelock import FileLock, Timeout
 
 from memnet.config import StoreConfig
 from memnet.errors import StoreError
-from memnet.storage.backend import Backend, Result
+from memnet.storage.backend import Backend, DenseIndex, Result
 from memnet.storage.postgres.address import Address
 from memnet.storage.postgres.connection import PostgresConnection
 from memnet.storage.postgres.dense import ServerIndex, check_pgvector
 from memnet.storage.postgres.errors import ConflictError, LostConnectionError
 from memnet.storage.postgres.lock import ServerLock
-from memnet.storage.postgres.schema import SCHEMA_VERSION
 from memnet.storage.tables.checked import MissingRowError
 from memnet.storage.tables.connection import Connection
 from memnet.storage.tables.connections import Connections
-from memnet.storage.vectors.dense import DenseIndex
+from memnet.storage.vectors.cache import IndexCache
+from memnet.storage.vectors.search import ToDevice
 
 _ATTEMPTS = 8
 _SAVING_LOCK = "saving.lock"
@@ -28,7 +28,6 @@ _OLDEST_SERVER = 15
 class PostgresBackend(Backend):
     """A schema of a database on a server."""
 
-    latest_schema = SCHEMA_VERSION
     many_writers = True
 
     def __init__(self, address: Address, create: bool) -> None:
@@ -45,10 +44,9 @@ class PostgresBackend(Backend):
         self.place = str(address)
         self.folder = address.cache_folder()
         self.connections = Connections(self._connect, self.place)
-        self.lock = ServerLock(self._connection, self.place)
+        self._lock = ServerLock(self._connection, self.place)
         try:
             connection = self._connection()
-            self.read_only = connection.read_only
             if connection.server_version < _OLDEST_SERVER:
                 raise StoreError(
                     f"{self.place} is on PostgreSQL {connection.server_version}; memnet needs "
@@ -71,13 +69,45 @@ class PostgresBackend(Backend):
             self.connections.close()
             raise
 
-    def again(self) -> "PostgresBackend":
-        """As ``Backend.again``."""
+    def reopened(self) -> "PostgresBackend":
+        """As ``Backend.reopened``."""
         return PostgresBackend(self._address, create=False)
 
+    def vector_index(
+        self, fingerprint: str, dimension: int, config: StoreConfig, to_device: ToDevice | None
+    ) -> DenseIndex:
+        """As ``Backend.vector_index``."""
+        kind = self._address.index
+        if kind != "faiss":
+            return ServerIndex(kind, self.place, dimension, config, self._connection)
+        return IndexCache(
+            self.folder,
+            fingerprint,
+            dimension,
+            config,
+            to_device,
+            connection=self.connections.connection,
+            try_writing=self._try_saving,
+            on_saved=lambda: None,
+            is_local=False,
+        )
+
     @contextmanager
-    def try_saving(self) -> Iterator[bool]:
-        """As ``Backend.try_saving``: among the processes of this machine."""
+    def writing(self, timeout: float, sources_only: bool) -> Iterator[bool]:
+        """As ``Backend.writing``."""
+        if sources_only:
+            self._lock.check_writable()
+        else:
+            self._lock.acquire(timeout)
+        try:
+            yield False
+        finally:
+            if not sources_only:
+                self._lock.release()
+
+    @contextmanager
+    def _try_saving(self) -> Iterator[bool]:
+        """Whether no other process of this machine may save the vector index now."""
         try:
             lock = FileLock(self.folder / _SAVING_LOCK, mode=0o600).acquire(timeout=0)
         except (Timeout, OSError):
@@ -85,19 +115,6 @@ class PostgresBackend(Backend):
             return
         with lock:
             yield True
-
-    def check_copy(self, connection: Connection, dimension: int) -> None:
-        """As ``Backend.check_copy``: a server's rows are not copied file by file."""
-
-    def server_index(self, dimension: int, config: StoreConfig) -> DenseIndex | None:
-        """As ``Backend.server_index``, where the address names one."""
-        kind = self._address.index
-        if kind == "faiss":
-            return None
-        return ServerIndex(kind, self.place, dimension, config, self._connection)
-
-    def share_rights(self) -> None:
-        """As ``Backend.share_rights``: the folder is this user's alone."""
 
     def size_in_bytes(self, connection: Connection) -> int:
         """As ``Backend.size_in_bytes``."""
@@ -126,8 +143,8 @@ class PostgresBackend(Backend):
         return connection
 
 
-def connect_existing(address: Address, timeout: float) -> tuple[PostgresConnection, int] | None:
-    """A connection to a store as it is, and the latest schema; None without a store.
+def connect_existing(address: Address, timeout: float) -> PostgresConnection | None:
+    """A connection to a store as it is; None without a store.
 
     Args:
         address: of the store.
@@ -138,6 +155,6 @@ def connect_existing(address: Address, timeout: float) -> tuple[PostgresConnecti
     """
     connection = PostgresConnection(address, timeout)
     if connection.schema_version:
-        return connection, SCHEMA_VERSION
+        return connection
     connection.close()
     return None

@@ -25,16 +25,18 @@ from memnet.storage.postgres.errors import (
 from memnet.storage.postgres.halves import HalfVectors
 from memnet.storage.postgres.history import PostgresHistory
 from memnet.storage.postgres.metadata import metadata_condition
-from memnet.storage.postgres.schema import FIRST_VERSION, MIGRATIONS, SCHEMA_VERSION
+from memnet.storage.postgres.schema import MIGRATIONS
 from memnet.storage.postgres.session import Session
 from memnet.storage.postgres.text import PostgresText
 from memnet.storage.tables.checked import IN_LIST, DuplicateRowsError, Row, Values, checked_count
 from memnet.storage.tables.connection import (
+    SCHEMA_VERSION,
     UNUSED_SYMBOL,
     UNUSED_VECTOR,
     Connection,
     Numbered,
     StoredVector,
+    check_version,
     on_conflict,
 )
 
@@ -109,12 +111,12 @@ class PostgresConnection(Connection):
         """As ``Connection.migrate``; the caller holds the lock of the store's writer."""
         # Another process may have done so while this one waited for the lock.
         self.schema_version = self._read_schema_version()
-        first = max(self.schema_version + 1, FIRST_VERSION)
-        for number in range(first, SCHEMA_VERSION + 1):
+        for number in range(self.schema_version + 1, SCHEMA_VERSION + 1):
             with self._changes():
                 self._session.command(
                     f"BEGIN; {self._new_schema()}"
-                    f"{MIGRATIONS[number]}; INSERT INTO property VALUES ('schema', '{number}') "
+                    f"{MIGRATIONS[number]}; "
+                    f"INSERT INTO property VALUES ('schema_version', '{number}') "
                     "ON CONFLICT (name) DO UPDATE SET value = excluded.value; COMMIT"
                 )
             self.schema_version = number
@@ -492,17 +494,9 @@ class PostgresConnection(Connection):
             return 0
         # By the schema's name: where the role may not use it, the search path would pass over it.
         row = self.one(
-            f"SELECT value FROM {self._address.quoted_schema}.property WHERE name = 'schema'"
+            f"SELECT name, value FROM {self._address.quoted_schema}.property "
+            "WHERE name IN ('schema', 'schema_version') ORDER BY name DESC"
         )
-        version = 0 if row is None else checked_count(row[0])
-        if version > SCHEMA_VERSION:
-            raise StoreError(
-                f"{self._place} has schema {version}, this version of memnet knows schemas up to "
-                f"{SCHEMA_VERSION}; upgrade memnet to open it"
-            )
-        if 0 < version < FIRST_VERSION:
-            raise StoreError(
-                f"{self._place} has schema {version}, which no version of memnet made on a server "
-                f"(the first is {FIRST_VERSION}); restore its table 'property' from a backup"
-            )
+        version = 0 if row is None else checked_count(row[1])
+        check_version(self._place, version, row is None or row[0] == "schema_version")
         return version

@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 
 from memnet.config import StoreConfig
 from memnet.errors import StoreError
+from memnet.storage.backend import DenseIndex
 from memnet.storage.postgres.connection import PostgresConnection
 from memnet.storage.postgres.errors import psql
 from memnet.storage.postgres.halves import FILLED, half_schema
 from memnet.storage.tables.checked import IN_LIST, Row, Values, checked_rows, checked_vectors
 from memnet.storage.values import Hits, Within
-from memnet.storage.vectors.dense import DenseIndex
 from memnet.storage.vectors.index import IndexInfo
 from memnet.storage.vectors.search import sample_queries
 

@@ -25,7 +25,7 @@ class PostgresHistory(History):
     def latest(self) -> Revision:
         """As ``History.latest``."""
         row = self._connection.one_of_snapshot(
-            "SELECT generation, mark, 0 FROM revision ORDER BY generation DESC LIMIT 1"
+            "SELECT generation, commit_id, 0 FROM revision ORDER BY generation DESC LIMIT 1"
         )
         if row is None:
             raise missing("its last commit")
@@ -33,7 +33,7 @@ class PostgresHistory(History):
 
     def find(self, commit_id: int) -> Revision | None:
         """As ``History.find``."""
-        row = self._connection.one("SELECT generation FROM revision WHERE mark = ?", commit_id)
+        row = self._connection.one("SELECT generation FROM revision WHERE commit_id = ?", commit_id)
         return None if row is None else Revision(row[0], commit_id, 0)
 
     def changes_since(self, revision: Revision) -> Changes:

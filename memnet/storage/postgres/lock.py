@@ -3,12 +3,11 @@
 from collections.abc import Callable
 
 from memnet.errors import StoreBusyError, StoreError
-from memnet.storage.backend import WriterLock
 from memnet.storage.postgres.connection import PostgresConnection
 from memnet.storage.postgres.errors import FAILURES, write_error
 
 
-class ServerLock(WriterLock):
+class ServerLock:
     """An advisory lock of the session of the calling thread, which the server frees with it.
 
     Within a transaction it is held until its end, whoever releases it: what was written must not be
@@ -25,20 +24,15 @@ class ServerLock(WriterLock):
         self._connection = connection
         self._place = place
 
-    @property
-    def depth(self) -> int:  # type: ignore[override]
-        """As ``WriterLock.depth``."""
-        return self._connection().lock_depth
-
     def check_writable(self) -> None:
-        """As ``WriterLock.check_writable``."""
+        """Raise a StoreError if nobody may write here."""
         if self._connection().read_only:
             raise StoreError(
                 f"{self._place} is a read replica; name the server that it copies to write"
             )
 
     def acquire(self, timeout: float) -> None:
-        """As ``WriterLock.acquire``."""
+        """Take it, waiting ``timeout`` seconds; errors as ``Backend.writing``."""
         self.check_writable()
         connection = self._connection()
         if connection.lock_depth:
@@ -56,7 +50,7 @@ class ServerLock(WriterLock):
         connection.lock_depth += 1
 
     def release(self) -> None:
-        """As ``WriterLock.release``."""
+        """Undo one ``acquire``."""
         connection = self._connection()
         if connection.inherited:
             return

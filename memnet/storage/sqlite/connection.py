@@ -15,7 +15,11 @@ from memnet.errors import StoreError
 from memnet.storage.sqlite.checks import has_wrong_values
 from memnet.storage.sqlite.history import SqliteHistory
 from memnet.storage.sqlite.metadata import metadata_condition
-from memnet.storage.sqlite.schema import MIGRATIONS, SCHEMA_VERSION, foreign
+from memnet.storage.sqlite.schema import (
+    APPLICATION_ID,
+    MIGRATIONS,
+    foreign,
+)
 from memnet.storage.sqlite.text import Fts5Index
 from memnet.storage.tables.checked import (
     IN_LIST,
@@ -26,11 +30,13 @@ from memnet.storage.tables.checked import (
     damaged,
 )
 from memnet.storage.tables.connection import (
+    SCHEMA_VERSION,
     UNUSED_SYMBOL,
     UNUSED_VECTOR,
     Connection,
     Numbered,
     StoredVector,
+    check_version,
     on_conflict,
 )
 
@@ -80,6 +86,8 @@ class SqliteConnection(Connection):
         self.text = Fts5Index(self)
         self._advances = False
         self._closed = False
+        self._snapshot_rows: dict[tuple[Any, ...], Row | None] | None = None
+        """Single rows read in this snapshot; None outside of one."""
         # Reentrant; ``close`` takes it too: closing a connection that is in use ends the process.
         self._guard = threading.RLock()
         self._process = os.getpid()
@@ -112,7 +120,8 @@ class SqliteConnection(Connection):
         for number in range(self.schema_version + 1, SCHEMA_VERSION + 1):
             with self._changes():
                 self._connection.executescript(
-                    f"BEGIN IMMEDIATE; {MIGRATIONS[number]} PRAGMA user_version = {number}; COMMIT"
+                    f"BEGIN IMMEDIATE; {MIGRATIONS[number]} PRAGMA user_version = {number}; "
+                    f"PRAGMA application_id = {APPLICATION_ID}; COMMIT"
                 )
             self.schema_version = number
 
@@ -161,6 +170,7 @@ class SqliteConnection(Connection):
                 yield
                 return
             self.rows("BEGIN")
+            self._snapshot_rows = {}
             try:
                 yield
             except sqlite3.DatabaseError as error:
@@ -168,7 +178,18 @@ class SqliteConnection(Connection):
                     f"the store could not be read ({error}); run 'memnet verify' on it"
                 ) from error
             finally:
+                self._snapshot_rows = None
                 self._roll_back()
+
+    def one_of_snapshot(self, statement: str, *parameters: Any) -> Row | None:
+        """As ``Connection.one_of_snapshot``."""
+        known = self._snapshot_rows
+        if known is None:
+            return self.one(statement, *parameters)
+        key = (statement, *parameters)
+        if key not in known:
+            known[key] = self.one(statement, *parameters)
+        return known[key]
 
     def execute(self, statement: str, *parameters: Any) -> None:
         """Run a statement that gives no rows; its errors are those of the transaction."""
@@ -322,11 +343,8 @@ class SqliteConnection(Connection):
         try:
             # Before anything that could change the file.
             self.schema_version = int(self._connection.execute("PRAGMA user_version").fetchone()[0])
-            if self.schema_version > SCHEMA_VERSION:
-                raise StoreError(
-                    f"{path} has schema {self.schema_version}, this version of memnet knows "
-                    f"schemas up to {SCHEMA_VERSION}; upgrade memnet to open it"
-                )
+            application = self._connection.execute("PRAGMA application_id").fetchone()[0]
+            check_version(str(path), self.schema_version, application == APPLICATION_ID)
             if not read_only:
                 # Of effect only before the first page is written, which WAL's header does. Later it
                 # would still wait for a writer.

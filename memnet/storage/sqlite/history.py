@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from memnet.storage.tables.checked import IN_LIST, Values, checked_integer, checked_rows
+from memnet.storage.tables.checked import IN_LIST, Values, checked_integer, checked_rows, missing
 from memnet.storage.tables.connection import Connection, History
 from memnet.storage.values import Changes, Revision
 
-_REVISION = "SELECT generation, mark, last_slot FROM revision"
+_REVISION = "SELECT generation, commit_id, last_slot FROM revision"
 
 
 class SqliteHistory(History):
@@ -20,28 +20,32 @@ class SqliteHistory(History):
 
     def latest(self) -> Revision:
         """As ``History.latest``."""
-        row = self._connection.only(f"{_REVISION} ORDER BY generation DESC LIMIT 1")
+        statement = f"{_REVISION} ORDER BY generation DESC LIMIT 1"
+        row = self._connection.one_of_snapshot(statement)
+        if row is None:
+            raise missing("a row of its own description")
         return Revision(*map(checked_integer, row))
 
     def find(self, commit_id: int) -> Revision | None:
         """As ``History.find``."""
-        row = self._connection.one(f"{_REVISION} WHERE mark = ?", commit_id)
+        row = self._connection.one(f"{_REVISION} WHERE commit_id = ?", commit_id)
         return None if row is None else Revision(*map(checked_integer, row))
 
     def changes_since(self, revision: Revision) -> Changes:
         """As ``History.changes_since``.
 
         No id is used twice: what was added since has a higher id, and what was removed is listed in
-        the table ``gone``.
+        the table ``tombstone``.
         """
         added = self._connection.rows(
             "SELECT id FROM slot WHERE id > ? AND kind = 'passage' UNION "
-            "SELECT slot.id FROM gone JOIN slot ON slot.id = gone.slot WHERE gone.generation > ?",
+            "SELECT slot.id FROM tombstone JOIN slot ON slot.id = tombstone.slot "
+            "WHERE tombstone.generation > ?",
             revision.last_slot,
             revision.generation,
         )
         removed = self._connection.rows(
-            "SELECT slot FROM gone WHERE generation > ?", revision.generation
+            "SELECT slot FROM tombstone WHERE generation > ?", revision.generation
         )
         return Changes(
             np.fromiter((row[0] for row in added), np.int64),
@@ -52,7 +56,7 @@ class SqliteHistory(History):
         """As ``History.count_changes_since``."""
         row = self._connection.only(
             "SELECT (SELECT count(*) FROM slot WHERE id > ? AND kind = 'passage') + "
-            "(SELECT count(*) FROM gone WHERE generation > ?)",
+            "(SELECT count(*) FROM tombstone WHERE generation > ?)",
             revision.last_slot,
             revision.generation,
         )
@@ -64,12 +68,15 @@ class SqliteHistory(History):
             self._connection.execute(
                 "DELETE FROM revision WHERE generation < ?", revision.generation
             )
-            self._connection.execute("DELETE FROM gone WHERE generation <= ?", revision.generation)
+            self._connection.execute(
+                "DELETE FROM tombstone WHERE generation <= ?", revision.generation
+            )
 
     def note_replaced(self, vectors: Sequence[int]) -> None:
         """As ``History.note_replaced``."""
         self._connection.execute(
-            "INSERT OR IGNORE INTO gone SELECT property.value + 1, slot.id FROM slot, property "
+            "INSERT OR IGNORE INTO tombstone "
+            "SELECT property.value + 1, slot.id FROM slot, property "
             f"WHERE slot.vector {IN_LIST} AND slot.kind = 'passage' "
             "AND property.name = 'generation'",
             Values(vectors),

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Sequence
 from itertools import chain
 from types import NoneType
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from memnet.errors import StoreError
 from memnet.storage.precision import joined, row_sizes, unpacked
 from memnet.storage.values import ChangeBy, Slot, Told
-from memnet.types import Certainty, Change
+from memnet.types import Certainty, Change, SourceKind
 
 Row = tuple[Any, ...]
 IN_LIST = "IN (SELECT value FROM json_each(?))"
@@ -20,8 +20,8 @@ IN_LIST = "IN (SELECT value FROM json_each(?))"
 SLOT_COLUMNS = """slot.id, slot.kind, source.name, source.namespace, slot.title, slot.text,
     slot.start, slot.end, slot.relation, slot.value, slot.valid_from, slot.valid_until,
     slot.places, source.metadata, CASE WHEN slot.valid_from IS NOT NULL
-    THEN (SELECT told FROM statement WHERE statement.slot = slot.id) END,
-    slot.valid_from IS NOT NULL OR slot.used > 0"""
+    THEN (SELECT told_at FROM statement WHERE statement.slot = slot.id) END,
+    slot.valid_from IS NOT NULL OR slot.used_at > 0"""
 _SLOT_TYPES = (int, str, str, str, str, str, int, int, str, str)
 _MAX_TIME = 1e11
 """Seconds since the epoch: some 3,000 years."""
@@ -252,6 +252,18 @@ def checked_links(rows: Sequence[Row], symbols: Sequence[int]) -> NDArray[np.int
     if bool(((chosen < 1) | (chosen > _MAX_SYMBOL)).any()):
         raise damaged("a link")
     return links
+
+
+def checked_kind(value: object) -> SourceKind:
+    """The kind of a source.
+
+    Raises:
+        StoreError: it is none.
+    """
+    for kind in get_args(SourceKind):
+        if value == kind:
+            return cast(SourceKind, kind)
+    raise damaged(f"a source of kind {value!r}")
 
 
 def checked_integer(value: object) -> int:

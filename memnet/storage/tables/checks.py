@@ -8,8 +8,6 @@ from memnet.storage.tables.checked import IN_LIST, Values
 from memnet.storage.tables.connection import UNUSED_SYMBOL, UNUSED_VECTOR, Connection
 from memnet.storage.tables.vectors import digest_of
 
-COPYING = "copying"
-"""The property of a store that is a copy under way: what was copied so far, as JSON."""
 _PAGE = 1000
 """Texts that are read together."""
 _WRONG_ROWS = {
@@ -28,7 +26,7 @@ _WRONG_ROWS = {
     ),
     "SELECT count(*) FROM statement JOIN slot ON slot.id = statement.slot "
     "JOIN source ON source.id = slot.source "
-    "WHERE (statement.speaker IS NULL) <> (source.kind = 'told')": (
+    "WHERE (statement.speaker IS NULL) <> (source.kind = 'statement')": (
         "{} statements are of messages without a speaker, or have one and are of none"
     ),
     "SELECT count(*) FROM slot WHERE kind <> 'passage' AND NOT EXISTS (SELECT 1 FROM link "
@@ -72,19 +70,6 @@ def unused(connection: Connection) -> tuple[list[int], list[int]]:
     symbols = connection.rows(f"SELECT id FROM symbol WHERE {UNUSED_SYMBOL}")
     vectors = connection.rows(f"SELECT id FROM vector WHERE {UNUSED_VECTOR}")
     return [row[0] for row in symbols], [row[0] for row in vectors]
-
-
-def check_finished(connection: Connection, place: str) -> None:
-    """Check that a store is no unfinished copy.
-
-    Raises:
-        StoreError: it is one.
-    """
-    if connection.schema_version and connection.property(COPYING) is not None:
-        raise StoreError(
-            f"{place} is an unfinished copy; run the same 'memnet copy' again, which goes on with "
-            "it, or delete it"
-        )
 
 
 def new_location(connection: Connection, database: Path, dimension: int) -> str | None:

@@ -8,10 +8,12 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from memnet.errors import StoreError
 from memnet.storage.scope import Scope
 from memnet.storage.tables.checked import Row, missing
 from memnet.storage.values import Changes, Revision
 
+SCHEMA_VERSION = 1  # of every database; each has numbered steps that lead to it
 Numbered = Literal["source", "slot", "tell", "eviction"]
 """Tables whose ids are never used twice."""
 
@@ -34,6 +36,29 @@ class StoredVector(NamedTuple):
     id: int
     full: bool
     """Whether it is no quick one, which a full one is to replace."""
+
+
+def check_version(place: str, version: int, is_own: bool) -> None:
+    """Check the schema version of a database that memnet made; 0 is an empty one.
+
+    Args:
+        place: of the store, as messages name it.
+        version: of the schema.
+        is_own: whether the database has the mark of a released version.
+
+    Raises:
+        StoreError: this version of memnet can't read it.
+    """
+    if version and not is_own:
+        raise StoreError(
+            f"{place} was made by a version of memnet before 0.1.0 (schema {version}); ingest "
+            "into a new store"
+        )
+    if version > SCHEMA_VERSION:
+        raise StoreError(
+            f"{place} has schema {version}, and this version of memnet knows schemas up to "
+            f"{SCHEMA_VERSION}; upgrade memnet"
+        )
 
 
 def on_conflict(columns: Sequence[str], key: Sequence[str]) -> str:

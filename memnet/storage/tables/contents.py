@@ -8,12 +8,11 @@ from memnet.storage.tables.checked import (
     IN_LIST,
     Values,
     checked_count,
+    checked_kind,
     checked_places,
     checked_rows,
-    damaged,
 )
 from memnet.storage.tables.connection import Connection
-from memnet.storage.values import SOURCE_KINDS
 from memnet.types import SourceKind
 
 _MAX_CACHED = 64
@@ -117,7 +116,7 @@ class Contents:
             Values(slots),
         )
         found = checked_rows(rows, "the kind of a source", int, str)
-        return {slot: _kind(kind) for slot, kind in found}
+        return {slot: checked_kind(kind) for slot, kind in found}
 
     def _of_commit(self, key: Hashable, read: Callable[[], _Value]) -> _Value:
         """What was read for a key at this commit, else what is read now."""
@@ -137,7 +136,9 @@ class Contents:
         within = "" if namespace is None else "WHERE namespace = ?"
         parameters = () if namespace is None else (namespace,)
         rows = self._connection().rows(f"SELECT DISTINCT kind FROM source {within}", *parameters)
-        return frozenset(_kind(row[0]) for row in checked_rows(rows, "a kind of source", str))
+        return frozenset(
+            checked_kind(row[0]) for row in checked_rows(rows, "a kind of source", str)
+        )
 
     def _relations(self) -> dict[str, str]:
         rows = self._connection().rows(
@@ -147,9 +148,3 @@ class Contents:
         )
         found = checked_rows(rows, "a relation", bytes, str)
         return {digest.hex(): words for digest, words in found}
-
-
-def _kind(stored: str) -> SourceKind:
-    if stored not in SOURCE_KINDS:
-        raise damaged(f"a source of kind {stored!r}")
-    return SOURCE_KINDS[stored]

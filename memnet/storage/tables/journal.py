@@ -51,7 +51,7 @@ class Journal:
         """Begin the entry of a ``tell`` at a time, or of a source of messages; returns its id."""
         with self._change():
             row = self._connection().only(
-                "INSERT INTO tell (namespace, told, source, erased) VALUES (?, ?, "
+                "INSERT INTO tell (namespace, told_at, source, erased) VALUES (?, ?, "
                 "(SELECT id FROM source WHERE namespace = ? AND name = ?), 0) RETURNING id",
                 namespace,
                 told,
@@ -95,7 +95,7 @@ class Journal:
     def last(self, namespace: str) -> JournalEntry | None:
         """The last entry of a ``tell`` in a namespace that was not taken back; None without any."""
         row = self._connection().one(
-            "SELECT id, told, erased FROM tell WHERE namespace = ? AND source IS NULL "
+            "SELECT id, told_at, erased FROM tell WHERE namespace = ? AND source IS NULL "
             "ORDER BY id DESC LIMIT 1",
             namespace,
         )
@@ -149,7 +149,7 @@ class Journal:
         )
         connection = self._connection()
         entries = connection.rows(
-            f"SELECT id, told, erased FROM tell WHERE source IN {chosen[0]} ORDER BY id DESC",
+            f"SELECT id, told_at, erased FROM tell WHERE source IN {chosen[0]} ORDER BY id DESC",
             *chosen[1:],
         )
         # A bundle has no journal.

@@ -28,7 +28,7 @@ _LATEST = 64
 slots are newer than its place in the session."""
 
 
-_USED = "valid_from IS NULL AND used > 0"
+_USED = "valid_from IS NULL AND used_at > 0"
 """SQL for the slots of messages that are sources of their own."""
 
 
@@ -138,7 +138,7 @@ class Messages:
     def evicted(self, names: Iterable[str], namespace: str) -> dict[str, bytes]:
         """Digests of those of the named sources that were evicted, and did not come again since."""
         rows = self._connection().rows(
-            f"SELECT name, digest FROM evicted WHERE namespace = ? AND name {IN_LIST}",
+            f"SELECT name, digest FROM evicted_source WHERE namespace = ? AND name {IN_LIST}",
             namespace,
             Values(names),
         )
@@ -167,9 +167,9 @@ class Messages:
         connection = self._connection()
         rows = connection.rows(
             f"WITH kept AS (SELECT id FROM source WHERE namespace = ? AND name = ?) "
-            f"SELECT source, 1, usage, used FROM slot WHERE {_USED} "
+            f"SELECT source, 1, usage, used_at FROM slot WHERE {_USED} "
             "AND source NOT IN (SELECT id FROM kept) "
-            "UNION ALL SELECT source, 0, usage, used FROM statement "
+            "UNION ALL SELECT source, 0, usage, used_at FROM statement "
             "JOIN slot ON slot.id = statement.slot WHERE speaker IS NOT NULL "
             f"AND source IN (SELECT source FROM slot WHERE {_USED}) "
             "AND source NOT IN (SELECT id FROM kept) "
@@ -202,13 +202,13 @@ class Messages:
             self._journal.forget_messages(sources)
             slots.delete(connection, [row[0] for row in checked_rows(owned, "a slot", int)])
             connection.execute(
-                "INSERT INTO evicted SELECT namespace, name, digest FROM source "
+                "INSERT INTO evicted_source SELECT namespace, name, digest FROM source "
                 f"WHERE id {IN_LIST} "
                 "ON CONFLICT (namespace, name) DO UPDATE SET digest = excluded.digest",
                 chosen,
             )
             connection.execute(
-                "INSERT INTO eviction (namespace, source, kind, evicted) "
+                "INSERT INTO eviction (namespace, source, kind, evicted_at) "
                 f"SELECT namespace, name, 'message', ? FROM source WHERE id {IN_LIST} ORDER BY id",
                 at,
                 chosen,

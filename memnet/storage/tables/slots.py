@@ -20,7 +20,7 @@ from memnet.storage.tables.checked import (
 )
 from memnet.storage.tables.connection import Connection
 from memnet.storage.tables.vectors import digest_of, texts_of, vector_ids
-from memnet.storage.values import Keys, NewSlot, Slot, StoreCounts, Structure, Symbols, Within
+from memnet.storage.values import Keys, NewSlot, Slot, StoreCounts, Symbols, Within
 
 
 def by_content(slots: Iterable[NewSlot]) -> dict[bytes, NewSlot]:
@@ -64,7 +64,7 @@ def add(connection: Connection, new: Iterable[SourceSlots]) -> list[int]:
         "slot",
         (
             "id", "source", "kind", "title", "text", "start", "end", "relation", "value", "vector",
-            "relation_vector", "digest", "valid_from", "valid_until", "usage", "used", "places",
+            "relation_vector", "digest", "valid_from", "valid_until", "usage", "used_at", "places",
         ),
         (
             (
@@ -100,30 +100,21 @@ def add(connection: Connection, new: Iterable[SourceSlots]) -> list[int]:
     connection.insert(
         "statement",
         (
-            "slot", "namespace", "aliases", "relation", "objects", "polarity", "certainty", "told",
-            "standing", "speaker",
+            "slot", "namespace", "aliases", "relation", "values", "polarity", "certainty",
+            "told_at", "standing", "speaker",
         ),
         (
             (
-                slot_id, namespace, *structure_columns(slot.structure), _told(slot),
-                int(slot.structure.standing), slot.structure.speaker,
+                slot_id, namespace, json.dumps(said.aliases, ensure_ascii=False), said.relation,
+                json.dumps(said.values, ensure_ascii=False), int(said.polarity), said.certainty,
+                _told(slot), int(said.standing), said.speaker,
             )
             for slot_id, namespace, slot in statements
+            for said in (slot.structure,)
         ),
     )  # fmt: skip
     add_statement_names(connection, [slot_id for slot_id, _, _ in statements])
     return ids
-
-
-def structure_columns(structure: Structure) -> tuple[str, str, str, int, str]:
-    """Aliases, relation, values, polarity and certainty of a statement as its row has them."""
-    return (
-        json.dumps(structure.aliases, ensure_ascii=False),
-        structure.relation,
-        json.dumps(structure.values, ensure_ascii=False),
-        int(structure.polarity),
-        structure.certainty,
-    )
 
 
 def add_statement_names(connection: Connection, ids: Iterable[int]) -> None:

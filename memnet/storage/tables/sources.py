@@ -10,6 +10,7 @@ from memnet.storage.tables.checked import (
     IN_LIST,
     Values,
     checked_count,
+    checked_kind,
     checked_metadata,
     checked_places,
     checked_rows,
@@ -18,7 +19,6 @@ from memnet.storage.tables.checked import (
 )
 from memnet.storage.tables.connection import Connection
 from memnet.storage.values import (
-    SOURCE_KINDS,
     Encode,
     EncodePassages,
     NewSlot,
@@ -309,8 +309,10 @@ def put(connection: Connection, new: Sequence[NewSource]) -> tuple[list[int], li
         ],
         replacing=("namespace", "name"),
     )  # fmt: skip
-    if connection.one("SELECT 1 FROM evicted LIMIT 1") is not None:
-        connection.execute_many("DELETE FROM evicted WHERE namespace = ? AND name = ?", names)
+    if connection.one("SELECT 1 FROM evicted_source LIMIT 1") is not None:
+        connection.execute_many(
+            "DELETE FROM evicted_source WHERE namespace = ? AND name = ?", names
+        )
     ids = _ids(connection, names)
     stored: dict[int, dict[bytes, int]] = {}
     for source_id, digest, slot in connection.rows(
@@ -386,7 +388,7 @@ def delete(connection: Connection, names: Iterable[str], namespace: str | None) 
         ids,
     )
     connection.execute(f"DELETE FROM source WHERE id {IN_LIST}", ids)
-    for table, name in (("evicted", "name"), ("eviction", "source")):
+    for table, name in (("evicted_source", "name"), ("eviction", "source")):
         connection.execute(
             f"DELETE FROM {table} WHERE {name} {IN_LIST} {within}",
             Values(names),
@@ -462,12 +464,7 @@ def _conditions(
     namespace: str | None, name: str | None, kind: SourceKind | None, prefix: str
 ) -> tuple[str, list[object]]:
     """What a row of ``source`` must be, "AND ..." or none, and the parameters."""
-    stored = [one for one, public in SOURCE_KINDS.items() if public == kind]
-    chosen = {
-        "namespace = ?": namespace,
-        "name = ?": name,
-        "kind = ?": stored[0] if stored else None,
-    }
+    chosen = {"namespace = ?": namespace, "name = ?": name, "kind = ?": kind}
     conditions: dict[str, object] = {
         condition: value for condition, value in chosen.items() if value is not None
     }
@@ -479,11 +476,9 @@ def _conditions(
 def _source(
     name: str, namespace: str, kind: str, title: str, origin: str, metadata: str, slots: int
 ) -> Source:
-    if kind not in SOURCE_KINDS:
-        raise damaged(f"a source of kind {kind!r}")
     return Source(
         id=name,
-        kind=SOURCE_KINDS[kind],
+        kind=checked_kind(kind),
         title=title,
         namespace=namespace,
         slots=slots,

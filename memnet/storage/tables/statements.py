@@ -20,17 +20,15 @@ from memnet.storage.tables.checked import (
     damaged,
 )
 from memnet.storage.tables.connection import Connection
-from memnet.storage.values import ChangeBy, Structure, Told, Usage, Within
+from memnet.storage.values import ChangeBy, Told, Usage, Within
 from memnet.types import Change, Eviction
 
 _COLUMNS = """slot.id, source.name, statement.namespace, slot.text, slot.title, statement.aliases,
-    statement.relation, statement.objects, statement.polarity, statement.certainty,
-    statement.told, slot.valid_from, slot.valid_until, statement.changed_by, statement.change,
+    statement.relation, statement."values", statement.polarity, statement.certainty,
+    statement.told_at, slot.valid_from, slot.valid_until, statement.changed_by, statement.change,
     statement.reason, statement.standing, statement.speaker, slot.start, slot.end"""
 _SLOTS = "SELECT slot FROM statement"
 _ALL = 2**31
-_PAGE = 1000
-"""Statements that are read together."""
 
 
 class Changing(Protocol):
@@ -191,16 +189,16 @@ class Statements:
 
         When one begins or ends may lie ahead, as it says, and is no reading of a clock.
         """
-        row = self._connection().only("SELECT max(told) FROM statement")
+        row = self._connection().only("SELECT max(told_at) FROM statement")
         return 0.0 if row[0] is None else checked_time(row[0])
 
     def usage(self, ids: Iterable[int] | None = None) -> list[Usage]:
         """Usage of statements and messages by rising id; None for all statements."""
         chosen = "valid_from IS NOT NULL"
         if ids is not None:
-            chosen = f"(valid_from IS NOT NULL OR used > 0) AND id {IN_LIST}"
+            chosen = f"(valid_from IS NOT NULL OR used_at > 0) AND id {IN_LIST}"
         rows = self._connection().rows(
-            f"SELECT id, usage, used, valid_until FROM slot WHERE {chosen} ORDER BY id",
+            f"SELECT id, usage, used_at, valid_until FROM slot WHERE {chosen} ORDER BY id",
             *([] if ids is None else [Values(ids)]),
         )
         for slot, amount, _, _ in rows:
@@ -238,7 +236,7 @@ class Statements:
         """Note that statements are about to be evicted, in seconds since the epoch."""
         with self._change():
             self._connection().execute(
-                "INSERT INTO eviction (namespace, source, kind, evicted) "
+                "INSERT INTO eviction (namespace, source, kind, evicted_at) "
                 "SELECT namespace, name, 'statement', ? FROM slot "
                 f"JOIN source ON source.id = slot.source WHERE slot.id {IN_LIST} ORDER BY slot.id",
                 at,
@@ -249,7 +247,7 @@ class Statements:
         """Messages and statements that were evicted from a namespace, or from all, in order."""
         within = "" if namespace is None else "WHERE namespace = ?"
         rows = self._connection().rows(
-            f"SELECT source, namespace, kind, evicted FROM eviction {within} ORDER BY id",
+            f"SELECT source, namespace, kind, evicted_at FROM eviction {within} ORDER BY id",
             *([] if namespace is None else [namespace]),
         )
         found: list[Eviction] = []
@@ -268,10 +266,10 @@ class Statements:
         """A name for a source of statements that no source has, or had."""
         with self._change():
             connection = self._connection()
-            number = checked_count(connection.property("told") or 0) + 1
+            number = checked_count(connection.property("last_told") or 0) + 1
             while sources.namespaces(connection, [f"told/{number}"]):
                 number += 1
-            connection.set_property("told", str(number))
+            connection.set_property("last_told", str(number))
         return f"told/{number}"
 
     def end(self, ids: Iterable[int], at: float) -> None:
@@ -331,7 +329,7 @@ class Statements:
             )
             slots.delete(connection, ids)
             connection.execute(
-                f"DELETE FROM source WHERE id {IN_LIST} AND kind = 'told' "
+                f"DELETE FROM source WHERE id {IN_LIST} AND kind = 'statement' "
                 "AND NOT EXISTS (SELECT 1 FROM slot WHERE slot.source = source.id)",
                 Values(row[0] for row in checked_rows(owners, "a source", int)),
             )
@@ -350,38 +348,9 @@ class Statements:
         # No slot comes or goes: the vector index stays as it is.
         with self._change(advance=False):
             self._connection().execute_many(
-                "UPDATE slot SET usage = ?, used = ? WHERE id = ?",
+                "UPDATE slot SET usage = ?, used_at = ? WHERE id = ?",
                 [
                     (one.decayed(at, half_life) + weights[one.id], max(at, one.used), one.id)
                     for one in self.usage(weights)
                 ],
             )
-
-    def parse_old(self, parse: Callable[[Told], tuple[Structure, Sequence[str]]]) -> None:
-        """Give statements of an older version of the store their structure; nothing if none has.
-
-        Args:
-            parse: gives the structure of a statement, and the normalised names that it is about.
-        """
-        if self._connection().property("unparsed") is None:
-            return
-        with self._change():
-            connection = self._connection()
-            ids = self.ids().tolist()
-            for start in range(0, len(ids), _PAGE):
-                page = self.told(ids[start : start + _PAGE])
-                parsed = [(one.id, *parse(one)) for one in page]
-                connection.execute_many(
-                    "UPDATE statement SET aliases = ?, relation = ?, objects = ?, polarity = ?, "
-                    "certainty = ? WHERE slot = ?",
-                    [(*slots.structure_columns(said), slot) for slot, said, _ in parsed],
-                )
-                names = [(name, slot) for slot, _, about in parsed for name in about]
-                slots.add_symbol_names(connection, {name for name, _ in names})
-                connection.execute_many(
-                    "INSERT INTO slot_key (symbol, slot) SELECT id, ? FROM symbol WHERE name = ? "
-                    "ON CONFLICT DO NOTHING",
-                    [(slot, name) for name, slot in names],
-                )
-                slots.add_statement_names(connection, [one.id for one in page])
-            connection.execute("DELETE FROM property WHERE name = 'unparsed'")

@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 
 from memnet.config import StoreConfig
 from memnet.errors import StoreError
+from memnet.storage.backend import DenseIndex
 from memnet.storage.tables import slots
 from memnet.storage.tables.connection import Connection
-from memnet.storage.values import Changes, Hits, Revision, Within
-from memnet.storage.vectors.dense import DenseIndex
+from memnet.storage.values import Changes, Hits, IndexInfo, Revision, Within
 from memnet.storage.vectors.file import DamagedIndexError, IndexHeader, read_header
-from memnet.storage.vectors.index import IndexInfo, VectorIndex
+from memnet.storage.vectors.index import VectorIndex
 from memnet.storage.vectors.search import ToDevice, uses_pq
 
 INDEX_FILE = "vectors.faiss"
@@ -82,9 +82,6 @@ class IndexCache(DenseIndex):
         """Of the file when it was last loaded."""
         self._writer: threading.Thread | None = None
         self._read = self._read_vectors if is_local else None
-
-    def prepare(self) -> None:
-        """As ``DenseIndex.prepare``: nothing, since the first search loads the file."""
 
     def close(self) -> None:
         """As ``DenseIndex.close``."""

@@ -7,14 +7,14 @@ index has to be rebuilt from the rows then.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memnet.config import IndexConfig
 from memnet.storage.precision import fit, row_sizes, stored_vectors
-from memnet.storage.values import Hits
+from memnet.storage.values import Hits, IndexInfo
 from memnet.storage.vectors.file import DamagedIndexError, IndexFile, IndexHeader
 from memnet.storage.vectors.search import (
     ExactSearch,
@@ -114,18 +114,6 @@ class Segment:
             allowed[rows[found]] = True
         rows, scores = self.searcher.nearest(query, limit, allowed)
         return self.ids[rows], scores
-
-
-class IndexInfo(NamedTuple):
-    """What an index is made of."""
-
-    kind: Literal["flat", "pq", "hnsw", "exact"]
-    description: str
-    """Kind, size and quality, for people."""
-    recall: float
-    """Recall@10, measured when it was built; 1 where all vectors are compared."""
-    rerank: int
-    """Least number of candidates that are reranked; 0 but for "pq"."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,9 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memnet.errors import InputError
-from memnet.loaders.chats.detection import read_chat
-from memnet.loaders.chats.transcript import is_transcript
-from memnet.loaders.chats.whatsapp import is_whatsapp, read_whatsapp
+from memnet.loaders.chats.transcripts import is_transcript, is_whatsapp, read_chat, read_whatsapp
 from memnet.loaders.formats import SourceFile
 from tests.unit.loaders.parsed import only, placed, problems, read, texts
 

@@ -1,3 +1,5 @@
+"""Source code and settings: definitions, comments, runs of lines and their places."""
+
 import ast
 import time
 from pathlib import Path
@@ -113,38 +115,50 @@ def test_no_word_of_a_module_is_lost() -> None:
         assert missing == []
 
 
-def test_python_of_another_version_is_read_by_its_indentation() -> None:
-    found = only(read("old.py", "# Counts.\ndef count():\n    print 3\n\nprint count()\n"))
+def test_python_of_another_version_is_read_by_its_empty_lines() -> None:
+    found = only(read("old.py", "# Counts.\n\ndef count():\n    print 3\n\nprint count()\n"))
     assert kinds(found) == [
-        ("heading", "count"),
         ("paragraph", "Counts."),
         ("code", "def count():\n    print 3"),
-        ("heading", "old.py"),
         ("code", "print count()"),
     ]
 
 
-def test_settings_by_section() -> None:
+def test_settings_by_empty_lines() -> None:
     found = only(
         read(
-            "lamps.toml",
-            "# All lamps.\nname = 1\n\n# Red ones.\n[lamp.red] # x\noil = 3\n\nwick = 1\n",
+            "lamps.toml", "# All lamps.\nname = 1\n\n# Red ones.\n[lamp.red] # x\noil = 3\n\n# end"
         )
     )
     assert placed(found) == [
         ("line 1", "# All lamps.\nname = 1"),
-        ("line 4", "lamp.red"),
         ("line 4", "# Red ones.\n[lamp.red] # x\noil = 3"),
-        ("line 8", "wick = 1"),
+        ("line 8", "end"),
     ]
-    found = only(
-        read("lamps.yaml", "version: 3\n# All of them.\nlamps:\n  red:\n    oil: 3\n\n  blue: 1\n")
-    )
+    found = only(read("lamps.yaml", "lamps:\n  red:\n    oil: 3\n\n  blue: 1\n\nversion: 3"))
     assert placed(found) == [
-        ("line 1", "version: 3"),
-        ("line 2", "lamps"),
-        ("line 2", "# All of them.\nlamps:\n  red:\n    oil: 3"),
-        ("line 7", "  blue: 1"),
+        ("line 1", "lamps:\n  red:\n    oil: 3\n\n  blue: 1"),
+        ("line 7", "version: 3"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "comment"),
+    [
+        ("a.rs", "//! Lamps *burn*.\n//\n/// Oil."),
+        ("a.js", "/**\n * Lamps *burn*.\n *\n * Oil.\n */"),
+        ("a.php", "# Lamps *burn*.\n#\n# Oil."),
+        ("a.sql", "-- Lamps *burn*.\n-----------\n\n-- Oil."),
+        ("a.el", ";;; Lamps *burn*. -----\n;;; -*- mode -*-\n;; Oil."),
+    ],
+)
+def test_comments_of_other_languages_are_paragraphs(name: str, comment: str) -> None:
+    found = only(read(name, f"{comment}\nlight(a)\n{{\n\n  b\n}}\n\n\nc"))
+    assert kinds(found) == [
+        ("paragraph", "Lamps *burn*."),
+        ("paragraph", "Oil."),
+        ("code", "light(a)\n{\n\n  b\n}"),
+        ("code", "c"),
     ]
 
 
@@ -160,9 +174,8 @@ def test_settings_lose_no_line(lines: list[str], name: str) -> None:
     except InputError:
         assert not any(lines)
         return
-    code = [text for kind, text in kinds(found) if kind == "code"]
-    kept = [line for text in code for line in text.split("\n") if line]
-    assert kept == [line for line in lines if line]
+    kept = [line.lstrip("# ") for text in texts(found) for line in text.split("\n") if line]
+    assert kept == [line.lstrip("# ") for line in lines if line]
 
 
 @pytest.mark.parametrize("name", ["a.py", "a.js", "a.toml"])

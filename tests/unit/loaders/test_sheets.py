@@ -11,8 +11,7 @@ from memnet.errors import InputError
 from memnet.loaders.document import ParsedDocument
 from memnet.loaders.formats import SourceFile
 from memnet.loaders.tables import sheets
-from memnet.loaders.tables.grids import column_name
-from memnet.loaders.tables.sheets import cell_text
+from memnet.loaders.tables.sheets import cell_text, column_name
 from tests.unit.loaders.office import package, read, refused, relations, shown
 from tests.unit.loaders.test_opendocument import SPACES, content
 
@@ -196,7 +195,7 @@ def test_text_has_a_limit() -> None:
 def test_what_can_not_be_read_is_named() -> None:
     refused(sheets, b"text", "no workbook that can be read")
     refused(sheets, xlsx(("S", {})), "no cells with text")
-    refused(sheets, xlsx(("S", {"A1": "x"}))[:300], "no workbook that can be read")
+    refused(sheets, xlsx(("S", {"A1": "x"}))[:300], "not a complete zip package")
     ole = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
     refused(sheets, ole + bytes(600), "no workbook that can be read")
     refused(sheets, ole + "EncryptedPackage".encode("utf-16-le"), "protected with a password")
@@ -214,9 +213,10 @@ def ods(body: str, **parts: str) -> bytes:
     )
 
 
-def test_open_document_sheets_show_what_their_program_shows() -> None:
-    def cell(text: str, extra: str = "") -> str:
-        return f"<table:table-cell {extra}>\n<text:p>{text}</text:p>\n</table:table-cell>"
+def test_open_document_sheets() -> None:
+    def cell(text: str, kind: str = "string", extra: str = "") -> str:
+        value = f'office:value-type="{kind}" {extra}'
+        return f"<table:table-cell {value}>\n<text:p>{text}</text:p>\n</table:table-cell>"
 
     def row(*cells: str, extra: str = "") -> str:
         return f"<table:table-row {extra}>{''.join(cells)}</table:table-row>"
@@ -224,34 +224,40 @@ def test_open_document_sheets_show_what_their_program_shows() -> None:
     body = (
         row(cell("Plan"), cell("Share"), cell("From"))
         + row(
-            cell("Basic", 'table:number-rows-spanned="2"'),
-            cell("25 %", 'office:value="0.25"'),
-            cell("1.3.24", 'office:date-value="2024-03-01T00:00:00"'),
+            cell("Basic", extra='table:number-rows-spanned="2"'),
+            cell("25 %", "percentage", 'office:value="0.25"'),
+            cell("1.3.24", "date", 'office:date-value="2024-03-01"'),
             '<table:table-cell table:number-columns-repeated="16000"/>',
         )
-        + row("<table:covered-table-cell/>", cell("50 %"), cell("x"))
+        + row("<table:covered-table-cell/>", cell("50", "float", 'office:value="50"'), cell("x"))
         + row("<table:table-cell/>", extra='table:number-rows-repeated="1000"')
-        + row(cell("Twice", 'table:number-columns-repeated="2"'))
+        + row(cell("Twice", extra='table:number-columns-repeated="2"'))
         + row("<table:table-cell/>", extra='table:number-rows-repeated="1048000"')
     )
     document = read(sheets, ods(body))
     assert shown(document) == [
         "heading1: T",
-        "row: Plan: Basic; Share: 25 %; From: 2024-03-01",
-        "row: Plan: Basic; Share: 50 %; From: x",
+        "row: Plan: Basic; Share: 0.25; From: 2024-03-01",
+        "row: Share: 50; From: x",
         "row: Twice | Twice",
     ]
-    assert [block.place for block in document.blocks[1:]] == ["T!A2:C2", "T!A3:C3", "T!A1004:B1004"]
+    assert [block.place for block in document.blocks[1:]] == ["T!A2:C2", "T!B3:C3", "T!A1004:B1004"]
     refused(sheets, ods(""), "no cells with text")
     text = package(
         {"mimetype": "application/vnd.oasis.opendocument.text", "content.xml": content("")}
     )
-    refused(sheets, text, "is not a spreadsheet")
+    refused(sheets, text, "not a spreadsheet")
+    locked = {"META-INF/manifest.xml": "<manifest:encryption-data/>"}
+    refused(sheets, ods(body, **locked), "protected with a password")
     flat = (
         f"<office:document {SPACES}><office:body><office:spreadsheet><table:table table:name='T'>"
     )
     flat += f"{body}</table:table></office:spreadsheet></office:body></office:document>"
     assert read(sheets, flat.encode()).text == document.text
+    author = "<meta:initial-creator>Ann</meta:initial-creator>"
+    meta = f"<m {SPACES}><dc:title>Plans</dc:title>{author}</m>"
+    named = read(sheets, ods(body, **{"meta.xml": meta}))
+    assert (named.title, named.metadata) == ("Plans", {"author": "Ann"})
 
 
 @given(st.binary(max_size=200), st.integers(0, 2500))

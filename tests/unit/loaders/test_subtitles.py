@@ -1,3 +1,5 @@
+"""Subtitles: cues, speakers, repeated lines, and paragraphs of what is said."""
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

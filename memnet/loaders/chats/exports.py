@@ -1,0 +1,383 @@
+"""JSON: exports of chats (Slack, Telegram, Discord, ChatGPT, Claude), and objects with a text."""
+
+import html
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import PurePath
+from typing import Any, TypeAlias
+
+from memnet.errors import InputError, Problem
+from memnet.loaders.chats.conversations import Message, conversation, day_of, describe
+from memnet.loaders.document import BlockKind, DocumentBuilder, ParsedDocument, one_line, paragraphs
+from memnet.loaders.formats import SourceFile
+from memnet.loaders.json_text import JsonObject, first, objects, part_name, read_json, string
+from memnet.loaders.markup.markdown import add_markdown
+
+_REFERENCE = re.compile(r"<([@#!]?)([^<>|\n]{1,2000})(?:\|([^<>\n]{0,2000}))?>")
+# Subtypes of what Slack says itself.
+_NO_MESSAGES = frozenset(
+    "bot_add bot_remove channel_archive channel_convert_to_private channel_join channel_leave "
+    "channel_name channel_posting_permissions channel_purpose channel_topic channel_unarchive "
+    "group_archive group_join group_leave group_name group_purpose group_topic group_unarchive "
+    "huddle_thread pinned_item reminder_add sh_room_created tombstone unpinned_item".split()
+)
+_LISTS = ("channels.json", "groups.json", "dms.json", "mpims.json")
+# What is said is one message after the other, not chapters.
+_KINDS: dict[BlockKind, BlockKind] = {"paragraph": "message", "heading": "message"}
+_MAX_TITLE = 100
+_ROLES = {"user": "User", "human": "User", "assistant": ""}
+# References to what was searched, which the application shows as buttons.
+_CITATION = re.compile("\ue200[^\ue200\ue201]{0,500}\ue201|【\\d+[†:][^】]{0,100}】")
+_TEXT_KEYS = ("text", "content", "body")
+_TITLE_KEYS = ("title", "name", "subject", "headline")
+_ID_KEYS = ("id", "uuid", "url")
+_SIMPLE = (str, int, float, bool)
+_MAX_VALUE = 1000  # characters; a longer string is no metadata
+
+
+def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
+    """The conversations or documents of a file.
+
+    Raises:
+        InputError: it is no JSON, or holds neither.
+    """
+    data = read_json(file.data)
+    chats = chat_documents(file, data)
+    if chats is not None:
+        yield from chats
+        return
+    items = data if isinstance(data, list) else [data]
+    found = [item for item in items if isinstance(item, dict) and _object_text(item)]
+    if not found:
+        kind = {list: "a list", dict: "an object"}.get(type(data), "a value")
+        raise InputError(
+            f"holds {kind} without a text, expected a chat's export or objects such as "
+            '{"title": ..., "text": ...}; pass it with --as text to read it as it stands',
+            "data files",
+        )
+    used: set[str] = set()
+    for number, item in enumerate(items, 1):
+        if not isinstance(item, dict) or not _object_text(item):
+            yield Problem(f"{file.name}#{number}", f"has no text ({', '.join(_TEXT_KEYS)}); add it")
+            continue
+        many = isinstance(data, list)
+        keys = [item.get(key) for key in _ID_KEYS]
+        yield _object_document(item, part_name(file.name, used, *keys) if many else file.name, file)
+
+
+def _object_document(item: JsonObject, name: str, file: SourceFile) -> ParsedDocument:
+    builder = DocumentBuilder()
+    key, text = _object_text(item) or ("", "")
+    for start, end in paragraphs(text):
+        builder.add("paragraph", text[start:end])
+    title_key = next((key for key in _TITLE_KEYS if string(item.get(key)).strip()), "")
+    title = one_line(string(item.get(title_key)))
+    metadata = {
+        field.lower(): value
+        for field, value in item.items()
+        if field not in (key, title_key)
+        and isinstance(value, _SIMPLE)
+        and len(str(value)) <= _MAX_VALUE
+    }
+    if len(title) > file.max_title:
+        title = ""
+    return builder.build(name, title or file.title, metadata=metadata)
+
+
+def _object_text(item: JsonObject) -> tuple[str, str] | None:
+    """The name and the value of the field that holds the text."""
+    return next(
+        ((key, text) for key in _TEXT_KEYS if (text := string(item.get(key)).strip())), None
+    )
+
+
+def chat_documents(file: SourceFile, data: Any) -> Iterator[ParsedDocument] | None:
+    """The conversations of an export of a chat; None if it is none.
+
+    Args:
+        file: for its name, and what stands beside it.
+        data: its parsed JSON.
+    """
+    for fits, read in _EXPORTS:
+        if fits(data):
+            return read(file, data)
+    return None
+
+
+def _is_slack(data: Any) -> bool:
+    """Whether JSON is a day of a channel."""
+    message = first(data)
+    return message.get("type") == "message" and isinstance(message.get("ts"), str)
+
+
+def _read_slack(file: SourceFile, data: Any) -> Iterator[ParsedDocument]:
+    """The document of the day, with replies after what they reply to."""
+    people = _people(file)
+    replies: dict[str, list[JsonObject]] = {}
+    roots: dict[str, JsonObject] = {}
+    for message in objects(data):
+        ts, thread = string(message.get("ts")), string(message.get("thread_ts"))
+        if string(message.get("subtype")) in _NO_MESSAGES:
+            continue
+        if thread and thread != ts:
+            replies.setdefault(thread, []).append(message)
+        else:
+            roots[ts] = message
+    ordered: list[JsonObject] = []
+    for ts, root in roots.items():
+        ordered += [root, *replies.pop(ts, ())]
+    # Replies to messages of another day.
+    ordered += [message for thread in replies.values() for message in thread]
+    messages = [_slack_message(message, people) for message in ordered]
+    folder, day = PurePath(file.name).parent.name, PurePath(file.name).stem
+    channel = _channel(file, folder, people)
+    document = conversation(messages, file.name, f"{channel} {day}", {"channel": channel})
+    if document:
+        yield document
+
+
+def _slack_message(message: JsonObject, people: Mapping[str, str]) -> Message:
+    profile = message.get("user_profile")
+    profile = profile if isinstance(profile, dict) else {}
+    user = string(message.get("user"))
+    speaker = (
+        people.get(user)
+        or string(profile.get("display_name"))
+        or string(profile.get("real_name"))
+        or string(message.get("username"))
+        or user
+    )
+    parts = [_slack_text(string(message.get("text")), people)]
+    for attachment in objects(message.get("attachments")):
+        said = string(attachment.get("text")) or string(attachment.get("fallback"))
+        shown = [string(attachment.get("title")), said]
+        parts += [_slack_text(part, people) for part in shown if part and part not in parts]
+    for shared in objects(message.get("files")):
+        parts.append(string(shared.get("title")) or string(shared.get("name")))
+    return Message(speaker, "\n".join(filter(None, parts)), day_of(string(message.get("ts"))))
+
+
+def _slack_text(text: str, people: Mapping[str, str]) -> str:
+    """A text with names and words in the place of "<@U123>" and "<https://...|words>"."""
+
+    def replace(found: re.Match[str]) -> str:
+        sign, target, label = found.groups()
+        if sign == "@":
+            return f"@{people.get(target) or label or target}"
+        if sign == "#":
+            return f"#{label or people.get(target) or target}"
+        if sign == "!":
+            return label or f"@{target}"  # "<!here>", "<!date^...|Monday>"
+        return label or target.removeprefix("mailto:")
+
+    return html.unescape(_REFERENCE.sub(replace, text))
+
+
+def _people(file: SourceFile) -> dict[str, str]:
+    """What people and channels are called, by their ids."""
+    names: dict[str, str] = {}
+    for user in objects(_sibling(file, "../users.json")):
+        profile = user.get("profile")
+        profile = profile if isinstance(profile, dict) else {}
+        called = [profile.get("display_name"), profile.get("real_name"), user.get("real_name")]
+        name = next((name for name in (*called, user.get("name")) if name), None)
+        names[string(user.get("id"))] = one_line(string(name))
+    for path in _LISTS[:2]:
+        for channel in objects(_sibling(file, f"../{path}")):
+            names[string(channel.get("id"))] = string(channel.get("name"))
+    return names
+
+
+def _channel(file: SourceFile, folder: str, people: Mapping[str, str]) -> str:
+    """What a channel's folder is called: "#general", or those who talk in it."""
+    for path in _LISTS[2:]:  # direct messages have ids or "mpdm-ann--ben-1" as folders
+        for channel in objects(_sibling(file, f"../{path}")):
+            if folder in (channel.get("id"), channel.get("name")):
+                members = channel.get("members")
+                members = members if isinstance(members, list) else []
+                ids = [member for member in members if isinstance(member, str)]
+                return ", ".join(people.get(member) or member for member in ids) or folder
+    return f"#{folder}"
+
+
+def _sibling(file: SourceFile, path: str) -> Any:
+    data = file.sibling(path)
+    try:
+        return None if data is None else read_json(data)
+    except InputError:
+        return None  # without it people are called by their ids
+
+
+def _is_telegram(data: Any) -> bool:
+    if not isinstance(data, dict):
+        return False
+    chats = data.get("chats")
+    if isinstance(chats, dict) and isinstance(chats.get("list"), list):
+        return True
+    return "from" in _first_said(data)
+
+
+def _first_said(data: JsonObject) -> JsonObject:
+    said = (item for item in objects(data.get("messages")) if item.get("type") == "message")
+    return next(said, {})
+
+
+def _read_telegram(file: SourceFile, data: Any) -> Iterator[ParsedDocument]:
+    chats = data.get("chats")
+    if not isinstance(chats, dict):
+        chat = _telegram_chat(data, file.name)
+        yield from [chat] if chat else []
+        return
+    used: set[str] = set()
+    for item in objects(chats.get("list")):
+        chat_id = item.get("id")
+        name = part_name(file.name, used, "" if chat_id is None else str(chat_id))
+        if chat := _telegram_chat(item, name):
+            yield chat
+
+
+def _telegram_chat(data: JsonObject, name: str) -> ParsedDocument | None:
+    messages = [
+        Message(
+            string(item.get("from")) or string(item.get("from_id")),
+            _telegram_text(item.get("text")),
+            day_of(item.get("date")),
+        )
+        for item in objects(data.get("messages"))
+        if item.get("type") == "message"
+    ]
+    return conversation(messages, name, one_line(string(data.get("name"))))
+
+
+def _telegram_text(text: Any) -> str:
+    """A text is a string, or a list of strings and objects for what is marked up in it."""
+    parts = text if isinstance(text, list) else [text]
+    return "".join(string(part.get("text") if isinstance(part, dict) else part) for part in parts)
+
+
+def _is_discord(data: Any) -> bool:
+    return isinstance(data, dict) and isinstance(data.get("channel"), dict) and "messages" in data
+
+
+def _read_discord(file: SourceFile, data: Any) -> Iterator[ParsedDocument]:
+    messages = []
+    for item in objects(data.get("messages")):
+        author = item.get("author")
+        author = author if isinstance(author, dict) else {}
+        if item.get("type") in ("Default", "Reply", None):
+            speaker = string(author.get("nickname")) or string(author.get("name"))
+            text = string(item.get("content"))
+            messages.append(Message(speaker, text, day_of(item.get("timestamp"))))
+    channel = f"#{one_line(string(data['channel'].get('name')))}"
+    document = conversation(messages, file.name, channel, {"channel": channel})
+    if document:
+        yield document
+
+
+def _is_chatgpt(data: Any) -> bool:
+    """Whether JSON is ChatGPT's ``conversations.json``."""
+    return isinstance(first(data).get("mapping"), dict)
+
+
+def _read_chatgpt(file: SourceFile, data: Any) -> Iterator[ParsedDocument]:
+    """A document for each conversation."""
+    used: set[str] = set()
+    for chat in objects(data):
+        nodes = chat.get("mapping")
+        name = part_name(file.name, used, chat.get("conversation_id"), chat.get("id"))
+        if isinstance(nodes, dict):
+            branch = _branch(nodes, chat.get("current_node"))
+            messages = [message for node in branch if (message := _chatgpt_message(node))]
+            yield from _document(messages, name, chat.get("title"), chat.get("create_time"))
+
+
+def _branch(nodes: JsonObject, leaf: Any) -> list[JsonObject]:
+    """The messages from the first to the last that is shown; answers made anew are no part."""
+    if not isinstance(leaf, str) or leaf not in nodes:
+        leaf = list(nodes)[-1] if nodes else None
+    path: list[JsonObject] = []
+    seen: set[str] = set()
+    while isinstance(leaf, str) and leaf not in seen and isinstance(node := nodes.get(leaf), dict):
+        seen.add(leaf)
+        path.append(node)
+        leaf = node.get("parent")
+    return path[::-1]
+
+
+def _chatgpt_message(node: JsonObject) -> Message | None:
+    message = node.get("message")
+    if not isinstance(message, dict):
+        return None
+    author, content, about = (message.get(key) for key in ("author", "content", "metadata"))
+    role = string(author.get("role")) if isinstance(author, dict) else ""
+    hidden = isinstance(about, dict) and about.get("is_visually_hidden_from_conversation")
+    if role not in _ROLES or hidden or not isinstance(content, dict):
+        return None  # instructions of the system and results of tools
+    if content.get("content_type") not in ("text", "multimodal_text", None):
+        return None  # thoughts, calls of tools
+    if message.get("recipient", "all") != "all":
+        return None
+    parts = content.get("parts")
+    parts = parts if isinstance(parts, list) else []
+    texts = [part if isinstance(part, str) else _spoken(part) for part in parts]
+    text = _CITATION.sub("", "\n\n".join(filter(None, texts)))
+    return Message(_ROLES[role] or "ChatGPT", text, day_of(message.get("create_time")))
+
+
+def _spoken(part: Any) -> str:
+    """The transcript of a part that was spoken."""
+    return string(part.get("text")) if isinstance(part, dict) else ""
+
+
+def _is_claude(data: Any) -> bool:
+    """Whether JSON is Claude's ``conversations.json``."""
+    return isinstance(first(data).get("chat_messages"), list)
+
+
+def _read_claude(file: SourceFile, data: Any) -> Iterator[ParsedDocument]:
+    """A document for each conversation."""
+    used: set[str] = set()
+    for chat in objects(data):
+        messages = [_claude_message(message) for message in objects(chat.get("chat_messages"))]
+        name = part_name(file.name, used, chat.get("uuid"))
+        yield from _document(messages, name, chat.get("name"), chat.get("created_at"))
+
+
+def _claude_message(message: JsonObject) -> Message:
+    content = objects(message.get("content"))
+    parts = [string(part.get("text")) for part in content if part.get("type") == "text"]
+    text = "\n\n".join(filter(None, parts)) or string(message.get("text"))
+    for attached in objects(message.get("attachments")):
+        extracted = string(attached.get("extracted_content"))
+        text = "\n\n".join(filter(None, (text, string(attached.get("file_name")), extracted)))
+    speaker = _ROLES.get(string(message.get("sender")), string(message.get("sender"))) or "Claude"
+    return Message(speaker, text, day_of(message.get("created_at")))
+
+
+def _document(
+    messages: Iterable[Message], name: str, title: Any, begun: Any
+) -> Iterator[ParsedDocument]:
+    """The document of a conversation, if it holds a message; what is said is Markdown."""
+    builder = DocumentBuilder()
+    said = [message for message in messages if message.text.strip()]
+    day = day_of(begun)
+    for message in said:
+        builder.place = f"{message.day or day} {message.speaker}".strip()
+        text = message.text.strip()
+        # A list, a heading or code begins a line of its own.
+        between = " " if text[0].isalnum() else "\n\n"
+        add_markdown(builder, f"{message.speaker}:{between}{text}", _KINDS)
+    if len(builder):
+        title = one_line(string(title)) or one_line(said[0].text)[:_MAX_TITLE]
+        yield builder.build(name, title, metadata=describe(said))
+
+
+_Reader: TypeAlias = Callable[[SourceFile, Any], Iterator[ParsedDocument]]
+
+_EXPORTS: tuple[tuple[Callable[[Any], bool], _Reader], ...] = (
+    (_is_slack, _read_slack),
+    (_is_chatgpt, _read_chatgpt),
+    (_is_claude, _read_claude),
+    (_is_telegram, _read_telegram),
+    (_is_discord, _read_discord),
+)
