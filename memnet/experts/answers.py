@@ -10,7 +10,7 @@ from memnet.documents.question import Question, RecentVectors
 from memnet.errors import ModelError
 from memnet.experts import EXPERTS, ExpertName
 from memnet.experts.contradictions import MessageContradictions
-from memnet.experts.gate import Gate, Known, features_of
+from memnet.experts.gate import Gate, ModelVocabulary, features_of
 from memnet.experts.joined import answer_by_both
 from memnet.experts.owned import OwnedModels
 from memnet.protocols import Answerer
@@ -159,7 +159,7 @@ class ExpertAnswers:
         if len(held) == 1:
             return Routed({held[0]: 1.0}, held)
         gate = self._gate()
-        known = Known(self._known_relations(), self._known_words(held))
+        known = ModelVocabulary(self._known_relations(), self._known_words(held))
         vector = question.vector if gate.encoder == self._store.fingerprint else None
         weights = gate.weigh(features_of(question, known), vector, held)
         by_weight = sorted(zip(EXPERTS, weights.tolist(), strict=True), key=lambda one: -one[1])

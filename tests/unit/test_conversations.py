@@ -26,7 +26,7 @@ from memnet.documents.controller import TextController
 from memnet.documents.messages import MessageAddressing
 from memnet.documents.question import Question
 from memnet.ingest.formats import parse_document
-from memnet.ingest.messages import message_document, with_turns
+from memnet.ingest.messages import message_document, recognise_turns
 from memnet.storage import Slot, Symbols
 from memnet.text.dates import WrittenDay, days_in
 from memnet.text.speakers import MESSAGE, called_symbols, speaker_symbol, speaker_symbols
@@ -512,8 +512,8 @@ def test_remember_on_an_event_loop(tmp_path: Path) -> None:
 
 def test_one_title_is_not_enough_but_one_message_is() -> None:
     message = Message(id="1", speaker="Ann", text="Hello")
-    [document] = with_turns([message_document(message)])
+    [document] = recognise_turns([message_document(message)])
     assert document.turn is not None
     assert document.title == "Ann"
     plain = parse_document(Document(id="1", title="Ann, 2024-01-05", text="Hello"))
-    assert with_turns([plain]) == [plain]
+    assert recognise_turns([plain]) == [plain]
