@@ -70,7 +70,7 @@ def message_document(message: Message) -> ParsedDocument:
     return ParsedDocument(message.id, title, message.text, blocks, metadata=metadata, turn=turn)
 
 
-def with_turns(documents: Sequence[ParsedDocument]) -> list[ParsedDocument]:
+def recognise_turns(documents: Sequence[ParsedDocument]) -> list[ParsedDocument]:
     """The same documents; those that evidently are messages of a conversation know that.
 
     They follow each other with titles "Ann, 2024-03-01 10:05": the same few speakers come back, and

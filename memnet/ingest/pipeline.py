@@ -14,7 +14,7 @@ from memnet.config import Config
 from memnet.errors import Problem
 from memnet.ingest.formats import Parsed
 from memnet.ingest.inputs import Input, InputReader, OriginComplete
-from memnet.ingest.messages import Conversations, SpeakerText, speaker_texts, with_turns
+from memnet.ingest.messages import Conversations, SpeakerText, recognise_turns, speaker_texts
 from memnet.ingest.problems import Problems
 from memnet.ingest.selection import ReadOptions
 from memnet.ingest.slot_process import SlotProcess
@@ -23,7 +23,7 @@ from memnet.ingest.vectors import PassageEncoder, PendingVectors
 from memnet.loaders.document import ParsedDocument
 from memnet.loaders.process import LoaderProcess
 from memnet.loaders.reading import LoadLimits
-from memnet.runtime.process import collecting_seldom
+from memnet.runtime.process import raised_gc_threshold
 from memnet.storage import MemoryStore, NewSource
 from memnet.types import IngestReport
 
@@ -135,7 +135,7 @@ class Ingest:
         """
         started = time.perf_counter()
         with (
-            collecting_seldom(),
+            raised_gc_threshold(),
             self._loaders,
             closing(self._slot_process),
             self._store.writing(sources_only=True),
@@ -250,7 +250,9 @@ class Ingest:
         if ``in_process``.
         """
         documents = iter(
-            with_turns([parsed for parsed, _ in batch.items if isinstance(parsed, ParsedDocument)])
+            recognise_turns(
+                [parsed for parsed, _ in batch.items if isinstance(parsed, ParsedDocument)]
+            )
         )
         names = [parsed.name for parsed, _ in batch.items]
         stored = self._store.sources.states(names, self._namespace)
