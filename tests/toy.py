@@ -3,6 +3,7 @@
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,12 @@ from memnet.encoders import MENTION, TokenStates
 from memnet.storage import NewSlot, NewSource
 
 DIMENSION = 64
+
+
+def rows_of(name: str) -> list[list[str]]:
+    """A table of cases from ``tests/statements``, a line each with tabs between."""
+    path = Path(__file__).parent / "statements" / name
+    return [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 class ToyEncoder:

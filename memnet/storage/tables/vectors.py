@@ -101,7 +101,7 @@ def replace_quick(connection: Connection, vectors: Iterable[NewVector]) -> None:
     replaced = list(zip(_rows([new[digest] for digest in quick]), ids, strict=True))
     # A change of slots also within a transaction that adds none.
     with connection.transaction():
-        connection.execute_many("UPDATE vector SET data = ? WHERE id = ?", replaced)
+        connection.replace_vectors(replaced)
         connection.execute(f"DELETE FROM quick_vector WHERE vector {IN_LIST}", Values(ids))
         connection.history.note_replaced(ids)
 
