@@ -23,7 +23,7 @@ from memnet.documents.controller import TextController
 from memnet.documents.messages import MessageAddressing
 from memnet.documents.question import FetchedSlots, Question, relation_stems
 from memnet.reader.decompose import Decomposer, Resolved
-from memnet.reader.passages import RankedSlot, indices_about, read_best
+from memnet.reader.passages import RankedSlot, passages_titled, read_best
 from memnet.reader.spans import Reader
 from memnet.storage import Keys
 from memnet.text.names import normalise
@@ -388,13 +388,13 @@ def answer_parts(
             break
         question = f"{part.before}{answer.text}{part.after}"
         probability = answer.score * (last.probability if last else 1.0)
-        about = indices_about(answer.text, passages, part.about)
+        about = passages_titled(answer.text, passages, part.about)
         if not about and probability < _MIN_PROBABILITY:
             break
         searched = not about or part.about is None
         if searched:
             passages = retrieval.look_up(question)
-            about = indices_about(answer.text, passages)
+            about = passages_titled(answer.text, passages)
         chosen = _to_read(answer.text, about, passages)
         if not searched:
             chosen = retrieval.attend(chosen, [passages[i] for i in about], answer.text)

@@ -46,8 +46,8 @@ _LENGTH = 20
 _CAPITALISED = re.compile(r"(?<=\s)[A-Z]\w*")
 
 
-class Known(NamedTuple):
-    """What the models that are there know."""
+class ModelVocabulary(NamedTuple):
+    """What the loaded models know."""
 
     relations: AbstractSet[str]
     """Of the fact model: digests in 32 hex digits; none without a model."""
@@ -55,7 +55,7 @@ class Known(NamedTuple):
     """Of the story model."""
 
 
-def features_of(question: Question, known: Known) -> NDArray[np.float32]:
+def features_of(question: Question, known: ModelVocabulary) -> NDArray[np.float32]:
     """The features of a question and of the memory that it is asked of, by ``FEATURES``.
 
     Args:
@@ -106,7 +106,7 @@ def _of_kinds(question: Question) -> list[float]:
     return found
 
 
-def _of_facts(question: Question, known: Known) -> list[float]:
+def _of_facts(question: Question, known: ModelVocabulary) -> list[float]:
     """How like the question the relations of what it names are, and whether a model knows them."""
     store = question.store
     numbers = [word for word in normalise(question.text).split() if word.isdigit()]
@@ -125,7 +125,7 @@ def _of_facts(question: Question, known: Known) -> list[float]:
     return [max(cosines), max(shared), float(digests[best] in known.relations)]
 
 
-def _of_question(question: Question, known: Known) -> list[float]:
+def _of_question(question: Question, known: ModelVocabulary) -> list[float]:
     words = normalise(question.text).split()
     first = next((word for word in words if word in _FIRST_WORDS), "")
     if words and words[0] in _LIKE_IS:

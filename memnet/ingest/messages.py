@@ -70,7 +70,7 @@ def message_document(message: Message) -> ParsedDocument:
     return ParsedDocument(message.id, title, message.text, blocks, metadata=metadata, turn=turn)
 
 
-def with_turns(documents: Sequence[ParsedDocument]) -> list[ParsedDocument]:
+def recognise_turns(documents: Sequence[ParsedDocument]) -> list[ParsedDocument]:
     """The same documents; those that evidently are messages of a conversation know that.
 
     They follow each other with titles "Ann, 2024-03-01 10:05": the same few speakers come back, and
@@ -149,7 +149,7 @@ class Conversations:
         self._last: dict[str, _Said] = {}
         """Of each session the messages that this ingest saw last."""
 
-    def placed(self, document: ParsedDocument, stored: bool) -> ParsedDocument:
+    def link_to_previous(self, document: ParsedDocument, stored: bool) -> ParsedDocument:
         """A message with what was said before it in its session.
 
         Args:
@@ -186,7 +186,7 @@ class _Said(NamedTuple):
     """Who else spoke last before it."""
 
 
-class SaidMessage(NamedTuple):
+class SpeakerText(NamedTuple):
     """A message of a source, for what learns from it."""
 
     source: str
@@ -199,11 +199,11 @@ class SaidMessage(NamedTuple):
     """Of the text in its source."""
 
 
-def said_messages(document: ParsedDocument) -> Iterator[SaidMessage]:
+def speaker_texts(document: ParsedDocument) -> Iterator[SpeakerText]:
     """The messages of a document, which is one, a conversation, or neither."""
     name, turn = document.name, document.turn
     if turn is not None:
-        yield SaidMessage(name, turn.speaker, turn.time, document.title, document.text, 0)
+        yield SpeakerText(name, turn.speaker, turn.time, document.title, document.text, 0)
         return
     participants = document.metadata.get("participants")
     if not isinstance(participants, list) or document.blocks[0].kind != "message":
@@ -212,7 +212,7 @@ def said_messages(document: ParsedDocument) -> Iterator[SaidMessage]:
         start, place = blocks[0].start, blocks[0].place
         label = f"{speaker}:"
         start += len(label) if document.text.startswith(label, start) else 0
-        yield SaidMessage(name, speaker, place, place, document.text[start : blocks[-1].end], start)
+        yield SpeakerText(name, speaker, place, place, document.text[start : blocks[-1].end], start)
 
 
 def message_slots(

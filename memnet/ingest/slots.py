@@ -32,7 +32,7 @@ class Extractor(Protocol):
         ...
 
 
-def recipe(config: WindowConfig, extractor: Extractor | None) -> str:
+def chunking_fingerprint(config: WindowConfig, extractor: Extractor | None) -> str:
     """What slots are made by: a part of every digest, and equal in all processes of a run."""
     salt = f"{_PIPELINE_VERSION}/{config.characters}/{config.min_characters}/"
     return salt if extractor is None else f"{salt}{extractor.fingerprint}/"

@@ -5,6 +5,7 @@ A new format is a module with a function ``load``, and a line in ``FORMATS``.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from pathlib import PurePath
 from typing import TypeAlias
@@ -50,14 +51,18 @@ class Format:
     name: str  # as ``--as`` takes it
     title: str  # as people call it, in the plural: "PDF files"
     suffixes: tuple[str, ...]  # in lower case, with the dot
-    module: str  # in ``memnet.loaders``; its function ``load`` is the loader
+    # In ``memnet.loaders``; its function ``load`` is the loader. What follows a colon is given to
+    # it as a second argument: "pandoc:org".
+    module: str
     # Whether all its files are read in a child process, as its parser can be made to hang or crash;
     # else large ones are.
     isolated: bool = True
 
     def loader(self) -> Loader:
         """Import the loader."""
-        loader: Loader = import_module(f"memnet.loaders.{self.module}").load
+        module, _, argument = self.module.partition(":")
+        load = import_module(f"memnet.loaders.{module}").load
+        loader: Loader = partial(load, name=argument) if argument else load
         return loader
 
 
@@ -76,14 +81,14 @@ _SHEETS = tuple(".xlsx .xlsm .xltx .xlsb .xls .ods .ots .fods".split())
 FORMATS: tuple[Format, ...] = (
     Format("archive", "archives", (".zip", ".tar", ".tgz", ".gz"), "archive"),
     Format("asciidoc", "AsciiDoc files", (".adoc", ".asciidoc"), "markup.asciidoc"),
-    Format("chat", "chats", (), "chats.transcripts"),
+    Format("chat", "chats", (), "chats.transcripts:chat"),
     Format("code", "source code files", _CODE, "code.source"),
     Format("conversation", "conversations", (), "chats.conversations"),
     Format("csv", "tables", (".csv", ".tab"), "tables.delimited", isolated=False),
     Format("docx", "Word documents", (".docx", ".docm", ".dotx", ".dotm"), "office.docx"),
     Format("epub", "EPUB books", (".epub",), "web.epub"),
     Format("html", "HTML pages", (".html", ".htm", ".xhtml"), "web.html"),
-    Format("json", "JSON files", (".json",), "json_documents"),
+    Format("json", "JSON files", (".json",), "chats.exports"),
     Format("mail", "e-mails", (".eml", ".mbox", ".mbx"), "mail"),
     Format("markdown", "Markdown files", _MARKDOWN, "markup.markdown", isolated=False),
     Format("notebook", "Jupyter notebooks", (".ipynb",), "code.notebook"),
@@ -94,7 +99,7 @@ FORMATS: tuple[Format, ...] = (
     Format("rst", "reStructuredText files", (".rst", ".rest"), "markup.rst"),
     Format("sheets", "spreadsheets", _SHEETS, "tables.sheets"),
     Format("subtitles", "subtitles", (".srt", ".vtt"), "subtitles"),
-    Format("text", "text files", (".txt", ".text", ".log"), "text", isolated=False),
+    Format("text", "text files", (".txt", ".text", ".log"), "chats.transcripts", isolated=False),
 )
 
 # Names of the formats whose files have a content (``signatures.Content.name``). The first reads

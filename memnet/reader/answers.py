@@ -11,8 +11,8 @@ from memnet.reader.decompose import Compared, Resolved
 from memnet.reader.decompose.negation import drop_denied
 from memnet.reader.passages import (
     RankedSlot,
-    indices_named,
     names_match,
+    passages_named,
     span_candidate,
 )
 from memnet.reader.quotes import (
@@ -305,7 +305,7 @@ def _support(
     if compared is not None and normalise(best.text) == normalise(compared.answer):
         return compared.passages
     own = tuple(item for item in (*passages, *others) if item.slot.id == best.evidence)[:1]
-    named = own or tuple(passages[index] for index in indices_named(question, passages))
+    named = own or tuple(passages[index] for index in passages_named(question, passages))
     return named or tuple(passages)
 
 

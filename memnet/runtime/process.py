@@ -51,14 +51,14 @@ def own_streams() -> tuple[BinaryIO, BinaryIO]:
     return requests, answers
 
 
-def collect_seldom() -> None:
+def raise_gc_threshold() -> None:
     """Raise this process's threshold of collection, unless it is higher or collection is off."""
     if 0 < gc.get_threshold()[0] < _NEW_OBJECTS:
         gc.set_threshold(_NEW_OBJECTS)
 
 
 class _Blocks:
-    """The ``collecting_seldom`` blocks that threads are in, which share one threshold."""
+    """The ``raised_gc_threshold`` blocks that threads are in, which share one threshold."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -70,7 +70,7 @@ _blocks = _Blocks()
 
 
 @contextmanager
-def collecting_seldom() -> Iterator[None]:
+def raised_gc_threshold() -> Iterator[None]:
     """Raise the threshold of collection until the last such block of any thread ends.
 
     An ingest takes a twentieth longer without it.
@@ -78,7 +78,7 @@ def collecting_seldom() -> Iterator[None]:
     with _blocks.lock:
         if not _blocks.count:
             _blocks.before = gc.get_threshold()
-            collect_seldom()
+            raise_gc_threshold()
         _blocks.count += 1
     try:
         yield

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from memnet.reader.decompose.negation import negated, without_denied
-from memnet.reader.passages import RankedSlot, indices_named, windows_of
+from memnet.reader.passages import RankedSlot, passages_named, windows_of_source
 from memnet.text.names import name_pattern, normalise, stems, without_brackets
 
 ROLES = {
@@ -292,7 +292,7 @@ def pair_of(question: str, passages: Sequence[RankedSlot]) -> Pair | None:
         None where the question asks for something else ("Which ship sailed between Orre and
         Kestle?"), denies something, or one of the two is missing.
     """
-    indices = indices_named(question, passages)
+    indices = passages_named(question, passages)
     if len(indices) != 2:
         return None
     titles = (passages[index].slot.title for index in indices)
@@ -408,5 +408,6 @@ def _stems(text: str) -> frozenset[str]:
 def _asserted_about(index: int, passages: Sequence[RankedSlot]) -> str:
     """The passages about one of the two, without what they deny."""
     return " ".join(
-        f"{one.slot.title} {without_denied(one.slot.text)}" for one in windows_of(index, passages)
+        f"{one.slot.title} {without_denied(one.slot.text)}"
+        for one in windows_of_source(index, passages)
     )

@@ -53,7 +53,7 @@ _STEM_LETTERS = 4
 """Words are compared by their first letters: "work", "works" and "worked" agree."""
 _MIN_PREFIX = 4
 """Letters of an answer from which it may be the beginning of a longer word: "walnut", "walnuts"."""
-_THERE = " there "
+_COREFERENT = " there "
 """Stands for an answer that an earlier sentence of the same source names."""
 
 
@@ -199,7 +199,7 @@ def _denied(
             if overlapping([one.clause], start, end):
                 return True
             continue
-        if _THERE in one.text and one.slot.source == slot.source and one.predicate:
+        if _COREFERENT in one.text and one.slot.source == slot.source and one.predicate:
             return True
         if (one.whole or _contains(one.text, answer)) and shared <= one.shared:
             return True

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memnet.errors import InputError, Problem
-from memnet.loaders import mail, text
+from memnet.loaders import mail
+from memnet.loaders.chats import transcripts
 from memnet.loaders.document import ParsedDocument
 from tests.cost import steps
 from tests.unit.loaders.parsed import kinds, only, placed, problems, read, texts
@@ -178,7 +179,7 @@ def test_a_parser_that_breaks_costs_only_its_part(monkeypatch: pytest.MonkeyPatc
     def broken(*_: object) -> None:
         raise KeyError("x")
 
-    monkeypatch.setattr(text, "load", broken)
+    monkeypatch.setattr(transcripts, "load", broken)
     items = read("a.mbox", data)
     assert list(problems(items)) == [
         "a.mbox#1@x#plan.txt: is damaged (KeyError); save it on its own"

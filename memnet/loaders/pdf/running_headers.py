@@ -1,4 +1,4 @@
-"""What stands on many pages and is no text: running headers and footers, page numbers."""
+"""Running headers and footers, and page numbers: what stands on many pages and is no text."""
 
 import re
 from collections import defaultdict
@@ -6,16 +6,14 @@ from collections.abc import Sequence
 
 from memnet.loaders.pdf.lines import Line
 
-# So many lines from the top and from the bottom can be furniture, of a page with lines enough.
-_EDGE_LINES = 4
+_EDGE_LINES = 4  # from the top and the bottom that can be running headers, and as many footers
 _LINES_EACH = 6  # lines that a page must have for each of them
+# In a document of so few pages two are enough to repeat something, unless they have few lines.
 _FEW_PAGES = 3
-# In so short a document what stands on two pages is furniture, but on pages of so few lines.
 _FEW_LINES = 3
 _TOLERANCE = 4.0  # points by which the height of a running header differs from page to page
-_NEAR = 12  # pages: among so many in a row a running header occurs three times at least
-# Em between a running header and the text, at least, if its words differ from page to page.
-_APART = 2.2
+_NEAR = 12  # pages: among so many in a row a running header occurs at least three times
+_APART = 2.2  # em between the text and a running header whose words differ from page to page
 _APART_PAGES = 6  # pages nearby on which something stands apart at the same height
 # Where a running header has the number of its page.
 _OWN_NUMBER = re.compile(
@@ -30,7 +28,7 @@ _PAGE_NUMBER = re.compile(
 )
 
 
-def drop_furniture(pages: Sequence[list[Line]], labels: Sequence[str], body: float) -> None:
+def drop_running_headers(pages: Sequence[list[Line]], labels: Sequence[str], body: float) -> None:
     """Take running headers, footers and page numbers out of pages, in place.
 
     Args:
@@ -39,31 +37,25 @@ def drop_furniture(pages: Sequence[list[Line]], labels: Sequence[str], body: flo
         body: font size of most of the text.
     """
     edges = [_edges(lines, len(pages)) for lines in pages]
-    places: dict[tuple[str, int], list[int]] = defaultdict(list)
-    heights: dict[int, list[int]] = defaultdict(list)
-    for number, edge in enumerate(edges):
-        for line in edge:
-            places[_key(line)].append(number)
-            if _has_number(line, number, labels[number]):
-                heights[_height(line)].append(number)
-    apart: dict[int, list[int]] = defaultdict(list)
     lone = [_stand_apart(lines, body) for lines in pages]
-    for number, found in enumerate(lone):
-        for line in found:
-            apart[_height(line)].append(number)
+    least = 2 if len(pages) <= _FEW_PAGES else 3
+    # The pages on which the same text, a page number, or something apart stands at a height.
+    texts, numbers, apart = _Heights(), _Heights(), _Heights()
+    for number, label in enumerate(labels):
+        for line in edges[number]:
+            texts.add(line, number, _key(line))
+            if _has_number(line, number, label):
+                numbers.add(line, number)
+        for line in lone[number]:
+            apart.add(line, number)
     for number, (lines, edge) in enumerate(zip(pages, edges, strict=True)):
         dropped = {
             id(line)
             for line in edge
-            if _repeats(places, _key(line), number, len(pages))
-            or (
-                _has_number(line, number, labels[number])
-                and _stands(heights, line, number, len(pages))
-            )
+            if texts.near(line, number, _key(line)) >= least
+            or (_has_number(line, number, labels[number]) and numbers.near(line, number) >= least)
         }
-        dropped |= {
-            id(line) for line in lone[number] if _near(apart, _height(line), number) >= _APART_PAGES
-        }
+        dropped |= {id(line) for line in lone[number] if apart.near(line, number) >= _APART_PAGES}
         # Only from the edge inwards: what stands inside of text is text.
         inner = [line for line in edge if id(line) not in dropped]
         if inner and dropped:
@@ -71,6 +63,22 @@ def drop_furniture(pages: Sequence[list[Line]], labels: Sequence[str], body: flo
             dropped -= {id(line) for line in edge if bottom < line.base < top}
         if len(dropped) < len(lines):
             lines[:] = [line for line in lines if id(line) not in dropped]
+
+
+class _Heights:
+    """The pages on which something stands at a height."""
+
+    def __init__(self) -> None:
+        self._pages: dict[tuple[str, int], list[int]] = defaultdict(list)
+
+    def add(self, line: Line, page: int, key: str = "") -> None:
+        self._pages[key, round(line.base / _TOLERANCE)].append(page)
+
+    def near(self, line: Line, page: int, key: str = "") -> int:
+        """How many pages nearby have it at about the same height."""
+        height = round(line.base / _TOLERANCE)
+        on = {other for at in (-1, 0, 1) for other in self._pages.get((key, height + at), ())}
+        return sum(abs(other - page) <= _NEAR for other in on)
 
 
 def _edges(lines: list[Line], pages: int) -> list[Line]:
@@ -96,28 +104,8 @@ def _stand_apart(lines: list[Line], body: float) -> list[Line]:
     ]
 
 
-def _near(heights: dict[int, list[int]], height: int, number: int) -> int:
-    """How many pages nearby have something at a height."""
-    on = {page for near in (-1, 0, 1) for page in heights.get(height + near, ())}
-    return sum(abs(page - number) <= _NEAR for page in on)
-
-
-def _key(line: Line) -> tuple[str, int]:
-    return _OWN_NUMBER.sub("#", line.text).casefold(), _height(line)
-
-
-def _height(line: Line) -> int:
-    return round(line.base / _TOLERANCE)
-
-
-def _repeats(
-    places: dict[tuple[str, int], list[int]], key: tuple[str, int], number: int, pages: int
-) -> bool:
-    """Whether the same text stands at the same height on pages nearby."""
-    text, height = key
-    on = {page for near in (-1, 0, 1) for page in places.get((text, height + near), ())}
-    least = 2 if pages <= _FEW_PAGES else 3
-    return sum(abs(page - number) <= _NEAR for page in on) >= least
+def _key(line: Line) -> str:
+    return _OWN_NUMBER.sub("#", line.text).casefold()
 
 
 def _has_number(line: Line, number: int, label: str) -> bool:
@@ -127,9 +115,3 @@ def _has_number(line: Line, number: int, label: str) -> bool:
     if words[0].strip("-–—|[]()") in names or words[-1].strip("-–—|[]()") in names:
         return True
     return bool(_PAGE_NUMBER.fullmatch(line.text))
-
-
-def _stands(heights: dict[int, list[int]], line: Line, number: int, pages: int) -> bool:
-    """Whether pages nearby have their numbers at the height of a line, too."""
-    least = 2 if pages <= _FEW_PAGES else 3
-    return _near(heights, _height(line), number) >= least
