@@ -26,16 +26,17 @@ from memnet.text.relative import day_said, times_in
 from memnet.types import Answer, Candidate, Evidence, Quote, Word
 
 _ENGLISH = EnglishDecomposer()
+# Share of the most attention that the passage of an answer must have to be the first evidence.
+# Readers find spans that look like answers in many passages; on 300 questions about five manuals
+# the first evidence is right for 52 % with it, 48 % when the answer's comes first, 50 % when
+# never.
 _MIN_SUPPORT = 0.5
-"""Share of the most attention that the passage of an answer must have to be the first evidence.
-Readers find spans that look like answers in many passages; on 300 questions about five manuals the
-first evidence is right for 52 % with it, 48 % when the answer's comes first, 50 % when never."""
 
 
+# Facts that are read to see whether they answer.
 _READ_FACTS = 10
-"""Facts that are read to see whether they answer."""
+# Probability of an answer, by the reader, from which they do.
 _ANSWERED = 0.5
-"""Probability of an answer, by the reader, from which they do."""
 
 
 class TextAnswers:

@@ -12,8 +12,8 @@ from memnet.config import IngestConfig
 from memnet.storage import Encode, MemoryStore, NewSource, PassageVectors
 
 Result = TypeVar("Result")
+# Texts between two looks at whether to go on: 0.2 s of one core.
 _SLICE = 16
-"""Texts between two looks at whether to go on: 0.2 s of one core."""
 
 
 class PassageEncoder:

@@ -16,8 +16,8 @@ except ImportError:  # Windows: there only the time that the parent waits is lim
     resource = None  # type: ignore[assignment]
 
 _SAME_MODULES = "import sys; sys.path[:] = sys.argv[1:]; "
+# Threshold of the youngest generation; Python's own is 700 or 2,000.
 _NEW_OBJECTS = 50_000
-"""Threshold of the youngest generation; Python's own is 700 or 2,000."""
 
 
 def start_child(code: str) -> subprocess.Popen[bytes]:
