@@ -24,7 +24,7 @@ class Extractor(Protocol):
 
     @property
     def fingerprint(self) -> str:
-        """Identifies what decides the names: documents are ingested anew when it changes."""
+        """Identifies what decides the names: documents are ingested again when it changes."""
         ...
 
     def extract(self, text: str) -> Iterable[str]:

@@ -54,7 +54,7 @@ def watch(
     on_problem: Callable[[Problem], None] | None = None,
     stop: threading.Event | None = None,
 ) -> Iterator[WatchReport]:
-    """Ingest folders, and then whatever is changed, made or removed in them, until it is stopped.
+    """Ingest folders, and then all that is changed, made or removed in them, until it is stopped.
 
     ::
 
@@ -87,7 +87,7 @@ def watch(
     """
     roots = tuple(dict.fromkeys(_root(folder) for folder in folders))
     if not roots:
-        raise InputError("there is no folder to watch; name one")
+        raise InputError("no folder to watch; name one")
     ingest = partial(
         memory.ingest,
         namespace=namespace,
@@ -125,7 +125,7 @@ def watch(
 def _root(folder: str | os.PathLike[str]) -> Path:
     root = Path(os.path.abspath(folder))
     if not root.is_dir():
-        raise InputError(f"{root}: is no folder; only folders can be watched")
+        raise InputError(f"{root}: not a folder; only folders can be watched")
     return root
 
 

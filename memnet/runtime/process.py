@@ -116,7 +116,7 @@ def limit_process(memory: int, seconds: float) -> None:
 
 
 def limit_time(seconds: float) -> None:
-    """Let the process end itself after so many more seconds of processor time."""
+    """End the process after this many more seconds of processor time."""
     if resource is None:
         return
     used = resource.getrusage(resource.RUSAGE_SELF)
