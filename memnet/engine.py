@@ -195,7 +195,7 @@ class Engine:
             ModelError, EncoderError: there is none of that name, or it can't be loaded.
             EncoderMismatchError: the store was made with another encoder.
             DeviceError: the device of the settings is not there.
-            DependencyError: FAISS, asyncpg for an address, or the library of a named model is not
+            DependencyError: FAISS, psycopg for an address, or the library of a named model is not
                 installed.
         """
         path = store_place(path)

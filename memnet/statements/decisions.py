@@ -13,9 +13,9 @@ from memnet.storage import Told
 from memnet.text.names import stems
 from memnet.types import Change
 
-# What stands between two items.
+# Separator of two items.
 _JOINT = re.compile(r"(?<!\s)\s*+(?:[,;/]?\s*+(?:\b(?:and|or)\b|[&+])|[,;/])\s*+", re.IGNORECASE)
-# What stands before the last item: commas alone may part anything.
+# Separator before the last item: commas alone may separate anything.
 _LAST_JOINT = re.compile(r"\b(?:and|or)\b|[&+]", re.IGNORECASE)
 _STEM_LETTERS = 5
 
@@ -58,7 +58,7 @@ CHANGES: dict[Label, Change] = {
     Label.END: "end",
     Label.CONTRADICT: "contradict",
 }
-# After these the earlier statement holds no longer, or a part of it.
+# Labels after which the earlier statement, or a part of it, is no longer valid.
 ENDING = (Label.SUPERSEDE, Label.CORRECT, Label.END)
 _REASONS = {
     Label.SUPERSEDE: "The same subject and relation have a new value.",
@@ -87,7 +87,7 @@ class Resolution(NamedTuple):
 
     # Most probable first; of merges one, or, for a statement to be forgotten, those to erase.
     changed: tuple[Effect, ...]
-    later: Effect | None  # What begins to hold later than the new statement, which ends there
+    later: Effect | None  # The later statement at which a backdated one ends
     added: bool  # Whether the new statement is stored
 
 

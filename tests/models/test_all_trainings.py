@@ -13,9 +13,9 @@ import torch
 from click.testing import CliRunner
 
 from memnet import Config, Document, Engine, Fact
+from memnet.cli import train as train_command
 from memnet.cli.main import memnet as group
-from memnet.cli.train import shared
-from memnet.cli.train.shared import ProgressLines
+from memnet.cli.train import ProgressLines
 from memnet.documents.training.calibration import fit_calibration
 from memnet.learning import counted
 from memnet.learning.evaluation import Question
@@ -234,7 +234,7 @@ def _lines(path: Path, objects: list[Any]) -> Path:
 def test_every_command_shows_its_progress_in_a_log(
     preset: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shared, "_INTERVAL", 0.0)
+    monkeypatch.setattr(train_command, "_INTERVAL", 0.0)
     store = ["--store", str(tmp_path / "store")]
     facts = tmp_path / "facts.tsv"
     facts.write_text("".join(f"{ship}\tbuilt by\tAnn {ship}son\n" for ship in SHIPS))

@@ -15,7 +15,7 @@ import pytest
 from memnet import Engine
 from memnet.cli import store as store_commands
 from memnet.cli.main import run
-from memnet.cli.options import store_path
+from memnet.cli.settings import store_path
 from memnet.reader.checkpoint import load_calibration
 from tests.conftest import EXAMPLES
 from tests.waiting import completed, without_coverage

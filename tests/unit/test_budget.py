@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memnet import Config, Engine, InputError, MemoryStore, Message
-from memnet.cli import statements as statement_table
+from memnet.cli import show as statement_table
 from memnet.config import MessageConfig, TellConfig
 from memnet.types import Statement, StatementChange
 from tests.toy import ToyEncoder
