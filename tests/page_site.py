@@ -16,6 +16,7 @@ from memnet.server.settings import ServerSettings
 from memnet.storage import Scope
 from memnet.types import Answer, Candidate, Evidence, Quote
 
+
 @contextmanager
 def served(engine: Engine, settings: ServerSettings | None = None) -> Iterator[str]:
     """A server of a memory on a free port; its URL."""
