@@ -61,7 +61,7 @@ def reference_pages(path: Path) -> list[str]:
     return ran.stdout.decode("utf-8", "replace").split("\f")[:-1]
 
 
-def without_furniture(pages: Sequence[str]) -> str:
+def without_running_headers(pages: Sequence[str]) -> str:
     """The text of pages without the lines that many begin or end with."""
     split = [[line.strip() for line in page.split("\n") if line.strip()] for page in pages]
     seen = Counter(
@@ -150,7 +150,7 @@ def main() -> None:
             continue
         characters += document.size()
         own = words(document.text)
-        f1 = word_f1(own, words(without_furniture(pages)))
+        f1 = word_f1(own, words(without_running_headers(pages)))
         scores.append((f1, word_f1(own, all_words), path))
         number, misplaced = wrong_places(document, pages, arguments.places)
         drawn += number

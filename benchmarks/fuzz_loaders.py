@@ -32,7 +32,7 @@ _LARGEST = 300_000
 _MOST_SAMPLES = 100
 _SHOWN = 20
 _BROKEN = ("crashes its parser", "takes more than", "made the system end", "ends the process")
-_CONFUSED = ("can't be read as one of", "is nested too deep to be read", "what is no document")
+_CONFUSED = ("can't be read as one of", "is nested too deep to be read", "return invalid data")
 
 
 def main() -> None:

@@ -1,9 +1,10 @@
 """The engine: a memory to fill, to ask and to look into."""
 
 import os
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from datetime import date
 from functools import partial
 from typing import Any, Final, Self
@@ -13,16 +14,6 @@ from memnet.documents.answers import TextAnswers
 from memnet.encoders import DocumentEncoder, Encoder
 from memnet.errors import ModelError, Problem, StoreBusyError, StoreError
 from memnet.experts.answers import ExpertAnswers
-from memnet.experts.checks import (
-    check_question,
-    check_store,
-    damaged_model_errors,
-    describe,
-    existing_sources,
-    find_sources,
-    stored_document,
-    summary,
-)
 from memnet.experts.registry import (
     check_members,
     find_quick,
@@ -31,11 +22,18 @@ from memnet.experts.registry import (
     load_encoder,
     load_experts,
 )
-from memnet.ingest.full import encode_full
+from memnet.experts.sources import (
+    check_store,
+    describe,
+    existing_sources,
+    find_sources,
+    stored_document,
+    summary,
+)
 from memnet.ingest.inputs import Input, flatten_inputs
-from memnet.ingest.passages import PassageEncoder
 from memnet.ingest.pipeline import Ingest, Progress
 from memnet.ingest.selection import ReadOptions
+from memnet.ingest.vectors import PassageEncoder, encode_full
 from memnet.protocols import (
     Answerer,
     Extractor,
@@ -48,12 +46,17 @@ from memnet.protocols import (
 from memnet.reader.loading import SPANS
 from memnet.reader.remote import is_remote
 from memnet.runtime.device import device_copier, find_device
-from memnet.runtime.process import InFlight
 from memnet.statements.loading import LazyStatementReader
 from memnet.statements.memory import StatementMemory
 from memnet.storage import MemoryStore, import_bundle, stored_fingerprint
 from memnet.storage.place import store_place
-from memnet.text.checks import check_messages, check_namespace, check_text
+from memnet.text.checks import (
+    check_messages,
+    check_namespace,
+    check_question,
+    check_text,
+    damaged_model_errors,
+)
 from memnet.types import (
     Answer,
     Document,
@@ -68,6 +71,34 @@ from memnet.types import (
     UndoReport,
     VerifyReport,
 )
+
+
+class InFlight:
+    """Counts the calls that are under way, on any threads."""
+
+    def __init__(self) -> None:
+        """Count from zero."""
+        self._count = 0
+        self._changed = threading.Condition()
+
+    @contextmanager
+    def track(self) -> Iterator[None]:
+        """Count a call while the block runs."""
+        self._add(1)
+        try:
+            yield
+        finally:
+            self._add(-1)
+
+    def wait_for_none(self, seconds: float) -> bool:
+        """Wait until no call is under way; False if that takes longer."""
+        with self._changed:
+            return self._changed.wait_for(lambda: not self._count, seconds)
+
+    def _add(self, number: int) -> None:
+        with self._changed:
+            self._count += number
+            self._changed.notify_all()
 
 
 class Engine:
@@ -109,7 +140,7 @@ class Engine:
         self._extractor = extractor
         self._encode_quick = find_quick(encoder)
         self.questions: Final = InFlight()
-        """Those that are being answered now."""
+        """The questions that are being answered now."""
         self.config: Final = config
         self.store: Final = store
         self.encoder: Final = encoder
@@ -164,7 +195,7 @@ class Engine:
             ModelError, EncoderError: there is none of that name, or it can't be loaded.
             EncoderMismatchError: the store was made with another encoder.
             DeviceError: the device of the settings is not there.
-            DependencyError: FAISS, asyncpg for an address, or the library of a named model is not
+            DependencyError: FAISS, psycopg for an address, or the library of a named model is not
                 installed.
         """
         path = store_place(path)
@@ -233,11 +264,20 @@ class Engine:
         """
         check_text(namespace, "the namespace", self.config.limit.name)
         self._told.usage.save()
+        encoder = self.encoder
+        passages = PassageEncoder(
+            encoder.encode,
+            self.config.ingest,
+            encode_document=encoder.encode_document
+            if isinstance(encoder, DocumentEncoder)
+            else None,
+            encode_quick=self._encode_quick,
+            in_background=getattr(encoder, "releases_gil", False),
+        )
         report = Ingest(
             self.store,
-            self.encoder.encode,
             self.config,
-            self._passage_encoder(ahead=getattr(self.encoder, "releases_gil", False)),
+            passages,
             namespace=namespace,
             options=ReadOptions(facts, key, read_as, exclude),
             extractor=self._extractor,
@@ -250,18 +290,6 @@ class Engine:
             with suppress(StoreBusyError):
                 self.encode_full()
         return report
-
-    def _passage_encoder(self, *, ahead: bool) -> PassageEncoder:
-        encoder = self.encoder
-        return PassageEncoder(
-            encoder.encode,
-            self.config.ingest,
-            encode_document=encoder.encode_document
-            if isinstance(encoder, DocumentEncoder)
-            else None,
-            encode_quick=self._encode_quick,
-            ahead=ahead,
-        )
 
     def encode_full(
         self,
@@ -346,7 +374,7 @@ class Engine:
 
         Raises:
             InputError: the text holds no words, only asks, is too long, or wants a statement
-                forgotten that is not stored; ``at`` is no time, before 1970, or over a century
+                forgotten that is not stored; ``at`` is not a time, before 1970, or over a century
                 ahead; or standing statements leave no room for it. Nothing is written then.
         """
         return self._told.tell(text, at, namespace, standing)
@@ -365,7 +393,7 @@ class Engine:
     def history(
         self, name: str | None = None, *, namespace: str | None = None
     ) -> tuple[Statement, ...]:
-        """Statements in the order in which they began to hold, with what became of them.
+        """Statements in the order in which they began to hold, with what happened to them.
 
         Args:
             name: of their subject, or another name of it; None for all that was told.
@@ -412,7 +440,7 @@ class Engine:
             ModelError: the model is damaged, so that its numbers are none.
         """
         top_k, scope = check_question(question, hops, top_k, namespace, where, self.config, as_of)
-        with damaged_model_errors(), self.questions.one():
+        with damaged_model_errors(), self.questions.track():
             return self.answerer.ask(question, hops, top_k, scope)
 
     def ask_many(
@@ -458,7 +486,7 @@ class Engine:
             raise ModelError(
                 "the answerer of this memory can't search; open it with the answerer 'text'"
             )
-        with damaged_model_errors(), self.questions.one():
+        with damaged_model_errors(), self.questions.track():
             return answerer.search(query, hops, top_k, scope)
 
     def forget(self, *source_ids: str, namespace: str = "") -> int:

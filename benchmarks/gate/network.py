@@ -13,8 +13,7 @@ from memnet.attention import masked_softmax
 from memnet.checkpoints import save_checkpoint
 from memnet.checkpoints.torch_modules import arrays_of
 from memnet.experts import EXPERTS, ExpertName
-from memnet.experts.features import FEATURES
-from memnet.experts.gate import GATE, HIDDEN, KEPT
+from memnet.experts.gate import FEATURES, GATE, HIDDEN, KEPT
 from memnet.runtime.device import one_thread_each
 
 _STEPS = 1500

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from benchmarks.reader_data.files import Example, lines
 from benchmarks.reader_data.held_out import Part, part_of
-from memnet.reader.units import units
+from memnet.text.english import units
 
 MAX_ANSWERS = 6
 """Wordings of one answer that are kept."""

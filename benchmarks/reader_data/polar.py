@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from benchmarks.reader_data.files import Example
-from memnet.reader.units import units
+from memnet.text.english import units
 
 _AUXILIARY = "is|are|was|were|can|could|has|have|had|will|must|should|may"
 _SUBJECT = r"(?P<subject>[A-Z][\w'’./-]*(?: [\w'’./-]+){0,6}?)"

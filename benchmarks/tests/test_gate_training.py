@@ -8,8 +8,7 @@ import torch
 
 from benchmarks.gate.network import GateExample, GateNetwork, NoisyTopKGate, fit_gate
 from memnet.experts import EXPERTS, ExpertName
-from memnet.experts.features import FEATURES
-from memnet.experts.gate import Gate, gate_shapes
+from memnet.experts.gate import FEATURES, Gate, gate_shapes
 from tests import oracle
 
 ALL = np.ones(len(EXPERTS), np.bool_)

@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING
 import click
 
 from memnet.cli.completion import complete_sources
-from memnet.cli.copy import show_digests
 from memnet.cli.options import (
     encoder_option,
     json_option,
     namespace_option,
     open_engine,
     store_option,
-    store_path,
 )
-from memnet.cli.text import source_name, text_line
+from memnet.cli.output import source_name, text_line
+from memnet.cli.settings import store_path
 from memnet.errors import InputError, one_line
 from memnet.storage.place import StorePlace, place_name
 
@@ -122,11 +121,8 @@ def _sources_of(engine: "Engine", given: str, namespace: str) -> list[str]:
     is_flag=True,
     help="Make text search and vector index anew if need be, and delete what nothing uses.",
 )
-@click.option(
-    "--digest", is_flag=True, help="Print digests of the rows: equal ones for equal memories."
-)
 @store_option
-def verify(repair: bool, digest: bool, store: StorePlace | None) -> int:
+def verify(repair: bool, store: StorePlace | None) -> int:
     """Check that rows, text search and vector index agree; exits with 1 when they do not.
 
     \b
@@ -135,8 +131,6 @@ def verify(repair: bool, digest: bool, store: StorePlace | None) -> int:
     """
     with open_engine(store) as engine:
         report = engine.verify(repair)
-        digests = engine.store.digests() if digest else {}
-    show_digests(digests)
     for line in (*report.problems, *report.notes):
         click.echo(one_line(line))
     if report.repaired:

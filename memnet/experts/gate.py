@@ -1,8 +1,11 @@
-"""The gate: from features of a question and of a memory to weights of the experts."""
+"""The gate: what a question is like, and what the memory holds for it, to weights of experts."""
 
+import re
 from collections.abc import Collection, Mapping
+from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,17 +17,144 @@ from memnet.checkpoints import (
     check_weights,
     load_checkpoint,
 )
+from memnet.documents.question import Question, relation_stems
 from memnet.errors import ModelError
 from memnet.experts import EXPERTS, ExpertName
-from memnet.experts.features import FEATURES
+from memnet.text.names import normalise
+from memnet.types import SourceKind
+
+KINDS: tuple[SourceKind, ...] = ("document", "facts", "statement", "story")
+_OF_KIND = ("held", "cosine", "words", "covered", "named", "mentioned")
+_OF_FACTS = ("relation", "relation words", "known relation")
+_FIRST_WORDS = ("who", "where", "when", "which", "what", "how", "why", "is", "did")
+_OF_QUESTION = ("first person", "length", "names", "story words", "other first word")
+# F names, in their order.
+FEATURES = (
+    *(f"{kind}: {name}" for kind in KINDS for name in _OF_KIND),
+    *_OF_FACTS,
+    *_OF_QUESTION,
+    *_FIRST_WORDS,
+)
+# Slots that dense and lexical search may each propose: the best of a kind is seldom further.
+_HITS = 30
+# Slots of one name that are looked at.
+_NAMED = 30
+_FIRST_PERSON = frozenset("i me my mine we us our ours".split())
+_LIKE_IS = frozenset("is are was were".split())
+_LIKE_DID = frozenset("did do does has have had can could will would should may must".split())
+_LENGTH = 20
+_CAPITALISED = re.compile(r"(?<=\s)[A-Z]\w*")
+
+
+class ModelVocabulary(NamedTuple):
+    """What the loaded models know."""
+
+    relations: AbstractSet[str]
+    """Of the fact model: digests in 32 hex digits; none without a model."""
+    story_words: AbstractSet[str]
+    """Of the story model."""
+
+
+def features_of(question: Question, known: ModelVocabulary) -> NDArray[np.float32]:
+    """The features of a question and of the memory that it is asked of, by ``FEATURES``.
+
+    Args:
+        question: looked up within ``reading``.
+        known: what the models know.
+
+    Returns:
+        [F] float32, all within -1..2.
+    """
+    return np.array(
+        [*_of_kinds(question), *_of_facts(question, known), *_of_question(question, known)],
+        np.float32,
+    )
+
+
+def _of_kinds(question: Question) -> list[float]:
+    """For each kind the best that a slot of it reaches."""
+    store, scope = question.store, question.scope
+    bm25 = question.sharing_words(_HITS)
+    named = {
+        slot: len(name.split())
+        for name in reversed(question.named)
+        for slot in question.slots_by_name[name][:_NAMED]
+    }
+    cosine = question.nearest(_HITS)
+    slots = list(dict.fromkeys([*cosine, *bm25, *named]))
+    others = [slot for slot in slots if slot not in cosine]
+    keys = question.fetched.keys(others)
+    cosine.update(zip(others, (keys.vectors @ question.vector).tolist(), strict=True))
+    ids = np.array(slots, np.int64)
+    occurs = question.terms.occurrences(ids)
+    covered = dict(zip(slots, (occurs @ question.terms.weights).tolist(), strict=True))
+    rest = dict(zip(slots, (occurs @ question.terms.rest).tolist(), strict=True))
+    best_bm25 = max(bm25.values(), default=0.0) or 1.0
+    kinds = store.contents.kinds_of(slots)
+    held = store.contents.kinds(scope.namespace)
+    found: list[float] = []
+    for kind in KINDS:
+        own = [slot for slot in slots if kinds.get(slot) == kind]
+        found += [
+            float(kind in held),
+            max((cosine[slot] for slot in own), default=0.0),
+            max((bm25.get(slot, 0.0) for slot in own), default=0.0) / best_bm25,
+            max((covered[slot] for slot in own), default=0.0),
+            min(1.0, max((named.get(slot, 0) for slot in own), default=0) / 3),
+            max((rest[slot] for slot in own), default=0.0),
+        ]
+    return found
+
+
+def _of_facts(question: Question, known: ModelVocabulary) -> list[float]:
+    """How like the question the relations of what it names are, and whether a model knows them."""
+    store = question.store
+    numbers = [word for word in normalise(question.text).split() if word.isdigit()]
+    subjects = store.facts.subjects([*question.named, *numbers])
+    if not subjects:
+        return [0.0] * len(_OF_FACTS)
+    outgoing = store.facts.outgoing(subjects.values(), question.scope)
+    if not len(outgoing):
+        return [0.0] * len(_OF_FACTS)
+    digests, vectors = store.facts.relation_keys(np.unique(outgoing[:, 1]).tolist())
+    words = store.contents.relations()
+    asked = relation_stems(question.text)
+    cosines = (vectors @ question.vector).tolist()
+    shared = [_share(relation_stems(words.get(digest, "")), asked) for digest in digests]
+    best = max(range(len(digests)), key=lambda index: cosines[index] + shared[index])
+    return [max(cosines), max(shared), float(digests[best] in known.relations)]
+
+
+def _of_question(question: Question, known: ModelVocabulary) -> list[float]:
+    words = normalise(question.text).split()
+    first = next((word for word in words if word in _FIRST_WORDS), "")
+    if words and words[0] in _LIKE_IS:
+        first = "is"
+    elif words and words[0] in _LIKE_DID:
+        first = "did"
+    first_words = [float(first == word) for word in _FIRST_WORDS]
+    in_story = sum(word in known.story_words for word in words) / max(1, len(words))
+    return [
+        float(not _FIRST_PERSON.isdisjoint(words)),
+        min(1.0, len(words) / _LENGTH),
+        min(1.0, len(_CAPITALISED.findall(question.text)) / 3),
+        in_story,
+        float(not any(first_words)),
+        *first_words,
+    ]
+
+
+def _share(own: AbstractSet[str], asked: AbstractSet[str]) -> float:
+    return len(own & asked) / len(own) if own else 0.0
+
 
 FloatArray = NDArray[np.float32]
+# Name of the checkpoint, and of the folder that ships.
 GATE = "gate"
-"""Name of the checkpoint, and of the folder that ships."""
+# Width of the hidden layer.
 HIDDEN = 24
-"""Width of the hidden layer."""
+# Experts that get a weight.
 KEPT = 2
-"""Experts that get a weight."""
 _MAX_DIMENSION = 100_000
 
 

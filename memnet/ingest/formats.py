@@ -10,7 +10,6 @@ from pydantic import ValidationError
 
 from memnet.errors import EMPTY, InputError, Problem
 from memnet.ingest.babi import read_stories
-from memnet.ingest.graph import graph_line_facts, is_graph_line
 from memnet.loaders.document import Block, ParsedDocument, paragraphs
 from memnet.types import Document, Fact
 
@@ -84,7 +83,7 @@ def parse_json_lines(
 ) -> Iterator[Parsed | Problem]:
     """Documents of numbered lines ``{"id", "title", "text", "metadata"?}``.
 
-    Lines of a memory file of the MCP reference server become facts (``memnet.ingest.graph``).
+    Lines of a memory file of the MCP reference server become facts.
 
     Args:
         lines: as ``read_lines`` gives them.
@@ -100,8 +99,8 @@ def parse_json_lines(
         else:
             try:
                 fields = _json_object(line[1])
-                if is_graph_line(fields):
-                    for fact in graph_line_facts(fields):
+                if _is_graph_line(fields):
+                    for fact in _graph_line_facts(fields):
                         yield fact_source(fact, origin)
                 else:
                     document = _document(fields, f"{where}:{line[0]}")
@@ -189,3 +188,37 @@ def parse_fact(line: str, max_characters: int) -> Fact:
     if len(max(columns, key=len)) > max_characters:
         raise InputError(f"has a column of more than {max_characters:,} characters; shorten it")
     return Fact(subject=columns[0], relation=columns[1], object=columns[2])
+
+
+def _is_graph_line(fields: Mapping[str, Any]) -> bool:
+    """Whether a JSON object is a line of a memory graph; a document has a text."""
+    return fields.get("type") in ("entity", "relation") and "text" not in fields
+
+
+def _graph_line_facts(fields: Mapping[str, Any]) -> list[Fact]:
+    """The facts of a line: a relation, or an entity's type ("is a") and observations.
+
+    Raises:
+        InputError: a field is missing, blank or of another type.
+    """
+    if fields["type"] == "relation":
+        subject, relation, value = (_line(fields, key) for key in ("from", "relationType", "to"))
+        return [Fact(subject=subject, relation=relation, object=value)]
+    observations = fields.get("observations", [])
+    if not isinstance(observations, list):
+        kind = type(observations).__name__
+        raise InputError(f"has 'observations' of type {kind}; expected a list of texts")
+    name = _line(fields, "name")
+    pairs = [("is a", _line(fields, "entityType"))]
+    pairs += [("observation", _line({"observation": one}, "observation")) for one in observations]
+    return [Fact(subject=name, relation=relation, object=value) for relation, value in pairs]
+
+
+def _line(fields: Mapping[str, Any], key: str) -> str:
+    """A text as one line: a fact's parts stand between tabs."""
+    value = fields.get(key)
+    if not isinstance(value, str):
+        raise InputError(f"has {key!r} of type {type(value).__name__}; expected a text")
+    if not value.strip():
+        raise InputError(f"has a blank {key!r}; fill it in")
+    return " ".join(value.split())

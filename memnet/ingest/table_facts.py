@@ -1,4 +1,4 @@
-"""Facts of the tables of a document: a row is about its first cell, or that of a key column."""
+"""Facts of tables: the cells of a row, about the one in its key column."""
 
 from collections.abc import Iterator
 
@@ -7,8 +7,8 @@ from memnet.ingest.formats import ParsedFacts, PlacedFact
 from memnet.loaders.document import Block, ParsedDocument, one_line
 from memnet.types import Fact
 
+# Columns that a problem names.
 _MAX_NAMED = 20
-"""Columns that a problem names."""
 
 
 def table_facts(

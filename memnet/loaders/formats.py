@@ -84,7 +84,7 @@ _SHEETS = tuple(".xlsx .xlsm .xltx .xlsb .xls .ods .ots .fods".split())
 FORMATS: tuple[Format, ...] = (
     Format("archive", "archives", (".zip", ".tar", ".tgz", ".gz"), "archive"),
     Format("asciidoc", "AsciiDoc files", (".adoc", ".asciidoc"), "pandoc:asciidoc"),
-    Format("chat", "chats", (), "chats.transcripts"),
+    Format("chat", "chats", (), "chats.transcripts:chat"),
     Format("code", "source code files", _CODE, "code.source"),
     Format("conversation", "conversations", (), "chats.conversations"),
     Format("csv", "tables", (".csv", ".tab"), "tables.delimited", isolated=False),
@@ -94,7 +94,7 @@ FORMATS: tuple[Format, ...] = (
     Format("fb2", "FictionBook files", (".fb2",), "pandoc:fb2"),
     Format("html", "HTML pages", (".html", ".htm", ".xhtml"), "web.html"),
     Format("jats", "JATS articles", (".jats", ".nxml"), "pandoc:jats"),
-    Format("json", "JSON files", (".json",), "json_documents"),
+    Format("json", "JSON files", (".json",), "chats.exports"),
     Format("latex", "LaTeX files", (".tex", ".latex", ".ltx"), "pandoc:latex"),
     Format("mail", "e-mails", (".eml", ".mbox", ".mbx"), "mail"),
     Format("man", "manual pages", _MANUALS, "pandoc:man"),
@@ -109,7 +109,7 @@ FORMATS: tuple[Format, ...] = (
     Format("rtf", "RTF documents", (".rtf",), "pandoc:rtf"),
     Format("sheets", "spreadsheets", _SHEETS, "tables.sheets"),
     Format("subtitles", "subtitles", (".srt", ".vtt"), "subtitles"),
-    Format("text", "text files", (".txt", ".text", ".log"), "text", isolated=False),
+    Format("text", "text files", (".txt", ".text", ".log"), "chats.transcripts", isolated=False),
     Format("textile", "Textile files", (".textile",), "pandoc:textile"),
     Format("typst", "Typst files", (".typ",), "pandoc:typst"),
 )

@@ -96,7 +96,7 @@ class LoaderProcess:
             yield Problem(file.name, "takes more memory to read than there is; split it")
 
     def _load_isolated(self, request: "_Request") -> Iterator[ParsedDocument | Problem]:
-        """The same of what was requested first, where each file in an archive may break a child."""
+        """The same for the first request, where each file in an archive may break a child."""
         is_through = False
         try:
             for _ in range(_MAX_CHILDREN):
@@ -118,24 +118,22 @@ class LoaderProcess:
                 self._kill()
 
     def _answers(self, request: "_Request") -> Iterator[ParsedDocument | Problem]:
-        """What the child gives for the request that is its first.
+        """What the child gives for the first request.
 
         Raises:
             _BrokenError: it breaks; says why.
         """
-        file = request.file
+        file, limits = request.file, self._limits
         try:
             child = self._running()
-            while (message := child.receive(2 * self._limits.seconds)) != ["end"]:
+            while (message := child.receive(2 * limits.seconds)) != ["end"]:
                 match message:
                     case ["begin", str(name)] if name.startswith(f"{valid_text(file.name)}/"):
                         request.begun += 1
                         request.within = name
                     case ["memory"]:
-                        raise _BrokenError(
-                            f"takes more than {self._limits.memory >> 20:,} MB of memory to read; "
-                            "split it"
-                        )
+                        most = f"{limits.memory >> 20:,} MB"
+                        raise _BrokenError(f"takes more than {most} of memory to read; split it")
                     case _:
                         yield message_item(message, file.name, file.path)
         except OSError as error:
@@ -143,13 +141,11 @@ class LoaderProcess:
                 f"can't be read: the process for it does not start ({error.strerror})"
             ) from error
         except BadMessageError as error:
-            raise _BrokenError(
-                "makes its parser give what is no document; it is damaged"
-            ) from error
-        except _TooSlowError as error:
-            raise _BrokenError(self._time_text()) from error
+            raise _BrokenError("makes its parser return invalid data; it is damaged") from error
+        except queue.Empty as error:
+            raise _BrokenError(_too_slow(limits)) from error
         except _EndedError as error:
-            raise _BrokenError(self._end_text(error.status)) from error
+            raise _BrokenError(_end_text(error.status, limits)) from error
 
     def _request(self, file: FileToLoad) -> None:
         request = _Request(file)
@@ -174,18 +170,21 @@ class LoaderProcess:
             self._child.kill()
             self._child = None
 
-    def _time_text(self) -> str:
-        return f"takes more than {self._limits.seconds:g} s to read; split it"
 
-    def _end_text(self, status: int) -> str:
-        if status < 0:
-            if -status == getattr(signal, "SIGXCPU", None):
-                return self._time_text()
-            if -status == getattr(signal, "SIGKILL", None):
-                return "made the system end the process that read it, likely for want of memory"
-            name = signal.strsignal(-status) or f"signal {-status}"
-            return f"crashes its parser ({name}); it is damaged, or takes too much memory"
+def _too_slow(limits: LoadLimits) -> str:
+    return f"takes more than {limits.seconds:g} s to read; split it"
+
+
+def _end_text(status: int, limits: LoadLimits) -> str:
+    """What the end of a child means for the file that it read."""
+    if status >= 0:
         return f"ends the process that reads it (status {status}); it may be damaged"
+    if -status == getattr(signal, "SIGXCPU", None):
+        return _too_slow(limits)
+    if -status == getattr(signal, "SIGKILL", None):
+        return "made the system end the process that read it, likely for want of memory"
+    name = signal.strsignal(-status) or f"signal {-status}"
+    return f"crashes its parser ({name}); it is damaged, or takes too much memory"
 
 
 @dataclass
@@ -193,17 +192,12 @@ class _Request:
     """A file that the child is to read."""
 
     file: FileToLoad
-    # Number of the files within it, if it is an archive, that were begun; they are left out.
-    begun: int = 0
-    within: str = ""  # name of the one that is read
+    begun: int = 0  # files in it, if it is an archive, that were begun and are left out next time
+    within: str = ""  # name of the one that is being read
 
 
 class _BrokenError(Exception):
     """The child can't go on."""
-
-
-class _TooSlowError(Exception):
-    """Nothing came in time."""
 
 
 class _EndedError(Exception):
@@ -235,17 +229,14 @@ class _Child:
             write_message(cast(BinaryIO, self._process.stdin), message)
 
     def receive(self, seconds: float) -> list[object]:
-        """The next message.
+        """The next message, within some seconds.
 
         Raises:
-            BadMessageError: it is none.
-            _TooSlowError: it does not come within so many seconds.
+            BadMessageError: it is not a message.
+            queue.Empty: it does not come in time.
             _EndedError: the process ended.
         """
-        try:
-            data = self._messages.get(timeout=seconds)
-        except queue.Empty:
-            raise _TooSlowError from None
+        data = self._messages.get(timeout=seconds)
         if data is not None:
             return parse_message(data)
         self._is_through = True

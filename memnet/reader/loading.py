@@ -10,16 +10,15 @@ from memnet.checkpoints import SHIPPED
 from memnet.encoders.onnx_model import Precision, onnx_precision
 from memnet.encoders.weights import checked_folder, load_tokenizer
 from memnet.errors import MemnetError
-from memnet.reader.checkpoint import READER, load_calibration
+from memnet.reader.checkpoint import READER, OnnxSpanNetwork, load_calibration, trained_model
 from memnet.reader.confidence import Calibration
-from memnet.reader.onnx import OnnxSpanNetwork, trained_model
 from memnet.reader.remote import RemoteReader, is_remote
 from memnet.reader.spans import ExtractiveReader, Packer, Reader
 
+# Name of the shipped reader of short answers.
 SPANS = "spans"
-"""Name of the shipped reader of short answers."""
+# Name of the reader without weights, which answers with whole sentences.
 SENTENCES = "sentences"
-"""Name of the reader without weights, which answers with whole sentences."""
 
 
 def load_reader(

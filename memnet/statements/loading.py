@@ -6,11 +6,11 @@ from pathlib import Path
 from memnet.checkpoints import SHIPPED
 from memnet.encoders.onnx_model import Precision, onnx_precision
 from memnet.encoders.weights import checked_folder, load_tokenizer
-from memnet.reader.onnx import HeadsOnnx, trained_model
+from memnet.reader.checkpoint import HeadsOnnx, trained_model
 from memnet.reader.spans import Pack, Packer
 from memnet.statements.reading import STATEMENTS, StatementReader, StatementScores, split_scores
 
-MAX_TOKENS = 384  # Of a question with statements
+MAX_TOKENS = 384  # Max. tokens of a question with statements
 
 
 class LazyStatementReader:

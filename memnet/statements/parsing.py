@@ -36,7 +36,7 @@ _LEAD_IN = re.compile(
     re.IGNORECASE,
 )
 _LEADING_TIME = re.compile(
-    r"^((?:in|since) \d{4}|(?:in|on|since|from|as of|last|this) [^,]{1,30}(?=,)),?\s+(.+)",
+    r"^((?:in|since) \d{4}|(?:in|on|since|from|as of|last|this) [^,]{1,30}(?=,)),?\s+(\S.*)",
     re.IGNORECASE,
 )
 _FILLERS = re.compile(
@@ -53,10 +53,10 @@ _CONTRACTIONS = (
 )
 # How a predicate is negated, and whether that says that it was true before.
 _NEGATIONS = (
-    (re.compile(r"(?:(is|are|am) )?no longer\s+(.+)", re.IGNORECASE), True),
+    (re.compile(r"(?:(is|are|am) )?no longer\s+(\S.*)", re.IGNORECASE), True),
     (re.compile(r"()(?:has |have )?(?:stopped|ceased)\s+(\w+ing\b.*)", re.IGNORECASE), True),
-    (re.compile(r"(?:(is|are|am)|does|do|did|has|have) not\s+(.+)", re.IGNORECASE), False),
-    (re.compile(r"(?:(has|have) )?never\s+(.+)", re.IGNORECASE), False),
+    (re.compile(r"(?:(is|are|am)|does|do|did|has|have) not\s+(\S.*)", re.IGNORECASE), False),
+    (re.compile(r"(?:(has|have) )?never\s+(\S.*)", re.IGNORECASE), False),
 )
 _CERTAINTIES: tuple[tuple[Certainty, re.Pattern[str]], ...] = (
     ("maybe", re.compile(r"(?:may|might|could|maybe|perhaps|probably|possibly)\b", re.IGNORECASE)),
@@ -87,13 +87,13 @@ _ASKS = re.compile(
     re.IGNORECASE,
 )
 _MAX_SUBJECT_WORDS = 8
-# What may join two clauses.
+# Conjunctions of two clauses.
 _JOINT = re.compile(r"(?<!\s)(?:\s*+;\s++|,?\s++(?:and|but)\s++)", re.IGNORECASE)
 _PERSON = re.compile(r"(?:I|we|you|he|she|it|they)(?=[ '’])", re.IGNORECASE)
 _MAX_CLAUSES = 8
 _MAX_CUT = 400  # Characters of a sentence from which it is left whole: time grows with the square
 _SUFFIXES = re.compile(r"(?<=\w\w)(?:s|es|ing|e)$")
-# What may stand between two subjects of one sentence.
+# Separator of two subjects of one sentence.
 _JOINS = re.compile(r"(?:,|,? (?:and|&|or)|/|\+)? ?", re.IGNORECASE)
 
 

@@ -6,7 +6,6 @@ from memnet.runtime import lazy_names
 
 if TYPE_CHECKING:
     from memnet.storage.bundle.restore import import_bundle
-    from memnet.storage.copies import CopyReport, copy_store
     from memnet.storage.folder import DATABASE
     from memnet.storage.overview import stored_fingerprint
     from memnet.storage.scope import EVERYWHERE, Scope
@@ -33,7 +32,6 @@ __all__ = [
     "DATABASE",
     "EVERYWHERE",
     "ChangeBy",
-    "CopyReport",
     "Encode",
     "EncodePassages",
     "Hits",
@@ -50,19 +48,16 @@ __all__ = [
     "Structure",
     "Symbols",
     "Told",
-    "copy_store",
     "import_bundle",
     "stored_fingerprint",
 ]
 
 # All others are values.
 _HOMES = dict.fromkeys(__all__, "memnet.storage.values") | {
-    "CopyReport": "memnet.storage.copies",
     "DATABASE": "memnet.storage.folder",
     "EVERYWHERE": "memnet.storage.scope",
     "MemoryStore": "memnet.storage.store",
     "Scope": "memnet.storage.scope",
-    "copy_store": "memnet.storage.copies",
     "import_bundle": "memnet.storage.bundle.restore",
     "stored_fingerprint": "memnet.storage.overview",
 }

@@ -1,109 +1,129 @@
-"""What a store is kept in: a folder of this machine, or a database server."""
+"""What a store is kept in, a folder or a database, and what compares its vectors."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import ClassVar, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from memnet.config import StoreConfig
 from memnet.storage.tables.connection import Connection
 from memnet.storage.tables.connections import Connections
-from memnet.storage.vectors.dense import DenseIndex
+from memnet.storage.values import Hits, IndexInfo, Within
+from memnet.storage.vectors.search import ToDevice
 
 Result = TypeVar("Result")
 
 
-class WriterLock(ABC):
-    """Held by one thread of one process at a time, which may take it again.
+class DenseIndex(ABC):
+    """The vectors of a store's passages, in one process; safe to use from many threads.
 
-    In a forked child it is of no use, and releasing it does nothing: it is the parent's.
+    Every method is of the commit that the calling thread reads, with what its transaction did.
     """
 
-    depth: int
-    """How many blocks of the calling thread hold it."""
-
     @abstractmethod
-    def check_writable(self) -> None:
-        """Check that anyone may write to the store.
-
-        Raises:
-            StoreError: it is read-only.
-        """
-
-    @abstractmethod
-    def acquire(self, timeout: float) -> None:
-        """Take it.
+    def search(
+        self,
+        query: NDArray[np.float32],
+        limit: int,
+        within: Within | None,
+        hidden: NDArray[np.int64],
+    ) -> Hits:
+        """The ``limit`` slots with the largest inner product with the query.
 
         Args:
-            timeout: seconds to wait for another.
+            query: [D] float32.
+            limit: K, at least 1.
+            within: slots to choose from; None for all.
+            hidden: ids to leave out, [H] int64.
 
-        Raises:
-            StoreBusyError: another thread or process has it.
-            StoreError: the store is read-only.
+        Returns:
+            Hits of width K; scores are inner products with the stored vectors.
         """
 
     @abstractmethod
-    def release(self) -> None:
-        """Undo one ``acquire``."""
+    def vectors(self, ids: NDArray[np.int64]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+        """Vectors [K, D] float32 of slots [K] int64, and [K] bool which of them are at hand here.
 
-    @contextmanager
-    def held(self, timeout: float) -> Iterator[None]:
-        """Hold it for the block; ``timeout`` and errors as for ``acquire``."""
-        self.acquire(timeout)
-        try:
-            yield
-        finally:
-            self.release()
+        The others have to be read from the rows.
+        """
+
+    @abstractmethod
+    def info(self) -> IndexInfo:
+        """What it is made of."""
+
+    @abstractmethod
+    def problems(self) -> list[str]:
+        """How it differs from the rows, a line each; being stale is none."""
+
+    @abstractmethod
+    def rebuild(self) -> None:
+        """Make it again from the rows; the caller is the store's one writer."""
+
+    def save_if_stale(self) -> None:  # noqa: B027
+        """Save it if what is saved lacks much; called by the store's one writer, after commits."""
+
+    def close(self) -> None:  # noqa: B027
+        """Wait for what is being written or built, and drop what is in memory."""
 
 
 class Backend(ABC):
     """The place of a store, as one process has it open."""
 
-    place: str
-    """As messages name it."""
-    folder: Path
-    """Of the vector index's file, the models and the uploads."""
-    read_only: bool
-    many_writers: ClassVar[bool]
-    """Whether sources may be written by many at once; else a writer locks all."""
+    # Whether sources may be written by many at once; else a writer locks all.
+    many_writers: ClassVar[bool] = False
+    place: str  # as messages name it
+    folder: Path  # of the models, the uploads and what else is kept as files
     connections: Connections
-    lock: WriterLock
-    """Of whoever writes anything; with ``many_writers``, anything but sources."""
 
     @abstractmethod
-    def again(self) -> "Backend":
+    def reopened(self) -> "Backend":
         """The same place for a forked child of this process."""
 
     @abstractmethod
-    def try_saving(self) -> AbstractContextManager[bool]:
-        """Give True while nobody else may save the vector index, or False; does not wait."""
-
-    @abstractmethod
-    def check_copy(self, connection: Connection, dimension: int) -> None:
-        """Check a store that came here as a copy, which may have been taken during a write.
-
-        Raises:
-            StoreError: it is not whole.
-        """
-
-    @abstractmethod
-    def server_index(self, dimension: int, config: StoreConfig) -> DenseIndex | None:
-        """The vector index that a server has; None where each process has its own.
+    def vector_index(
+        self, fingerprint: str, dimension: int, config: StoreConfig, to_device: ToDevice | None
+    ) -> DenseIndex:
+        """What compares the vectors of the store in this process.
 
         Args:
+            fingerprint: of the encoder.
             dimension: D, width of the vectors.
             config: settings.
+            to_device: copies vectors to another device; None for the processor.
         """
 
     @abstractmethod
-    def share_rights(self) -> None:
-        """Let whoever may read the store read its index too."""
+    def writing(self, timeout: float, sources_only: bool) -> AbstractContextManager[bool]:
+        """Be allowed to write for the block; blocks of one thread may be nested.
+
+        Args:
+            timeout: seconds to wait for another writer.
+            sources_only: whether the block only puts and deletes sources, which many may do at once
+                where there may be ``many_writers``.
+
+        Yields:
+            Whether the calling thread is the one writer and this is its outermost block.
+
+        Raises:
+            StoreBusyError: another thread or process is writing.
+            StoreError: the store is read-only.
+        """
 
     @abstractmethod
     def size_in_bytes(self, connection: Connection) -> int:
         """Bytes of the store but for its models."""
 
-    @abstractmethod
+    def check_rows(self, connection: Connection, dimension: int) -> None:  # noqa: B027
+        """Check rows that came here without memnet, such as a folder that was copied.
+
+        Raises:
+            StoreError: they are not whole.
+        """
+
     def retrying(self, change: Callable[[], Result]) -> Result:
         """Make a change that may be made twice, once more where another writer was in its way."""
+        return change()

@@ -10,7 +10,6 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from memnet.errors import StoreBusyError, StoreError
-from memnet.storage.backend import WriterLock
 
 DATABASE = "memory.sqlite3"
 """The file that every store has."""
@@ -72,7 +71,7 @@ def _size(path: Path) -> int:
     return 0
 
 
-class FolderLock(WriterLock):
+class FolderLock:
     """Lets one thread of one process write to a store; reentrant in that thread.
 
     In a forked child it is of no use, and releasing it does nothing: it is the parent's.
@@ -87,24 +86,36 @@ class FolderLock(WriterLock):
         self.path = folder / _LOCK
         """The file that the writer locks."""
         self._file_lock = FileLock(self.path, mode=0o600)
-        self.depth = 0
+        self._depth = 0
 
-    def check_writable(self) -> None:
-        """As ``WriterLock.check_writable``."""
+    @contextmanager
+    def held(self, timeout: float) -> Iterator[bool]:
+        """Hold the lock for the block; yields whether no block around it holds it.
+
+        Args:
+            timeout: seconds to wait for another.
+
+        Raises:
+            StoreBusyError: another thread or process has it.
+            StoreError: the store is read-only.
+        """
+        self._acquire(timeout)
+        try:
+            yield self._depth == 1
+        finally:
+            self._release()
+
+    def _acquire(self, timeout: float) -> None:
         if self._read_only:
             raise StoreError(
                 f"the store {self._folder} is read-only; make its folder writable first"
             )
-
-    def acquire(self, timeout: float) -> None:
-        """As ``WriterLock.acquire``."""
-        self.check_writable()
         if not self._thread_lock.acquire(timeout=timeout):
             raise StoreBusyError(
                 "another thread is writing to this store; try again when it is done"
             )
-        if self.depth:  # the thread has the file's lock already
-            self.depth += 1
+        if self._depth:  # the thread has the file's lock already
+            self._depth += 1
             return
         try:
             self._file_lock.acquire(timeout=timeout)
@@ -117,20 +128,19 @@ class FolderLock(WriterLock):
         except BaseException:
             self._thread_lock.release()
             raise
-        self.depth += 1
+        self._depth += 1
 
-    def release(self) -> None:
-        """Undo one ``acquire``."""
+    def _release(self) -> None:
         if self._process == os.getpid():
-            self.depth -= 1
-            if not self.depth:
+            self._depth -= 1
+            if not self._depth:
                 self._file_lock.release()
             self._thread_lock.release()
 
     @contextmanager
     def try_writing(self) -> Iterator[bool]:
         """Be the writer for the block if that needs no waiting; gives whether it is so."""
-        if self._read_only or self.depth:
+        if self._read_only or self._depth:
             yield False
             return
         try:

@@ -79,21 +79,6 @@ class ModelFolders:
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
 
-    def copy_to(self, other: "ModelFolders") -> None:
-        """Let another store have these models and no others.
-
-        Raises:
-            OSError: a file can't be written.
-            StoreError: one can't be read, or a link stands in the place of a folder.
-        """
-        for name in other.names():
-            for file in other._files(name):
-                file.unlink()
-        for name in self.names():
-            other.new_folder(name)
-        for member, content in self.files().items():
-            other.add_file(member, content)
-
     def share_rights(self, name: str) -> None:
         """Let whoever may read the store's database read a model of it, and nobody else."""
         rights = stat.S_IMODE((self._store / DATABASE).stat().st_mode)

@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memnet.storage.folder import DATABASE, FolderLock
-from memnet.storage.place import StorePlace, place_name
+from memnet.storage.place import StorePlace
 from memnet.storage.postgres.address import Address, is_address
 from memnet.storage.sqlite.connection import SqliteConnection
 from memnet.storage.tables import slots
-from memnet.storage.tables.checks import check_finished
 from memnet.storage.tables.connection import SCHEMA_VERSION, Connection
 from memnet.storage.tables.contents import Contents
 from memnet.storage.values import StoreCounts
@@ -40,8 +39,8 @@ def overview(place: StorePlace) -> Overview | None:
     """Schema, encoder and sizes of the store in a place; None if there is none.
 
     Raises:
-        StoreError: it can't be read, its server not be reached, or it is an unfinished copy.
-        DependencyError: it is on PostgreSQL, and asyncpg is not installed.
+        StoreError: it can't be read, or its server not be reached.
+        DependencyError: it is on PostgreSQL, and psycopg is not installed.
     """
     with connected(place) as found:
         if found is None:
@@ -141,8 +140,6 @@ def connected(place: StorePlace, timeout: float = _LOOK_SECONDS) -> Iterator[Con
     """
     found = _connect(place, timeout)
     try:
-        if found is not None:
-            check_finished(found, place_name(place))
         yield found
     finally:
         if found is not None:
@@ -151,15 +148,20 @@ def connected(place: StorePlace, timeout: float = _LOOK_SECONDS) -> Iterator[Con
 
 def _connect(place: StorePlace, timeout: float) -> Connection | None:
     if is_address(place):
-        # Whoever has no server need not load what speaks to one.
-        from memnet.storage.postgres.driver import check_driver
-
-        check_driver()
-        from memnet.storage.postgres.backend import connect_existing
-
-        return connect_existing(Address.parse(place), timeout)
+        return _connect_server(Address.parse(place), timeout)
     folder = Path(place)
     if not (folder / DATABASE).is_file():
         return None
     writable = os.access(folder, os.W_OK)
     return SqliteConnection(folder / DATABASE, read_only=not writable)
+
+
+def _connect_server(address: Address, timeout: float) -> Connection | None:
+    # Whoever has no server need not load what speaks to one.
+    from memnet.storage.postgres.connection import PostgresConnection
+
+    connection = PostgresConnection(address, timeout)
+    if connection.schema_version:
+        return connection
+    connection.close()
+    return None

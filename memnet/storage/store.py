@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 
 from memnet.config import StoreConfig
 from memnet.errors import EncoderMismatchError, StoreError
-from memnet.storage.backend import Backend, Result
+from memnet.storage.backend import Backend, DenseIndex, Result
 from memnet.storage.bundle.export import write_bundle
 from memnet.storage.lexical import Bm25Index
 from memnet.storage.models import ModelFolders
 from memnet.storage.postgres.address import Address, is_address
-from memnet.storage.postgres.driver import check_driver
 from memnet.storage.scope import EVERYWHERE, Scope
 from memnet.storage.sqlite.backend import FolderBackend
 from memnet.storage.tables import checks, slots, sources
@@ -26,7 +25,6 @@ from memnet.storage.tables.checked import checked_count, missing
 from memnet.storage.tables.connection import SCHEMA_VERSION, Connection
 from memnet.storage.tables.connections import keep_inherited
 from memnet.storage.tables.contents import Contents
-from memnet.storage.tables.digests import TABLES, TableDigest, table_digest
 from memnet.storage.tables.facts import Facts
 from memnet.storage.tables.journal import Journal
 from memnet.storage.tables.messages import Messages
@@ -39,6 +37,7 @@ from memnet.storage.values import (
     Encode,
     EncodePassages,
     Hits,
+    IndexInfo,
     Keys,
     NewSlot,
     NewSource,
@@ -47,9 +46,6 @@ from memnet.storage.values import (
     StoreCounts,
     Symbols,
 )
-from memnet.storage.vectors.cache import IndexCache
-from memnet.storage.vectors.dense import DenseIndex
-from memnet.storage.vectors.index import IndexInfo
 from memnet.storage.vectors.search import ToDevice
 
 
@@ -159,15 +155,10 @@ class MemoryStore:
             StoreError: the store is read-only.
         """
         process = self._process
-        lock = process.backend.lock
-        if sources_only and process.backend.many_writers:
-            lock.check_writable()
+        timeout = self._lock_seconds if wait is None else wait
+        with process.backend.writing(timeout, sources_only) as is_outermost:
             yield
-            return
-        with lock.held(self._lock_seconds if wait is None else wait):
-            yield
-            # Where many write, the file is of those who read.
-            if lock.depth == 1 and not process.backend.many_writers:
+            if is_outermost:
                 self._connection.release_space()
                 process.index.save_if_stale()
 
@@ -475,14 +466,6 @@ class MemoryStore:
         with self.changing(advance=False):
             self._connection.delete_unused(*checks.unused(self._connection))
 
-    def digests(self) -> dict[str, TableDigest]:
-        """Digests of the rows by table: equal for stores that hold the same, wherever they are."""
-        with self.reading():
-            return {
-                table.name: table_digest(self._connection, table, self.uploads.prefix)
-                for table in TABLES
-            }
-
     def export(self, path: str | os.PathLike[str]) -> int:
         """Write all as one bundle, of one commit, with the models; returns how many slots it holds.
 
@@ -501,7 +484,7 @@ class MemoryStore:
             # Never closed here: the parent uses them, and any of its threads may have held a lock
             # when the process was forked.
             keep_inherited(self._own)
-            self._own = self._start_process(self._own.backend.again())
+            self._own = self._start_process(self._own.backend.reopened())
         return self._own
 
     @property
@@ -510,24 +493,14 @@ class MemoryStore:
         return self._process.backend.connections.connection()
 
     def _start_process(self, backend: Backend) -> _Process:
-        cache = IndexCache(
-            self.path,
-            self.fingerprint,
-            self.dimension,
-            self._config,
-            self._to_device,
-            connection=backend.connections.connection,
-            try_writing=backend.try_saving,
-            on_saved=backend.share_rights,
-            is_local=not backend.many_writers,
+        index = backend.vector_index(
+            self.fingerprint, self.dimension, self._config, self._to_device
         )
-        index = backend.server_index(self.dimension, self._config) or cache
         return _Process(os.getpid(), backend, index, Bm25Index(self._config))
 
     def _prepare(self) -> None:
         """Bring the schema up to date and check that store and encoder belong together."""
         connection, backend = self._connection, self._process.backend
-        checks.check_finished(connection, self.place)
         if connection.schema_version < SCHEMA_VERSION or connection.property("encoder") is None:
             with self.writing():
                 connection.migrate()
@@ -541,8 +514,7 @@ class MemoryStore:
                 f"the store {self.place} was made with encoder {encoder}, not with "
                 f"{self.fingerprint}; open it with that encoder, or ingest into a new store"
             )
-        backend.check_copy(connection, self.dimension)
-        self._process.index.prepare()
+        backend.check_rows(connection, self.dimension)
 
 
 def open_backend(place: str | os.PathLike[str], create: bool, lock_seconds: float) -> Backend:
@@ -557,9 +529,9 @@ def open_backend(place: str | os.PathLike[str], create: bool, lock_seconds: floa
         StoreError: there is no store, or it can't be made.
     """
     if is_address(place):
+        address = Address.parse(place)
         # Whoever has no server need not have its driver.
-        check_driver()
         from memnet.storage.postgres.backend import PostgresBackend
 
-        return PostgresBackend(Address.parse(place), create)
+        return PostgresBackend(address, create)
     return FolderBackend(Path(place), create, lock_seconds)

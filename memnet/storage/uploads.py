@@ -6,7 +6,6 @@ when the last of them does.
 
 import hashlib
 import os
-import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -86,24 +85,6 @@ class Uploads:
                 with suppress(OSError):  # it is gone, or its folder can't be written
                     path.unlink()
 
-    def copy_to(self, other: "Uploads") -> None:
-        """Copy those files to another store that it lacks. What links lead to is no upload.
-
-        Raises:
-            OSError: one can't be read or written.
-            StoreError: a link stands in the place of a folder.
-        """
-        folders = self._folder.iterdir() if _is_folder(self._folder) else ()
-        for folder in folders:
-            if folder.name == _INCOMING or not _is_folder(folder):
-                continue
-            target, passing = other._folder / folder.name, other._folder / _INCOMING
-            for one in (other._folder, target, passing):
-                _make_folder(one)
-            for file in folder.iterdir():
-                if stat.S_ISREG(file.lstat().st_mode) and not _same(file, target / file.name):
-                    _copy_file(file, target / file.name, passing)
-
     def _holds(self, path: Path) -> bool:
         return path.is_relative_to(self._folder) and ".." not in path.parts
 
@@ -124,27 +105,6 @@ def _make_folder(folder: Path) -> None:
     if folder.is_symlink():
         raise StoreError(f"{folder} is a link; remove it to keep uploads there")
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-
-
-def _is_folder(path: Path) -> bool:
-    return path.is_dir() and not path.is_symlink()
-
-
-def _same(file: Path, other: Path) -> bool:
-    """Whether one of two files is a copy of the other, by size and time."""
-    if not other.is_file():
-        return False
-    one, two = file.stat(), other.stat()
-    return (one.st_size, one.st_mtime_ns) == (two.st_size, two.st_mtime_ns)
-
-
-def _copy_file(file: Path, target: Path, folder: Path) -> None:
-    """Copy a file with its time, by way of a folder; the copy appears whole."""
-    with file.open("rb") as content:
-        incoming = _copy(content, folder)
-    status = file.stat()
-    os.utime(incoming, ns=(status.st_atime_ns, status.st_mtime_ns))
-    incoming.replace(target)
 
 
 def _copy(content: BinaryIO, folder: Path) -> Path:

@@ -201,6 +201,18 @@ class Hits(NamedTuple):
     """[K] bool; True where there is a hit."""
 
 
+class IndexInfo(NamedTuple):
+    """What an index is made of."""
+
+    kind: Literal["flat", "pq", "hnsw", "exact"]
+    description: str
+    """Kind, size and quality, for people."""
+    recall: float
+    """Recall@10, measured when it was built; 1 where all vectors are compared."""
+    rerank: int
+    """Least number of candidates that are reranked; 0 but for "pq"."""
+
+
 class Within(NamedTuple):
     """Slots among which to search, as each kind of vector index takes them."""
 

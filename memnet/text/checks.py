@@ -1,15 +1,17 @@
-"""Checks of texts and times from outside."""
+"""Checks of what comes from outside, and of answers that go there."""
 
 import reprlib
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import date, datetime
 from typing import Any
 
 from pydantic import Field, ValidationError
 
-from memnet.config import LimitConfig
-from memnet.errors import InputError
+from memnet.config import Config, LimitConfig
+from memnet.errors import InputError, ModelError
+from memnet.storage import Scope
 from memnet.types import Message
 
 _CENTURY = 100 * 365.25 * 86_400
@@ -126,4 +128,52 @@ def _message(number: int, message: object) -> Message:
         raise InputError(
             f"message {number} has no usable {'.'.join(map(str, first['loc']))!r} "
             f"({first['msg']}); expected id, session, speaker, time and text"
+        ) from error
+
+
+def check_question(
+    question: str,
+    hops: int | None,
+    top_k: int | None,
+    namespace: str | None,
+    where: Mapping[str, Any] | None,
+    config: Config,
+    as_of: object = None,
+) -> tuple[int, Scope]:
+    """Check the arguments of ``Engine.ask``.
+
+    Returns:
+        The number of pieces of evidence to return, and where to look.
+
+    Raises:
+        InputError: one of them can't be used.
+    """
+    limits = config.limit
+    check_text(question, "the question", limits.question)
+    if not question.strip():
+        raise InputError("the question is empty; ask something in plain words")
+    check_namespace(namespace, limits)
+    top_k = config.hop.evidence if top_k is None else top_k
+    if not (_is_count(top_k, limits.evidence) and (hops is None or _is_count(hops, limits.hops))):
+        raise InputError(
+            f"hops is {hops!r} and top_k is {top_k!r}; they must be at least 1, and at most "
+            f"{limits.hops} and {limits.evidence:,}"
+        )
+    return top_k, Scope(namespace, where, as_of=check_moment(as_of, "as_of"))
+
+
+def _is_count(value: object, limit: int) -> bool:
+    return isinstance(value, int) and 1 <= value <= limit
+
+
+@contextmanager
+def damaged_model_errors() -> Iterator[None]:
+    """Turn numbers that no result may hold, such as NaN, into an error of the model."""
+    try:
+        yield
+    except ValidationError as error:
+        field = ".".join(map(str, error.errors()[0]["loc"]))
+        raise ModelError(
+            f"the model gives an answer that can't be right ({field}: "
+            f"{error.errors()[0]['msg']}); train it again"
         ) from error

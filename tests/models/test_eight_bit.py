@@ -14,7 +14,7 @@ from memnet.encoders.onnx_model import OnnxEncoder, Precision, encoder_model, on
 from memnet.encoders.weights import load_tokenizer, model_folder
 from memnet.errors import DependencyError
 from memnet.reader import loading as reader
-from memnet.reader.checkpoint import load_weights
+from memnet.reader.checkpoint import OnnxSpanNetwork, load_weights, span_model
 from memnet.reader.loading import load_reader
 from memnet.reader.network import (
     load_span_network,
@@ -22,7 +22,6 @@ from memnet.reader.network import (
     save_span_network,
     score_packs,
 )
-from memnet.reader.onnx import OnnxSpanNetwork, span_model
 from memnet.reader.spans import Pack, Packer, Passage, best_spans
 from tests.waiting import completed
 

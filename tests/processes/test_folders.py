@@ -8,7 +8,7 @@ import pytest
 
 from memnet import Engine
 from memnet.errors import InputError, Problem
-from memnet.ingest.folders import Exclusions, files_below
+from memnet.ingest.selection import Exclusions, files_below
 from memnet.loaders.formats import FORMATS
 from memnet.loaders.signatures import UNKNOWN, skip_reason
 

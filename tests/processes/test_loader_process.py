@@ -64,8 +64,8 @@ def _pid(loaders: LoaderProcess) -> int:
         ("spin 9", "takes more than 1 s to read"),
         ("allocate 5000000000", "takes more than 1,024 MB of memory"),
         ("recurse", "is nested too deep"),
-        ("outside", "what is no document"),
-        ("rename another", "what is no document"),
+        ("outside", "invalid data"),
+        ("rename another", "invalid data"),
         ("large 1000\nsay " + "x" * 2000, "too many parts"),
     ],
 )

@@ -9,7 +9,7 @@ import pytest
 from memnet.documents.answers import rank_evidence
 from memnet.reader.decompose import Resolved
 from memnet.reader.decompose.english import compare
-from memnet.reader.decompose.phrases import expanded_kin, phrase_of
+from memnet.reader.decompose.forms import expanded_kin, phrase_of
 from memnet.reader.passages import RankedSlot
 from memnet.reader.spans import Passage, Reading, Span
 from tests.reading import Answering, nothing, predict, ranked, resolve

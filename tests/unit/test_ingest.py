@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from memnet import Config, Document, Engine, Fact, MemoryStore, Message
 from memnet.config import IngestConfig
 from memnet.errors import EncoderError, InputError, Problem
-from memnet.ingest.passages import PassageEncoder
 from memnet.ingest.pipeline import Ingest, Progress
+from memnet.ingest.vectors import PassageEncoder
 from tests.toy import ToyEncoder
 from tests.waiting import PATIENCE, without_coverage
 
@@ -180,7 +180,7 @@ def test_names_are_extracted_from_changed_documents_only(tmp_path: Path) -> None
 
     def run(*documents: Document) -> None:
         passages = PassageEncoder(encoder.encode, Config().ingest)
-        Ingest(store, encoder.encode, Config(), passages, extractor=LampOil()).run(documents)
+        Ingest(store, Config(), passages, extractor=LampOil()).run(documents)
 
     run(Document(id="a", text="The light burns lamp oil."), Document(id="b", text="It is old."))
     assert seen == ["The light burns lamp oil.", "It is old."]

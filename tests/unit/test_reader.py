@@ -40,7 +40,7 @@ from memnet.reader.spans import (
     SpanScores,
     best_spans,
 )
-from memnet.reader.units import units
+from memnet.text.english import units
 from memnet.types import Candidate
 from tests import oracle
 from tests.reading import predict, ranked

@@ -14,7 +14,7 @@ from memnet.reader.quotes import (
     with_close_unit,
 )
 from memnet.reader.spans import Reading, ReadUnit
-from memnet.reader.units import units
+from memnet.text.english import units
 from tests.reading import ranked
 
 LIST = "You need:\n\n- a lamp\n- seal oil\n- three wicks\n\nLight it at dusk. Rest then."

@@ -1,4 +1,4 @@
-"""Chats as JSON: the exports of Slack, Telegram, Discord, ChatGPT and Claude."""
+"""JSON: exports of chats (Slack, Telegram, Discord, ChatGPT, Claude), and objects with a text."""
 
 import html
 import re
@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import PurePath
 from typing import Any, TypeAlias
 
-from memnet.errors import InputError
+from memnet.errors import InputError, Problem
 from memnet.loaders.chats.conversations import Message, conversation, day_of, describe
-from memnet.loaders.document import BlockKind, DocumentBuilder, ParsedDocument, one_line
+from memnet.loaders.document import BlockKind, DocumentBuilder, ParsedDocument, one_line, paragraphs
 from memnet.loaders.formats import SourceFile
 from memnet.loaders.json_text import JsonObject, first, objects, part_name, read_json, string
 from memnet.loaders.markup.markdown import add_markdown
@@ -28,6 +28,67 @@ _MAX_TITLE = 100
 _ROLES = {"user": "User", "human": "User", "assistant": ""}
 # References to what was searched, which the application shows as buttons.
 _CITATION = re.compile("\ue200[^\ue200\ue201]{0,500}\ue201|【\\d+[†:][^】]{0,100}】")
+_TEXT_KEYS = ("text", "content", "body")
+_TITLE_KEYS = ("title", "name", "subject", "headline")
+_ID_KEYS = ("id", "uuid", "url")
+_SIMPLE = (str, int, float, bool)
+_MAX_VALUE = 1000  # characters; a longer string is no metadata
+
+
+def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
+    """The conversations or documents of a file.
+
+    Raises:
+        InputError: it is no JSON, or holds neither.
+    """
+    data = read_json(file.data)
+    chats = chat_documents(file, data)
+    if chats is not None:
+        yield from chats
+        return
+    items = data if isinstance(data, list) else [data]
+    found = [item for item in items if isinstance(item, dict) and _object_text(item)]
+    if not found:
+        kind = {list: "a list", dict: "an object"}.get(type(data), "a value")
+        raise InputError(
+            f"holds {kind} without a text, expected a chat's export or objects such as "
+            '{"title": ..., "text": ...}; pass it with --as text to read it as it stands',
+            "data files",
+        )
+    used: set[str] = set()
+    for number, item in enumerate(items, 1):
+        if not isinstance(item, dict) or not _object_text(item):
+            yield Problem(f"{file.name}#{number}", f"has no text ({', '.join(_TEXT_KEYS)}); add it")
+            continue
+        many = isinstance(data, list)
+        keys = [item.get(key) for key in _ID_KEYS]
+        yield _object_document(item, part_name(file.name, used, *keys) if many else file.name, file)
+
+
+def _object_document(item: JsonObject, name: str, file: SourceFile) -> ParsedDocument:
+    builder = DocumentBuilder()
+    key, text = _object_text(item) or ("", "")
+    for start, end in paragraphs(text):
+        builder.add("paragraph", text[start:end])
+    title_key = next((key for key in _TITLE_KEYS if string(item.get(key)).strip()), "")
+    title = one_line(string(item.get(title_key)))
+    metadata = {
+        field.lower(): value
+        for field, value in item.items()
+        if field not in (key, title_key)
+        and isinstance(value, _SIMPLE)
+        and len(str(value)) <= _MAX_VALUE
+    }
+    if len(title) > file.max_title:
+        title = ""
+    return builder.build(name, title or file.title, metadata=metadata)
+
+
+def _object_text(item: JsonObject) -> tuple[str, str] | None:
+    """The name and the value of the field that holds the text."""
+    return next(
+        ((key, text) for key in _TEXT_KEYS if (text := string(item.get(key)).strip())), None
+    )
 
 
 def chat_documents(file: SourceFile, data: Any) -> Iterator[ParsedDocument] | None:

@@ -1,6 +1,7 @@
-"""Chats as text: WhatsApp's exports, and transcripts with lines such as "Ann: See you at 5"."""
+"""Text: paragraphs, or a chat: WhatsApp's export, or lines such as "Ann: See you at 5"."""
 
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import date
@@ -8,10 +9,10 @@ from itertools import pairwise
 from pathlib import PurePath
 from typing import NamedTuple
 
-from memnet.errors import InputError, Problem
+from memnet.errors import EMPTY, InputError, Problem
 from memnet.io import decode
 from memnet.loaders.chats.conversations import Message, conversation
-from memnet.loaders.document import ParsedDocument
+from memnet.loaders.document import Block, ParsedDocument, paragraphs
 from memnet.loaders.formats import SourceFile
 
 # Titles that files of chats have and that say nothing: WhatsApp's "_chat.txt".
@@ -88,19 +89,36 @@ _FIELDS = frozenset(
 )
 
 
-def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
-    """The conversation, by any sign of one.
+def load(file: SourceFile, name: str = "text") -> Iterator[ParsedDocument | Problem]:
+    """The text as it stands, a block for each paragraph; or the chat that it evidently is.
+
+    Args:
+        file: to read.
+        name: "chat" for a text that is one, whatever the signs.
 
     Raises:
-        InputError: no line begins with a speaker.
+        InputError: it is empty, or no line of a chat begins with a speaker.
     """
     text = decode(file.data)
-    document = read_chat(file, text) or _document(file, text)
-    if document is None or not document.metadata["participants"]:
-        raise InputError(
-            'holds no chat, expected lines such as "Ann: See you at 5"; pass it without --as'
-        )
-    yield document
+    if name == "chat":
+        document = _document(file, text)
+        if document is None or not document.metadata["participants"]:
+            raise InputError(
+                'holds no chat, expected lines such as "Ann: See you at 5"; pass it without --as'
+            )
+        yield document
+        return
+    if not text.strip():
+        raise InputError("is empty; there is nothing to remember in it", EMPTY)
+    if chat := read_chat(file, text):
+        yield chat
+        return
+    lines = [at for at, character in enumerate(text) if character == "\n"]
+    blocks = tuple(
+        Block("paragraph", start, end, place=f"line {bisect_right(lines, start) + 1}")
+        for start, end in paragraphs(text)
+    )
+    yield ParsedDocument(file.name, file.title, text, blocks)
 
 
 def read_chat(file: SourceFile, text: str) -> ParsedDocument | None:

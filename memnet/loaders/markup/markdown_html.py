@@ -11,7 +11,7 @@ from memnet.loaders.markup.writing import MarkupWriter, image_text, link_names
 
 _TAG = re.compile(
     r"<!--.*?(?:-->|\Z)|<(/?)([A-Za-z][\w:.-]{0,100})"
-    r"((?:[^<>\"']{1,1000}+|\"[^\"]{0,2000}+\"|'[^']{0,2000}+'){0,40}+)>|<[!?][^<>]{0,1000}>",
+    r"((?:[^<>\"']{1,1000}+|\"[^\"]{0,2000}+\"|'[^']{0,2000}+'){0,40})>|<[!?][^<>]{0,1000}>",
     re.DOTALL,
 )
 _ATTRIBUTE = re.compile(r"\b(alt|src|href|title)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))")

@@ -38,12 +38,12 @@ _CALLOUT = re.compile(r"\[!([\w -]+)(?:\|[^\]\n]*)?\][+-]?[ \t]*([^\n]*)(?:\n|$)
 _BLOCK_ID = re.compile(r"(?:^|[ \t\n])\^[A-Za-z0-9-]+$")
 _WIKI_LINK = re.compile(r"!?\[\[([^\[\]|\n]{1,1000})(?:\|([^\[\]\n]{0,1000}))?\]\]")
 _FORMULA = re.compile(r"\$\$[^$]{1,10000}\$\$|\$(?![\s$])[^$\n]{0,1000}(?<![\s\\])\$(?!\d)")
-_BRACES = r"\{(?:[^{}]|\{(?:[^{}]|\{[^{}]{0,500}+\}){0,500}+\}){0,1000}+\}"
+_BRACES = r"\{(?:[^{}]|\{(?:[^{}]|\{[^{}]{0,500}+\}){0,500}\}){0,1000}\}"
 # Of HTML or a component, whose attributes may be expressions in braces.
 _TAG = re.compile(
     r"</?(?:[A-Za-z][\w.:-]{0,100}(?:[^<>\"'{}]{1,500}+|\"[^\"]{0,2000}+\"|'[^']{0,2000}+'|"
     + _BRACES
-    + r"){0,40}+)?>"
+    + r"){0,40})?>"
 )
 _COMMENTS = (("%%", "%%"), ("{/*", "*/}"))  # of Obsidian and of MDX
 # Short codes of Hugo, tags of Jekyll.

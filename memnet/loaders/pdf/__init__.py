@@ -20,7 +20,6 @@ import pypdfium2.raw as raw
 from memnet.errors import InputError, Problem
 from memnet.loaders.document import DocumentBuilder, ParsedDocument, one_line
 from memnet.loaders.formats import SourceFile
-from memnet.loaders.pdf.furniture import drop_furniture
 from memnet.loaders.pdf.headings import Entry, body_size, mark_headings, match_outline, read_outline
 from memnet.loaders.pdf.lines import Line, LineReader
 from memnet.loaders.pdf.paragraphs import (
@@ -32,6 +31,7 @@ from memnet.loaders.pdf.paragraphs import (
     join_code,
     join_lines,
 )
+from memnet.loaders.pdf.running_headers import drop_running_headers
 from memnet.loaders.pdf.tables import find_tables, split_columns
 
 # PDFium's wrapper warns of odd outlines; without a handler logging prints that.
@@ -148,7 +148,7 @@ def _document(
 ) -> ParsedDocument:
     outline = read_outline(document)
     body = body_size(pages)
-    drop_furniture(pages, labels, body)
+    drop_running_headers(pages, labels, body)
     pages = [split_columns(lines) for lines in pages]
     heading_of: dict[int, int] = {}
     entries: list[Entry] = []
@@ -157,7 +157,7 @@ def _document(
             match_outline(pages[number], outline[number], len(entries), heading_of)
             entries += outline[number]
     leading = find_leading(pages)
-    parts = [_page_parts(lines, number, heading_of, leading) for number, lines in enumerate(pages)]
+    parts = [_page_parts(lines, heading_of, leading) for lines in pages]
     mark_headings(parts, entries, heading_of, body)
     metadata = document.get_metadata_dict(skip_empty=True)
     title = _title(metadata.get("Title", ""), parts[0], file)
@@ -169,14 +169,11 @@ def _document(
 
 
 def _page_parts(
-    lines: list[Line], page: int, heading_of: dict[int, int], leading: dict[int, float]
+    lines: list[Line], heading_of: dict[int, int], leading: dict[int, float]
 ) -> list[Part]:
     parts: list[Part] = []
-    for found in find_tables(lines, page, heading_of):
-        if isinstance(found, Part):
-            parts.append(found)
-        else:
-            parts += find_parts(found, page, heading_of, leading)
+    for found in find_tables(lines, heading_of):
+        parts += [found] if isinstance(found, Part) else find_parts(found, heading_of, leading)
     return parts
 
 

@@ -10,14 +10,12 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from statistics import median
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
+from unicodedata import normalize
 
 import pypdfium2 as pdfium
 import pypdfium2.raw as raw
-
-from memnet.loaders.pdf.characters import clean
 
 # What PDFium writes for a hyphen at the end of a line, in the place of the line break.
 SOFT_HYPHEN = "\ufffe"
@@ -40,14 +38,56 @@ _WIDE = 0.53  # em: in a line whose characters are wider on average there are wi
 _WIDER = 1.08  # times the average of the page: the same
 _SHORT = 30  # characters: of so short a line the width says little
 
+# Codes of TeX's text fonts, which PDFium gives where a file does not say what they mean.
+_TEX_LIGATURES = {"\x1b": "ff", "\x1c": "fi", "\x1d": "fl", "\x1e": "ffi", "\x1f": "ffl"}
+_TEX_LIGATURE = re.compile("(?<=[a-z])[\x1b-\x1f]|[\x1b-\x1f](?=[a-z])", re.IGNORECASE)
+_TEX_BULLET = re.compile("^\x88(?= )")
+# Control characters, hyphenation points, marks without width, glyphs without a meaning.
+_DROPPED = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u200b-\u200f\u2060\ufeff\ufff0-\uffff\ue000-\uf8ff]"
+    "|[\ud800-\udfff\U000f0000-\U0010ffff]"
+)
+# Bullets of the fonts Symbol and Wingdings, as word processors write them.
+_SYMBOL_BULLET = re.compile("^[\uf0a7\uf0b7\uf0d8\uf0fc\uf076\uf02d](?=\\s|$)")
+_LIGATURES = str.maketrans(
+    {
+        "\ufb00": "ff",
+        "\ufb01": "fi",
+        "\ufb02": "fl",
+        "\ufb03": "ffi",
+        "\ufb04": "ffl",
+        "\ufb05": "st",
+        "\ufb06": "st",
+        "\u00a0": " ",
+        "\t": " ",
+    }
+)
+_ACCENTS = {
+    "\u00b4": "\u0301",
+    "\u00a8": "\u0308",
+    "\u02c6": "\u0302",
+    "\u02dc": "\u0303",
+    "\u02c7": "\u030c",
+    "\u02d8": "\u0306",
+    "\u02da": "\u030a",
+    "\u02d9": "\u0307",
+    "\u02dd": "\u030b",
+    "\u00af": "\u0304",
+    "\u00b8": "\u0327",
+    "\u02db": "\u0328",
+}
+# A letter with its accent before it, as TeX's old fonts print it: "Poincar´e"; not "it´s".
+_ACCENTED = re.compile(
+    "(?<=[^\\W\\d_])(?!\u00b4[lmst]\\b)([\u00b4\u00a8\u02c6\u02dc\u02c7\u02d8\u02da\u02d9\u02dd\u00af\u00b8\u02db])([A-Za-z\u0131])"
+    "|(?<![^\\W_])([\u00b4\u00a8\u02c7\u02da\u02d9\u02dd\u00b8])([A-Z])(?=[^\\W\\d_])"
+)
+# Texts that need no cleaning: most.
+_PLAIN = re.compile(
+    "[ -~\u00a1-\u00a7\u00a9-\u00ac\u00ae\u00b0-\u00b3\u00b5-\u00b7\u00b9-\u02c5\u0391-\u03ff"
+    "\u2010-\u2027\u2030-\u205f]*"
+)
 
-def _index(page: pdfium.PdfTextPage, position: int) -> int:
-    """The index of a character on its page by that in its text."""
-    index: int = raw.FPDFText_GetCharIndexFromTextIndex(page, position)
-    return max(0, index)
-
-
-_IDENTITY: Callable[[int], int] = int
+_Gap: TypeAlias = tuple[float, float, float, re.Match[str]]  # width, left, right, the space
 
 
 class Cell(NamedTuple):
@@ -90,7 +130,7 @@ class _Font(NamedTuple):
 
 
 class LineReader:
-    """Reads the lines of pages."""
+    """Reads the lines of pages, one page after the other."""
 
     def __init__(self) -> None:
         self._fonts: dict[tuple[bytes, int], _Font] = {}
@@ -99,6 +139,8 @@ class LineReader:
         self._x, self._y = ctypes.c_double(), ctypes.c_double()
         self._box = raw.FS_RECTF()
         self._matrix = raw.FS_MATRIX()
+        self._page: Any = None
+        self._index: Callable[[int], int] = int  # of a character of the page by that of its text
 
     def read(self, text_page: pdfium.PdfTextPage) -> list[Line]:
         """The lines of a page, in the order of the file."""
@@ -106,14 +148,17 @@ class LineReader:
         if count <= 0:
             return []
         text = text_page.get_text_range()
-        # Some characters of the page are not in its text, some of the text not on the page.
-        index = _IDENTITY if len(text) == count else partial(_index, text_page)
+        self._page, self._index = text_page, int
+        if len(text) != count:  # some characters of the page are not in its text, or the opposite
+            self._index = lambda position: max(
+                0, raw.FPDFText_GetCharIndexFromTextIndex(text_page, position)
+            )
         pieces = [
             (line, found)
             for found in _PIECE.finditer(text)
-            if (line := self._line(text_page, text, found, index))
+            if (line := self._line(text, found, text.startswith(SOFT_HYPHEN, found.end())))
         ]
-        self._find_all_cells(text_page, pieces, index)
+        self._find_all_cells(pieces)
         lines: list[Line] = []
         for line, _ in pieces:
             if line.turn % 90:
@@ -125,19 +170,14 @@ class LineReader:
                 lines[-1] = joined
         return lines
 
-    def _find_all_cells(
-        self,
-        page: pdfium.PdfTextPage,
-        pieces: list[tuple[Line, re.Match[str]]],
-        index: Callable[[int], int],
-    ) -> None:
+    def _find_all_cells(self, pieces: list[tuple[Line, re.Match[str]]]) -> None:
         """Find the cells of lines that are short or wide, and of those beside a line with cells."""
         ratios = [line.advance / line.size for line, _ in pieces if len(line.text) >= _SHORT]
         wide = min(_WIDE, _WIDER * median(ratios)) if ratios else _WIDE
         seen = [len(line.text) < _SHORT or line.advance > wide * line.size for line, _ in pieces]
         for number, (line, found) in enumerate(pieces):
             if seen[number]:
-                self._find_cells(page, line, found, index)
+                self._find_cells(line, found)
         numbers = range(len(pieces))
         for order in (numbers, reversed(numbers)):
             before: Line | None = None
@@ -145,83 +185,59 @@ class LineReader:
                 line, found = pieces[number]
                 if before and before.cells and not seen[number]:
                     seen[number] = True
-                    self._find_cells(page, line, found, index)
+                    self._find_cells(line, found)
                 before = line
 
-    def _line(
-        self,
-        page: pdfium.PdfTextPage,
-        text: str,
-        found: re.Match[str],
-        index: Callable[[int], int],
-    ) -> Line | None:
-        piece = found[0].strip()
-        hyphen = text.startswith(SOFT_HYPHEN, found.end())
-        cleaned = clean(piece)
+    def _line(self, text: str, found: re.Match[str], hyphen: bool) -> Line | None:
+        cleaned = clean(found[0].strip())
         if not cleaned:
             return None
         start = found.start() + len(found[0]) - len(found[0].lstrip())
-        end = start + len(piece) - 1
+        end = start + len(found[0].strip()) - 1
         middle = (start + end) // 2
         if word := _WORD.search(text, middle, end):  # no exponent, no small capitals
             middle = word.start()
         elif text[middle].isspace():
             middle += 1
-        first, last, centre = index(start), index(end), index(middle)
-        raw.FPDFText_GetMatrix(page, centre, self._matrix)
+        first, last, centre = (self._index(at) for at in (start, end, middle))
+        raw.FPDFText_GetMatrix(self._page, centre, self._matrix)
         matrix = self._matrix
-        size = raw.FPDFText_GetFontSize(page, centre) * math.hypot(matrix.c, matrix.d)
+        size = raw.FPDFText_GetFontSize(self._page, centre) * math.hypot(matrix.c, matrix.d)
+        if not 0.1 < abs(size) < 10_000:
+            size = 10.0
         turn = 0
         if (matrix.b or matrix.a < 0) and math.isfinite(matrix.a + matrix.b):
             turn = round(math.degrees(math.atan2(matrix.b, matrix.a)) / 90) * 90 % 360
-        if not 0.1 < abs(size) < 10_000:
-            size = 10.0
-        font, other = self._font(page, centre), self._font(page, first)
-        ending = font if first == last else self._font(page, last)
-        raw.FPDFText_GetCharOrigin(page, centre, self._x, self._y)
+        fonts = [self._font(at) for at in {first, centre, last}]
+        raw.FPDFText_GetCharOrigin(self._page, centre, self._x, self._y)
         base = _rotate(self._x.value, self._y.value, turn)[1]
-        left, right = self._span(page, first, turn)
+        left, right = self._span(first, turn)
         if last != first:
-            other_left, other_right = self._span(page, last, turn)
+            other_left, other_right = self._span(last, turn)
             left, right = min(left, other_left), max(right, other_right)
         if not math.isfinite(left + right + base):  # of a damaged file: nowhere
             left = right = base = 0.0
-        line = Line(
-            cleaned,
-            left,
-            right,
-            base,
-            abs(size),
-            font.bold and other.bold and ending.bold,
-            font.mono and other.mono and ending.mono,
-            turn,
-            hyphen,
-        )
+        bold, mono = all(font.bold for font in fonts), all(font.mono for font in fonts)
+        line = Line(cleaned, left, right, base, abs(size), bold, mono, turn, hyphen)
         if not cleaned.isascii() and _RIGHT_TO_LEFT.search(cleaned):
             line.turn += 1
         return line
 
-    def _find_cells(
-        self,
-        page: pdfium.PdfTextPage,
-        line: Line,
-        found: re.Match[str],
-        index: Callable[[int], int],
-    ) -> None:
+    def _find_cells(self, line: Line, found: re.Match[str]) -> None:
         """Look at the width of each space; in code, write as many spaces as fill it."""
         text = found[0].strip()
         start = found.start() + len(found[0]) - len(found[0].lstrip())
         turn = line.turn // 90 * 90
-        gaps: list[tuple[float, float, float, re.Match[str]]] = []
+        gaps: list[_Gap] = []
         for space in _SPACES.finditer(text):
-            before = self._span(page, index(start + space.start() - 1), turn)[1]
-            after = self._span(page, index(start + space.end()), turn)[0]
+            before = self._span(self._index(start + space.start() - 1), turn)[1]
+            after = self._span(self._index(start + space.end()), turn)[0]
             gaps.append((after - before, before, after, space))
         if not gaps:
             return
         if line.mono:
-            character = self._span(page, index(start), turn)
-            line.text = _spaced(text, gaps, character[1] - character[0])
+            left, right = self._span(self._index(start), turn)
+            line.text = _spaced(text, gaps, right - left)
             return
         narrow = min(gap[0] for gap in gaps)  # of a stretched line all spaces are wide
         least = max(_GAP * line.size, min(1.8 * narrow, 1.6 * _GAP * line.size))
@@ -236,22 +252,20 @@ class LineReader:
         if len(cells) > 1:
             line.cells = tuple(cells)
 
-    def _font(self, page: pdfium.PdfTextPage, index: int) -> _Font:
-        raw.FPDFText_GetFontInfo(page, index, self._name, 128, self._flags)
+    def _font(self, index: int) -> _Font:
+        raw.FPDFText_GetFontInfo(self._page, index, self._name, 128, self._flags)
         key = self._name.value, self._flags.value
-        font = self._fonts.get(key)
-        if font is None:
+        if key not in self._fonts:
             name = key[0].decode("utf-8", "replace")
-            font = _Font(
+            self._fonts[key] = _Font(
                 bool(key[1] & _FORCE_BOLD or _BOLD.search(name)),
                 bool(key[1] & _FIXED_PITCH or _MONO.search(name)),
             )
-            self._fonts[key] = font
-        return font
+        return self._fonts[key]
 
-    def _span(self, page: pdfium.PdfTextPage, index: int, turn: int) -> tuple[float, float]:
+    def _span(self, index: int, turn: int) -> tuple[float, float]:
         box = self._box
-        raw.FPDFText_GetLooseCharBox(page, index, box)
+        raw.FPDFText_GetLooseCharBox(self._page, index, box)
         if not turn:
             return box.left, box.right
         one = _rotate(box.left, box.bottom, turn)[0]
@@ -265,7 +279,7 @@ def _rotate(x: float, y: float, turn: int) -> tuple[float, float]:
     return {90: (y, -x), 180: (-x, -y), 270: (-y, x)}[turn]
 
 
-def _spaced(text: str, gaps: list[tuple[float, float, float, re.Match[str]]], width: float) -> str:
+def _spaced(text: str, gaps: list[_Gap], width: float) -> str:
     """A line of code with as many spaces as are seen."""
     parts, position = [], 0
     for gap, _, _, space in gaps:
@@ -309,3 +323,21 @@ def _same_line(line: Line, other: Line) -> Line | None:
         other.hyphen,
         cells,
     )
+
+
+def _accented(found: re.Match[str]) -> str:
+    """A letter with its accent, if there is such a letter."""
+    accent, letter = found[1] or found[3], found[2] or found[4]
+    composed = normalize("NFC", letter.replace("\u0131", "i") + _ACCENTS[accent])
+    return composed if len(composed) == 1 else found[0]
+
+
+def clean(text: str, strip: bool = True) -> str:
+    """A text without what is no character, with ligatures taken apart."""
+    if not _PLAIN.fullmatch(text):
+        text = _SYMBOL_BULLET.sub("\u2022", text)
+        text = _TEX_BULLET.sub("\u2022", text)
+        text = _TEX_LIGATURE.sub(lambda found: _TEX_LIGATURES[found[0]], text)
+        text = _ACCENTED.sub(_accented, text)
+        text = _DROPPED.sub("", text).translate(_LIGATURES)
+    return text.strip() if strip else text.rstrip()

@@ -42,7 +42,6 @@ class Part:
 
     kind: PartKind
     lines: list[Line]
-    page: int
     level: int = 0
     rows: list[list[str]] = field(default_factory=list)  # of a table
     header: bool = False  # whether its first row names its columns
@@ -78,13 +77,12 @@ class Words:
 
 
 def find_parts(
-    lines: Sequence[Line], page: int, heading_of: dict[int, int], leading: dict[int, float]
+    lines: Sequence[Line], heading_of: dict[int, int], leading: dict[int, float]
 ) -> list[Part]:
     """Parts of a page's lines.
 
     Args:
         lines: in reading order.
-        page: its index.
         heading_of: the number of the outline's entry of which a line is the heading, by ``id``.
         leading: distance between lines by font size in half points.
     """
@@ -94,19 +92,15 @@ def find_parts(
         if parts and _goes_on(parts[-1], line, heading_of, leading):
             parts[-1].lines.append(line)
         else:
-            parts.append(_new_part(line, page, id(line) in heading_of))
+            parts.append(_new_part(line, id(line) in heading_of))
     return parts
 
 
-def _new_part(line: Line, page: int, heading: bool) -> Part:
-    part = Part("paragraph", [line], page)
-    if heading:
-        part.kind = "heading"
-    elif line.mono:
-        part.kind = "code"
-    elif label := _label(line.text):
-        part.kind, part.label = "item", label
-    return part
+def _new_part(line: Line, heading: bool) -> Part:
+    label = _label(line.text)
+    if heading or line.mono or not label:
+        return Part("heading" if heading else "code" if line.mono else "paragraph", [line])
+    return Part("item", [line], label=label)
 
 
 def _label(text: str) -> str:

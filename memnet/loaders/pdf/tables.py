@@ -63,9 +63,7 @@ def _part_of(line: Line, cell: Cell) -> Line:
     )  # fmt: skip
 
 
-def find_tables(
-    lines: Sequence[Line], page: int, heading_of: dict[int, int]
-) -> list[Part | list[Line]]:
+def find_tables(lines: Sequence[Line], heading_of: dict[int, int]) -> list[Part | list[Line]]:
     """The tables among lines, and the lines between them."""
     found: list[Part | list[Line]] = []
     between: list[Line] = []
@@ -76,7 +74,7 @@ def find_tables(
             if between:
                 found.append(between)
                 between = []
-            found.append(_table(rows, lines[index:end], page))
+            found.append(_table(rows, lines[index:end]))
             index = end
         else:
             between.append(lines[index])
@@ -87,12 +85,9 @@ def find_tables(
 
 
 def _is_table(rows: list[_Row]) -> bool:
-    if len(rows) < 2:
-        return False
-    return (
-        len(rows) >= 3
-        or all(len(row.cells) >= 3 for row in rows)
-        or any(row.broken for row in rows)
+    return len(rows) > 2 or (
+        len(rows) == 2
+        and (all(len(row.cells) > 2 for row in rows) or any(row.broken for row in rows))
     )
 
 
@@ -202,9 +197,9 @@ def _fits(rows: list[_Row], row: _Row) -> bool:
     return aligned >= 2
 
 
-def _table(rows: list[_Row], lines: Sequence[Line], page: int) -> Part:
+def _table(rows: list[_Row], lines: Sequence[Line]) -> Part:
     columns = _columns(rows)
-    part = Part("table", list(lines), page)
+    part = Part("table", list(lines))
     for row in rows:
         texts = [""] * len(columns)
         for cell, (left, right) in zip(row.cells, row.bounds, strict=True):

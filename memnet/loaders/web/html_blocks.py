@@ -6,9 +6,15 @@ from pathlib import PurePosixPath
 from urllib.parse import unquote, urlsplit
 
 from memnet.loaders.document import BlockKind, DocumentBuilder, one_line
-from memnet.loaders.web.html_formula import formula
 from memnet.loaders.web.html_table import Table, is_data_table, is_line
-from memnet.loaders.web.html_tree import BLOCKS, HEADINGS, HOLDS_HEADING, Element, flat_text
+from memnet.loaders.web.html_tree import (
+    BLOCKS,
+    HEADINGS,
+    HOLDS_HEADING,
+    Element,
+    flat_text,
+    formula,
+)
 
 _SPACE = re.compile(r"\s+")
 _SPACES = re.compile(r" {2,}")

@@ -6,9 +6,12 @@ loops, not by recursion: a page may be nested as deeply as its author's generato
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from html import escape
 
 from selectolax.lexbor import LexborHTMLParser
+
+from memnet.loaders.document import one_line
 
 HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 # Elements that begin and end a line of their own.
@@ -47,44 +50,39 @@ _EMPTY = re.compile(
     r"([a-zA-Z][\w.-]*)(\s[^<>]*)?/>"
 )
 
+# What stands before, between and after the parts of a formula.
+_BETWEEN = {
+    "mfrac": ("(", ")/(", ")"),
+    "msup": ("", "^", ""),
+    "mover": ("", "^", ""),
+    "msub": ("", "_", ""),
+    "munder": ("", "_", ""),
+    "mroot": ("√(", ")^1/", ""),
+    "msqrt": ("√(", " ", ")"),
+}
+_STYLE = "{\\displaystyle "
 
+
+@dataclass(slots=True, eq=False)
 class Element:
-    """An element with its children, which are elements and texts."""
+    """An element with its children, which are elements and texts.
 
-    __slots__ = (
-        "attributes",
-        "children",
-        "dropped",
-        "holds",
-        "inside",
-        "linked",
-        "links",
-        "local",
-        "moves",
-        "own",
-        "parent",
-        "tag",
-        "text",
-    )
+    Counts are of characters that are not white space.
+    """
 
-    def __init__(self, tag: str, attributes: dict[str, str | None], parent: "Element | None"):
-        self.tag = tag
-        self.attributes = attributes
-        self.parent = parent
-        self.children: list[Element | str] = []
-        self.own = 0  # characters that are not white space, without those of its elements
-        # Characters within it that are not white space; of them ``linked`` stand in links.
-        self.text = 0
-        self.linked = 0
-        # Number of links within it; ``local`` of them lead to the same page, ``moves`` to the
-        # previous one, the next, the contents, or to another language.
-        self.links = 0
-        self.local = 0
-        self.moves = 0
-        self.holds = 0  # union of ``HOLDS_...``: what stands within it
-        # Whether it is, or stands in, what the author marked as the main part or an article.
-        self.inside = False
-        self.dropped = False  # whether it is no content
+    tag: str
+    attributes: dict[str, str | None]
+    parent: "Element | None"
+    children: "list[Element | str]" = field(default_factory=list)
+    own: int = 0  # characters of its own texts
+    text: int = 0  # characters within it
+    linked: int = 0  # of these, in links
+    links: int = 0  # number of links within it
+    local: int = 0  # of these, to the same page
+    moves: int = 0  # of these, to the previous or next page, the contents or another language
+    holds: int = 0  # union of HOLDS_...: what stands within it
+    inside: bool = False  # whether it is in what the author marked as the main part or an article
+    dropped: bool = False  # whether it is no content
 
     def get(self, name: str) -> str:
         """An attribute, empty if it is missing."""
@@ -220,3 +218,39 @@ def flat_text(element: Element) -> str:
                 parts.append(" ")
             pending += reversed(child.children)
     return "".join(parts)
+
+
+def formula(math: Element) -> str:
+    """A formula: in TeX where the page has that too, else in a line."""
+    written = _annotation(math) or one_line(math.get("alttext"))
+    if "\\" not in written:  # words for it, or none at all
+        written = ""
+    if written.startswith(_STYLE) and written.endswith("}"):
+        written = written[len(_STYLE) : -1].strip()
+    if written:
+        return written
+    parts: list[str] = []
+    pending: list[Element | str] = [math]
+    while pending:
+        child = pending.pop()
+        if isinstance(child, str):
+            parts.append(child)
+        elif child.tag in _BETWEEN:
+            before, between, after = _BETWEEN[child.tag]
+            inner: list[Element | str] = [before]
+            for number, part in enumerate(child.elements()):
+                inner += [between, part] if number else [part]
+            pending += reversed([*inner, after])
+        elif not child.tag.startswith("annotation"):
+            pending += reversed(child.children)
+    return one_line("".join(parts))
+
+
+def _annotation(math: Element) -> str:
+    pending = [math]
+    while pending:
+        element = pending.pop()
+        if element.tag == "annotation" and "tex" in element.get("encoding").lower():
+            return one_line("".join(child for child in element.children if isinstance(child, str)))
+        pending += element.elements()
+    return ""

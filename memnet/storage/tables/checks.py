@@ -3,13 +3,9 @@
 from pathlib import Path
 
 from memnet.errors import StoreError
-from memnet.storage.precision import row_sizes
-from memnet.storage.tables.checked import IN_LIST, Values
 from memnet.storage.tables.connection import UNUSED_SYMBOL, UNUSED_VECTOR, Connection
 from memnet.storage.tables.vectors import digest_of
 
-COPYING = "copying"
-"""The property of a store that is a copy under way: what was copied so far, as JSON."""
 _PAGE = 1000
 """Texts that are read together."""
 _WRONG_ROWS = {
@@ -45,10 +41,7 @@ _WRONG_ROWS = {
 def problems(connection: Connection, dimension: int) -> list[str]:
     """What is wrong with the rows, a line each; empty when all is well."""
     found = connection.problems()
-    (wrong,) = connection.only(
-        f"SELECT count(*) FROM vector WHERE length(data) NOT {IN_LIST}",
-        Values(row_sizes(dimension)),
-    )
+    (wrong,) = connection.only("SELECT count(*) FROM vector WHERE length(data) <> ?", 2 * dimension)
     if wrong:
         found.append(f"{wrong} vectors have another width than {dimension}")
     wrong = _count_other_texts(connection)
@@ -72,19 +65,6 @@ def unused(connection: Connection) -> tuple[list[int], list[int]]:
     symbols = connection.rows(f"SELECT id FROM symbol WHERE {UNUSED_SYMBOL}")
     vectors = connection.rows(f"SELECT id FROM vector WHERE {UNUSED_VECTOR}")
     return [row[0] for row in symbols], [row[0] for row in vectors]
-
-
-def check_finished(connection: Connection, place: str) -> None:
-    """Check that a store is no unfinished copy.
-
-    Raises:
-        StoreError: it is one.
-    """
-    if connection.schema_version and connection.property(COPYING) is not None:
-        raise StoreError(
-            f"{place} is an unfinished copy; run the same 'memnet copy' again, which goes on with "
-            "it, or delete it"
-        )
 
 
 def new_location(connection: Connection, database: Path, dimension: int) -> str | None:

@@ -10,7 +10,7 @@ from memnet.errors import InputError, Problem
 from memnet.loaders.document import Block, ParsedDocument
 from memnet.loaders.formats import SourceFile
 from memnet.loaders.pdf import load
-from memnet.loaders.pdf.characters import clean
+from memnet.loaders.pdf.lines import clean
 from tests.unit.loaders.pdf_reading import PROSE, blocks, book, prose, read, shape, table
 from tests.unit.loaders.pdf_writer import Page, write_pdf
 

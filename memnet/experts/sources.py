@@ -1,0 +1,137 @@
+"""Sources of a store by name, and what the store is made of, as public values."""
+
+import os
+from collections.abc import Sequence
+
+from memnet.config import Config, LimitConfig
+from memnet.errors import InputError, StoreError
+from memnet.experts.owned import OwnedModels
+from memnet.runtime.device import find_device
+from memnet.storage import MemoryStore
+from memnet.text.checks import check_text, check_type
+from memnet.types import Document, StoreInfo, StoreModel, VerifyReport
+
+
+def find_sources(
+    store: MemoryStore, source_ids: Sequence[str], namespace: str, limits: LimitConfig
+) -> list[str | None]:
+    """For each source id, or path relative to the current folder, the stored id; None without one.
+
+    Raises:
+        InputError: an argument is no text, or too long.
+    """
+    check_text(namespace, "the namespace", limits.name)
+    for given in source_ids:
+        check_type(given, "a source id")
+    paths = [os.path.abspath(given) for given in source_ids]
+    known = store.sources.namespaces([*source_ids, *paths])
+    return [
+        next((name for name in names if namespace in known.get(name, ())), None)
+        for names in zip(source_ids, paths, strict=True)
+    ]
+
+
+def existing_sources(
+    store: MemoryStore, source_ids: Sequence[str], namespace: str, limits: LimitConfig
+) -> list[str]:
+    """As ``find_sources``, where all of them must be in the namespace.
+
+    Raises:
+        InputError: one is not.
+    """
+    names: list[str] = []
+    found = find_sources(store, source_ids, namespace, limits)
+    for source_id, name in zip(source_ids, found, strict=True):
+        if name is None:
+            raise _unknown_source(store, source_id, namespace)
+        names.append(name)
+    return names
+
+
+def _unknown_source(store: MemoryStore, source_id: str, namespace: str) -> InputError:
+    path = os.path.abspath(source_id)
+    known = store.sources.namespaces([source_id, path])
+    others = ", ".join(map(repr, known.get(source_id) or known.get(path) or []))
+    searched = f" in namespace {namespace!r}" if namespace else ""
+    if others:
+        searched = searched or " in the default namespace"
+        advice = f"it is in namespace {others}: name that one"
+    else:
+        advice = "'memnet sources' lists the ids of all"
+    return InputError(
+        f"no source {source_id!r} is stored{searched}, so nothing was forgotten; {advice}"
+    )
+
+
+def describe(store: MemoryStore, config: Config) -> StoreInfo:
+    """Sizes, versions, index and models of a store.
+
+    Raises:
+        DeviceError: the device of the settings is not there.
+        StoreError: the store can't be read.
+    """
+    index, vectors = store.index_info(), store.quick.counts()
+    return StoreInfo(
+        path=store.place,
+        **store.counts()._asdict(),
+        vectors=vectors.vectors,
+        vectors_full=vectors.full,
+        encoder=store.fingerprint,
+        dimension=store.dimension,
+        schema_version=store.schema_version,
+        index=index.description,
+        index_kind=index.kind,
+        index_recall=index.recall,
+        device=find_device(config.device),
+        bytes=store.size_in_bytes(),
+        models=tuple(
+            StoreModel(name=one.name, used=one.used, note=one.note)
+            for one in OwnedModels(store).current().values()
+        ),
+    )
+
+
+def summary(store: MemoryStore) -> str:
+    """Path and size of a store, " 'memory': 2 sources, 3 slots", or why it can't be read."""
+    try:
+        counts = store.counts()
+    except StoreError as error:
+        return f": {error}"
+    return f" {store.place!r}: {counts.sources:,} sources, {counts.slots:,} slots"
+
+
+def check_store(store: MemoryStore, repair: bool) -> VerifyReport:
+    """Check that all parts of a store agree; rebuild those that can be, if asked."""
+    problems, notes = store.verify(), _notes(store)
+    repaired = False
+    if notes and repair:
+        store.delete_unused()
+        repaired = True
+    if problems and repair:
+        store.rebuild()
+        left = store.verify()
+        problems, repaired = left or problems, not left
+    return VerifyReport(problems=tuple(problems), repaired=repaired, notes=notes)
+
+
+def _notes(store: MemoryStore) -> tuple[str, ...]:
+    """A line for each kind of rows that nothing uses."""
+    counts = zip(store.count_unused(), ("symbols", "vectors"), strict=True)
+    return tuple(
+        f"database: {count:,} {what} are used by nothing, as a killed process leaves them"
+        for count, what in counts
+        if count
+    )
+
+
+def stored_document(
+    store: MemoryStore, source_id: str, namespace: str, limits: LimitConfig
+) -> Document | None:
+    """One document as it is stored; None if there is no such source."""
+    with store.reading():
+        (name,) = find_sources(store, [source_id], namespace, limits)
+        found = None if name is None else store.sources.get(name, namespace)
+    if found is None:
+        return None
+    source, text = found
+    return Document(id=source.id, text=text, title=source.title, metadata=source.metadata)
