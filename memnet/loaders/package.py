@@ -115,20 +115,21 @@ class Package:
         self._left -= len(data)
         return data
 
+    def markup(self, part: str) -> bytes | None:
+        """As ``read``, where names of the strict variant of Office become the common ones."""
+        data = self.read(part)
+        if data is not None and b"http://purl.oclc.org/ooxml/" in data[:10_000]:
+            data = _STRICT.sub(rb"http://schemas.openxmlformats.org/\1/2006/", data)
+        return data
+
     def xml(self, part: str) -> Element | None:
         """The root of a part of XML; None if it is not there.
-
-        Names of the strict variant of Office become those of the common one.
 
         Raises:
             InputError: as ``read`` and ``parse_xml``.
         """
-        data = self.read(part)
-        if data is None:
-            return None
-        if b"http://purl.oclc.org/ooxml/" in data[:10_000]:
-            data = _STRICT.sub(rb"http://schemas.openxmlformats.org/\1/2006/", data)
-        return parse_xml(data, part)
+        data = self.markup(part)
+        return None if data is None else parse_xml(data, part)
 
     def xml_if_sound(self, part: str) -> Element | None:
         """As ``xml``, but None also for a damaged part, where a document can do without it."""

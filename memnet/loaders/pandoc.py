@@ -43,6 +43,7 @@ _CHANGES: dict[str, tuple[re.Pattern[bytes], bytes]] = {
 _ORG_OPTIONS = b"#+OPTIONS: tags:nil toc:nil\n"
 # What stands in the title and the metadata of a document.
 _TITLE_BLOCK = re.compile(r'<h1 class="title">.*?</h1>|<p class="(author|date)">.*?</p>', re.DOTALL)
+_OTHER_FILE = re.compile(r'href="#(?=[^"#]+[.]adoc)')  # it takes for a place in the same file
 
 
 class _PandocError(InputError):
@@ -73,6 +74,7 @@ def load(file: SourceFile, name: str) -> Iterator[ParsedDocument | Problem]:
             raise
         markup = "".join(_parts(decode(data), name))
     builder = DocumentBuilder()
+    markup = _OTHER_FILE.sub('href="', markup)
     page = html.add(builder, _TITLE_BLOCK.sub("", markup), whole=True, max_heading=file.max_title)
     title = page.title[: file.max_title] or file.title
     if not len(builder):

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from html import escape
 from io import BytesIO
 from typing import Any
+from zipfile import ZipFile
 
-from pptx.exc import PackageNotFoundError
 from pptx.package import Package as Presentation
 
 from memnet.errors import InputError, Problem, first_line
@@ -18,6 +18,8 @@ from memnet.loaders.package import OfficePackage, R, integer, list_item, parse_x
 from memnet.loaders.web import html
 
 _A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
+_EMPTY = b"""<p:sld xmlns:p="http://schemas.openxmlformats.org/presentationml/2006/main">
+<p:cSld><p:spTree/></p:cSld></p:sld>"""
 _DROPPED = ("dt", "ftr", "sldNum", "hdr")  # placeholders of what stands on each slide alike
 _TITLES = ("title", "ctrTitle")
 _LISTS = ("", "body", "obj")  # placeholders whose paragraphs have bullets unless they say otherwise
@@ -25,6 +27,7 @@ _SECTION_LAYOUTS = ("title", "secHead")
 _UNTITLED = ("powerpoint presentation", "powerpoint-präsentation", "presentation")
 _TITLE_HEIGHT = 1_200_000  # from the top of a slide that is 6,858,000 units high
 _MAX_TITLE = 80  # characters of a text that is taken as the title of a slide without one
+_SHOWN = re.compile("/(slides|notesSlides|charts|diagrams)/")  # parts whose damage is told
 _BULLET = re.compile(r"[-–—•*▪●■◦‣·➢✓] +(?=\S)")
 _PRIVATE = re.compile("[\ue000-\uf8ff]")  # characters of fonts that draw symbols
 
@@ -32,12 +35,12 @@ _PRIVATE = re.compile("[\ue000-\uf8ff]")  # characters of fonts that draw symbol
 def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
     """Titles, texts, tables, charts, diagrams and notes of all slides, as they are shown."""
     package = OfficePackage(file.data)
-    package.check_size()
     package.main("presentation", "a PowerPoint presentation")
+    parts, damaged = _sound_parts(package)
     try:
-        main = Presentation.open(BytesIO(file.data)).presentation_part
-        identifiers = [entry.rId for entry in main.presentation.slides.element or ()]
-    except (KeyError, ValueError, PackageNotFoundError) as error:
+        main = Presentation.open(parts).presentation_part
+        identifiers = [entry.rId for entry in main.presentation.slides.element]
+    except (KeyError, ValueError, AttributeError) as error:
         raise InputError(
             f"has parts that don't belong together ({first_line(error)}); save it again"
         ) from error
@@ -47,7 +50,10 @@ def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
     for number, identifier in enumerate(identifiers, start=1):
         try:
             builder.open(f"slide {number}")
-            heading, markup = _slide(main.related_part(identifier).slide)
+            part = main.related_part(identifier)
+            if problem := damaged.get(str(part.partname).lstrip("/")):
+                raise problem
+            heading, markup = _slide(part.slide)
         except (KeyError, AttributeError, ValueError, InputError) as error:
             problems.append(Problem(f"{file.name}, slide {number}", first_line(error)))
             continue
@@ -62,6 +68,25 @@ def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
     name = title or ("" if given.lower() in _UNTITLED else given) or file.title
     yield builder.build(file.name, name[: file.max_title], metadata=metadata)
     yield from problems
+
+
+def _sound_parts(package: OfficePackage) -> tuple[BytesIO, dict[str, InputError]]:
+    """A package with empty parts where pictures and damaged parts are; what is wrong with these."""
+    damaged: dict[str, InputError] = {}
+    file = BytesIO()
+    with ZipFile(file, "w") as archive:
+        for name in package:
+            data = b""
+            if name.endswith((".xml", ".rels")):
+                try:
+                    data = package.markup(name) or b""
+                    if _SHOWN.search(name):
+                        parse_xml(data, name)
+                except InputError as error:
+                    damaged[name] = error
+                    data = _EMPTY
+            archive.writestr(name, data)
+    return file, damaged
 
 
 def _slide(slide: Any) -> tuple[str, str]:

@@ -47,8 +47,8 @@ def names_columns(rows: Sequence[Sequence[Cell]]) -> bool:
 def drawn_rows(root: Element) -> list[list[str]]:
     """What a chart or a diagram says: its titles and texts as rows of one cell, then the values.
 
-    The first row with several cells names the series, each further one holds a category with the
-    value that each series has for it.
+    Of several series the first row with several cells has the names, below an empty corner; each
+    further one holds a category with the value that each series has for it.
 
     Args:
         root: of the part of a chart (``chartSpace``) or of the data of a diagram (``dataModel``).
@@ -66,12 +66,12 @@ def drawn_rows(root: Element) -> list[list[str]]:
     values = [_points(each, "val", "yVal") for each in series]
     places = sorted({place for found in (categories, *values) for place in found})
     rows = [[categories.get(at, ""), *(found.get(at, "") for found in values)] for at in places]
-    if not rows:  # no values are stored with it
-        return [line for line in lines if line[0]] + [
-            [name] for name in names if name and not _UNNAMED.fullmatch(name)
-        ]
-    header = ["", *("" if _UNNAMED.fullmatch(name) else name for name in names)]
-    return [line for line in lines if line[0]] + [header] * any(header) + rows
+    names = ["" if _UNNAMED.fullmatch(name) else name for name in names]
+    if len(names) == 1 or not rows:  # nothing to tell apart, or no values that are stored with it
+        lines += [[name] for name in names]
+    elif any(names):
+        rows.insert(0, ["", *names])
+    return [line for line in lines if line[0]] + rows
 
 
 def table_markup(rows: Sequence[Sequence[str]]) -> str:
