@@ -1,10 +1,9 @@
 """The tables of a store on a server: those of a database file, and what a server needs besides.
 
 Texts compare by code points, as SQLite's do. ``attributes`` is the metadata that conditions look
-at, ``half`` the vector ``data`` in half precision, as pgvector compares it. ``slot_text`` has a row
-for each slot but reverse facts: the number of its words, and these with their positions.
-``revision`` has one row: a random id of the last commit, and over all rows of ``slot_text`` their
-number and their words.
+at. ``slot_text`` has a row for each slot but reverse facts: the number of its words, and these with
+their positions. ``revision`` has one row: a random id of the last commit, and over all rows of
+``slot_text`` their number and their words.
 """
 
 import json
@@ -19,6 +18,7 @@ _TYPES = {
     "PRIMARY KEY",
     r"\bINTEGER\b": "bigint",
     r"\bTEXT\b": 'text COLLATE "C"',
+    r"\bdata BLOB\b": "data halfvec",
     r"\bBLOB\b": "bytea",
     r"\bREAL\b": "double precision",
     r" WITHOUT ROWID": "",
@@ -55,9 +55,10 @@ MIGRATIONS = {
     CREATE TRIGGER metadata_set BEFORE INSERT OR UPDATE OF metadata ON source
         FOR EACH ROW EXECUTE FUNCTION parse_metadata();
 
-    ALTER TABLE vector ADD half halfvec NOT NULL;
     -- No second table is to be read for long vectors.
-    ALTER TABLE vector SET (toast_tuple_target = 8160);
+    ALTER TABLE vector ALTER data SET STORAGE PLAIN;
+    CREATE FUNCTION length(halfvec) RETURNS integer LANGUAGE sql IMMUTABLE
+        RETURN 2 * vector_dims($1);
 
     CREATE TABLE slot_text (
         slot bigint PRIMARY KEY,
