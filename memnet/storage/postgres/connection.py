@@ -86,7 +86,7 @@ class PostgresConnection(Connection):
         """
         self.changing = False
         self.history = _Commits(self)
-        self.text = PostgresText(self)
+        self.text: PostgresText = PostgresText(self)
         self.lock_depth = 0  # blocks that hold the lock of the store's writer in this session
         self._place = address.shown
         self._address = address
@@ -463,4 +463,4 @@ class _Commits(History):
         )
         if row is None:
             raise missing("its last commit")
-        return Revision(*row, 0)
+        return Revision(row[0], row[1], 0)

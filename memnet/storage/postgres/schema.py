@@ -25,9 +25,6 @@ _TYPES = {
     # Whoever deletes symbols and vectors waits for all who write (Connection.delete_unused), and
     # verify looks for references to nothing: a foreign key would look up each of the many rows.
     r" REFERENCES symbol \(id\)": "",
-    r"(?s)CREATE TABLE (slot_key|mention|link) .*?;": lambda table: re.sub(
-        r" REFERENCES \w+ \(id\)", "", table[0]
-    ),
     # Which slots are passages of a vector is read from the index alone.
     r"ON slot \(vector\)": "ON slot (vector, kind, id)",
 }
@@ -36,7 +33,11 @@ _TYPES = {
 def _translated(step: str) -> str:
     for pattern, replacement in _TYPES.items():
         step = re.sub(pattern, replacement, step)
-    return step
+    return re.sub(
+        r"(?s)CREATE TABLE (slot_key|mention|link) .*?;",
+        lambda table: re.sub(r" REFERENCES \w+ \(id\)", "", table[0]),
+        step,
+    )
 
 
 MIGRATIONS = {
