@@ -182,7 +182,7 @@ def test_a_parser_that_breaks_costs_only_its_part(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(transcripts, "load", broken)
     items = read("a.mbox", data)
     assert list(problems(items)) == [
-        "a.mbox#1@x#plan.txt: is damaged (KeyError); save it on its own"
+        "a.mbox#1@x#plan.txt: can't be read as one of text files (KeyError: 'x'); it may be damaged"
     ]
     assert len(items) == 3
     monkeypatch.setattr(mail, "getaddresses", broken)
