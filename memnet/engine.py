@@ -195,7 +195,7 @@ class Engine:
             ModelError, EncoderError: there is none of that name, or it can't be loaded.
             EncoderMismatchError: the store was made with another encoder.
             DeviceError: the device of the settings is not there.
-            DependencyError: FAISS, asyncpg for an address, or the library of a named model is not
+            DependencyError: FAISS, psycopg for an address, or the library of a named model is not
                 installed.
         """
         path = store_place(path)
@@ -264,11 +264,20 @@ class Engine:
         """
         check_text(namespace, "the namespace", self.config.limit.name)
         self._told.usage.save()
+        encoder = self.encoder
+        passages = PassageEncoder(
+            encoder.encode,
+            self.config.ingest,
+            encode_document=encoder.encode_document
+            if isinstance(encoder, DocumentEncoder)
+            else None,
+            encode_quick=self._encode_quick,
+            in_background=getattr(encoder, "releases_gil", False),
+        )
         report = Ingest(
             self.store,
-            self.encoder.encode,
             self.config,
-            self._passage_encoder(ahead=getattr(self.encoder, "releases_gil", False)),
+            passages,
             namespace=namespace,
             options=ReadOptions(facts, key, read_as, exclude),
             extractor=self._extractor,
@@ -281,18 +290,6 @@ class Engine:
             with suppress(StoreBusyError):
                 self.encode_full()
         return report
-
-    def _passage_encoder(self, *, ahead: bool) -> PassageEncoder:
-        encoder = self.encoder
-        return PassageEncoder(
-            encoder.encode,
-            self.config.ingest,
-            encode_document=encoder.encode_document
-            if isinstance(encoder, DocumentEncoder)
-            else None,
-            encode_quick=self._encode_quick,
-            ahead=ahead,
-        )
 
     def encode_full(
         self,
@@ -377,7 +374,7 @@ class Engine:
 
         Raises:
             InputError: the text holds no words, only asks, is too long, or wants a statement
-                forgotten that is not stored; ``at`` is no time, before 1970, or over a century
+                forgotten that is not stored; ``at`` is not a time, before 1970, or over a century
                 ahead; or standing statements leave no room for it. Nothing is written then.
         """
         return self._told.tell(text, at, namespace, standing)
@@ -396,7 +393,7 @@ class Engine:
     def history(
         self, name: str | None = None, *, namespace: str | None = None
     ) -> tuple[Statement, ...]:
-        """Statements in the order in which they began to hold, with what became of them.
+        """Statements in the order in which they began to hold, with what happened to them.
 
         Args:
             name: of their subject, or another name of it; None for all that was told.

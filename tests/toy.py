@@ -3,6 +3,7 @@
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,12 @@ from memnet.storage import NewSlot, NewSource
 DIMENSION = 64
 
 
+def rows_of(name: str) -> list[list[str]]:
+    """A table of cases from ``tests/statements``, a line each with tabs between."""
+    path = Path(__file__).parent / "statements" / name
+    return [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
+
+
 class ToyEncoder:
     """Bag of hashed words: texts that share words are similar, the same text is always the same."""
 
@@ -22,7 +29,9 @@ class ToyEncoder:
     releases_gil = True
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        return np.array([_vector(text) for text in texts], np.float32).reshape(-1, DIMENSION)
+        # Rounded as a store keeps them, so that stored vectors are equal to these.
+        rows = np.array([_vector(text) for text in texts], np.float16).reshape(-1, DIMENSION)
+        return rows.astype(np.float32)
 
     def encode_tokens(self, texts: Sequence[str]) -> list[TokenStates]:
         words = [text.replace(MENTION, "mention").split() for text in texts]

@@ -19,7 +19,7 @@ from memnet import Engine
 from memnet.checkpoints import SHIPPED
 from memnet.documents.question import Question
 from memnet.experts import EXPERTS, ExpertName
-from memnet.experts.gate import GATE, Gate, Known, features_of
+from memnet.experts.gate import GATE, Gate, ModelVocabulary, features_of
 from memnet.experts.registry import story_words
 from memnet.storage import EVERYWHERE
 
@@ -87,7 +87,7 @@ def _examples(memory: Engine, given: World, seed: int) -> Iterator[GateExample]:
     kinds = memory.store.contents.kinds()
     relations = sorted(memory.store.contents.relations())
     has_model = seed % _WITHOUT_MODEL != 0
-    known = Known(
+    known = ModelVocabulary(
         frozenset(relations[:: 2 if seed % _HALF_KNOWN == 0 else 1] if has_model else ()),
         story_words() if "story" in kinds else frozenset(),
     )

@@ -16,7 +16,7 @@ from benchmarks.statements import scenarios
 from benchmarks.statements.templates import plain_scenarios
 from benchmarks.statements.train import train_statements
 from memnet.checkpoints import SHIPPED
-from memnet.cli.train.shared import ProgressLines
+from memnet.cli.train import ProgressLines
 
 _PLAIN = 1_200
 """Scenarios from templates, which are learned from besides."""

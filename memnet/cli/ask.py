@@ -1,8 +1,10 @@
 """``memnet ask`` and ``memnet search``."""
 
 import json
+import logging
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -23,7 +25,11 @@ from memnet.cli.options import (
     words_argument,
 )
 from memnet.cli.plot import check_plot, draw
-from memnet.cli.results import ShowAnswer
+
+if TYPE_CHECKING:
+    from memnet.types import Answer
+
+_log = logging.getLogger("memnet")
 
 
 @click.command()
@@ -75,18 +81,31 @@ def ask(
             raise click.UsageError("--plot draws one answer; give a QUESTION")
         check_plot(plot)
     asking: dict[str, Any] = {"hops": hops, "top_k": top_k, "where": where, "as_of": as_of}
-    show = ShowAnswer(as_json=as_json, explained=explain)
+    show = partial(print_answer, as_json=as_json, explained=explain)
     with open_engine(**opening) as engine:
         engine.preload()
         if question is None:
             from memnet.cli.conversation import hold_conversation
 
-            return hold_conversation(engine, show, namespace, **asking)
+            return hold_conversation(engine, show, namespace, as_json, **asking)
         answer = engine.ask(question, namespace=namespace, **asking)
     if plot is not None:
         draw(answer, plot)
     show(answer)
     return 0
+
+
+def print_answer(answer: "Answer", *, as_json: bool, explained: bool) -> None:
+    """Print an answer as JSON, or for people, with or without what each hop attended to."""
+    _log.info("answered by %s in %.1f ms", answer.model, answer.elapsed_ms)
+    for hop in answer.hops:
+        _log.debug("hop %d attended to %d slots", hop.hop, len(hop.weights))
+    if as_json:
+        click.echo(answer.model_dump_json())
+        return
+    from memnet.cli.show import show_answer
+
+    show_answer(answer, explained)
 
 
 @click.command()

@@ -11,6 +11,8 @@ from click.shell_completion import (
     get_completion_class,
 )
 
+from memnet.cli.settings import store_path
+
 if TYPE_CHECKING:
     from memnet.storage.place import StorePlace
 
@@ -87,7 +89,6 @@ def complete_models(
 
 
 def _store(context: click.Context) -> "StorePlace":
-    from memnet.cli.options import store_path
     from memnet.storage.place import store_place
 
     given: Any = context.params.get("store")

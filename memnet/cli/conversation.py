@@ -1,21 +1,21 @@
 """``memnet ask`` without a question: one after the other, from a terminal or from lines."""
 
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 import click
 
-from memnet.cli.follow_up import best_answer, follow_ups
-from memnet.cli.results import ShowAnswer, explain
+from memnet.cli.output import shorten, show_note, text_line
 from memnet.cli.store import show_source
 from memnet.cli.tell import show_report, show_undone
-from memnet.cli.text import shorten, text_line
-from memnet.cli.verbosity import is_quiet
 from memnet.errors import MemnetError
+from memnet.text.english import NOT_NAMES
+from memnet.text.names import maximal_names, mentions, name_pattern, normalise
 
 if TYPE_CHECKING:
     from prompt_toolkit import PromptSession
@@ -37,10 +37,12 @@ Type a question, or one of:
 Tab completes names from the memory; Ctrl-C cancels, Ctrl-D ends."""
 
 
-def answer_lines(lines: TextIO, ask: "Callable[[str], Answer]", show: ShowAnswer) -> int:
-    """Answer one question a line; an error about one is said, and the others are answered.
+def answer_lines(
+    lines: TextIO, ask: "Callable[[str], Answer]", show: "Callable[[Answer], None]", as_json: bool
+) -> int:
+    """Answer one question a line; an error about one is reported, and the others are answered.
 
-    Each answer for people stands below its question, after an empty line.
+    Unless they are JSON, each answer stands below its question, after an empty line.
 
     Returns:
         The exit code: 1 if there was an error.
@@ -50,7 +52,7 @@ def answer_lines(lines: TextIO, ask: "Callable[[str], Answer]", show: ShowAnswer
     for line in lines:
         if not line.strip():
             continue
-        if not show.as_json:
+        if not as_json:
             click.echo(f"{between}{shorten(text_line(line), _MAX_QUESTION)}")
             between = "\n"
         try:
@@ -66,16 +68,13 @@ class Conversation:
     """What is done with each line that a user types."""
 
     def __init__(
-        self, engine: "Engine", ask: "Callable[[str], Answer]", show: ShowAnswer, namespace: str
+        self,
+        engine: "Engine",
+        ask: "Callable[[str], Answer]",
+        show: "Callable[[Answer], None]",
+        namespace: str,
     ) -> None:
-        """Talk about a memory.
-
-        Args:
-            engine: the memory.
-            ask: answers a question from it.
-            show: prints an answer.
-            namespace: where ``/tell`` writes.
-        """
+        """Talk about a memory; ``/tell`` writes into ``namespace``."""
         self._engine = engine
         self._ask = ask
         self._show = show
@@ -114,8 +113,7 @@ class Conversation:
         if not meant:
             return self._ask(question)
         answer, chosen = best_answer(meant, self._ask)
-        if not is_quiet():
-            click.echo(f'Note: "{chosen.pronoun}" is read as {chosen.name}.', err=True)
+        show_note(f'Note: "{chosen.pronoun}" is read as {chosen.name}.')
         return answer
 
     def names(self, text: str) -> Iterator[tuple[str, int]]:
@@ -134,6 +132,8 @@ class Conversation:
         if self._last is None:
             click.echo("Nothing was asked yet.", err=True)
         else:
+            from memnet.cli.show import explain
+
             explain(self._last)
 
     def _sources(self, _rest: str) -> None:
@@ -179,8 +179,7 @@ def completions(text: str, find: Callable[[str, int], list[str]]) -> Iterator[tu
 
 def converse(conversation: Conversation, session: "PromptSession[str]") -> None:
     """Read lines from a terminal until Ctrl-D."""
-    if not is_quiet():
-        click.echo("Ask a question; /help for more, Ctrl-D to end.", err=True)
+    show_note("Ask a question; /help for more, Ctrl-D to end.")
     while True:
         try:
             line = session.prompt(_PROMPT)
@@ -228,9 +227,8 @@ def _history() -> Any:
     try:
         open_history(path)
     except OSError as error:
-        if not is_quiet():
-            reason = error.strerror or error
-            click.echo(f"The history {path} can't be written ({reason}); none is kept.", err=True)
+        reason = error.strerror or error
+        show_note(f"The history {path} can't be written ({reason}); none is kept.")
         return InMemoryHistory()
     return FileHistory(str(path))
 
@@ -247,7 +245,11 @@ def open_history(path: Path) -> None:
 
 
 def hold_conversation(
-    engine: "Engine", show: ShowAnswer, namespace: str | None, **asking: Any
+    engine: "Engine",
+    show: "Callable[[Answer], None]",
+    namespace: str | None,
+    as_json: bool,
+    **asking: Any,
 ) -> int:
     """Answer questions from standard input; returns the exit code.
 
@@ -255,11 +257,87 @@ def hold_conversation(
         engine: the memory.
         show: prints an answer.
         namespace: to look and to write in; None to look in all and write into the default one.
+        as_json: whether ``show`` prints JSON, so that questions are not printed.
         asking: further arguments of ``Engine.ask``.
     """
     ask = partial(engine.ask, namespace=namespace, **asking)
     if not sys.stdin.isatty():
-        return answer_lines(sys.stdin, ask, show)
+        return answer_lines(sys.stdin, ask, show, as_json)
     conversation = Conversation(engine, ask, show, namespace or "")
     converse(conversation, prompt_session(conversation))
     return 0
+
+
+_PRONOUN = re.compile(
+    r"\b(?:he|she|it|they|him|them|(?P<owner>his|its|their)|(?P<her>her))\b(?!['’]s)", re.IGNORECASE
+)
+_NO_SINGLE_NAME = re.compile(r",|\b\d+\b")
+_MAX_MEANT = 3
+"""Names that are tried: each is a question of its own."""
+
+
+class FollowUp(NamedTuple):
+    """A question with a name in the place of its pronoun."""
+
+    question: str
+    pronoun: str
+    """As written: "she"."""
+    name: str
+
+
+def follow_ups(question: str, last: "Answer | None") -> list[FollowUp]:
+    """What a question with a pronoun may mean, given the turn before.
+
+    A question that names somebody itself is left alone: its pronoun may stand for that one.
+
+    Args:
+        question: as typed.
+        last: the answer before, with its question; None where nothing was asked.
+
+    Returns:
+        At most three, those with names of the last answer first; none without a pronoun.
+    """
+    found = _PRONOUN.search(question)
+    if found is None or last is None or _names(question):
+        return []
+    following = normalise(question[found.end() :]).split()[:1]
+    owns = found["owner"] or (found["her"] and following and following[0] not in NOT_NAMES)
+    names = dict.fromkeys([*_names(last.short or ""), *_names(last.question)])
+    return [
+        FollowUp(
+            f"{question[: found.start()]}{name}{'’s' if owns else ''}{question[found.end() :]}",
+            found.group(),
+            name,
+        )
+        for name in list(names)[:_MAX_MEANT]
+    ]
+
+
+def best_answer(meant: list[FollowUp], ask: "Callable[[str], Answer]") -> "tuple[Answer, FollowUp]":
+    """Ask each of several questions, and keep the most confident answer, in doubt the first.
+
+    An answer without a confidence is one of facts or stories, which have it or do not.
+    """
+    answers = [(ask(one.question), one) for one in meant]
+
+    def confidence(pair: "tuple[Answer, FollowUp]") -> float:
+        answer = pair[0]
+        known = 1.0 if answer.confidence is None else answer.confidence
+        return -1.0 if answer.abstained else known
+
+    return max(answers, key=confidence)
+
+
+def _names(text: str) -> list[str]:
+    """The names in a text, as written, in its order."""
+    found: dict[str, int] = {}
+    for name in mentions(text):
+        words = name.split()
+        while len(words) > 1 and words[0] in NOT_NAMES:  # "Is Orre", "The Orre Light"
+            words = words[1:]
+        place = re.search(rf"(?i)\b{name_pattern(' '.join(words))}\b", text)
+        # "Orre, Hallin" are two names, and "Orre Light in 1862" is one with a year.
+        if place is not None and _NO_SINGLE_NAME.search(place.group()) is None:
+            found.setdefault(place.group(), place.start())
+    whole = set(maximal_names(map(normalise, found)))
+    return sorted((one for one in found if normalise(one) in whole), key=found.__getitem__)

@@ -1,22 +1,28 @@
-"""``memnet doctor``: what this installation is made of, and what is missing."""
+"""``memnet doctor``: what this installation consists of, and what is missing."""
 
+import importlib
 import json
+import os
 import platform
+import re
 import shutil
 from collections.abc import Iterator, Mapping
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import click
 
 from memnet import __version__
-from memnet.cli.options import device_name, json_option, store_option, store_path
-from memnet.cli.settings import list_settings, unknown_variables
+from memnet.cli.options import device_name, json_option, store_option
+from memnet.cli.settings import PREFIX, commands, options_of, store_path
+from memnet.errors import DeviceError, EncoderError, MemnetError, ModelError, first_line, one_line
 from memnet.storage.place import StorePlace, files_folder, place_name
-from memnet.storage.postgres.address import is_address
 
-_LABEL = 13
-"""Characters of the first column."""
+_LIBRARIES = ("numpy", "torch", "faiss", "onnxruntime", "onnx")
+# Both bring the module "faiss"; they must not be installed together.
+_FAISS = ("faiss-cpu", "faiss-gpu")
+_REQUIREMENT = re.compile(r"""([\w.-]+)(?![\w.-]).*?(?:\bextra\s*==\s*["']([\w-]+)["']|$)""")
 
 
 @click.command()
@@ -24,7 +30,7 @@ _LABEL = 13
 @json_option
 @click.pass_context
 def doctor(context: click.Context, store: StorePlace | None, as_json: bool) -> int:
-    """Show processor, libraries, settings, store and models; exits with 1 if something is missing.
+    """Show libraries, settings, store and models; exits with 1 if something is missing.
 
     \b
     Example:
@@ -36,124 +42,186 @@ def doctor(context: click.Context, store: StorePlace | None, as_json: bool) -> i
         click.echo(json.dumps(report, ensure_ascii=False))
     else:
         for label, text in _lines(report):
-            click.echo(f"{label:<{_LABEL}} {text}".rstrip())
+            click.echo(f"{label:<13} {text}".rstrip())
     return 0 if report["ok"] else 1
 
 
 def examine(root: click.Context, store: StorePlace) -> dict[str, Any]:
     """What was found, as JSON values; "problems" has a line for each thing that is missing."""
-    from memnet.cli.processor import processor
+    from memnet.config import available_cores
     from memnet.storage.sqlite.library import has_text_search, sqlite_version
 
     problems: list[str] = []
-    report: dict[str, Any] = {
-        "ok": True,
-        "problems": problems,
-        "memnet": __version__,
-        "python": platform.python_version(),
-        "system": platform.platform(),
-        "processor": processor()._asdict(),
-        "sqlite": sqlite_version(),
-        "fts5": has_text_search(),
-    }
-    if not report["fts5"]:
+    if not has_text_search():
         problems.append(
             "SQLite is built without FTS5, which every store needs; use a Python whose sqlite3 has "
             "it, such as that of python.org or conda"
         )
-    report |= _libraries(problems)
-    report |= _calculation(problems)
-    report["settings"] = _settings(root)
-    report["store"] = _store(store, problems)
-    report["models"] = [*_shipped_models(problems), *_own_models(files_folder(store))]
-    report["ok"] = not problems
-    return report
-
-
-def _libraries(problems: list[str]) -> dict[str, Any]:
-    from memnet.cli.libraries import extras, faiss, library, missing_requirements
-
-    found = [library("numpy"), library("torch"), faiss(), library("onnxruntime"), library("onnx")]
-    problems += [
-        f"{name} is not installed; run: pip install {name}" for name in missing_requirements()
-    ]
-    problems += [
-        f"{one.name} {one.version} does not work ({one.problem}); install it again"
-        for one in found
-        if one.problem
-    ]
-    if any(one.name == "faiss" and one.version is None for one in found):
-        problems.append(
-            'FAISS is not installed; run: pip install "memnet[cpu]" (or, for an NVIDIA GPU, '
-            '"memnet[gpu]"; never both)'
-        )
-    return {
-        "libraries": {one.name: one.version for one in found},
-        "extras": [one._asdict() for one in extras()],
+    report: dict[str, Any] = {
+        "memnet": __version__,
+        "python": platform.python_version(),
+        "system": platform.platform(),
+        "processor": {
+            "name": platform.processor() or platform.machine(),
+            "cores": available_cores(),
+        },
+        "sqlite": sqlite_version(),
+        "fts5": has_text_search(),
+        "libraries": {name: _library(name, problems) for name in _LIBRARIES},
+        "extras": _extras(problems),
+        **_calculation(problems),
+        "settings": _settings(root),
+        "store": _store(store, problems),
+        "models": [*_shipped_models(problems), *_own_models(files_folder(store))],
     }
+    return {"ok": not problems, "problems": problems, **report}
+
+
+def installed_version(distribution: str) -> str | None:
+    """The version of an installed distribution; None if it is missing."""
+    try:
+        return metadata.version(distribution)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _library(name: str, problems: list[str]) -> str | None:
+    """The version of a library, imported to see whether it works."""
+    there = [one for one in (_FAISS if name == "faiss" else (name,)) if installed_version(one)]
+    if not there:
+        if name == "faiss":
+            problems.append(
+                'FAISS is not installed; run: pip install "memnet[cpu]" (or, for an NVIDIA GPU, '
+                '"memnet[gpu]"; never both)'
+            )
+        return None
+    problem = f"{' and '.join(there)} overwrite each other" if len(there) > 1 else ""
+    try:
+        importlib.import_module(name)
+    except Exception as error:  # a broken library may raise anything
+        problem = problem or first_line(error)
+    version = installed_version(there[0])
+    if problem:
+        problems.append(f"{name} {version} does not work ({problem}); reinstall it")
+    return f"{version} ({there[0]})" if name == "faiss" else version
+
+
+def _extras(problems: list[str]) -> list[dict[str, Any]]:
+    """The extras of memnet with what is missing of each; missing requirements are problems."""
+    wanted: dict[str, list[str]] = {}
+    try:
+        lines = metadata.requires("memnet") or []
+    except metadata.PackageNotFoundError:  # run from a folder, without being installed
+        lines = []
+    for line in lines:
+        if found := _REQUIREMENT.match(line):
+            wanted.setdefault(found[2] or "", []).append(found[1])
+    problems += [
+        f"{name} is not installed; run: pip install {name}"
+        for name in wanted.pop("", [])
+        if not installed_version(name)
+    ]
+    wanted.pop("test", None)
+    other = {one for one in _FAISS if installed_version(one)}
+    return [
+        {
+            "name": extra,
+            "missing": [name for name in names if not installed_version(name)],
+            "command": f'pip install "memnet[{extra}]"',
+        }
+        for extra, names in wanted.items()
+        # An extra with FAISS only if the other FAISS is not there.
+        if not other.difference(names) or not set(_FAISS).intersection(names)
+    ]
 
 
 def _calculation(problems: list[str]) -> dict[str, Any]:
     """The device, GPUs, and the arithmetic of encoder and reader."""
-    from memnet.encoders.onnx_model import onnx_precision
-    from memnet.errors import DeviceError
-    from memnet.runtime.device import find_device
-
-    wanted = device_name(None)
-    try:
-        device = find_device(wanted)
-    except DeviceError as error:
-        problems.append(str(error))
-        return {"device": None, "gpus": [], "arithmetic": None}
-    except ImportError:  # torch, of which the libraries say so already
-        return {"device": None, "gpus": [], "arithmetic": None}
-    precision = onnx_precision(None, device)
-    how = f"float32 by torch on {device}" if precision is None else f"{precision} by ONNX Runtime"
-    return {"device": device, "gpus": _gpus(), "arithmetic": how}
-
-
-def _gpus() -> list[str]:
+    found: dict[str, Any] = {"device": None, "gpus": [], "arithmetic": None}
     try:
         import torch
-    except (ImportError, OSError):
-        return []
-    return [torch.cuda.get_device_name(one) for one in range(torch.cuda.device_count())]
+
+        from memnet.encoders.onnx_model import onnx_precision
+        from memnet.runtime.device import find_device
+
+        found["gpus"] = [torch.cuda.get_device_name(n) for n in range(torch.cuda.device_count())]
+        device = find_device(device_name(None))
+        precision = onnx_precision(None, device)
+    except (DeviceError, ImportError, OSError) as error:
+        if isinstance(error, DeviceError):  # the libraries tell the others
+            problems.append(str(error))
+        return found
+    how = f"{precision} by ONNX Runtime" if precision else f"float32 by torch on {device}"
+    return found | {"device": device, "arithmetic": how}
 
 
 def _settings(root: click.Context) -> dict[str, Any]:
-    group = root.command
-    assert isinstance(group, click.Group), "memnet is a group"  # noqa: S101
-    file: Path = root.params["config"]
-    found = list_settings(group, root.default_map or {}, file)
+    group, file = root.command, root.params["config"]
+    known = {
+        variable
+        for _, command in commands(group)
+        for option in options_of(command).values()
+        for variable in option.envvar or ()
+    }
     return {
         "file": str(file),
         "exists": file.is_file(),
-        "set": [one._asdict() for one in found],
-        "unknown": unknown_variables(group),
+        "set": list_settings(group, root.default_map or {}, file),
+        "unknown": sorted(
+            one for one in os.environ if one.startswith(f"{PREFIX}_") and one not in known
+        ),
     }
+
+
+def list_settings(
+    group: click.Command, default_map: Mapping[str, Any], file: Path
+) -> list[dict[str, str]]:
+    """What the environment and the settings file set, the stronger of the two for each option.
+
+    Each has the command as typed after "memnet" (empty for all), the option, value and origin.
+    """
+    found: dict[tuple[str, str], dict[str, str]] = {}
+    for path, command in commands(group):
+        defaults: Any = default_map
+        for part in path:
+            defaults = defaults.get(part, {})
+        for name, option in options_of(command).items():
+            words, origin = " ".join(path), str(file)
+            variable = next((one for one in option.envvar or () if os.environ.get(one)), None)
+            if variable is not None:
+                words = "" if variable == f"{PREFIX}_{name.upper()}" else words
+                value, origin = os.environ[variable], f"${variable}"
+            elif option.name in defaults:
+                value = str(defaults[option.name])
+            else:
+                continue
+            value = one_line(place_name(value))  # without the password of a store's address
+            entry = {"command": words, "option": name, "value": value, "origin": origin}
+            found.setdefault((words, name), entry)
+    return list(found.values())
 
 
 def _store(place: StorePlace, problems: list[str]) -> dict[str, Any]:
     from memnet.encoders.hub import stored_encoder_name
     from memnet.encoders.minilm import MiniLMEncoder
     from memnet.encoders.static import STATIC_PREFIX
-    from memnet.errors import MemnetError
     from memnet.storage.overview import overview, writer
 
     name, files = place_name(place), files_folder(place)
-    found: dict[str, Any] = {"path": name, "exists": False, "free_bytes": _free(files)}
-    if is_address(place):
-        found["files"] = str(files)
+    there = next(one for one in (files.absolute(), *files.absolute().parents) if one.exists())
+    found: dict[str, Any] = {
+        "path": name, "exists": False, "free_bytes": shutil.disk_usage(there).free,
+        "files": str(files),
+    }  # fmt: skip
     try:
         seen = overview(place)
         if seen is None:
             return found
-        counts = None if seen.counts is None else seen.counts._asdict()
         found |= {
             "exists": True,
             "schema": seen.schema_version,
             "encoder": seen.encoder or None,
-            "counts": counts,
+            "counts": None if seen.counts is None else seen.counts._asdict(),
             "writer": writer(place),
         }
     except MemnetError as error:
@@ -169,32 +237,23 @@ def _store(place: StorePlace, problems: list[str]) -> dict[str, Any]:
     return found
 
 
-def _free(folder: Path) -> int:
-    """Bytes that are free where the files of a store are, or would be made."""
-    there = next(one for one in (folder.absolute(), *folder.absolute().parents) if one.exists())
-    return shutil.disk_usage(there).free
-
-
 def _shipped_models(problems: list[str]) -> Iterator[dict[str, Any]]:
     """The encoder and the checkpoints that ship, each read and compared with its checksum."""
     from memnet.checkpoints import SHIPPED
     from memnet.encoders.weights import WEIGHTS_SHA256, checked_folder
-    from memnet.errors import EncoderError
 
     try:
-        folder = checked_folder()
-        yield _model("all-MiniLM-L6-v2", WEIGHTS_SHA256, folder)
+        yield _model("all-MiniLM-L6-v2", WEIGHTS_SHA256, checked_folder())
     except EncoderError as error:
         problems.append(str(error))
     for path in sorted(SHIPPED.glob("*/*.json")):
         model = _checkpoint(path.parent.name, path)
-        if model["problem"]:
-            problems.append(model["problem"])
+        problems += filter(None, [model["problem"]])
         yield model
 
 
 def _own_models(store: Path) -> Iterator[dict[str, Any]]:
-    """The models in the folder of a store; a damaged one is not used, and is no problem."""
+    """The models in the folder of a store; a damaged one is not used, so it is not a problem."""
     from memnet.checkpoints import MODEL
     from memnet.storage.models import ModelFolders
 
@@ -205,7 +264,6 @@ def _own_models(store: Path) -> Iterator[dict[str, Any]]:
 
 def _checkpoint(name: str, description: Path) -> dict[str, Any]:
     from memnet.checkpoints import load_checkpoint
-    from memnet.errors import ModelError
 
     label = name if description.stem in ("model", name) else f"{name}/{description.stem}"
     try:
@@ -216,51 +274,43 @@ def _checkpoint(name: str, description: Path) -> dict[str, Any]:
 
 
 def _model(name: str, sha256: str, folder: Path, problem: str | None = None) -> dict[str, Any]:
-    fingerprint = sha256[:12] or None
-    return {"name": name, "fingerprint": fingerprint, "path": str(folder), "problem": problem}
+    return {
+        "name": name, "fingerprint": sha256[:12] or None, "path": str(folder), "problem": problem
+    }  # fmt: skip
 
 
 def _lines(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """The report for people: a label, or nothing under one that goes on, and a text."""
     processor, settings, store = report["processor"], report["settings"], report["store"]
     yield "memnet", f"{report['memnet']}, Python {report['python']}, {report['system']}"
-    having = ", ".join(processor["instructions"]) or "none of AVX2, VNNI, AMX, NEON"
-    yield "processor", f"{processor['name']}, {processor['cores']} cores: {having}"
+    yield "processor", f"{processor['name']}, {processor['cores']} cores"
     yield "GPU", ", ".join(report["gpus"]) or "none"
     yield "arithmetic", report["arithmetic"] or "none, see below"
     found = [f"{name} {has or '-'}" for name, has in report["libraries"].items()]
     yield "libraries", ", ".join([*found, f"SQLite {report['sqlite']}"])
-    for label, extra in _labelled("extras", report["extras"]):
+    for number, extra in enumerate(report["extras"]):
         missing = f"lacks {', '.join(extra['missing'])}; {extra['command']}"
-        yield label, f"{extra['name']:<8} {missing if extra['missing'] else 'installed'}"
-    there = "" if settings["exists"] else " (not there)"
-    yield "settings", f"{settings['file']}{there}"
+        text = f"{extra['name']:<10} {missing if extra['missing'] else 'installed'}"
+        yield "" if number else "extras", text
+    yield "settings", f"{settings['file']}{'' if settings['exists'] else ' (missing)'}"
     for one in settings["set"]:
-        command = f"{one['command']} " if one["command"] else ""
-        yield "", f"{command}--{one['option']} = {one['value']}  from {one['origin']}"
+        words = f"{one['command']} --{one['option']}".strip()
+        yield "", f"{words} = {one['value']}  from {one['origin']}"
     for name in settings["unknown"]:
-        yield "", f"{name} sets no option; see 'memnet --help' for how variables are called"
-    yield "store", f"{store['path']}{'' if store['exists'] else ' (not there)'}"
-    if store.get("counts"):
-        counts = store["counts"]
+        yield "", f"{name} sets no option; 'memnet --help' says how variables are named"
+    yield "store", f"{store['path']}{'' if store['exists'] else ' (missing)'}"
+    if counts := store.get("counts"):
         yield "", f"schema {store['schema']}, encoder {store['encoder']}"
         yield "", f"{counts['sources']:,} sources, {counts['slots']:,} slots"
-    elif "schema" in store:
-        yield "", f"schema {store['schema']}, which the next command brings up to date"
     if store.get("writer"):
         yield "", f"{store['writer']} is writing to it"
-    if "files" in store:
+    if store["files"] != store["path"]:
         yield "", f"index, models and uploads in {store['files']}"
     yield "", f"{store['free_bytes'] / 1e9:.1f} GB free"
-    for label, model in _labelled("models", report["models"]):
-        yield label, f"{model['name']:<17} {model['problem'] or model['fingerprint']}"
-    for label, problem in _labelled("problems", report["problems"]):
-        yield label, problem
+    for number, model in enumerate(report["models"]):
+        text = f"{model['name']:<17} {model['problem'] or model['fingerprint']}"
+        yield "" if number else "models", text
+    for number, problem in enumerate(report["problems"]):
+        yield "" if number else "problems", problem
     if report["ok"]:
-        yield "", "All that is needed is there."
-
-
-def _labelled(label: str, items: list[Any]) -> Iterator[tuple[str, Any]]:
-    """Items of which the first has the label."""
-    for number, item in enumerate(items):
-        yield "" if number else label, item
+        yield "", "Everything needed is there."

@@ -20,8 +20,8 @@ from memnet.cli.options import (
     reader_option,
     store_option,
 )
+from memnet.cli.output import shows_bar
 from memnet.cli.plot import check_plot, draw_reliability
-from memnet.cli.verbosity import shows_bar
 from memnet.storage.place import StorePlace
 
 if TYPE_CHECKING:

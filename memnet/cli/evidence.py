@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.text import Text
 
-from memnet.cli.text import collapse_spaces, shorten, source_name, text_line
+from memnet.cli.output import collapse_spaces, shorten, source_name, text_line
 from memnet.errors import one_line
 from memnet.text.english import overlapping, query_terms, sentences
 from memnet.types import Candidate, Evidence

@@ -19,6 +19,7 @@ from memnet.cli.options import (
     open_engine,
     store_option,
 )
+from memnet.cli.output import is_quiet
 from memnet.cli.progress import (
     ProblemReporter,
     progress_bar,
@@ -26,7 +27,6 @@ from memnet.cli.progress import (
     show_update,
     vectors_bar,
 )
-from memnet.cli.verbosity import is_quiet
 from memnet.loaders.formats import FORMATS
 
 if TYPE_CHECKING:

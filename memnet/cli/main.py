@@ -8,13 +8,14 @@ from pathlib import Path
 import click
 
 from memnet import __version__
+from memnet.cli import train_documents, train_facts  # noqa: F401  # they add their commands
 from memnet.cli.ask import ask, search
 from memnet.cli.completion import completion
 from memnet.cli.doctor import doctor
 from memnet.cli.evaluate import evaluate
 from memnet.cli.ingest import ingest
-from memnet.cli.mcp import mcp
-from memnet.cli.serve import serve
+from memnet.cli.output import set_verbosity
+from memnet.cli.serve import mcp, serve
 from memnet.cli.settings import add_variables, load_settings
 from memnet.cli.store import (
     encoder,
@@ -27,7 +28,6 @@ from memnet.cli.store import (
 )
 from memnet.cli.tell import history, tell, undo
 from memnet.cli.train import train
-from memnet.cli.verbosity import set_verbosity
 from memnet.errors import MemnetError
 from memnet.storage.postgres.address import hide_passwords
 
@@ -86,7 +86,7 @@ def run(arguments: list[str]) -> int:
     try:
         result = memnet.main(arguments, prog_name="memnet", standalone_mode=False)
     except click.ClickException as error:
-        _name_variable(error)
+        _name_origin(error)
         shown = io.StringIO()
         error.show(shown)
         # An address may stand where none is expected.
@@ -101,16 +101,20 @@ def run(arguments: list[str]) -> int:
     return result if isinstance(result, int) else 0
 
 
-def _name_variable(error: click.ClickException) -> None:
-    """Let the error about an option's value say which environment variable has set it, if any."""
+def _name_origin(error: click.ClickException) -> None:
+    """Let the error about an option's value say which variable or file has set it, if any."""
     if not isinstance(error, click.BadParameter) or error.ctx is None or error.param is None:
         return
-    name = error.param.name or ""
-    if error.ctx.get_parameter_source(name) != click.core.ParameterSource.ENVIRONMENT:
+    source = error.ctx.get_parameter_source(error.param.name or "")
+    if source == click.core.ParameterSource.ENVIRONMENT:
+        names = error.param.envvar or ()
+        variables = [names] if isinstance(names, str) else names
+        origin = "$" + next(one for one in variables if os.environ.get(one))
+    elif source == click.core.ParameterSource.DEFAULT_MAP:
+        origin = str(error.ctx.find_root().params["config"])
+    else:
         return
-    variables = [error.param.envvar] if isinstance(error.param.envvar, str) else error.param.envvar
-    variable = next(one for one in variables or () if os.environ.get(one))
-    error.param_hint = f"{error.param.get_error_hint(error.ctx)} (from ${variable})"
+    error.param_hint = f"{error.param.get_error_hint(error.ctx)} (from {origin})"
 
 
 def main() -> None:

@@ -11,7 +11,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from memnet.cli.completion import complete_models, complete_namespaces
-from memnet.cli.settings import shared_value
+from memnet.cli.settings import shared_value, store_path
 from memnet.errors import InputError
 from memnet.storage.place import StorePlace, place_name, store_place
 
@@ -35,7 +35,7 @@ def _conditions(given: Sequence[str]) -> dict[str, Any]:
     for text in given:
         key, equals, value = text.partition("=")
         if not key or not equals:
-            raise click.BadParameter(f"{text!r} is no condition; expected KEY=VALUE")
+            raise click.BadParameter(f"invalid condition {text!r}; expected KEY=VALUE")
         if key in conditions:
             raise click.BadParameter(f"{key!r} is given twice; KEY=a,b matches any of several")
         conditions[key] = _condition(value)
@@ -258,18 +258,3 @@ def _index_kind(given: str | None) -> "Literal['auto', 'flat', 'pq']":
     if kind not in _INDEX_KINDS:
         raise click.UsageError(f"MEMNET_INDEX is {kind!r}; expected {', '.join(_INDEX_KINDS)}")
     return kind
-
-
-def store_path(given: StorePlace | None) -> StorePlace:
-    """The place that ``--store`` or its defaults name.
-
-    Raises:
-        InputError: an address of the environment can't be used.
-    """
-    if given is not None:
-        return given
-    if shared := shared_value("store"):
-        return store_place(shared)
-    from platformdirs import user_data_path
-
-    return user_data_path("memnet") / "store"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memnet.cli.text import shorten
+from memnet.cli.output import shorten
 from memnet.errors import DependencyError, InputError
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from memnet.cli.text import source_name
-from memnet.cli.verbosity import is_quiet, is_verbose, shows_bar
+from memnet.cli.output import is_quiet, is_verbose, shows_bar, source_name
 from memnet.loaders.signatures import UNKNOWN
 
 if TYPE_CHECKING:

@@ -1,5 +1,6 @@
-"""``memnet serve``."""
+"""``memnet serve`` and ``memnet mcp``: the memory for other programs."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +10,15 @@ from memnet.cli.options import (
     device_option,
     expert_option,
     index_option,
+    namespace_option,
     open_engine,
     reader_option,
     store_option,
 )
+from memnet.cli.settings import store_path
 from memnet.errors import DependencyError
+from memnet.storage.place import StorePlace
+from memnet.storage.postgres.address import is_address
 
 _LOCK_SECONDS = 30.0
 """How long a write waits for other processes: a client would only have to try again."""
@@ -74,13 +79,11 @@ def serve(
       memnet serve --new-token token.sha256
       memnet serve --host 0.0.0.0 --token-file token.sha256 --read-only
     """
-    from memnet.server.tokens import make_token, read_token_file
+    from memnet.server.settings import ServerSettings, make_token, read_token_file
 
     if new_token is not None:
         click.echo(make_token(new_token))
         return
-    from memnet.server.settings import ServerSettings
-
     settings = ServerSettings(
         host=host,
         port=port,
@@ -96,3 +99,48 @@ def serve(
         ) from error
     with open_engine(create=not read_only, lock_seconds=_LOCK_SECONDS, **opening) as engine:
         serve_memory(engine, settings, lambda url: click.echo(f"Listening on {url}", err=True))
+
+
+@click.command()
+@click.option("--read-only", is_flag=True, help="Leave out tools that write.")
+@reader_option
+@index_option
+@device_option
+@namespace_option("Read and write only here.")
+@store_option
+def mcp(
+    read_only: bool,
+    namespace: str | None,
+    store: StorePlace | None,
+    **opening: Any,
+) -> None:
+    """Serve the memory to a program that speaks the Model Context Protocol.
+
+    Such a program, an assistant or an editor, starts this command itself and talks to it over
+    standard input and output. Needs the extra: pip install "memnet[mcp]".
+    'memnet ingest memory.jsonl' imports a memory file of the protocol's reference server.
+
+    \b
+    Example:
+      memnet mcp --store notes --read-only
+
+    \b
+    In a client's configuration:
+      {"mcpServers": {"memory": {"command": "memnet", "args": ["mcp", "--store", "DIR"]}}}
+    """
+    try:
+        from memnet.mcp import serve_stdio
+    except ModuleNotFoundError as error:
+        raise DependencyError(
+            f"{error.name} is not installed; 'memnet mcp' needs it: pip install \"memnet[mcp]\""
+        ) from error
+
+    place = store_path(store)
+    if not is_address(place):
+        # Relative paths are of the folder that the client started this in.
+        place = Path(os.path.abspath(place))
+    serve_stdio(
+        lambda: open_engine(place, create=not read_only, **opening),
+        read_only=read_only,
+        namespace=namespace,
+    )

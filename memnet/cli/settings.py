@@ -1,40 +1,26 @@
-"""Options from the environment and from the settings file, beside those of the command line.
+"""Options from the environment and from the settings file, by click's own means.
 
-An option of the command line comes before its environment variable, that before the settings file,
-that before its default: click's own order, with the file as its ``default_map``.
+The command line comes first, then an option's environment variables (``envvar``), then the settings
+file (``default_map``), then the default.
 """
 
 import difflib
 import os
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
-from datetime import date
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 
-from memnet.errors import InputError, one_line
-from memnet.storage.place import place_name
+from memnet.errors import InputError
+from memnet.storage.place import StorePlace, store_place
 
 PREFIX = "MEMNET"
+# Options that one variable, or one line at the head of the settings file, sets for all commands.
 SHARED = ("store", "namespace", "device", "index")
-"""Options that one variable, or one line at the head of the settings file, sets for every command
-that has them."""
-_FILE = "config.toml"
+# Where click's contexts keep the shared values of the settings file.
 _META = "memnet.settings"
-"""Where the contexts of click keep what the settings file says to all commands."""
-
-
-class Setting(NamedTuple):
-    """An option that has another value than its default, before the command line is looked at."""
-
-    command: str
-    """As typed after "memnet"; empty for options of the group, or of all commands."""
-    option: str
-    value: str
-    origin: str
-    """"$MEMNET_STORE", or the path of the settings file."""
 
 
 def commands(
@@ -49,19 +35,18 @@ def commands(
 
 def options_of(command: click.Command) -> dict[str, click.Option]:
     """The options of a command by their names as typed, without dashes: "top-k"."""
-    found: dict[str, click.Option] = {}
-    for option in command.params:
-        if isinstance(option, click.Option) and option.expose_value:
-            long = [name for name in option.opts if name.startswith("--")]
-            found[long[0].removeprefix("--")] = option
-    return found
+    return {
+        next(name for name in option.opts if name.startswith("--")).removeprefix("--"): option
+        for option in command.params
+        if isinstance(option, click.Option) and option.expose_value
+    }
 
 
 def add_variables(group: click.Group) -> None:
-    """Give every option its environment variable: MEMNET_ASK_TOP_K for --top-k of ask.
+    """Give each option its environment variable: MEMNET_ASK_TOP_K for --top-k of ask.
 
-    Click's own names would be those of the functions' parameters, such as AS_JSON. What the option
-    has already, or shares with other commands, comes after it.
+    Click's ``auto_envvar_prefix`` would use the names of parameters, such as AS_JSON. Variables
+    that the option has already, or shares with other commands, come after it.
     """
     for path, command in commands(group):
         for name, option in options_of(command).items():
@@ -76,19 +61,87 @@ def load_settings(context: click.Context, _option: click.Option, given: Path | N
 
     Args:
         context: of the group.
-        given: the file; None for the user's, which need not be there.
+        given: the file; None for the user's, which may be missing.
 
     Returns:
         Its path.
 
     Raises:
-        InputError: as ``read_settings``.
+        InputError: it can't be read, is not valid TOML, or has an unknown key.
     """
-    path = settings_path() if given is None else given
-    group = context.command
-    if isinstance(group, click.Group) and (given is not None or path.is_file()):
-        context.default_map, context.meta[_META] = read_settings(path, group)
+    from platformdirs import user_config_path
+
+    path = given or user_config_path("memnet") / "config.toml"
+    if given is None and not path.is_file():
+        return path
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(
+            f"the settings file {path} can't be read ({error.strerror or error}); give another "
+            "with --config"
+        ) from error
+    except (ValueError, RecursionError) as error:  # of TOML or of UTF-8
+        raise InputError(f"the settings file {path} is not valid TOML: {error}") from error
+    shared = {name: table.pop(name) for name in SHARED if name in table}
+    context.meta[_META] = {name: str(value) for name, value in shared.items()}
+    context.default_map = _defaults(path, "", table, shared, context.command)
     return path
+
+
+def _defaults(
+    file: Path,
+    prefix: str,
+    table: Mapping[str, Any],
+    shared: Mapping[str, Any],
+    command: click.Command,
+) -> dict[str, Any]:
+    """A table of the file as click's ``default_map``: by the names of parameters.
+
+    Raises:
+        InputError: the table has an unknown key, or a value where a table is expected.
+    """
+    options = options_of(command)
+    below = command.commands if isinstance(command, click.Group) else {}
+    given = {key.replace("_", "-"): value for key, value in table.items()}
+    for name, value in given.items():
+        if name == "config" or name not in (below if isinstance(value, dict) else options):
+            raise InputError(f"{file}: {_bad_key(prefix + name, name, options, below)}")
+    found = {
+        str(option.name): _value(option, {**shared, **given}[name])
+        for name, option in options.items()
+        if name in given or name in shared
+    }
+    for name, inner in below.items():
+        found[name] = _defaults(file, f"{prefix}{name}.", given.get(name, {}), shared, inner)
+    return found
+
+
+def _bad_key(
+    where: str,
+    name: str,
+    options: Mapping[str, click.Option],
+    below: Mapping[str, click.Command],
+) -> str:
+    if name in below:
+        return f"invalid value of {where!r}; expected a table, [{where}]"
+    if name in options and name != "config":
+        return f"invalid value of {where!r}: a table; expected a value"
+    if owners := [f"[{one}]" for one, inner in below.items() if name in options_of(inner)]:
+        return f"unknown key {where!r}; put it below {' or '.join(owners)}"
+    known = [*options, *below, *SHARED]
+    near = difflib.get_close_matches(name, known, 1)
+    advice = f"did you mean {near[0]!r}?" if near else f"expected {', '.join(known)}"
+    return f"unknown key {where!r}; {advice}"
+
+
+def _value(option: click.Option, value: Any) -> Any:
+    """A value of the file as click takes it from the environment: as text, unless it is a flag."""
+    if isinstance(value, bool) and option.is_flag:
+        return value
+    if option.multiple:
+        return [str(one) for one in (value if isinstance(value, list) else [value])]
+    return str(value)
 
 
 def shared_value(name: str) -> str | None:
@@ -102,159 +155,16 @@ def shared_value(name: str) -> str | None:
     return None if context is None else context.meta.get(_META, {}).get(name)
 
 
-def settings_path() -> Path:
-    """The settings file of the user, which need not be there."""
-    from platformdirs import user_config_path
-
-    return user_config_path("memnet") / _FILE
-
-
-def read_settings(path: Path, group: click.Group) -> tuple[dict[str, Any], dict[str, str]]:
-    """A settings file as the defaults of a group's commands (click's ``default_map``).
-
-    With it what the file says to all commands, by the names of ``SHARED``.
+def store_path(given: StorePlace | None) -> StorePlace:
+    """The place that ``--store`` or its defaults name.
 
     Raises:
-        InputError: it can't be read, or holds an unknown key or a value that the option refuses.
+        InputError: an address of the environment can't be used.
     """
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(
-            f"the settings file {path} can't be read ({error.strerror or error}); give another "
-            "with --config"
-        ) from error
-    except (ValueError, RecursionError) as error:  # those of TOML and of UTF-8, too
-        raise InputError(f"the settings file {path} is not valid TOML: {error}") from error
-    shared = {name: str(table[name]) for name in SHARED if name in table}
-    return _defaults(path, table, group, ()), shared
+    if given is not None:
+        return given
+    if shared := shared_value("store"):
+        return store_place(shared)
+    from platformdirs import user_data_path
 
-
-def _defaults(
-    file: Path, table: Mapping[str, Any], command: click.Command, path: tuple[str, ...]
-) -> dict[str, Any]:
-    options = options_of(command)
-    below = command.commands if isinstance(command, click.Group) else {}
-    known = [*options, *below, *(() if path else SHARED)]
-    if not path:
-        known.remove("config")
-    found: dict[str, Any] = {}
-    shared: dict[str, Any] = {}
-    for key, value in table.items():
-        name = key.replace("_", "-")
-        where = ".".join((*path, key))
-        if name not in known:
-            raise InputError(f"{file}: {_unknown_key(where, name, known, below)}")
-        if isinstance(value, dict) != (name in below):
-            expected = f"a table, [{where}]" if name in below else "a value"
-            raise InputError(f"{file}: {where} is {_kind(value)}; expected {expected}")
-        if name in below:
-            found[name] = _defaults(file, value, below[name], (*path, name))
-        elif name in options:
-            found[_parameter(options[name])] = _checked(file, where, options[name], value, command)
-        else:
-            shared[name] = value
-    for name, value in shared.items():
-        _share(file, name, value, command, found)
-    return found
-
-
-def _unknown_key(
-    where: str, name: str, known: Sequence[str], below: Mapping[str, click.Command]
-) -> str:
-    """What is wrong with a key: where it would be known, or what it is near to."""
-    owners = [one for one, command in below.items() if name in options_of(command)]
-    if owners:
-        tables = " or ".join(f"[{one}]" for one in owners)
-        return f"{where!r} is an option of single commands; put it below {tables}"
-    near = difflib.get_close_matches(name, known, 1)
-    advice = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known)}"
-    return f"unknown key {where!r}; {advice}"
-
-
-def _share(
-    file: Path, name: str, value: Any, command: click.Command, found: dict[str, Any]
-) -> None:
-    """Set an option for all commands below one that have it and do not set it themselves."""
-    for path, below in commands(command):
-        option = options_of(below).get(name)
-        if option is not None:
-            place = found
-            for part in path:
-                place = place.setdefault(part, {})
-            place.setdefault(_parameter(option), _checked(file, name, option, value, below))
-
-
-def _parameter(option: click.Option) -> str:
-    assert option.name is not None, "an option that gives its value has a name"  # noqa: S101
-    return option.name
-
-
-def _checked(
-    file: Path, where: str, option: click.Option, value: Any, command: click.Command
-) -> Any:
-    """A value of the file as click takes it for an option: as from the environment, as text.
-
-    Click's types take texts; a path takes a number for that of an open file.
-
-    Raises:
-        InputError: the option refuses it.
-    """
-    values = value if isinstance(value, list) and option.multiple else [value]
-    if not all(isinstance(one, str | int | float | date) for one in values) or (
-        isinstance(value, bool) and not option.is_flag
-    ):
-        raise InputError(f"{file}: {where} is {_kind(value)}; that is no value of {option.opts[0]}")
-    values = [one if isinstance(one, bool) else str(one) for one in values]
-    given = values if option.multiple else values[0]
-    try:
-        option.process_value(click.Context(command), given)
-    except click.BadParameter as error:
-        raise InputError(f"{file}: {where}: {error.message}") from error
-    return given
-
-
-def _kind(value: object) -> str:
-    names = {dict: "a table", list: "a list", bool: "true or false", str: "a text"}
-    return names.get(type(value), f"a value of type {type(value).__name__}")
-
-
-def list_settings(
-    group: click.Group, default_map: Mapping[str, Any], file: Path
-) -> Iterator[Setting]:
-    """What the environment and the settings file say, the stronger of the two for each option."""
-    named: set[str] = set()
-    for path, command in commands(group):
-        defaults: Any = default_map
-        for part in path:
-            defaults = defaults.get(part, {})
-        for name, option in options_of(command).items():
-            variables = [one for one in option.envvar or [] if os.environ.get(one)]
-            if variables:
-                # One that several commands share is listed once.
-                shared = variables[0] == f"{PREFIX}_{name.upper()}"
-                if variables[0] not in named:
-                    named.add(variables[0])
-                    value = _shown(os.environ[variables[0]])
-                    yield Setting("" if shared else " ".join(path), name, value, f"${variables[0]}")
-            elif option.name in defaults:
-                value = _shown(str(defaults[option.name]))
-                yield Setting(" ".join(path), name, value, str(file))
-
-
-def _shown(value: str) -> str:
-    """A value in one line, without the password of a store's address."""
-    return one_line(place_name(value))
-
-
-def unknown_variables(group: click.Group) -> list[str]:
-    """Environment variables that begin as those of memnet do and set no option."""
-    known = {
-        variable
-        for _, command in commands(group)
-        for option in options_of(command).values()
-        for variable in option.envvar or []
-    }
-    return sorted(
-        name for name in os.environ if name.startswith(f"{PREFIX}_") and name not in known
-    )
+    return user_data_path("memnet") / "store"

@@ -1,25 +1,81 @@
-"""Answers and hops for people."""
+"""Answers, hops and statements for people, on a terminal or in a pipe."""
 
 from collections.abc import Sequence
 
+import click
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from memnet.cli.console import make_console, print_table
 from memnet.cli.evidence import show_evidence
-from memnet.cli.text import collapse_spaces, source_name, text_line
+from memnet.cli.output import collapse_spaces, is_quiet, source_name, text_line
 from memnet.errors import one_line
-from memnet.types import Answer, Candidate, Evidence, Quote, SlotWeight
+from memnet.text.dates import local_time
+from memnet.types import (
+    Answer,
+    Candidate,
+    Change,
+    Eviction,
+    Evidence,
+    Quote,
+    SlotWeight,
+    Statement,
+    StatementChange,
+)
 
 _MAX_EVIDENCE = 5
 _MAX_WEIGHTS = 5
 _BAR_WIDTH = 10
+# Width of lines in a file or a pipe: their readers need whole ids and texts.
+_UNLIMITED = 100_000
+_CHANGED: dict[Change, str] = {
+    "supersede": "superseded", "correct": "corrected", "end": "ended",
+    "contradict": "contradicted",
+}  # fmt: skip
 
 
-def show_answer(answer: Answer) -> None:
-    """Print the answer, the further values of a set, and the best evidence."""
-    console = make_console()
+def make_console() -> Console:
+    """Standard output; lines are as wide as the terminal, and of any width where it is none.
+
+    Texts are printed as they are: what is remembered holds no markup for this terminal.
+    """
+    console = Console(highlight=False, markup=False, emoji=False)
+    if not console.is_terminal:
+        console.width = _UNLIMITED
+    return console
+
+
+def print_table(console: Console, table: Table) -> None:
+    """Print a table; where it is no terminal, without spaces up to its longest line."""
+    if console.is_terminal:
+        console.print(table)
+        return
+    with console.capture() as printed:
+        console.print(table)
+    lines = (line.rstrip() for line in printed.get().splitlines())
+    console.print("\n".join(lines), soft_wrap=True)
+
+
+def show_answer(answer: Answer, explained: bool = False) -> None:
+    """Print notes, the answer with further values of a set, and the best evidence.
+
+    With ``explained`` also what each hop attended to.
+    """
+    if not is_quiet():
+        for note in answer.notes:
+            click.echo(f"Note: {note}.", err=True)
+    _show_result(make_console(), answer)
+    if explained:
+        explain(answer)
+
+
+def explain(answer: Answer) -> None:
+    """Print which experts answered, what each hop attended to, and why."""
+    show_experts(answer)
+    show_hops(answer)
+
+
+def _show_result(console: Console, answer: Answer) -> None:
     shown: list[Candidate] = []
     if answer.unknown_words:
         words = ", ".join(answer.unknown_words)
@@ -170,3 +226,59 @@ def _reason(weight: SlotWeight, known: tuple[SlotWeight, ...]) -> str:
 def _bar(weight: float) -> str:
     filled = round(weight * _BAR_WIDTH)
     return "█" * filled + "·" * (_BAR_WIDTH - filled)
+
+
+def show_statements(statements: Sequence[Statement]) -> None:
+    """Print statements, one or more lines each, with when they held and what changed them."""
+    console = make_console()
+    if not statements:
+        console.print("Nothing was told about it.")
+        return
+    table = Table(box=None, padding=(0, 1), show_header=False)
+    table.add_column(no_wrap=True)
+    table.add_column()
+    for one in statements:
+        lines = (_told(one), *_structure(one), *map(_changed, one.changes))
+        table.add_row(Text(_held(one)), Text("\n".join(lines)))
+    print_table(console, table)
+
+
+def show_evictions(evictions: Sequence[Eviction]) -> None:
+    """Print what was evicted, a line each, and when."""
+    for one in evictions:
+        where = f" in {text_line(one.namespace)}" if one.namespace else ""
+        click.echo(f"evicted {_day(one.evicted)}  {one.kind} {text_line(one.source)}{where}")
+
+
+def _held(one: Statement) -> str:
+    """From when until when; an end that is left out has not come."""
+    until = "" if one.valid_until is None else _day(one.valid_until)
+    held = "never" if one.change == "correct" else f"{_day(one.valid_from)} - {until}".rstrip()
+    return f"{held} (standing)" if one.standing else held
+
+
+def _structure(one: Statement) -> tuple[str, ...]:
+    """Subject, relation and values, where they are known: "Ann | moved to | Paris"."""
+    if not one.subject:
+        return ()
+    relation = one.relation if one.polarity else f"not: {one.relation}"
+    return ("  " + text_line(" | ".join(filter(None, (one.subject, relation, *one.values)))),)
+
+
+def _told(one: Statement) -> str:
+    """The text and its source id, with what the text does not say itself."""
+    known = [text_line(one.source)]
+    if one.certainty in ("planned", "maybe"):
+        known.append(one.certainty)
+    if (told := _day(one.told)) != _day(one.valid_from):
+        known.append(f"told {told}")
+    return f"{text_line(one.text)}  ({', '.join(known)})"
+
+
+def _changed(change: StatementChange) -> str:
+    by = "" if change.text is None else f' by "{text_line(change.text)}"'
+    return "  " + text_line(f"{_CHANGED[change.change]}{by}: {change.reason}")
+
+
+def _day(seconds: float) -> str:
+    return f"{local_time(seconds):%Y-%m-%d}"

@@ -13,9 +13,9 @@ from memnet.cli.options import (
     namespace_option,
     open_engine,
     store_option,
-    store_path,
 )
-from memnet.cli.text import source_name, text_line
+from memnet.cli.output import source_name, text_line
+from memnet.cli.settings import store_path
 from memnet.errors import InputError, one_line
 from memnet.storage.place import StorePlace, place_name
 

@@ -13,7 +13,7 @@ from memnet.cli.options import (
     store_option,
     words_argument,
 )
-from memnet.cli.text import text_line
+from memnet.cli.output import text_line
 from memnet.storage.place import StorePlace
 
 if TYPE_CHECKING:

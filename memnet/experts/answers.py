@@ -3,14 +3,14 @@
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from memnet.documents.answers import TextAnswers
 from memnet.documents.question import Question, RecentVectors
 from memnet.errors import ModelError
 from memnet.experts import EXPERTS, ExpertName
 from memnet.experts.contradictions import MessageContradictions
-from memnet.experts.gate import Gate, Known, features_of
+from memnet.experts.gate import Gate, ModelVocabulary, features_of
 from memnet.experts.joined import answer_by_both
 from memnet.experts.owned import OwnedModels
 from memnet.protocols import Answerer
@@ -18,13 +18,13 @@ from memnet.reader.answers import Prediction, asks_whether
 from memnet.storage import MemoryStore, Scope
 from memnet.types import Answer, Evidence, ExpertWeight, SourceKind
 
+# Min. weight of the second expert to be run: below, it would win only against an abstention.
 MIN_WEIGHT = 0.1
-"""Of the second expert, for it to be run: below, it would win only against an abstention."""
+# Confidence of statements from which they answer what the experts that were chosen do not.
 _SURE = 0.8
-"""Confidence of statements from which they answer what the experts that were chosen do not."""
+# Relevance of each statement that they quote for it. What somebody said of himself in a chat is
+# little of the chat: read alone, something in it is soon taken for the answer.
 _RELEVANT = 0.5
-"""Relevance of each statement that they quote for it. What somebody said of himself in a chat is
-little of the chat: read alone, something in it is soon taken for the answer."""
 _QUICK = (
     "some passages have quick vectors until full ones are made, and may be missed; "
     "if no 'memnet ingest' or server is at it, run 'memnet ingest' again"
@@ -34,18 +34,6 @@ _KIND_OF: dict[ExpertName, SourceKind] = {
     "documents": "document", "facts": "facts", "statements": "statement", "stories": "story",
 }  # fmt: skip
 _NOT_STORIES = frozenset[SourceKind](("document", "facts", "statement"))
-
-
-class Stories(Protocol):
-    """The expert for stories, loaded at its first question."""
-
-    def words(self) -> frozenset[str]:
-        """That its model knows."""
-        ...
-
-    def load(self) -> Answerer:
-        """The answerer."""
-        ...
 
 
 class Routed(NamedTuple):
@@ -91,7 +79,8 @@ class ExpertAnswers:
         statements: Answerer,
         owned: OwnedModels,
         load_facts: Callable[[], Answerer],
-        stories: Stories,
+        load_stories: Callable[[], Answerer],
+        story_words: Callable[[], frozenset[str]],
         contradictions: MessageContradictions | None = None,
     ) -> None:
         """Join the experts.
@@ -104,7 +93,8 @@ class ExpertAnswers:
             statements: the expert for what was told.
             owned: the models that belong to the store.
             load_facts: loads the expert for facts; ModelError if it can't be.
-            stories: the expert for stories.
+            load_stories: loads the expert for stories, or gives it again.
+            story_words: gives the words that its model knows.
             contradictions: finds those between messages; None for none.
         """
         self._store = store
@@ -116,7 +106,8 @@ class ExpertAnswers:
         self._owned = owned
         self._load_facts = load_facts
         self._facts: Answerer | None = None
-        self._stories = stories
+        self._load_stories = load_stories
+        self._story_words = story_words
 
     def ask(self, question: str, hops: int | None, top_k: int, scope: Scope) -> Answer:
         """Answer a question; arguments as for ``Engine.ask``."""
@@ -159,7 +150,7 @@ class ExpertAnswers:
         if len(held) == 1:
             return Routed({held[0]: 1.0}, held)
         gate = self._gate()
-        known = Known(self._known_relations(), self._known_words(held))
+        known = ModelVocabulary(self._known_relations(), self._known_words(held))
         vector = question.vector if gate.encoder == self._store.fingerprint else None
         weights = gate.weigh(features_of(question, known), vector, held)
         by_weight = sorted(zip(EXPERTS, weights.tolist(), strict=True), key=lambda one: -one[1])
@@ -260,7 +251,7 @@ class ExpertAnswers:
         return model.relations if model is not None and model.used else frozenset()
 
     def _known_words(self, held: Sequence[ExpertName]) -> frozenset[str]:
-        return self._stories.words() if "stories" in held else frozenset()
+        return self._story_words() if "stories" in held else frozenset()
 
     def _answer_of(
         self,
@@ -284,7 +275,7 @@ class ExpertAnswers:
         if name == "statements":
             return self._statements.ask(text, hops, top_k, replace(own, learned=True))
         if name == "stories":
-            return self._stories.load().ask(text, hops, top_k, own)
+            return self._load_stories().ask(text, hops, top_k, own)
         facts = self._fact_answerer() if name == "facts" else None
         if facts is not None:
             return facts.ask(text, hops, top_k, own)

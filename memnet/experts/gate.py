@@ -28,17 +28,17 @@ _OF_KIND = ("held", "cosine", "words", "covered", "named", "mentioned")
 _OF_FACTS = ("relation", "relation words", "known relation")
 _FIRST_WORDS = ("who", "where", "when", "which", "what", "how", "why", "is", "did")
 _OF_QUESTION = ("first person", "length", "names", "story words", "other first word")
+# F names, in their order.
 FEATURES = (
     *(f"{kind}: {name}" for kind in KINDS for name in _OF_KIND),
     *_OF_FACTS,
     *_OF_QUESTION,
     *_FIRST_WORDS,
 )
-"""F names, in their order."""
+# Slots that dense and lexical search may each propose: the best of a kind is seldom further.
 _HITS = 30
-"""Slots that dense and lexical search may each propose: the best of a kind is seldom further."""
+# Slots of one name that are looked at.
 _NAMED = 30
-"""Slots of one name that are looked at."""
 _FIRST_PERSON = frozenset("i me my mine we us our ours".split())
 _LIKE_IS = frozenset("is are was were".split())
 _LIKE_DID = frozenset("did do does has have had can could will would should may must".split())
@@ -46,8 +46,8 @@ _LENGTH = 20
 _CAPITALISED = re.compile(r"(?<=\s)[A-Z]\w*")
 
 
-class Known(NamedTuple):
-    """What the models that are there know."""
+class ModelVocabulary(NamedTuple):
+    """What the loaded models know."""
 
     relations: AbstractSet[str]
     """Of the fact model: digests in 32 hex digits; none without a model."""
@@ -55,7 +55,7 @@ class Known(NamedTuple):
     """Of the story model."""
 
 
-def features_of(question: Question, known: Known) -> NDArray[np.float32]:
+def features_of(question: Question, known: ModelVocabulary) -> NDArray[np.float32]:
     """The features of a question and of the memory that it is asked of, by ``FEATURES``.
 
     Args:
@@ -106,7 +106,7 @@ def _of_kinds(question: Question) -> list[float]:
     return found
 
 
-def _of_facts(question: Question, known: Known) -> list[float]:
+def _of_facts(question: Question, known: ModelVocabulary) -> list[float]:
     """How like the question the relations of what it names are, and whether a model knows them."""
     store = question.store
     numbers = [word for word in normalise(question.text).split() if word.isdigit()]
@@ -125,7 +125,7 @@ def _of_facts(question: Question, known: Known) -> list[float]:
     return [max(cosines), max(shared), float(digests[best] in known.relations)]
 
 
-def _of_question(question: Question, known: Known) -> list[float]:
+def _of_question(question: Question, known: ModelVocabulary) -> list[float]:
     words = normalise(question.text).split()
     first = next((word for word in words if word in _FIRST_WORDS), "")
     if words and words[0] in _LIKE_IS:
@@ -149,12 +149,12 @@ def _share(own: AbstractSet[str], asked: AbstractSet[str]) -> float:
 
 
 FloatArray = NDArray[np.float32]
+# Name of the checkpoint, and of the folder that ships.
 GATE = "gate"
-"""Name of the checkpoint, and of the folder that ships."""
+# Width of the hidden layer.
 HIDDEN = 24
-"""Width of the hidden layer."""
+# Experts that get a weight.
 KEPT = 2
-"""Experts that get a weight."""
 _MAX_DIMENSION = 100_000
 
 

@@ -47,17 +47,17 @@ if TYPE_CHECKING:
     from memnet.facts.model import AnswerRule, FactModel
     from memnet.stories.model import StoryModel
 
+# Name of the shipped model for documents and facts, and kind of all such models.
 TEXT = KIND
-"""Name of the shipped model for documents and facts, and kind of all such models."""
+# Name of the controller that knows nothing but the configuration's numbers, which is no folder.
 UNTRAINED = "untrained"
-"""Name of the controller that knows nothing but the configuration's numbers, which is no folder."""
+# Names of the encoder whose weights ship with memnet's dependencies.
 _DEFAULT = ("all-MiniLM-L6-v2", "sentence-transformers/all-MiniLM-L6-v2")
-"""Names of the encoder whose weights ship with memnet's dependencies."""
+# Name of the shipped model for stories.
 STORIES = "babi"
-"""Name of the shipped model for stories."""
 _STORY, _FACTS = "story", "facts"
+# Passages whose full vectors stay in memory, 1.5 kB each and their texts.
 _PASSAGES_KEPT = 5_000
-"""Passages whose full vectors stay in memory, 1.5 kB each and their texts."""
 
 
 def load_encoder(
@@ -255,6 +255,7 @@ def load_experts(
             raise ModelError(f"the encoder {encoder.fingerprint!r} has no 'encode_tokens'")
         return load_answerer(folder, store, encoder, config, on_read, reader, _own(_FACTS))
 
+    @lru_cache(maxsize=1)
     def load_stories() -> Answerer:
         return load_answerer(STORIES, store, encoder, config, on_read, reader)
 
@@ -266,8 +267,8 @@ def load_experts(
             store, vectors, documents, reader, statements, config
         )
     return ExpertAnswers(
-        store, vectors, shipped_gate, documents, told, owned, load_facts,
-        LazyStories(load_stories), contradictions,
+        store, vectors, shipped_gate, documents, told, owned, load_facts, load_stories,
+        story_words, contradictions,
     )  # fmt: skip
 
 
@@ -297,27 +298,9 @@ def _own(name: str) -> str:
     return f"models/{name}"
 
 
-class LazyStories:
-    """The expert for stories, loaded at its first question."""
-
-    def __init__(self, load: Callable[[], Answerer]) -> None:
-        """Load nothing yet."""
-        self._load = load
-        self._answerer: Answerer | None = None
-
-    def words(self) -> frozenset[str]:
-        """That its model knows, from its description: torch is not needed for it."""
-        return story_words()
-
-    def load(self) -> Answerer:
-        """The answerer."""
-        self._answerer = self._answerer or self._load()
-        return self._answerer
-
-
 @lru_cache(maxsize=1)
 def story_words() -> frozenset[str]:
-    """The words that the shipped model of stories knows."""
+    """The words that the shipped model of stories knows, by its description: without torch."""
     _, description = load_checkpoint(model_folder(STORIES), MODEL)
     return frozenset(description["vocabulary"])
 

@@ -44,7 +44,7 @@ class Chain(NamedTuple):
     name: str  # As the memory spells it; of several spellings, the first.
     # The question's words, with ``MENTION`` for the name and for other names but common ones.
     text: str
-    own: int  # Which ``MENTION`` in the text is the name that the chain starts from
+    own: int  # Index of the ``MENTION`` that the chain starts from
     start: Mapping[int, float]  # The entities of the name, with weights that sum to one
 
 
@@ -195,8 +195,8 @@ class _Description(BaseModel):
     config: FactModelConfig
     encoded: int = Field(ge=1, le=_MAX_ENCODED)
     relations: tuple[str, ...]
-    familiar: frozenset[str]
-    idle: frozenset[str]
+    common_names: frozenset[str]
+    unused_names: frozenset[str]
     rule: AnswerRule
 
 
@@ -213,8 +213,8 @@ def save_fact_model(
         "config": model.config.model_dump(),
         "encoded": model.controller.input.in_features,
         "relations": model.relations,
-        "familiar": sorted(model.common_names),
-        "idle": sorted(model.unused_names),
+        "common_names": sorted(model.common_names),
+        "unused_names": sorted(model.unused_names),
         "rule": rule._asdict(),
         "trained": dict(notes),
     }
@@ -233,7 +233,11 @@ def fact_model_of(
 
     def make() -> FactModel:
         return FactModel(
-            checked.config, checked.encoded, checked.relations, checked.familiar, checked.idle
+            checked.config,
+            checked.encoded,
+            checked.relations,
+            checked.common_names,
+            checked.unused_names,
         )
 
     return load_module(make, arrays, folder), checked.rule

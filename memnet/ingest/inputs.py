@@ -46,18 +46,18 @@ from memnet.text.checks import check_text
 from memnet.types import Document, Fact, Message
 
 _STDIN = "standard input"
+# Bytes of a file that are read at a time.
 _DIGEST_BYTES = 2**20
-"""Bytes of a file that are read at a time."""
+# Bytes at the start of a file by which stories are told from other texts.
 _HEAD_BYTES = 2**16
-"""By which stories are told from other texts."""
+# Max. nesting of lists and objects in metadata.
 _MAX_DEPTH = 50
-"""Of nested lists and objects in metadata."""
 
 Input: TypeAlias = str | os.PathLike[str] | Document | Message | Fact | FolderChanges | BinaryIO
 _SINGLE = (str, os.PathLike, Document, Message, Fact, FolderChanges)
 
 
-class ReadToEnd(NamedTuple):
+class OriginComplete(NamedTuple):
     """A file was read without a problem, or all files of a folder were tried.
 
     What came from there before and does so no longer may be removed. It is so, too, of a path
@@ -72,7 +72,7 @@ class ReadToEnd(NamedTuple):
     """What of a folder was left out."""
 
 
-Item: TypeAlias = Parsed | Problem | ReadToEnd
+Item: TypeAlias = Parsed | Problem | OriginComplete
 
 
 class InputReader:
@@ -178,14 +178,14 @@ class InputReader:
             yield from [path] if isinstance(path, Problem) else self._file(path)
         if empty:
             yield Problem(str(folder), "the folder holds no file to read; check the path")
-        yield ReadToEnd(str(folder), is_folder=True, exclusions=self._exclusions)
+        yield OriginComplete(str(folder), is_folder=True, exclusions=self._exclusions)
 
     def _changes(self, changes: FolderChanges) -> Iterator[Item]:
         self.follows = True
         root = changes.folder.resolve()
         for path in sorted(changes.paths):
             if not os.path.lexists(path):
-                yield ReadToEnd(str(path), is_folder=True)
+                yield OriginComplete(str(path), is_folder=True)
             elif problem := bad_link(path, root):
                 yield problem
             elif not path.is_dir():
@@ -218,7 +218,7 @@ class InputReader:
             yield Problem(origin, f"can't be read ({error.strerror or error}); check its rights")
         else:
             if complete:
-                yield ReadToEnd(origin, is_folder=False, digest=digest)
+                yield OriginComplete(origin, is_folder=False, digest=digest)
 
     def _digest(self, file: BinaryIO, known: Format) -> bytes:
         """Of the content of a file, and of how it is to be read."""

@@ -2,9 +2,10 @@
 
 import hashlib
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing, nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple, Protocol
@@ -12,25 +13,25 @@ from typing import NamedTuple, Protocol
 from memnet.config import Config
 from memnet.errors import Problem
 from memnet.ingest.formats import Parsed
-from memnet.ingest.inputs import Input, InputReader, ReadToEnd
-from memnet.ingest.messages import Conversations, SaidMessage, said_messages, with_turns
+from memnet.ingest.inputs import Input, InputReader, OriginComplete
+from memnet.ingest.messages import Conversations, SpeakerText, recognise_turns, speaker_texts
 from memnet.ingest.problems import Problems
 from memnet.ingest.selection import ReadOptions
 from memnet.ingest.slot_process import SlotProcess
-from memnet.ingest.slots import Extractor, document_source, facts_source, recipe
-from memnet.ingest.vectors import Begun, PassageEncoder
+from memnet.ingest.slots import Extractor, chunking_fingerprint, document_source, facts_source
+from memnet.ingest.vectors import PassageEncoder, PendingVectors
 from memnet.loaders.document import ParsedDocument
 from memnet.loaders.process import LoaderProcess
 from memnet.loaders.reading import LoadLimits
-from memnet.runtime.process import collecting_seldom
-from memnet.storage import Encode, MemoryStore, NewSource, PutCounts
+from memnet.runtime.process import raised_gc_threshold
+from memnet.storage import MemoryStore, NewSource
 from memnet.types import IngestReport
 
 
 class Learner(Protocol):
     """Learns from messages."""
 
-    def prepare(self, messages: Sequence[SaidMessage], namespace: str) -> Callable[[], None] | None:
+    def prepare(self, messages: Sequence[SpeakerText], namespace: str) -> Callable[[], None] | None:
         """What is to be written once the messages are stored, in the same transaction."""
         ...
 
@@ -47,17 +48,39 @@ class Progress(NamedTuple):
     """Files by what people call their format: "PDF files", "Markdown"."""
 
 
+@dataclass
+class _Batch:
+    """What is stored in one transaction: first it is collected, then prepared, then written."""
+
+    items: list[tuple[Parsed, bytes]] = field(default_factory=list)
+    """Inputs with the digests of what they were parsed to."""
+    characters: int = 0
+    # Digests of files of which all is stored with this batch, by path.
+    files: dict[str, bytes] = field(default_factory=dict)
+    # Digests of those of its sources, by name, that may have come before in this run.
+    unmarked: dict[str, bytes] = field(default_factory=dict)
+    sources: list[NewSource] = field(default_factory=list)
+    vectors: PendingVectors | None = None
+    """Of the passages that changed, once it is prepared."""
+    learn: Callable[[], None] | None = None
+
+    def has_messages(self) -> bool:
+        """Whether messages of a conversation are among its inputs."""
+        documents = (parsed for parsed, _ in self.items if isinstance(parsed, ParsedDocument))
+        return any(document.turn is not None for document in documents)
+
+
 class Ingest:
     """One run over some inputs.
 
     Documents are stored in batches, each batch in one transaction: after a kill everything up to
-    the last batch is there, and the same run finishes the rest.
+    the last batch is there, and the same run finishes the rest. While one batch is written the
+    next one is read, cut into slots and encoded.
     """
 
     def __init__(
         self,
         store: MemoryStore,
-        encode: Encode,
         config: Config,
         passages: PassageEncoder,
         *,
@@ -70,25 +93,16 @@ class Ingest:
     ) -> None:
         """Set up a run; ``extractor`` finds names in passages, ``learner`` learns from messages.
 
-        ``passages`` encodes passages, ``encode`` all else. Without ``on_problem`` each problem is
-        a line of the log.
+        Without ``on_problem`` each problem is a line of the log.
         """
+        limits = config.limit
         self._store = store
-        self._encode = encode
-        self._passages = passages
-        self._max_factor = config.ingest.quick_batches if passages.is_quick else 1
-        self._factor = 1
-        """As many times as large is a batch. The first ones are smaller: until they are encoded
-        there is nothing to write."""
         self._config = config
+        self._passages = passages
         self._namespace = namespace
         self._extractor = extractor
         self._learner = learner
-        self._said: list[SaidMessage] = []
-        """The new messages of the batch."""
-        self._prepared: _Prepared | None = None
-        """A batch before the present one, which is not written yet."""
-        limits = config.limit
+        self._on_progress = on_progress or (lambda _: None)
         self._loaders = LoaderProcess(
             LoadLimits(
                 file=limits.file,
@@ -98,25 +112,19 @@ class Ingest:
                 seconds=limits.load_seconds,
             )
         )
-        self._slot_process = SlotProcess(config.window)
-        # An extractor may be anything; and on one core processes only wait for each other.
-        self._may_use_process = extractor is None and config.cores() > 1
         self._reader = InputReader(limits, options or ReadOptions(), self._loaders, self._is_known)
-        self._on_progress = on_progress or (lambda _: None)
-        self._problems = Problems(on_problem)
-        self._added = self._updated = self._unchanged = self._removed = 0
-        self._progress = Progress(0, 0)
-        self._used = False
-        self._evicted = 0
+        self._slot_process = SlotProcess(config.window)
         self._conversations = Conversations(store, namespace)
-        self._batch: list[tuple[Parsed, bytes]] = []
-        """With the digests of what they were parsed to."""
-        self._batch_characters = 0
-        self._unmarked: dict[str, bytes] = {}
-        """Digests of those sources of the batch, by name, that may have come before it."""
-        self._files: dict[str, bytes] = {}
-        """Digests of files of which all is stored with this batch, by path."""
-        self._salt = recipe(config.window, extractor).encode()
+        self._fingerprint = chunking_fingerprint(config.window, extractor).encode()
+        self._problems = Problems(on_problem)
+        self._counts: Counter[str] = Counter()
+        self._progress = Progress(0, 0)
+        self._used_any = False
+        # The first batches are smaller: until they are encoded there is nothing to write.
+        self._batch_factor = 1
+        self._batch = _Batch()
+        # The batch before, which is not written yet.
+        self._prepared: _Batch | None = None
 
     def run(self, inputs: Iterable[Input]) -> IngestReport:
         """Store everything that can be used; report and count what can't.
@@ -127,7 +135,7 @@ class Ingest:
         """
         started = time.perf_counter()
         with (
-            collecting_seldom(),
+            raised_gc_threshold(),
             self._loaders,
             closing(self._slot_process),
             self._store.writing(sources_only=True),
@@ -137,25 +145,22 @@ class Ingest:
             for item in self._reader.read(inputs):
                 if isinstance(item, Problem):
                     self._problems.add(item)
-                elif isinstance(item, ReadToEnd):
+                elif isinstance(item, OriginComplete):
                     self._remove_vanished(item)
                     if item.digest:
-                        self._files[item.origin] = self._file_digest(item.digest)
+                        self._batch.files[item.origin] = self._digest(item.digest)
                 else:
                     self._add(item)
             self._store_batch()
             self._write_prepared()
             slots = self._store.counts().slots
-        self._problems.finish(nothing_used=not (self._used or self._reader.follows))
+        self._problems.finish(nothing_used=not (self._used_any or self._reader.follows))
         return IngestReport(
-            added=self._added,
-            updated=self._updated,
-            unchanged=self._unchanged,
-            removed=self._removed,
+            **{name: self._counts[name] for name in ("added", "updated", "unchanged", "removed")},
             skipped=self._problems.count,
             skipped_by_reason=self._problems.by_reason(),
             kinds=dict(self._reader.kinds),
-            evicted=self._evicted,
+            evicted=self._counts["evicted"],
             slots=slots,
             seconds=time.perf_counter() - started,
         )
@@ -163,102 +168,125 @@ class Ingest:
     def _is_known(self, path: str, digest: bytes) -> bool:
         """Count the sources of a file as unchanged, if they were made of this content."""
         self._mark_seen()
-        unchanged = self._store.sources.mark_file_seen(
-            path, self._file_digest(digest), self._namespace
-        )
-        self._unchanged += unchanged
-        self._used = self._used or unchanged > 0
+        sources = self._store.sources
+        unchanged = sources.mark_file_seen(path, self._digest(digest), self._namespace)
+        self._counts["unchanged"] += unchanged
+        self._used_any = self._used_any or unchanged > 0
         return unchanged > 0
 
-    def _file_digest(self, content: bytes) -> bytes:
-        return hashlib.blake2b(self._salt + content, digest_size=16).digest()
+    def _digest(self, content: bytes) -> bytes:
+        """Of a content and of how slots are made of it."""
+        return hashlib.blake2b(self._fingerprint + content, digest_size=16).digest()
 
     def _add(self, parsed: Parsed) -> None:
         """Put an input into the batch, unless its name is in it."""
-        digest = hashlib.blake2b(self._salt + parsed.digest(), digest_size=16).digest()
-        self._used = True
-        first = self._unmarked.setdefault(parsed.name, digest)
+        batch, digest = self._batch, self._digest(parsed.digest())
+        self._used_any = True
+        first = batch.unmarked.setdefault(parsed.name, digest)
         if first is not digest:
             self._report_repeated(parsed, digest, first)
             return
-        self._batch.append((parsed, digest))
-        self._batch_characters += parsed.size()
-        limits = self._config.ingest
+        batch.items.append((parsed, digest))
+        batch.characters += parsed.size()
+        limits, factor = self._config.ingest, self._batch_factor
         if (
-            self._batch_characters >= self._factor * limits.batch_characters
-            or len(self._batch) >= self._factor * limits.batch_sources
+            batch.characters >= factor * limits.batch_characters
+            or len(batch.items) >= factor * limits.batch_sources
         ):
-            self._factor = min(2 * self._factor, self._max_factor)
+            most = limits.quick_batches if self._passages.is_quick else 1
+            self._batch_factor = min(2 * factor, most)
             self._store_batch(is_last=False)
 
     def _mark_seen(self) -> None:
         """Note what the batch holds, but for what came before in this run, which leaves it."""
-        if not self._unmarked:
+        batch = self._batch
+        if not batch.unmarked:
             return
-        before = self._store.sources.mark_seen(self._unmarked)
+        before = self._store.sources.mark_seen(batch.unmarked)
         kept: list[tuple[Parsed, bytes]] = []
-        for parsed, digest in self._batch:
+        for parsed, digest in batch.items:
             # One that is marked already may be in the batch, too: it is the first.
-            if parsed.name in before and self._unmarked.get(parsed.name) is digest:
+            if parsed.name in before and batch.unmarked.get(parsed.name) is digest:
                 self._report_repeated(parsed, digest, before[parsed.name])
             else:
                 kept.append((parsed, digest))
-        self._batch = kept
-        self._unmarked = {}
+        batch.items, batch.unmarked = kept, {}
 
     def _report_repeated(self, parsed: Parsed, digest: bytes, first: bytes) -> None:
         """Report what came before in this run, if it had another digest then."""
         if first != digest:
-            self._problems.add(
-                Problem(
-                    parsed.origin or "input",
-                    f"the id {parsed.name!r} came before in this run with other content; "
-                    "the first is kept: give each document an id of its own",
-                )
+            what = (
+                f"the id {parsed.name!r} came before in this run with other content; "
+                "the first is kept: give each document an id of its own"
             )
+            self._problems.add(Problem(parsed.origin or "input", what))
 
-    def _sources(
-        self, batch: Sequence[tuple[Parsed, bytes]]
-    ) -> tuple[list[NewSource], list[NewSource]]:
-        """Sources of a batch, its messages with what was said before them; documents that changed.
+    def _store_batch(self, *, is_last: bool = True) -> None:
+        """Prepare the batch, write the one before it meanwhile, and begin the next one."""
+        self._mark_seen()
+        batch, self._batch = self._batch, _Batch()
+        has_messages = batch.has_messages()
+        if has_messages:  # they are placed among those that are stored
+            self._write_prepared()
+        # Another process takes some time to start, and on one core both only wait for each other;
+        # an extractor may be anything.
+        in_process = (
+            not has_messages
+            and (not is_last or self._slot_process.is_running)
+            and self._extractor is None
+            and self._config.cores() > 1
+        )
+        self._prepare(batch, in_process)
+        self._write_prepared()
+        self._prepared = batch
+        if has_messages or not self._passages.in_background:
+            self._write_prepared()
 
-        The slots of the others are not made.
+    def _prepare(self, batch: _Batch, in_process: bool) -> None:
+        """Make the sources of a batch: messages with what was said before them.
+
+        The slots of what is stored and unchanged are not made. Those of the others are made and
+        encoded from now on, where that is possible beside other work, by a process of their own
+        if ``in_process``.
         """
         documents = iter(
-            with_turns([parsed for parsed, _ in batch if isinstance(parsed, ParsedDocument)])
+            recognise_turns(
+                [parsed for parsed, _ in batch.items if isinstance(parsed, ParsedDocument)]
+            )
         )
-        names = [parsed.name for parsed, _ in batch]
+        names = [parsed.name for parsed, _ in batch.items]
         stored = self._store.sources.states(names, self._namespace)
         evicted = self._evicted_before(names)
         now = max(time.time(), 1.0)
-        sources: list[NewSource] = []
-        documents_changed: list[NewSource] = []
-        for parsed, digest in batch:
+        changed: list[NewSource] = []
+        said: list[SpeakerText] = []
+        for parsed, digest in batch.items:
             if not isinstance(parsed, ParsedDocument):
-                sources.append(facts_source(parsed, digest, self._namespace))
+                batch.sources.append(facts_source(parsed, digest, self._namespace))
                 continue
             document = next(documents)
             if document.turn is not None and parsed.turn is None:
-                digest = hashlib.blake2b(self._salt + document.digest(), digest_size=16).digest()
+                digest = self._digest(document.digest())
             known = stored.get(document.name)
             replaced = known is not None and known.digest != digest
-            document = self._conversations.placed(document, replaced)
+            document = self._conversations.link_to_previous(document, replaced)
             if document.turn is not None and evicted.get(document.name) == digest:
-                self._unchanged += 1
+                self._counts["unchanged"] += 1
                 continue
             window = self._config.window
             source = document_source(document, digest, self._namespace, window, self._extractor)
-            changed = known is None or known != (digest, document.origin)
+            is_new = known is None or known != (digest, document.origin)
             if document.turn is not None:
                 source = replace(source, used=now)
-                if changed and not self._has_room(source):
+                if is_new and not self._has_room(source):
                     continue
-            if changed and self._learner is not None:
-                self._said += said_messages(document)
-            if changed:
-                documents_changed.append(source)
-            sources.append(source)
-        return sources, documents_changed
+            if is_new:
+                changed.append(source)
+                said += speaker_texts(document) if self._learner is not None else ()
+            batch.sources.append(source)
+        make_slots = self._slot_process.fill if in_process else None
+        batch.vectors = PendingVectors(self._passages, changed, make_slots)
+        batch.learn = self._learner.prepare(said, self._namespace) if self._learner else None
 
     def _evicted_before(self, names: Sequence[str]) -> dict[str, bytes]:
         """The digests of those of some sources that were evicted; where there is room, of none."""
@@ -272,74 +300,32 @@ class Ingest:
         capacity = self._config.messages.capacity
         if capacity is None or len(source.slots) <= capacity:
             return True
-        self._problems.add(
-            Problem(
-                source.origin or "input",
-                f"the message {source.name!r} takes {len(source.slots):,} slots, and room is for "
-                f"{capacity:,}; split it, or set a larger capacity",
-            )
+        what = (
+            f"the message {source.name!r} takes {len(source.slots):,} slots, and room is for "
+            f"{capacity:,}; split it, or set a larger capacity"
         )
+        self._problems.add(Problem(source.origin or "input", what))
         return False
-
-    def _store_batch(self, *, is_last: bool = True) -> None:
-        """Write the batch; or begin to encode it, and write the one before it meanwhile.
-
-        Args:
-            is_last: whether nothing more is to come.
-        """
-        self._mark_seen()
-        has_messages = any(
-            isinstance(parsed, ParsedDocument) and parsed.turn is not None
-            for parsed, _ in self._batch
-        )
-        if has_messages:  # they are placed among those that are stored
-            self._write_prepared()
-        # Another process takes some time to start.
-        in_process = not has_messages and (not is_last or self._slot_process.is_running)
-        prepared = self._prepare(in_process and self._may_use_process)
-        self._write_prepared()
-        self._prepared = prepared
-        if not self._passages.is_ahead or has_messages:
-            self._write_prepared()
-
-    def _prepare(self, in_process: bool) -> "_Prepared":
-        """What is to be written of the batch; the next one begins.
-
-        Args:
-            in_process: whether another process makes the slots.
-        """
-        sources, changed = self._sources(self._batch)
-        begun = self._passages.begin(changed, self._slot_process.fill if in_process else None)
-        learn = self._learner.prepare(self._said, self._namespace) if self._learner else None
-        prepared = _Prepared(
-            sources, self._files, learn, begun, self._batch_characters, len(self._batch)
-        )
-        self._said, self._batch, self._batch_characters, self._files = [], [], 0, {}
-        return prepared
 
     def _write_prepared(self) -> None:
         """Write what changed of a batch, and evict what it displaces, in one transaction."""
-        if self._prepared is None:
+        batch, self._prepared = self._prepared, None
+        if batch is None or batch.vectors is None:
             return
-        sources, files, learn, begun, characters, documents = self._prepared
-        self._prepared = None
-        begun.wait()
-        said = [source for source in sources if source.used]
-        with self._store.changing(advance=False) if said or learn else nullcontext():
-            counts = self._store.put(sources, self._encode, files, self._namespace, begun.encode)
-            if learn is not None:
-                learn()
-            self._evicted += self._evict(said)
-        self._count(counts, characters, documents)
-
-    def _count(self, counts: PutCounts, characters: int, documents: int) -> None:
-        """Count what is stored, and report the progress."""
-        self._added += counts.added
-        self._updated += counts.updated
-        self._unchanged += counts.unchanged
+        batch.vectors.wait()
+        said = [source for source in batch.sources if source.used]
+        with self._store.changing(advance=False) if said or batch.learn else nullcontext():
+            counts = self._store.put(
+                batch.sources, self._passages.encode, batch.files, self._namespace,
+                batch.vectors.encode,
+            )  # fmt: skip
+            if batch.learn is not None:
+                batch.learn()
+            self._counts["evicted"] += self._evict(said)
+        self._counts.update(counts._asdict())
         self._progress = Progress(
-            self._progress.characters + characters,
-            self._progress.documents + documents,
+            self._progress.characters + batch.characters,
+            self._progress.documents + len(batch.items),
             self._reader.bytes,
             dict(self._reader.kinds),
         )
@@ -354,7 +340,7 @@ class Ingest:
         last = said[-1]
         return self._store.messages.evict(capacity, last.used, half_life, last.name, last.namespace)
 
-    def _remove_vanished(self, read: ReadToEnd) -> None:
+    def _remove_vanished(self, read: OriginComplete) -> None:
         """Remove what came from this file, or from files of this folder, and does so no longer.
 
         What of a folder is left out now is removed, too.
@@ -369,20 +355,7 @@ class Ingest:
         ]
         if vanished:
             self._store.delete(vanished, self._namespace)
-            self._removed += len(vanished)
-
-
-class _Prepared(NamedTuple):
-    """A batch that is ready to be written."""
-
-    sources: list[NewSource]
-    files: Mapping[str, bytes]
-    """Digests of files of which all is stored with it, by path."""
-    learn: Callable[[], None] | None
-    begun: Begun
-    characters: int
-    documents: int
-    """And facts."""
+            self._counts["removed"] += len(vanished)
 
 
 def _is_missing(path: str) -> bool:

@@ -21,13 +21,13 @@ from memnet.loaders.messages import (
     read_message,
     write_message,
 )
-from memnet.runtime.process import collect_seldom, own_streams, start_child
+from memnet.runtime.process import own_streams, raise_gc_threshold, start_child
 from memnet.storage import NewSlot, NewSource
 
 _log = logging.getLogger("memnet")
 _START = "from memnet.ingest.slot_process import main; main()"
+# Seconds in which a process that has nothing more to do has to end by itself.
 _GRACE = 2.0
-"""Seconds in which a process that has nothing more to do has to end by itself."""
 
 
 class SlotProcess:
@@ -103,7 +103,7 @@ class SlotProcess:
 
 def main() -> None:
     """Answer requests on standard input until it ends, in the process that was started."""
-    collect_seldom()
+    raise_gc_threshold()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends this process
     requests, answers = own_streams()
     while (data := read_message(requests)) is not None:

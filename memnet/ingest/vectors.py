@@ -1,20 +1,23 @@
 """Vectors of passages: quick ones where a run has many of them, and the full ones that follow."""
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
-from functools import partial
-from typing import NamedTuple
+from typing import TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memnet.config import IngestConfig
-from memnet.storage import Encode, EncodePassages, MemoryStore, NewSource, PassageVectors
+from memnet.storage import Encode, MemoryStore, NewSource, PassageVectors
+
+Result = TypeVar("Result")
+# Texts between two looks at whether to go on: 0.2 s of one core.
+_SLICE = 16
 
 
 class PassageEncoder:
-    """The encoder of one run, which counts what it encodes."""
+    """The encoder of the passages of one run: quick once there are many of them."""
 
     def __init__(
         self,
@@ -23,7 +26,7 @@ class PassageEncoder:
         *,
         encode_document: Encode | None = None,
         encode_quick: Encode | None = None,
-        ahead: bool = False,
+        in_background: bool = False,
     ) -> None:
         """Encode nothing yet.
 
@@ -33,120 +36,98 @@ class PassageEncoder:
             encode_document: gives the vectors of passages quickly; None for ``encode``.
             encode_quick: does so where there are many, and leaves their full vectors to
                 ``encode_full``.
-            ahead: whether both may be called from another thread, while a batch is written.
+            in_background: whether both may be called from another thread, while a batch is
+                written.
         """
         self.encode = encode
         """Gives full vectors."""
-        self._encode_document = encode_document
-        self._quick = encode_document or encode_quick
-        self._min_quick = config.min_quick
-        self._pool = ThreadPoolExecutor(1) if ahead and self._quick is not None else None
+        self.quick = encode_document or encode_quick
+        """Encodes passages quickly; None where there is no such way."""
         self.encoded = 0
         """Key texts of passages that the store lacked."""
+        self._quick_is_final = encode_document is not None
+        self._min_quick = config.min_quick
+        self._pool = ThreadPoolExecutor(1) if in_background and self.is_quick else None
 
     @property
     def is_quick(self) -> bool:
         """Whether there is a quick way."""
-        return self._quick is not None
+        return self.quick is not None
 
     @property
-    def is_ahead(self) -> bool:
+    def in_background(self) -> bool:
         """Whether a batch is encoded while the one before it is written."""
         return self._pool is not None
 
     def running(self) -> AbstractContextManager[object]:
-        """The thread that encodes ahead, if there is one, ends with this block."""
+        """The background thread, if there is one, ends with this block."""
         return self._pool or nullcontext()
 
-    def begin(
-        self,
-        changed: Sequence[NewSource],
-        make_slots: Callable[[Sequence[NewSource]], None] | None = None,
-    ) -> "Begun":
-        """Begin to encode the passages of sources that are to be put, if that is possible.
+    def submit(self, work: Callable[[], Result]) -> "Future[Result] | None":
+        """Do some work on the background thread; None, and nothing is done, without one."""
+        return None if self._pool is None else self._pool.submit(work)
 
-        Args:
-            changed: the sources; nobody else may look at their slots until ``Begun.wait`` returns.
-            make_slots: makes those that are not made yet, in another thread if they are encoded in
-                one; None to leave it to the sources.
-        """
-        if self._quick is None or self._pool is None:
-            return Begun(partial(self._encode_passages, self._quick), lambda: None)
-        ahead = _Ahead(self._pool, self._quick, changed, make_slots, self._is_full)
-        return Begun(partial(self._encode_passages, ahead.encode), ahead.wait)
-
-    def _encode_passages(self, quick: Encode | None, texts: Sequence[str]) -> PassageVectors:
+    def encode_passages(self, texts: Sequence[str], quick: Encode | None) -> PassageVectors:
         """Vectors of new key texts: those of ``quick`` once the run has many of them."""
-        is_full = quick is None or self._is_full(len(texts))
+        is_full = self.is_full(len(texts))
         self.encoded += len(texts)
         if quick is None or is_full:
             return PassageVectors(self.encode(texts))
-        return PassageVectors(quick(texts), quick=self._encode_document is None)
+        return PassageVectors(quick(texts), quick=not self._quick_is_final)
 
-    def _is_full(self, more: int) -> bool:
-        """Whether so many more key texts are encoded in full at once."""
-        return self._encode_document is None and self.encoded + more < self._min_quick
-
-
-class Begun(NamedTuple):
-    """Passages that are being encoded."""
-
-    encode: EncodePassages
-    """Gives the vectors."""
-    wait: Callable[[], object]
-    """Waits until nobody else looks at the slots."""
+    def is_full(self, more: int) -> bool:
+        """Whether this many more key texts are encoded in full at once."""
+        return not self._quick_is_final and self.encoded + more < self._min_quick
 
 
-class _Ahead:
-    """The passages of sources, encoded in another thread, where their slots are made too."""
+class PendingVectors:
+    """The vectors of the passages of a batch, made in the background where that is possible."""
 
     def __init__(
         self,
-        pool: ThreadPoolExecutor,
-        encode: Encode,
+        encoder: PassageEncoder,
         sources: Sequence[NewSource],
-        make_slots: Callable[[Sequence[NewSource]], None] | None,
-        is_full: Callable[[int], bool],
+        make_slots: Callable[[Sequence[NewSource]], None] | None = None,
     ) -> None:
         """Begin.
 
         Args:
-            pool: where.
-            encode: the quick way.
-            sources: whose slots may not be made yet.
-            make_slots: makes them; None to leave it to the sources.
-            is_full: whether so many key texts are encoded otherwise, and not here.
+            encoder: of the run.
+            sources: that are new or changed; nobody else may look at their slots before ``wait``
+                returns.
+            make_slots: makes those that are not made yet; None to leave it to the sources.
         """
-        self._encode = encode
+        self._encoder = encoder
         self._sources = sources
         self._make_slots = make_slots
-        self._is_full = is_full
-        self._encoded = pool.submit(self._run)
-
-    def encode(self, wanted: Sequence[str]) -> NDArray[np.float32]:
-        """Vectors [N, D] float32 of N of the key texts, or of any others."""
-        rows, vectors = self._encoded.result()
-        # The batch before may have replaced what made a source count as stored.
-        if not rows.keys() >= set(wanted):
-            return self._encode(wanted)
-        return vectors[[rows[text] for text in wanted]]
+        self._quick = quick = encoder.quick
+        self._made = None if quick is None else encoder.submit(lambda: self._encode_all(quick))
 
     def wait(self) -> None:
-        """Wait until it is done."""
-        self._encoded.result()
+        """Wait until nobody else looks at the slots."""
+        if self._made is not None:
+            self._made.result()
 
-    def _run(self) -> tuple[dict[str, int], NDArray[np.float32]]:
+    def encode(self, texts: Sequence[str]) -> PassageVectors:
+        """The vectors of some key texts of the batch, or of any others."""
+        return self._encoder.encode_passages(texts, self._quick and self._find)
+
+    def _find(self, wanted: Sequence[str]) -> NDArray[np.float32]:
+        """Quick vectors [N, D] float32 of N key texts."""
+        rows, vectors = ({}, None) if self._made is None else self._made.result()
+        # The batch before may have replaced what made a source count as stored.
+        if vectors is None or not rows.keys() >= set(wanted):
+            return cast("Encode", self._quick)(wanted)
+        return vectors[[rows[text] for text in wanted]]
+
+    def _encode_all(self, quick: Encode) -> tuple[dict[str, int], NDArray[np.float32]]:
         """Rows by key text, and vectors of these rows [K, D] float32."""
         if self._make_slots is not None:
             self._make_slots(self._sources)
         texts = sorted({slot.key_text for one in self._sources for slot in one.slots})
-        if self._is_full(len(texts)):
+        if self._encoder.is_full(len(texts)):
             texts = []
-        return {text: row for row, text in enumerate(texts)}, self._encode(texts)
-
-
-_SLICE = 16
-"""Texts between two looks at whether to go on: 0.2 s of one core."""
+        return {text: row for row, text in enumerate(texts)}, quick(texts)
 
 
 def encode_full(

@@ -17,7 +17,7 @@ from memnet.io import check_size, read_file
 from memnet.loaders import messages
 from memnet.loaders.document import ParsedDocument
 from memnet.loaders.formats import Format, SourceFile, format_by_name
-from memnet.runtime.process import collect_seldom, limit_process, limit_time, own_streams
+from memnet.runtime.process import limit_process, limit_time, own_streams, raise_gc_threshold
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ def _siblings(folder: Path, max_bytes: int) -> Callable[[str], bytes | None]:
 
 def main() -> None:
     """Answer requests on standard input until there are no more."""
-    collect_seldom()  # documents are many small parts without cycles
+    raise_gc_threshold()  # documents are many small parts without cycles
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends this process
     requests, answers = own_streams()
     while (data := messages.read_message(requests)) is not None:

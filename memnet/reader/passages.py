@@ -52,6 +52,11 @@ class RankedSlot:
         return title_symbols(self.slot.title)
 
 
+def may_hold_rows(text: str) -> bool:
+    """Whether a text may hold rows of a table, or labelled cells."""
+    return " | " in text or ("; " in text and ": " in text)
+
+
 def evidence_of(slot: Slot, score: float, hop: int, answer: Candidate | None = None) -> Evidence:
     """A slot as public evidence; where the answer was read in it, its place is the answer's."""
     start, end = 0, len(slot.text)
@@ -99,7 +104,9 @@ def read_best(
     return next(iter(named or candidates), None)
 
 
-def indices_about(name: str, passages: Sequence[RankedSlot], apart: int | None = None) -> list[int]:
+def passages_titled(
+    name: str, passages: Sequence[RankedSlot], apart: int | None = None
+) -> list[int]:
     """The passages about a name, best first.
 
     Their title is the name, brackets left out, or else one of the two, each of several words, holds
@@ -122,14 +129,14 @@ def names_match(name: str, other: str) -> bool:
     return bool(words and others) and (words <= others or others <= words)
 
 
-def windows_of(index: int, passages: Sequence[RankedSlot]) -> list[RankedSlot]:
+def windows_of_source(index: int, passages: Sequence[RankedSlot]) -> list[RankedSlot]:
     """The passages of the same document as the one at an index, that one first."""
     source = passages[index].slot.source
     others = [item for item in passages if item.slot.source == source]
     return [passages[index], *(item for item in others if item is not passages[index])]
 
 
-def indices_named(question: str, passages: Sequence[RankedSlot]) -> list[int]:
+def passages_named(question: str, passages: Sequence[RankedSlot]) -> list[int]:
     """Passages about what the question names: the longest names, the best passage for each."""
     asked = f" {normalise(question)} "
     named = [

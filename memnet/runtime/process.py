@@ -16,8 +16,8 @@ except ImportError:  # Windows: there only the time that the parent waits is lim
     resource = None  # type: ignore[assignment]
 
 _SAME_MODULES = "import sys; sys.path[:] = sys.argv[1:]; "
+# Threshold of the youngest generation; Python's own is 700 or 2,000.
 _NEW_OBJECTS = 50_000
-"""Threshold of the youngest generation; Python's own is 700 or 2,000."""
 
 
 def start_child(code: str) -> subprocess.Popen[bytes]:
@@ -51,14 +51,14 @@ def own_streams() -> tuple[BinaryIO, BinaryIO]:
     return requests, answers
 
 
-def collect_seldom() -> None:
+def raise_gc_threshold() -> None:
     """Raise this process's threshold of collection, unless it is higher or collection is off."""
     if 0 < gc.get_threshold()[0] < _NEW_OBJECTS:
         gc.set_threshold(_NEW_OBJECTS)
 
 
 class _Blocks:
-    """The ``collecting_seldom`` blocks that threads are in, which share one threshold."""
+    """The ``raised_gc_threshold`` blocks that threads are in, which share one threshold."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -70,7 +70,7 @@ _blocks = _Blocks()
 
 
 @contextmanager
-def collecting_seldom() -> Iterator[None]:
+def raised_gc_threshold() -> Iterator[None]:
     """Raise the threshold of collection until the last such block of any thread ends.
 
     An ingest takes a twentieth longer without it.
@@ -78,7 +78,7 @@ def collecting_seldom() -> Iterator[None]:
     with _blocks.lock:
         if not _blocks.count:
             _blocks.before = gc.get_threshold()
-            collect_seldom()
+            raise_gc_threshold()
         _blocks.count += 1
     try:
         yield
@@ -116,7 +116,7 @@ def limit_process(memory: int, seconds: float) -> None:
 
 
 def limit_time(seconds: float) -> None:
-    """Let the process end itself after so many more seconds of processor time."""
+    """End the process after this many more seconds of processor time."""
     if resource is None:
         return
     used = resource.getrusage(resource.RUSAGE_SELF)

@@ -10,8 +10,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ServerSettings", "create_app"]
 
+# ``import memnet.server`` loads neither FastAPI nor torch
 __getattr__ = lazy_names(
     __name__,
     {"ServerSettings": "memnet.server.settings", "create_app": "memnet.server.app"},
 )
-"""``import memnet.server`` loads neither FastAPI nor torch."""

@@ -1,11 +1,15 @@
-"""The app: a memory's routes behind security and metrics."""
+"""The app: a memory's routes and page behind security and metrics."""
 
 import asyncio
+import gzip
+import hashlib
 import importlib.util
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from importlib.resources import files
+from pathlib import PurePath
 
-from fastapi import APIRouter, FastAPI
+from fastapi import APIRouter, FastAPI, Request
 from fastapi.responses import Response
 from fastapi.routing import APIRoute
 from starlette.applications import Starlette
@@ -15,15 +19,20 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from memnet import __version__
 from memnet.engine import Engine
-from memnet.server import openai, page_files
-from memnet.server.errors import ERROR_RESPONSES, CatchErrors, error_response, handle_errors
-from memnet.server.head import AnswerHead
-from memnet.server.metrics import CountRequests, Metrics
-from memnet.server.routes import answers, facts, pages, sources, state, statements, uploads
+from memnet.server import openai
+from memnet.server.errors import (
+    ERROR_RESPONSES,
+    CatchErrors,
+    NotFoundError,
+    error_response,
+    handle_errors,
+)
+from memnet.server.metrics import AnswerHead, CountRequests, Metrics
+from memnet.server.pdf import pages
+from memnet.server.routes import answers, facts, sources
 from memnet.server.security import Security
 from memnet.server.settings import ServerSettings
-from memnet.server.vectors import FullVectors
-from memnet.server.work import Work
+from memnet.server.work import FullVectors, Work
 
 
 def create_app(engine: Engine, settings: ServerSettings | None = None) -> FastAPI:
@@ -67,16 +76,14 @@ def create_app(engine: Engine, settings: ServerSettings | None = None) -> FastAP
         ],
     )
     handle_errors(app)
-    app.include_router(answers.router(engine, work))
-    app.include_router(statements.router(engine, work))
-    app.include_router(state.router(engine, work, metrics))
+    app.include_router(answers.router(engine, work, metrics))
     app.include_router(facts.router(engine, work))
-    for subject in (sources, statements, uploads):
+    for subject in (sources, answers):
         changing = subject.writing_router(engine, work)
         app.include_router(_refusing(changing) if settings.read_only else changing)
     app.include_router(pages.router(engine, work))  # before what takes any path below /sources
     app.include_router(sources.router(engine, work))
-    app.include_router(page_files.router())
+    app.include_router(_page_router())
     app.include_router(openai.router(engine, work))
     if served is not None:
         app.router.routes.append(Route("/mcp", _Served(served)))
@@ -112,4 +119,47 @@ def _refusing(changing: APIRouter) -> APIRouter:
     for route in changing.routes:
         if isinstance(route, APIRoute):
             routes.add_api_route(route.path, refuse, methods=list(route.methods or ()))
+    return routes
+
+
+_INDEX = "index.html"
+# As far as the page has files; the system's own table may differ.
+_MEDIA_TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
+
+
+def _page_router() -> APIRouter:
+    """``GET /`` and ``GET /page/{name}``."""
+    routes = APIRouter(include_in_schema=False)
+    folder = files("memnet.server") / "page"
+    contents = (
+        {file.name: file.read_bytes() for file in folder.iterdir() if file.is_file()}
+        if folder.is_dir()
+        else {}
+    )
+    # Text of this kind shrinks to a third; the page is for networks as well as for loopback.
+    compressed = {name: gzip.compress(data, mtime=0) for name, data in contents.items()}
+    tags = {name: f'"{hashlib.sha256(data).hexdigest()[:16]}"' for name, data in contents.items()}
+
+    async def serve(name: str, request: Request) -> Response:
+        if name not in contents:
+            raise NotFoundError(f"the page has no file {name!r}")
+        # The browser asks each time whether its copy is the one of this version.
+        headers = {"ETag": tags[name], "Cache-Control": "no-cache", "Vary": "Accept-Encoding"}
+        if tags[name] in request.headers.get("if-none-match", ""):
+            return Response(status_code=304, headers=headers)
+        kind = _MEDIA_TYPES.get(PurePath(name).suffix, "application/octet-stream")
+        data = contents[name]
+        if "gzip" in request.headers.get("accept-encoding", ""):
+            data = compressed[name]
+            headers["Content-Encoding"] = "gzip"
+        return Response(data, headers=headers, media_type=kind)
+
+    @routes.get("/")
+    async def index(request: Request) -> Response:
+        return await serve(_INDEX, request)
+
+    @routes.get("/page/{name}")
+    async def page(name: str, request: Request) -> Response:
+        return await serve(name, request)
+
     return routes

@@ -25,8 +25,7 @@ _OF_STATUS: dict[int, ErrorType] = {
 class ErrorDetail(Value):
     """What went wrong."""
 
-    message: str
-    """One line."""
+    message: str  # one line
     type: ErrorType
 
 
@@ -36,10 +35,10 @@ class ErrorBody(Value):
     error: ErrorDetail
 
 
+# For the schema of routes; without it FastAPI describes errors of its own form.
 ERROR_RESPONSES: dict[int | str, dict[str, Any]] = {
     "default": {"model": ErrorBody, "description": "An error"}
 }
-"""For the schema of routes; without it FastAPI describes errors of its own form."""
 
 
 class NotFoundError(MemnetError):

@@ -1,4 +1,4 @@
-"""Counts and times of requests, in the Prometheus text format."""
+"""Counts and times of requests in the Prometheus text format, and HEAD."""
 
 import time
 from collections import Counter, defaultdict
@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+# Seconds: the usual ones of Prometheus' clients
 _BOUNDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
-"""Seconds: the usual ones of Prometheus' clients."""
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"})
 _UNKNOWN = "unknown"
 
@@ -86,3 +86,24 @@ class CountRequests:
             route = getattr(scope.get("route"), "path", _UNKNOWN)
             method = scope["method"] if scope["method"] in _METHODS else _UNKNOWN
             self._metrics.count(method, route, status, time.perf_counter() - started)
+
+
+class AnswerHead:
+    """ASGI middleware: every route of ``GET`` answers ``HEAD``, too (RFC 9110, 9.1)."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        """Wrap an app."""
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one connection."""
+        if scope["type"] != "http" or scope["method"] != "HEAD":
+            await self._app(scope, receive, send)
+            return
+
+        async def send_head(message: Message) -> None:
+            if message["type"] == "http.response.body":
+                message = {**message, "body": b""}
+            await send(message)
+
+        await self._app({**scope, "method": "GET"}, receive, send_head)

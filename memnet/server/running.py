@@ -1,5 +1,6 @@
-"""A server as a process: it listens, and stops when it is told to."""
+"""A server as a process: it listens, limits the time of connections, and stops on a signal."""
 
+import asyncio
 import os
 import signal
 import socket
@@ -9,17 +10,16 @@ from contextlib import contextmanager
 
 import uvicorn
 from fastapi import FastAPI
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from memnet.engine import Engine
 from memnet.errors import InputError
 from memnet.server.app import create_app
-from memnet.server.connections import Connection
 from memnet.server.settings import ServerSettings
 
+# That requests in flight have to finish. A stream that is held open ends then.
 _STOP_SECONDS = 30
-"""That requests in flight have to finish. A stream that is held open ends then."""
-_QUEUED = 2048
-"""Connections that may wait to be accepted."""
+_QUEUED = 2048  # connections that may wait to be accepted
 
 
 def serve(engine: Engine, settings: ServerSettings, on_listening: Callable[[str], None]) -> None:
@@ -103,3 +103,67 @@ def _stopping_quietly() -> Iterator[None]:
 def _url(listener: socket.socket) -> str:
     host, port = listener.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+# That a client has to send the head of a request: it fits into a few packets.
+HEAD_SECONDS = 15.0
+READ_SECONDS = 30.0  # for which a client may read nothing of what waits for it
+
+
+class Connection(H11Protocol):
+    """uvicorn's connection, with limits of time; bodies have theirs where they are read.
+
+    uvicorn limits the time from a response to the next byte. Without more, whoever opens
+    connections and sends nothing, or a byte now and then, takes all that a server can hold.
+    """
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Wait for the first request."""
+        super().connection_made(transport)
+        self._head = _Limit(HEAD_SECONDS, transport.close)
+        self._reading = _Limit(READ_SECONDS, transport.abort)
+        self._head.start()
+
+    def data_received(self, data: bytes) -> None:
+        """Take what came; as long as it is no whole head, the time goes on."""
+        super().data_received(data)
+        if self.cycle is None or self.cycle.response_complete:
+            self._head.start()
+        else:
+            self._head.stop()
+
+    def pause_writing(self) -> None:
+        """Wait for the client to read."""
+        super().pause_writing()
+        self._reading.start()
+
+    def resume_writing(self) -> None:
+        """Go on: it has read."""
+        super().resume_writing()
+        self._reading.stop()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait for nothing more."""
+        super().connection_lost(exc)
+        self._head.stop()
+        self._reading.stop()
+
+
+class _Limit:
+    """A limit of time, which goes on until it is stopped."""
+
+    def __init__(self, seconds: float, exceeded: Callable[[], None]) -> None:
+        self._seconds = seconds
+        self._exceeded = exceeded
+        self._timer: asyncio.TimerHandle | None = None
+
+    def start(self) -> None:
+        """Count from now on, unless it does already."""
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(self._seconds, self._exceeded)
+
+    def stop(self) -> None:
+        """Count no more."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None

@@ -13,8 +13,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from memnet.server.errors import ErrorType, error_response
 from memnet.server.settings import ServerSettings
 
+# What needs no token: it tells nothing of the memory, and the page asks for the token.
 _PUBLIC = frozenset({"/", "/healthz"})
-"""What needs no token: it tells nothing of the memory, and the page asks for the token."""
 _HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
@@ -24,13 +24,12 @@ _HEADERS = {
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
+# A name or address, and a port (RFC 9110, 7.2)
 _HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\[\]:@/\s]+)(?::[0-9]*)?")
-"""A name or address, and a port (RFC 9110, 7.2)."""
-_BODY_SECONDS = 30.0
-"""Between two parts of a body."""
+_BODY_SECONDS = 30.0  # between two parts of a body
+# For which the rest of a refused body is read and dropped: a connection that is closed while its
+# client sends resets, and the client never sees why.
 _DISCARDED_SECONDS = 2.0
-"""For which the rest of a refused body is read and dropped: a connection that is closed while its
-client sends resets, and the client never sees why."""
 
 
 class _RefusedError(HTTPException):

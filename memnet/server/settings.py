@@ -1,8 +1,12 @@
-"""What can be set about a server, and which names it answers to."""
+"""What can be set about a server, which names it answers to, and token files."""
 
+import hashlib
 import ipaddress
+import os
 import re
+import secrets
 import socket
+from pathlib import Path
 from typing import Any
 
 from pydantic import Field
@@ -90,3 +94,45 @@ def _is_address(name: str) -> bool:
 
 def _machine_name() -> str:
     return socket.gethostname().lower()
+
+
+_BYTES = 32
+"""Of randomness in a token: none can be guessed, so that a fast digest is enough."""
+_MAX_FILE = 1000
+"""Bytes."""
+
+
+def make_token(path: Path) -> str:
+    """Make a token and write its SHA-256 as hex into a new file; returns the token.
+
+    Raises:
+        InputError: the file is there already, or can't be written.
+    """
+    token = secrets.token_urlsafe(_BYTES)
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        raise InputError(
+            f"{path} is there already, and servers that use it know its token; remove it first, "
+            "or name another file"
+        ) from None
+    except OSError as error:
+        raise InputError(f"{path} can't be written ({error.strerror}); name another") from error
+    with os.fdopen(descriptor, "w", encoding="ascii") as file:
+        file.write(hashlib.sha256(token.encode()).hexdigest() + "\n")
+    return token
+
+
+def read_token_file(path: Path) -> str:
+    """The digest in a token file; ``ServerSettings`` checks it.
+
+    Raises:
+        InputError: the file can't be read.
+    """
+    try:
+        with path.open("rb") as file:
+            return file.read(_MAX_FILE).decode("ascii", "replace").strip()
+    except OSError as error:
+        raise InputError(
+            f"{path} can't be read ({error.strerror}); make it with 'memnet serve --new-token FILE'"
+        ) from error

@@ -47,8 +47,7 @@ class SearchRequest(Request):
 class Found(Value):
     """What a search found."""
 
-    evidence: tuple[Evidence, ...]
-    """Best first."""
+    evidence: tuple[Evidence, ...]  # best first
     elapsed_ms: float
 
 
@@ -79,29 +78,26 @@ class SourcePage(Value):
     """Some of the sources, in the order in which they first came."""
 
     sources: tuple[Source, ...]
+    # What ``after`` takes for the page that follows; None after the last one.
     next: int | None
-    """What ``after`` takes for the page that follows; None after the last one."""
-    total: int
-    """Sources on all pages."""
+    total: int  # sources on all pages
 
 
 class SourceText(Value):
     """A source with its text, or a part of it."""
 
     source: Source
+    # The characters [start:end] of the source's text, counted in Unicode code points.
     text: str
-    """The characters [start:end] of the source's text, counted in Unicode code points."""
     start: int
     end: int
-    length: int
-    """Characters of the whole text."""
+    length: int  # characters of the whole text
 
 
 class Forgotten(Value):
     """What ``DELETE /sources/{id}`` did."""
 
-    forgotten: int
-    """Slots that were removed."""
+    forgotten: int  # slots that were removed
 
 
 class UploadedFile(Value):
@@ -109,8 +105,7 @@ class UploadedFile(Value):
 
     name: str
     report: IngestReport | None = None
-    error: str | None = None
-    """Why it was not stored; None if it was."""
+    error: str | None = None  # why it was not stored; None if it was
 
 
 class UploadReport(Value):
@@ -129,8 +124,7 @@ class FactNode(Value):
     """Something that facts are about."""
 
     id: str
-    label: str
-    """As a fact writes it."""
+    label: str  # as a fact writes it
 
 
 class FactEdge(Value):
@@ -145,18 +139,15 @@ class FactEdge(Value):
 class FactGraph(Value):
     """The facts around an entity."""
 
-    nodes: tuple[FactNode, ...]
-    """The nearest first."""
+    nodes: tuple[FactNode, ...]  # the nearest first
     edges: tuple[FactEdge, ...]
 
 
 class PdfPage(Value):
     """A page of a PDF file and the part of the source's text that stands on it."""
 
-    page: int
-    """Counted from 1."""
-    width: float
-    """Points: 1/72 inch."""
+    page: int  # counted from 1
+    width: float  # points: 1/72 inch
     height: float
     start: int
     end: int

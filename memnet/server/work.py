@@ -2,14 +2,19 @@
 
 import asyncio
 import functools
+import logging
+import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import ParamSpec, TypeVar
 
+from memnet.engine import Engine
+from memnet.errors import MemnetError, StoreBusyError
+
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
+# Threads for what only looks things up: it takes milliseconds and should not wait for answers.
 _READERS = 4
-"""Threads for what only looks things up: it takes milliseconds and should not wait for answers."""
 
 
 class Work:
@@ -52,3 +57,43 @@ class Work:
 
 def _run(pool: ThreadPoolExecutor, call: Callable[[], _R]) -> Awaitable[_R]:
     return asyncio.get_running_loop().run_in_executor(pool, call)
+
+
+# Between two looks for quick vectors, which other processes may leave too.
+_LOOK_SECONDS = 1.0
+_log = logging.getLogger("memnet")
+
+
+class FullVectors:
+    """A thread that replaces quick vectors; it waits while questions are answered."""
+
+    def __init__(self, engine: Engine) -> None:
+        """Start nothing yet."""
+        self._engine = engine
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="memnet-vectors", daemon=True)
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End, within about a second; what is not committed is made again."""
+        self._stop.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._stop.wait(_LOOK_SECONDS):
+            try:
+                self._engine.encode_full(may_go_on=self._may_go_on)
+            except StoreBusyError:
+                continue
+            except MemnetError as error:
+                _log.warning("full vectors can't be made: %s", error)
+                return
+
+    def _may_go_on(self) -> bool:
+        while not self._stop.is_set():
+            if self._engine.questions.wait_for_none(_LOOK_SECONDS):
+                return True
+        return False

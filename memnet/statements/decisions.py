@@ -13,9 +13,9 @@ from memnet.storage import Told
 from memnet.text.names import stems
 from memnet.types import Change
 
-# What stands between two items.
+# Separator of two items.
 _JOINT = re.compile(r"(?<!\s)\s*+(?:[,;/]?\s*+(?:\b(?:and|or)\b|[&+])|[,;/])\s*+", re.IGNORECASE)
-# What stands before the last item: commas alone may part anything.
+# Separator before the last item: commas alone may separate anything.
 _LAST_JOINT = re.compile(r"\b(?:and|or)\b|[&+]", re.IGNORECASE)
 _STEM_LETTERS = 5
 
@@ -58,19 +58,19 @@ CHANGES: dict[Label, Change] = {
     Label.END: "end",
     Label.CONTRADICT: "contradict",
 }
-# After these the earlier statement holds no longer, or a part of it.
+# Labels after which the earlier statement, or a part of it, is no longer valid.
 ENDING = (Label.SUPERSEDE, Label.CORRECT, Label.END)
 _REASONS = {
     Label.SUPERSEDE: "The same subject and relation have a new value.",
-    Label.CORRECT: "It corrects what was told before, which never held.",
-    Label.END: "It holds no longer; it stays as history.",
-    Label.CONTRADICT: "Both can't hold, and neither is known to be wrong.",
+    Label.CORRECT: "It corrects an earlier statement, which was never valid.",
+    Label.END: "It is no longer valid; it stays in the history.",
+    Label.CONTRADICT: "Both can't be true, and neither is known to be wrong.",
 }
-_PARTLY = "A part of it holds no longer; the rest does."
+_PARTLY = "A part of it is no longer valid; the rest still is."
 _DENIED = "It contradicts what was told before."
-TO_BE_FORGOTTEN = "It was to be forgotten."
-LATE = "It was told of an earlier time, and held until what was told of a later one."
-NEVER = "What was told later corrects it, so that it never held."
+TO_BE_FORGOTTEN = "It was asked to be forgotten."
+LATE = "Backdated: it is valid until the later statement."
+NEVER = "Backdated: a later statement corrects it, so it was never valid."
 
 
 class Effect(NamedTuple):
@@ -87,7 +87,7 @@ class Resolution(NamedTuple):
 
     # Most probable first; of merges one, or, for a statement to be forgotten, those to erase.
     changed: tuple[Effect, ...]
-    later: Effect | None  # What begins to hold later than the new statement, which ends there
+    later: Effect | None  # The later statement at which a backdated one ends
     added: bool  # Whether the new statement is stored
 
 

@@ -11,10 +11,7 @@ from numpy.typing import NDArray
 from memnet.attention.arrays import cosines, softmax
 from memnet.config import TellConfig
 from memnet.statements.loading import LazyStatementReader
-from memnet.statements.parsing import (
-    has_known_verb,
-    stems,
-)
+from memnet.statements.parsing import has_known_verb, stems
 from memnet.statements.protocol import Judgement, Label, predicate_of
 from memnet.statements.relations import Relation, relation_of
 from memnet.statements.times import dated_passage
@@ -178,9 +175,9 @@ def same_subjects(own: Reading, others: Sequence[Reading]) -> NDArray[np.bool_]:
 
 
 _READ = 8  # Earlier statements that are read at most
-_READ_PLAIN = 3  # And of those with the same subject where rules know both verbs and see no change
+_READ_PLAIN = 3  # Max. of the same subject where rules know both verbs and see no change
 _RECENT = 2  # Statements told last that are always read: "no, 5:30" corrects one of them
-# What sharing a subject adds to the cosine of two relations, where not all can be read.
+# Added to the cosine of two relations if they share a subject, to choose what is read.
 _SAME_SUBJECT = 1.0
 # Probability of any change from which one is made where rules know the verbs of both statements and
 # see none; elsewhere a half. What they see to be about another subject is not changed at all.

@@ -52,7 +52,7 @@ class StatementMemory:
                 LearnedParser(reader, parse_by_rules), LearnedJudge(reader, judge_by_rules)
             )
         self._rules = ParserAndJudge(parser or rules.parser, judge or rules.judge)
-        # Of thousands of messages at once: the network would take as long as all else together.
+        # Rules alone for messages, thousands at once: the network would take as long as all else.
         own = ParserAndJudge(parser or by_rules.parser, judge or by_rules.judge)
         # Learns from messages; None where that is switched off.
         self.learner = Learner(store, encode, config.tell, own) if config.messages.learn else None
@@ -79,60 +79,46 @@ class StatementMemory:
         """As ``Engine.undo``."""
         check_text(namespace, "the namespace", self._config.limit.name)
         self.usage.save()
-        return undo(self._store, self._config.tell, namespace)
+        started = time.perf_counter()
+        store = self._store
+        with store.changing():
+            where = f"namespace {namespace!r}" if namespace else "the default namespace"
+            last = store.journal.last(namespace)
+            if last is None:
+                raise InputError(f"nothing was told in {where} that can be taken back")
+            if last.erased:
+                raise InputError(
+                    f"the last thing told in {where} erased statements, or one that it added or "
+                    "changed was erased since, which is for good: undo goes no further back"
+                )
+            removed = _public(store, store.statements.told(last.added))
+            store.journal.take_back(last, self._config.tell.usage_half_life)
+            restored = _public(store, store.statements.told(last.changed))
+            slots = store.count_slots()
+        return UndoReport(
+            removed=removed,
+            restored=restored,
+            slots=slots,
+            elapsed_ms=(time.perf_counter() - started) * 1000,
+        )
 
     def history(self, name: str | None, namespace: str | None) -> tuple[Statement, ...]:
         """As ``Engine.history``."""
         if name is not None:
             check_text(name, "the name", self._config.limit.name)
         check_namespace(namespace, self._config.limit)
-        return history(self._store, name, namespace)
+        statements = self._store.statements
+        with self._store.reading():
+            if name is None:
+                found = statements.told(statements.ids(namespace).tolist())
+            else:
+                found = _about(self._store, subject_symbol(name), namespace)
+            return _public(self._store, found)
 
     def evictions(self, namespace: str | None) -> tuple[Eviction, ...]:
         """As ``Engine.evictions``."""
         check_namespace(namespace, self._config.limit)
         return tuple(self._store.statements.evictions(namespace))
-
-
-def history(store: MemoryStore, name: str | None, namespace: str | None) -> tuple[Statement, ...]:
-    """Statements in the order in which they began to hold; None for all names or namespaces."""
-    with store.reading():
-        statements = store.statements
-        if name is None:
-            found = statements.told(statements.ids(namespace).tolist())
-        else:
-            found = _about(store, subject_symbol(name), namespace)
-        return _public(store, found)
-
-
-def undo(store: MemoryStore, config: TellConfig, namespace: str) -> UndoReport:
-    """Take back the last ``tell`` of a namespace, in one transaction.
-
-    Raises:
-        InputError: there is none, or what it did is gone for good.
-        StoreBusyError, StoreError: the store can't be written.
-    """
-    started = time.perf_counter()
-    with store.changing():
-        where = f"namespace {namespace!r}" if namespace else "the default namespace"
-        last = store.journal.last(namespace)
-        if last is None:
-            raise InputError(f"nothing was told in {where} that can be taken back")
-        if last.erased:
-            raise InputError(
-                f"the last thing told in {where} erased statements, or one that it added or "
-                "changed was erased since, which is for good: undo goes no further back"
-            )
-        removed = _public(store, store.statements.told(last.added))
-        store.journal.take_back(last, config.usage_half_life)
-        restored = _public(store, store.statements.told(last.changed))
-        slots = store.count_slots()
-    return UndoReport(
-        removed=removed,
-        restored=restored,
-        slots=slots,
-        elapsed_ms=(time.perf_counter() - started) * 1000,
-    )
 
 
 def _about(store: MemoryStore, symbol: str, namespace: str | None) -> list[Told]:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from memnet.config import TellConfig
 from memnet.errors import InputError
-from memnet.ingest.messages import SaidMessage
+from memnet.ingest.messages import SpeakerText
 from memnet.statements.dry_run import NEAREST
 from memnet.statements.protocol import ParsedStatement
 from memnet.statements.teller import ParserAndJudge, TellTransaction, checked, statement_slot
@@ -32,7 +32,7 @@ _BEGIN = re.compile(
     r"(?P<said>(?:I|I['’](?:m|ve)) |my (?=\w+ ))",
     re.IGNORECASE,
 )
-# What may follow "I" or "my" where nothing lasting, or nothing certain, is said of the speaker.
+# After "I" or "my": nothing lasting, or nothing certain, is said of the speaker.
 _NOT_PLAIN = re.compile(
     r"(?:(?:also|just|really|still|always|honestly|actually|only|kinda|sort of|definitely|totally|"
     r"do|did|am|was|['’]m|have|had|['’]ve|been|not|don['’]t|didn['’]t) ){0,4}"
@@ -110,7 +110,7 @@ _MY = re.compile(r"my(?= \w)", re.IGNORECASE)
 class _Learned(NamedTuple):
     """A statement of a message that is to be told."""
 
-    message: SaidMessage
+    message: SpeakerText
     at: float | None
     sentence: ParsedStatement
     slot: NewSlot
@@ -128,7 +128,7 @@ class Learner:
         self._config = config
         self._rules = rules
 
-    def prepare(self, messages: Sequence[SaidMessage], namespace: str) -> Callable[[], None] | None:
+    def prepare(self, messages: Sequence[SpeakerText], namespace: str) -> Callable[[], None] | None:
         """Parse and encode what messages say, in their order, before a transaction begins.
 
         Returns what tells it, within a transaction in which the messages are stored; None for
@@ -158,7 +158,7 @@ class Learner:
 
         return write
 
-    def _learned(self, message: SaidMessage) -> list[_Learned]:
+    def _learned(self, message: SpeakerText) -> list[_Learned]:
         """The statements of a message; none of one whose time can't be understood."""
         subject = subject_of(message.speaker)
         spans = [] if subject is None else list(plain_sentences(message.text))

@@ -9,17 +9,9 @@ from torch import Tensor, nn
 from memnet.encoders.bert import BertNetwork
 from memnet.reader.network import load_network
 from memnet.reader.spans import Pack
-from memnet.statements.reading import (
-    HEADS,
-    STATEMENTS,
-    TEXT_SPLITS,
-    TOKEN_SPLITS,
-    StatementScores,
-)
+from memnet.statements.reading import HEADS, STATEMENTS, TEXT_SPLITS, TOKEN_SPLITS, StatementScores
 
 _WIDTH = 384
-_ITEM_WEIGHTS = (1.0, 3.0, 3.0)
-_TAG_WEIGHTS = (1.0, 2.0, 2.0, 2.0, 2.0)  # Most tokens are outside of all items and tags
 
 
 class StatementTensors(NamedTuple):

@@ -275,18 +275,18 @@ class TellTransaction:
         surplus = self._store.statements.evictable(capacity, self._now, half_life, keep)
         for slot in self._store.fetch_existing(surplus):
             ended = slot.valid_until is not None and slot.valid_until <= self._now
-            why = "was valid no longer" if ended else "was used least"
+            why = "no longer valid" if ended else "the least used one"
             self._store.journal.note_erasure(self._entry)
             self._store.statements.note_evictions([slot.id], self._now)
             self._store.statements.erase([slot.id])
-            reason = f"Room is for {capacity} told statements, and this one {why}."
+            reason = f"Capacity is {capacity} statements; this one was {why}."
             self._report("evict", text, reason, None, slot)
         count = self._store.statements.count()
         if slot_id is not None and count > capacity:
             raise InputError(
-                f"room is for {capacity} told statements, and with {text!r} there would be "
-                f"{count} that can't be evicted, so nothing was told; set a larger capacity, or "
-                "forget standing statements"
+                f"capacity is {capacity} statements, and with {text!r} there would be {count} that "
+                "can't be evicted, so nothing was told; set a larger capacity, or forget standing "
+                "statements"
             )
 
     def _report(

@@ -13,19 +13,17 @@ import torch
 from click.testing import CliRunner
 
 from memnet import Config, Document, Engine, Fact
+from memnet.cli import train as train_command
 from memnet.cli.main import memnet as group
-from memnet.cli.train import shared
-from memnet.cli.train.shared import ProgressLines
+from memnet.cli.train import ProgressLines
 from memnet.documents.training.calibration import fit_calibration
 from memnet.learning import counted
 from memnet.learning.evaluation import Question
 from memnet.learning.loop import TrainingConfig
 from memnet.reader.answers import Prediction
 from memnet.reader.confidence import Signals
-from memnet.stories.model import load_story_model
 from memnet.training import (
     EpochReport,
-    FactReport,
     ReaderExample,
     ReaderPassage,
     TrainingProgress,
@@ -44,8 +42,7 @@ _THREADS = 3
 SHIPS = ("Petrel", "Gannet", "Whimbrel", "Teal", "Heron", "Curlew")
 
 
-@pytest.fixture
-def engine(toy_engine: Engine) -> Engine:
+def ships_in(toy_engine: Engine) -> Engine:
     """Facts and documents about ships, each with a builder."""
     toy_engine.ingest(_documents())
     toy_engine.ingest(
@@ -53,6 +50,11 @@ def engine(toy_engine: Engine) -> Engine:
     )
     config = Config(threads=_THREADS)
     return Engine(toy_engine.store, toy_engine.encoder, config, "untrained", "sentences")
+
+
+@pytest.fixture
+def engine(toy_engine: Engine) -> Engine:
+    return ships_in(toy_engine)
 
 
 def _documents() -> list[Document]:
@@ -138,13 +140,29 @@ def _state_of_the_process() -> list[Any]:
 
 
 @pytest.mark.parametrize("name", _TRAININGS)
-def test_a_training_leaves_the_process_as_it_was(name: str, engine: Engine, tmp_path: Path) -> None:
+def test_a_training_reports_and_leaves_the_process_as_it_was(
+    name: str, engine: Engine, tmp_path: Path
+) -> None:
     before = _state_of_the_process()
     threads: set[int] = set()
-    _TRAININGS[name](engine, tmp_path, lambda _: threads.add(torch.get_num_threads()))
+    said: list[TrainingProgress] = []
+
+    def note(progress: TrainingProgress) -> None:
+        threads.add(torch.get_num_threads())
+        said.append(progress)
+
+    _TRAININGS[name](engine, tmp_path, note)
     assert _state_of_the_process() == before
     if name in ("facts", "babi", "reader"):
         assert _THREADS in threads
+    assert {one.stage for one in said if one.share == 1}
+    for one, other in pairwise(said):
+        assert 0 <= one.share <= 1
+        if other.stage == one.stage and other.examples > one.examples:
+            assert other.share > one.share
+    learned = [one for one in said if one.stage == "training"]
+    assert [one.share for one in learned][-1:] == [1.0] * (name != "confidence")
+    assert all(one.loss is not None for one in learned if one.examples)
 
 
 def test_a_stopped_training_leaves_the_process_as_it_was(tmp_path: Path) -> None:
@@ -158,51 +176,6 @@ def test_a_stopped_training_leaves_the_process_as_it_was(tmp_path: Path) -> None
     with pytest.raises(KeyboardInterrupt):
         train_stories(data, tmp_path / "m", CONFIG, config, threads=_THREADS, on_progress=stop)
     assert _state_of_the_process() == before
-
-
-def test_nothing_but_the_seed_decides_the_weights(tmp_path: Path) -> None:
-    data = read_story_data(_story_files(tmp_path / "data"))
-    models = []
-    for place, seed in enumerate((0, 0, 1)):
-        torch.rand(place + 1)
-        config = TrainingConfig(epochs=2, seed=seed)
-        train_stories(data, tmp_path / str(place), CONFIG, config)
-        models.append(load_story_model(tmp_path / str(place)).state_dict())
-    first, second, other = models
-    assert all(torch.equal(tensor, second[name]) for name, tensor in first.items())
-    assert not all(torch.equal(tensor, other[name]) for name, tensor in first.items())
-
-
-def test_facts_resumed_after_the_best_epoch_report_its_scores(
-    engine: Engine, tmp_path: Path
-) -> None:
-    def stop(_: EpochReport) -> None:
-        raise KeyboardInterrupt
-
-    def train(out: Path, on_epoch: Callable[[EpochReport], None]) -> FactReport:
-        return train_facts(engine, _built(), _built(), out, epochs=1, on_epoch=on_epoch)
-
-    whole = train(tmp_path / "whole", lambda _: None)
-    assert whole.hits_at_1 > 0
-    with pytest.raises(KeyboardInterrupt):
-        train(tmp_path / "broken", stop)
-    assert train(tmp_path / "broken", lambda _: None) == whole
-    notes = json.loads((tmp_path / "broken" / "model.json").read_text())["trained"]
-    assert {name: notes[name] for name in whole._fields} == whole._asdict()
-
-
-@pytest.mark.parametrize("name", _TRAININGS)
-def test_a_training_says_how_far_it_has_come(name: str, engine: Engine, tmp_path: Path) -> None:
-    said: list[TrainingProgress] = []
-    _TRAININGS[name](engine, tmp_path, said.append)
-    assert {one.stage for one in said if one.share == 1}
-    for one, other in pairwise(said):
-        assert 0 <= one.share <= 1
-        if other.stage == one.stage and other.examples > one.examples:
-            assert other.share > one.share
-    learned = [one for one in said if one.stage == "training"]
-    assert [one.share for one in learned][-1:] == [1.0] * (name != "confidence")
-    assert all(one.loss is not None for one in learned if one.examples)
 
 
 def test_a_run_that_goes_on_starts_where_it_was(tmp_path: Path) -> None:
@@ -261,7 +234,7 @@ def _lines(path: Path, objects: list[Any]) -> Path:
 def test_every_command_shows_its_progress_in_a_log(
     preset: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shared, "_INTERVAL", 0.0)
+    monkeypatch.setattr(train_command, "_INTERVAL", 0.0)
     store = ["--store", str(tmp_path / "store")]
     facts = tmp_path / "facts.tsv"
     facts.write_text("".join(f"{ship}\tbuilt by\tAnn {ship}son\n" for ship in SHIPS))

@@ -19,7 +19,7 @@ from memnet.facts.hops import FactModelConfig
 from memnet.facts.linking import LinkedQuestion, Mention
 from memnet.facts.model import AnswerRule, FactModel, fact_model_of, save_fact_model
 from memnet.learning.evaluation import Question, evaluate, read_questions
-from memnet.training import EpochReport, train_facts
+from memnet.training import train_facts
 from tests.processes.test_cli import run
 
 FERRIES = Path(__file__).parents[2] / "examples" / "ferries"
@@ -139,30 +139,6 @@ def test_a_name_with_very_many_facts(ferries: Path, tmp_path: Path) -> None:
         assert engine.ask("Who built the Great Hulk?").answer == "Tobias Veal"
 
 
-def test_a_stopped_run_goes_on_to_the_same_model(ferries: Path, tmp_path: Path) -> None:
-    train = read_questions(FERRIES / "train.jsonl")[:60]
-    dev = read_questions(FERRIES / "dev.jsonl")[:20]
-
-    def stop(report: EpochReport) -> None:
-        if report.epoch == 2:
-            raise KeyboardInterrupt
-
-    with Engine.open(ferries / "store") as engine:
-        train_facts(engine, train, dev, tmp_path / "whole", epochs=4)
-        with pytest.raises(KeyboardInterrupt):
-            train_facts(engine, train, dev, tmp_path / "broken", epochs=4, on_epoch=stop)
-        with pytest.raises(ModelError, match="other data or settings"):
-            train_facts(engine, dev, train, tmp_path / "broken", epochs=4)
-        train_facts(engine, train, dev, tmp_path / "broken", epochs=4)
-    whole, broken = (
-        json.loads((tmp_path / name / "model.json").read_text()) for name in ("whole", "broken")
-    )
-    assert whole["sha256"] == broken["sha256"]
-    assert sorted(path.name for path in (tmp_path / "broken").iterdir()) == sorted(
-        path.name for path in (tmp_path / "whole").iterdir()
-    )
-
-
 def test_questions_that_teach_nothing_are_counted(ferries: Path, tmp_path: Path) -> None:
     good = read_questions(FERRIES / "train.jsonl")[:30]
     train = [
@@ -262,8 +238,7 @@ def test_a_model_comes_back_as_it_was_saved(tmp_path: Path) -> None:
     assert loaded.unused_names == {"tug"}
     weights = loaded.state_dict()
     assert all(torch.equal(tensor, weights[name]) for name, tensor in saved.state_dict().items())
-    # Models of earlier versions name these so.
-    assert (description["familiar"], description["idle"]) == (["port", "tug"], ["tug"])
+    assert (description["common_names"], description["unused_names"]) == (["port", "tug"], ["tug"])
 
 
 def test_the_example_is_what_its_maker_writes(tmp_path: Path) -> None:

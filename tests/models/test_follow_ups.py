@@ -3,9 +3,8 @@
 import pytest
 
 from memnet import Answer, Engine
-from memnet.cli.conversation import Conversation
-from memnet.cli.follow_up import FollowUp, best_answer, follow_ups
-from memnet.cli.results import ShowAnswer
+from memnet.cli.conversation import Conversation, FollowUp, best_answer, follow_ups
+from memnet.cli.show import show_answer
 
 
 def _answer(question: str, short: str | None = None, confidence: float | None = 0.5) -> Answer:
@@ -62,9 +61,7 @@ def test_the_most_confident_answer_is_kept_and_facts_are_certain() -> None:
 def test_a_conversation_says_what_it_takes_a_pronoun_for(
     saltmere: Engine, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    talk = Conversation(
-        saltmere, saltmere.ask, ShowAnswer(as_json=False, explained=False), namespace=""
-    )
+    talk = Conversation(saltmere, saltmere.ask, show_answer, namespace="")
     talk.answer("Who built the Orre Light?")
     assert capsys.readouterr().err == ""
     talk.answer("And where was he born?")

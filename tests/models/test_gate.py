@@ -17,7 +17,7 @@ from memnet.experts.gate import (
     FEATURES,
     GATE,
     Gate,
-    Known,
+    ModelVocabulary,
     features_of,
     gate_shapes,
     load_gate,
@@ -28,7 +28,7 @@ from tests import oracle
 ALL = np.ones(len(EXPERTS), np.bool_)
 
 
-NOTHING = Known(frozenset(), frozenset())
+NOTHING = ModelVocabulary(frozenset(), frozenset())
 
 
 def _arrays(seed: int, dimension: int = 5) -> dict[str, Any]:
@@ -73,7 +73,7 @@ def test_features_say_what_the_memory_holds(toy_engine: Engine, tmp_path: Path) 
     (tmp_path / "story.txt").write_text("1 Mary went to the garden.\n2 Where is Mary?\tgarden\t1\n")
     toy_engine.ingest(tmp_path / "story.txt")
 
-    def features(text: str, known: Known = NOTHING) -> dict[str, float]:
+    def features(text: str, known: ModelVocabulary = NOTHING) -> dict[str, float]:
         question = Question(text, toy_engine.store, toy_engine.encoder.encode)
         with toy_engine.store.reading():
             values = features_of(question, known)
@@ -94,9 +94,14 @@ def test_features_say_what_the_memory_holds(toy_engine: Engine, tmp_path: Path) 
     assert ship["known relation"] == 0
     relations = frozenset(toy_engine.store.contents.relations())
     assert (
-        features("Who built the Grey Heron?", Known(relations, frozenset()))["known relation"] == 1
+        features("Who built the Grey Heron?", ModelVocabulary(relations, frozenset()))[
+            "known relation"
+        ]
+        == 1
     )
-    mary = features("Where is Mary?", Known(frozenset(), frozenset({"where", "is", "mary"})))
+    mary = features(
+        "Where is Mary?", ModelVocabulary(frozenset(), frozenset({"where", "is", "mary"}))
+    )
     assert mary["story words"] == 1
     assert mary["story: covered"] > mary["document: covered"]
     mine = features("What does Bo give to me")

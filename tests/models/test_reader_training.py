@@ -9,13 +9,12 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from memnet import Config, Document, Engine, MemoryStore
 from memnet.documents.training.calibration import fit_calibration
-from memnet.documents.training.templates import templated_examples
+from memnet.documents.training.generate import templated_examples
 from memnet.encoders.weights import checked_folder, load_tokenizer
 from memnet.errors import InputError, ModelError
 from memnet.learning.evaluation import (
@@ -30,8 +29,6 @@ from memnet.reader.checkpoint import load_calibration
 from memnet.reader.confidence import FEATURES, Signals
 from memnet.reader.network import (
     load_span_network,
-    new_span_network,
-    save_span_network,
     score_packs,
 )
 from memnet.reader.spans import KINDS, NONE, QUOTED, ExtractiveReader, Packer, Passage
@@ -230,15 +227,13 @@ class Learned(NamedTuple):
 SEED = 0
 
 
-@pytest.fixture(scope="module")
-def learned(tmp_path_factory: pytest.TempPathFactory) -> Learned:
+def train_small(folder: Path) -> Learned:
     """A reader trained on the examples, with enough updates to learn them from any seed.
 
     The product's settings suit thousands of examples: six of them would fill one batch, and
     training would end long before the learning rate has risen.
     """
     examples, reports = _examples(), list[EpochReport]()
-    folder = tmp_path_factory.mktemp("reader")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(reader_training, "_BATCH_TOKENS", 60)
         patch.setattr(reader_training, "_WARM_UP", 20)
@@ -246,6 +241,11 @@ def learned(tmp_path_factory: pytest.TempPathFactory) -> Learned:
             examples, examples, folder, passes=10, on_epoch=reports.append, threads=1, seed=SEED
         )
     return Learned(folder, best, reports)
+
+
+@pytest.fixture(scope="module")
+def learned(tmp_path_factory: pytest.TempPathFactory) -> Learned:
+    return train_small(tmp_path_factory.mktemp("reader"))
 
 
 def _in_full(folder: Path) -> ExtractiveReader:
@@ -284,64 +284,8 @@ def test_it_learns_to_point_at_answers(learned: Learned) -> None:
     assert (notes["seed"], notes["examples"]) == (SEED, [6, 0])
 
 
-def test_the_mean_with_the_start_is_kept_where_it_is_better(
-    learned: Learned, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    untrained, good = tmp_path / "untrained", learned.folder
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(SEED)
-        save_span_network(untrained, new_span_network(0.0), {})
-    assert sum(_right_and_told_apart(untrained)) < sum(_right_and_told_apart(good))
-    mixed = reader_training._mean_weights(untrained, good)
-    weights = [load_span_network(folder).state_dict() for folder in (untrained, good)]
-    for name, tensor in mixed.items():
-        torch.testing.assert_close(tensor, (weights[0][name] + weights[1][name]) / 2)
-
-    def trained(start: Path, mean: dict[str, torch.Tensor], out: Path) -> tuple[float, bool]:
-        """The score of one pass from ``start``, and whether the mean was kept."""
-        monkeypatch.setattr(reader_training, "_mean_weights", lambda *_: mean)
-        score = train_reader(_examples(), _examples(), out, start=start, passes=1, threads=1)
-        notes = json.loads((out / "reader.json").read_text())["trained"]
-        assert notes["dev"] == score
-        return score, "mean_with_start" in notes
-
-    score, kept = trained(good, weights[0], tmp_path / "worse")
-    assert not kept
-    assert score > sum(_right_and_told_apart(untrained)) / 2
-    score, kept = trained(untrained, weights[1], tmp_path / "better")
-    assert kept
-    assert score == pytest.approx(sum(_right_and_told_apart(good)) / 2)
-    found = load_span_network(tmp_path / "better").state_dict()
-    assert all(torch.allclose(found[name], tensor) for name, tensor in weights[1].items())
-
-
 def _plain(example: ReaderExample) -> tuple[str, str]:
     return example.passages[0].title, example.passages[0].text
-
-
-def test_a_stopped_run_goes_on_to_the_same_reader(tmp_path: Path) -> None:
-    examples = _examples()
-
-    def stop(report: EpochReport) -> None:
-        if report.epoch == 2:
-            raise KeyboardInterrupt
-
-    def train(name: str, on_epoch: Callable[[EpochReport], None], count: int = 4) -> None:
-        train_reader(
-            examples[:count], examples[:2], tmp_path / name,
-            generated=examples[4:6], passes=3, on_epoch=on_epoch, threads=1,
-        )  # fmt: skip
-
-    train("whole", lambda _: None)
-    with pytest.raises(KeyboardInterrupt):
-        train("parts", stop)
-    train("parts", lambda _: None)
-    whole, parts = (load_span_network(tmp_path / name).state_dict() for name in ("whole", "parts"))
-    assert all(torch.equal(tensor, parts[name]) for name, tensor in whole.items())
-    with pytest.raises(KeyboardInterrupt):
-        train("again", stop)
-    with pytest.raises(ModelError, match="unfinished run on other data"):
-        train("again", lambda _: None, count=5)
 
 
 @pytest.mark.parametrize(

@@ -11,14 +11,12 @@ import pypdfium2 as pdfium
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 from PIL import Image
 
 from memnet import Engine
+from memnet.server.pdf.child import find_words, words
 from memnet.server.pdf.pages import page_spans
-from memnet.server.pdf.png import png
-from memnet.server.pdf.words import find_words, words
 from tests.serving import serving
 from tests.unit.test_server import error_of
 
@@ -174,8 +172,3 @@ def test_pages_of_places_are_numbers_of_pages() -> None:
     places = [(0, 5, "p. 1"), (5, 9, "pp. 1-2"), (9, 12, "p. ii (4)"), (12, 13, "pp. ii-v (4-6)"),
               (13, 20, "Sheet1!B4")]  # fmt: skip
     assert page_spans(places) == {1: (0, 9), 2: (5, 9), 4: (9, 13), 5: (12, 13), 6: (12, 13)}
-
-
-@given(arrays(np.uint8, st.tuples(st.integers(1, 9), st.integers(1, 9), st.just(3))))
-def test_pixels_outlive_their_file(image: NDArray[np.uint8]) -> None:
-    assert np.array_equal(pixels(png(image)), image)

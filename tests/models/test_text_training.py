@@ -87,20 +87,6 @@ def test_documents_with_few_links_or_none_give_a_whole_model(
     assert all(np.isfinite(array).all() for array in model.arrays().values())
 
 
-def test_the_same_seed_gives_the_same_model(toy_engine: Engine, tmp_path: Path) -> None:
-    toy_engine.ingest(_documents())
-    models = []
-    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
-        train_text(toy_engine, [_questions()], tmp_path / name, seed=seed)
-        model = load_model(tmp_path / name, HopConfig())
-        assert isinstance(model, TextController)
-        models.append(
-            np.concatenate([array.ravel() for _, array in sorted(model.arrays().items())])
-        )
-    assert np.array_equal(models[0], models[1])
-    assert not np.array_equal(models[0], models[2])
-
-
 def test_where_there_are_facts_the_best_passage_keeps_its_score(
     toy_engine: Engine, tmp_path: Path
 ) -> None:

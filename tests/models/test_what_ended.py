@@ -136,9 +136,8 @@ def test_a_part_of_a_list_ends(memory: Engine) -> None:
 def test_a_part_that_is_given_away_leaves_the_rest(memory: Engine) -> None:
     memory.tell("Mia has a cat and a dog.")
     [decision] = memory.tell("Mia gave the dog away.").decisions
-    assert (decision.action, decision.reason) == (
-        "end", "A part of it holds no longer; the rest does.",
-    )  # fmt: skip
+    assert decision.action == "end"
+    assert "part" in decision.reason
     held, _ = memory.history()
     assert held.valid_until is None
     pets = memory.ask("Which pets does Mia have?").answer or ""

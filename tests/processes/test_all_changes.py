@@ -13,7 +13,7 @@ from memnet.protocols import Judgement, Label, Told
 from memnet.storage.sqlite.schema import MIGRATIONS
 from tests.toy import ToyEncoder
 
-_PARTLY = "A part of it holds no longer; the rest does."
+_PARTLY = "A part of it is no longer valid."
 
 
 class OfTheFirst:
@@ -96,7 +96,7 @@ def test_bundles_hold_all_changes(tmp_path: Path) -> None:
     ("change", "reason", "kept"),
     [
         ("supersede", _PARTLY, True),
-        ("contradict", "Both can't hold, and neither is known to be wrong.", True),
+        ("contradict", "Both can't be true.", True),
         ("supersede", "The same subject and relation have a new value.", False),
     ],
 )

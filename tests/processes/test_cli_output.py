@@ -15,7 +15,7 @@ import pytest
 from memnet import Engine
 from memnet.cli import store as store_commands
 from memnet.cli.main import run
-from memnet.cli.options import store_path
+from memnet.cli.settings import store_path
 from memnet.reader.checkpoint import load_calibration
 from tests.conftest import EXAMPLES
 from tests.waiting import completed, without_coverage
@@ -204,7 +204,7 @@ def test_only_folders_are_watched(tmp_path: Path, memnet: Memnet) -> None:
     for path in (tmp_path / "none", "-"):
         shown, err = memnet("ingest", path, "--watch", "--store", tmp_path / "store", code=1)
         assert (shown, err.count("\n")) == ("", 1)
-        assert "is no folder; only folders can be watched" in err
+        assert "not a folder; only folders can be watched" in err
 
 
 def test_pictures_and_models_that_cannot_be_written_are_one_line(

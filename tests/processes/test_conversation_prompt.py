@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -17,14 +18,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memnet import Answer, Document, Engine
+from memnet.cli.ask import print_answer
 from memnet.cli.conversation import Conversation, answer_lines, completions, open_history
-from memnet.cli.results import ShowAnswer
+from memnet.cli.show import show_answer
 from memnet.text.names import symbol
 from tests.waiting import PATIENCE, completed
 
 READY = "\x1b[?2004h"
 """What the prompt sends when it begins to read a line: pasted text is to be marked."""
-SHOW = ShowAnswer(as_json=False, explained=False)
 
 
 @pytest.fixture
@@ -33,7 +34,7 @@ def talk(toy_engine: Engine) -> Conversation:
         Document(id="a", title="Orre Light", text="The Orre Light was built by Una Thale."),
         Document(id="b", title="Kestle", text="Kestle lies on Hallin."),
     )
-    return Conversation(toy_engine, toy_engine.ask, SHOW, "")
+    return Conversation(toy_engine, toy_engine.ask, show_answer, "")
 
 
 def test_a_question_and_its_explanation(
@@ -94,7 +95,7 @@ def test_an_interrupt_cancels_the_answer(
     def interrupted(_: str) -> Answer:
         raise KeyboardInterrupt
 
-    Conversation(toy_engine, interrupted, SHOW, "").answer("Who?")
+    Conversation(toy_engine, interrupted, show_answer, "").answer("Who?")
     assert capsys.readouterr().err == "Cancelled.\n"
 
 
@@ -137,15 +138,15 @@ def test_lines_are_answered_one_by_one(
     toy_engine: Engine, capsys: pytest.CaptureFixture[str]
 ) -> None:
     toy_engine.ingest(Document(id="b", title="Kestle", text="Kestle lies on Hallin."))
-    show = ShowAnswer(as_json=True, explained=False)
+    show = partial(print_answer, as_json=True, explained=False)
     lines = io.StringIO(f"Where is Kestle?\n\n  \n{'x' * 2_000_000}\n/help\nWhat is Hallin?")
-    assert answer_lines(lines, toy_engine.ask, show) == 1
+    assert answer_lines(lines, toy_engine.ask, show, as_json=True) == 1
     said = capsys.readouterr()
     assert said.err.startswith("Error: ")
     assert said.err.count("\n") == 1
     asked = [Answer.model_validate_json(line).question for line in said.out.splitlines()]
     assert asked == ["Where is Kestle?", "/help", "What is Hallin?"]
-    assert answer_lines(io.StringIO(""), toy_engine.ask, show) == 0
+    assert answer_lines(io.StringIO(""), toy_engine.ask, show, as_json=True) == 0
 
 
 def test_answers_for_people_stand_below_their_questions(
@@ -153,7 +154,7 @@ def test_answers_for_people_stand_below_their_questions(
 ) -> None:
     toy_engine.ingest(Document(id="b", title="Kestle", text="Kestle lies on Hallin."))
     lines = io.StringIO("\nWhere is Kestle?\n\n What is\x1b Hallin? \n")
-    assert answer_lines(lines, toy_engine.ask, SHOW) == 0
+    assert answer_lines(lines, toy_engine.ask, show_answer, as_json=False) == 0
     said = capsys.readouterr().out
     first, second = said.split("\n\n")
     assert first.startswith("Where is Kestle?\nKestle lies on Hallin.")

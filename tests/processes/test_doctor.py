@@ -13,7 +13,7 @@ import pytest
 
 from memnet import Document, Engine
 from memnet.checkpoints import MODEL, SHIPPED, save_checkpoint
-from memnet.cli import libraries, processor
+from memnet.cli import doctor
 from memnet.cli.main import run
 from memnet.storage.overview import overview, writer
 from memnet.storage.tables.connection import SCHEMA_VERSION
@@ -58,7 +58,7 @@ def test_all_that_is_needed_is_there(capsys: pytest.CaptureFixture[str], tmp_pat
         assert weights.stem == f"model-{models[name]}"
     assert run(["doctor"]) == 0
     shown = capsys.readouterr().out
-    assert "All that is needed is there." in shown
+    assert "Everything needed is there." in shown
     assert "1 sources, 1 slots" in shown
 
 
@@ -96,7 +96,7 @@ def test_damage_is_a_problem(
     assert run(["doctor"]) == 1
     shown = capsys.readouterr().out
     assert shown.index("problems ") < shown.index("there is no device")
-    assert "All that is needed" not in shown
+    assert "Everything needed" not in shown
 
 
 def test_another_encoder_and_a_damaged_model(
@@ -124,7 +124,7 @@ def test_libraries_that_are_missing(
             raise PackageNotFoundError(name)
         return real(name)
 
-    monkeypatch.setattr(libraries, "version", version)
+    monkeypatch.setattr(doctor.metadata, "version", version)
     found = examined(capsys, code=1)
     assert found["libraries"]["faiss"] is None
     problems = "\n".join(found["problems"])
@@ -138,45 +138,16 @@ def test_libraries_that_are_missing(
     assert "test" not in extras
 
 
-def test_a_library_that_does_not_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_library_that_does_not_work(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "broken_library.py").write_text("raise OSError('libgomp.so.1 is missing')")
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(libraries, "version", lambda _: "1.0")
-    assert libraries.library("x", "broken_library").problem == "libgomp.so.1 is missing"
-    assert "overwrite each other" in (libraries.faiss().problem or "")
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("model name : A\nflags : fpu avx2 avx512f avx512_vnni amx_int8\n",
-         ("A", ("AVX2", "AVX-512", "VNNI", "AMX"))),
-        ("model name\t: B\nflags\t\t: fpu avx2 avx_vnni\nmodel name : C\nflags : fpu",
-         ("B", ("AVX2", "VNNI"))),
-        ("Features : fp asimd asimddp", ("", ("NEON", "dot products"))),
-    ],
-)  # fmt: skip
-def test_processors_as_linux_describes_them(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    text: str,
-    expected: tuple[str, tuple[str, ...]],
-) -> None:
-    (tmp_path / "cpuinfo").write_text(text)
-    monkeypatch.setattr(processor, "_CPUINFO", tmp_path / "cpuinfo")
-    found = processor.processor()
-    assert found.instructions == expected[1]
-    assert found.name == expected[0] or not expected[0]
-
-
-def test_processors_elsewhere_are_described_by_numpy(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with_linux = processor.processor()
-    monkeypatch.setattr(processor, "_CPUINFO", tmp_path / "none")
-    elsewhere = processor.processor()
-    assert set(elsewhere.instructions) <= set(with_linux.instructions)
-    assert elsewhere.cores == with_linux.cores
+    monkeypatch.setattr(doctor, "_LIBRARIES", ("broken_library", "faiss"))
+    monkeypatch.setattr(doctor.metadata, "version", lambda _: "1.0")
+    problems = "\n".join(examined(capsys, code=1)["problems"])
+    assert "libgomp.so.1 is missing" in problems
+    assert "faiss-cpu and faiss-gpu overwrite each other" in problems
 
 
 def test_who_writes_to_a_store(toy_engine: Engine, tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 """Messages as memory: what is recognised as one, and how questions find them."""
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
 from pathlib import Path
@@ -13,7 +12,6 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from memnet import Config, Document, Engine, Fact, InputError, MemoryStore, Message
-from memnet.aio import AsyncEngine
 from memnet.config import HopConfig
 from memnet.documents.candidates import (
     Candidates,
@@ -26,8 +24,8 @@ from memnet.documents.controller import TextController
 from memnet.documents.messages import MessageAddressing
 from memnet.documents.question import Question
 from memnet.ingest.formats import parse_document
-from memnet.ingest.messages import message_document, with_turns
-from memnet.storage import Slot, Symbols
+from memnet.ingest.messages import message_document, recognise_turns
+from memnet.storage import Scope, Slot, Symbols
 from memnet.text.dates import WrittenDay, days_in
 from memnet.text.speakers import MESSAGE, called_symbols, speaker_symbol, speaker_symbols
 from tests import oracle
@@ -60,6 +58,29 @@ def _documents(rows: Sequence[tuple[str, str, str]] = _TALK, name: str = "D1:{}"
         Document(id=name.format(number), title=f"{speaker}, {time}", text=text)
         for number, (speaker, time, text) in enumerate(rows, 1)
     ]
+
+
+def _say(
+    memory: Engine, rows: Sequence[tuple[str, ...]], session: str = "s", name: str = ""
+) -> None:
+    """Remember rows of speaker and text, or of speaker, time and text."""
+    memory.remember(
+        {"id": f"{name or session}{number}", "session": session, "speaker": row[0],
+         "time": row[1] if len(row) > 2 else "", "text": row[-1]}
+        for number, row in enumerate(rows)
+    )  # fmt: skip
+
+
+def _question(memory: Engine, text: str) -> Question:
+    return Question(text, memory.store, memory.encoder.encode)
+
+
+def _features(memory: Engine, text: str, count: int = 6) -> MessageFeatures:
+    """What is known of the first slots for a question."""
+    asked = MessageAddressing(_question(memory, text))
+    found = asked.features(memory.store.existing_keys(range(1, count + 1)), {})
+    assert found is not None
+    return found
 
 
 def _found(memory: Engine, query: str) -> list[str]:
@@ -165,8 +186,7 @@ def test_ordinary_documents_are_no_messages(
 ) -> None:
     toy_engine.ingest(documents)
     assert not _are_messages(toy_engine)
-    question = Question("What did Emi paint?", toy_engine.store, toy_engine.encoder.encode)
-    assert not toy_engine.store.messages.known([MESSAGE], question.scope)
+    assert not _question(toy_engine, "What did Emi paint?").has_messages
 
 
 def test_a_document_between_messages_is_none(toy_engine: Engine) -> None:
@@ -274,52 +294,38 @@ def test_a_very_long_message_is_one_source(toy_engine: Engine) -> None:
 
 
 def test_thousands_of_speakers(toy_engine: Engine) -> None:
-    toy_engine.remember(
-        {"id": str(n), "session": "hall", "speaker": f"Guest{n}", "text": "I ate the soup."}
-        for n in range(300)
-    )
-    assert _found(toy_engine, "What did Guest277 eat?")[0] == "277"
+    _say(toy_engine, [(f"Guest{n}", "I ate the soup.") for n in range(300)])
+    assert _found(toy_engine, "What did Guest277 eat?")[0] == "s277"
 
 
 def test_a_speaker_is_found_by_his_names(toy_engine: Engine) -> None:
     toy_engine.remember(_messages())
     for name in ("Emi", "Kate"):
-        asked = MessageAddressing(
-            Question(f"What did {name}'s hand paint?", toy_engine.store, toy_engine.encoder.encode)
-        )
+        text = f"What did {name}'s hand paint?"
+        asked = MessageAddressing(_question(toy_engine, text))
         assert asked.question.text == "What did hand paint?"
-        features = asked.features(toy_engine.store.existing_keys(range(1, 7)), {})
-        assert features is not None
-        assert features.speaker.tolist() == [1, 0, 1, 0, 1, 0]
+        assert _features(toy_engine, text).speaker.tolist() == [1, 0, 1, 0, 1, 0]
     # Others call nobody Rex, and one who is greeted once is not known by it.
-    rex = Question("What did Rex paint?", toy_engine.store, toy_engine.encoder.encode)
+    rex = _question(toy_engine, "What did Rex paint?")
     assert MessageAddressing(rex).question is rex
 
 
 def test_the_asker_is_the_user(toy_engine: Engine) -> None:
     rows = [("user", "My ferry leaves at noon."), ("assistant", "Your ferry leaves at noon?")] * 2
-    toy_engine.remember(
-        {"id": str(n), "speaker": speaker, "text": text} for n, (speaker, text) in enumerate(rows)
-    )
-    keys = toy_engine.store.existing_keys(range(1, 5))
+    _say(toy_engine, rows)
     for text, expected in (
         ("When does my ferry leave?", [1, 0, 1, 0]),
         ("When did you say a ferry leaves?", [0, 1, 0, 1]),
         ("When does a ferry leave?", [0, 0, 0, 0]),
     ):
-        asked = MessageAddressing(Question(text, toy_engine.store, toy_engine.encoder.encode))
-        features = asked.features(keys, {})
-        assert features is not None
-        assert features.speaker.tolist() == expected
+        assert _features(toy_engine, text, 4).speaker.tolist() == expected
 
 
 def test_days_of_a_question_find_their_messages(toy_engine: Engine) -> None:
     toy_engine.remember(_messages())
     text = "What happened on 6 January 2024?"
-    asked = MessageAddressing(Question(text, toy_engine.store, toy_engine.encoder.encode))
-    features = asked.features(toy_engine.store.existing_keys(range(1, 7)), {})
-    assert features is not None
-    assert features.day.tolist() == [0.5, 0.5, 0.5, 1, 0.5, 0.5]
+    assert _features(toy_engine, text).day.tolist() == [0.5, 0.5, 0.5, 1, 0.5, 0.5]
+    asked = MessageAddressing(_question(toy_engine, text))
     assert set(asked.of_days()) == set(range(1, 7))
     assert _found(toy_engine, text)[0] == "s1:4"
 
@@ -327,17 +333,11 @@ def test_days_of_a_question_find_their_messages(toy_engine: Engine) -> None:
 def test_what_is_said_beside_an_answer_counts(toy_engine: Engine) -> None:
     rows = [("Ann", "Did the kiln crack?"), ("Bo", "Sadly so."), ("Ann", "Lunch is early today.")]
     later = [("Ann", "Rain again."), ("Bo", "Sadly so."), ("Ann", "Tea is early today.")]
-    for session in ("a", "b"):
-        toy_engine.remember(
-            {"id": f"{session}{number}", "session": session, "speaker": speaker, "text": text}
-            for number, (speaker, text) in enumerate(rows if session == "a" else later)
-        )
-    question = Question("Did the kiln crack?", toy_engine.store, toy_engine.encoder.encode)
-    asked = MessageAddressing(question)
-    features = asked.features(toy_engine.store.existing_keys(range(1, 7)), {})
-    assert features is not None
-    assert features.beside.T.tolist() == [[0, 1], [1, 2], [3, 4], [4, 5]]
-    found = _found(toy_engine, question.text)
+    _say(toy_engine, rows, "a")
+    _say(toy_engine, later, "b")
+    beside = _features(toy_engine, "Did the kiln crack?").beside
+    assert beside.T.tolist() == [[0, 1], [1, 2], [3, 4], [4, 5]]
+    found = _found(toy_engine, "Did the kiln crack?")
     assert found.index("a1") < found.index("b1")
     assert found.index("a2") < found.index("b2")
 
@@ -389,10 +389,7 @@ def test_the_reply_to_what_is_asked_is_found(toy_engine: Engine) -> None:
     reply = "Gouda since I was a small child, and on Sundays something from the goat."
     for session, mark in (("told", "."), ("asked", "?")):
         rows = [("Bo", f"Which cheese do you like best{mark}"), ("Ann", reply), ("Bo", "I see.")]
-        toy_engine.remember(
-            {"id": f"{session}{number}", "session": session, "speaker": speaker, "text": text}
-            for number, (speaker, text) in enumerate(rows)
-        )
+        _say(toy_engine, rows, session)
     scores = {one.source: one.score for one in toy_engine.search("Which cheese is best?")}
     assert scores["asked0"] == pytest.approx(scores["told0"], abs=1e-4)
     assert scores["asked1"] > scores["told1"] + 0.01
@@ -417,9 +414,7 @@ def test_sessions_questions_and_lengths_of_messages(toy_engine: Engine) -> None:
         for number, (session, time, text) in enumerate(rows)
     )
     toy_engine.ingest(Document(id="d", title="Harbour", text="Is this a question?"))
-    asked = MessageAddressing(Question("Why?", toy_engine.store, toy_engine.encoder.encode))
-    features = asked.features(toy_engine.store.existing_keys(range(1, 7)), {})
-    assert features is not None
+    features = _features(toy_engine, "Why?")
     assert features.is_message.tolist() == [True] * 5 + [False]
     assert features.session.tolist() == [0, 0, 1, 2, 1, 0]
     assert features.asks.tolist() == [True, False, True, False, False, False]
@@ -429,18 +424,12 @@ def test_sessions_questions_and_lengths_of_messages(toy_engine: Engine) -> None:
 def test_what_was_said_on_the_day_of_the_best_message_comes_first(toy_engine: Engine) -> None:
     mole = "The mole was closed all week, and nobody knew when it would be open again."
     rows = [
-        ("2024-01-05", mole),
-        ("2024-01-06", "The kiln of the pottery cracked in the frost, and they have no other one."),
-        (
-            "2024-01-06",
-            "Somebody was at the door in the evening, but it was too late for me.",
-        ),
-        ("2024-01-06", mole),
+        ("Ann", "2024-01-05", mole),
+        ("Ann", "2024-01-06", "The kiln of the pottery cracked in the frost, they have no other."),
+        ("Ann", "2024-01-06", "Somebody was at the door in the evening, but it was too late."),
+        ("Ann", "2024-01-06", mole),
     ]
-    toy_engine.remember(
-        {"id": f"m{number}", "session": "s", "speaker": "Ann", "time": time, "text": text}
-        for number, (time, text) in enumerate(rows)
-    )
+    _say(toy_engine, rows, name="m")
     found = _found(toy_engine, "What happened to the kiln of the pottery?")
     assert found[0] == "m1"
     assert found.index("m3") < found.index("m0")
@@ -457,11 +446,7 @@ def test_exports_have_a_slot_for_each_message(toy_engine: Engine, tmp_path: Path
     document = toy_engine.get(str(path))
     assert document is not None
     assert all(document.text[slot.start : slot.end] == slot.text for slot in slots)
-    asked = MessageAddressing(
-        Question("What did Kate paint?", toy_engine.store, toy_engine.encoder.encode)
-    )
-    features = asked.features(toy_engine.store.existing_keys(range(1, 7)), {})
-    assert features is not None
+    features = _features(toy_engine, "What did Kate paint?")
     assert features.speaker.tolist() == [1, 0, 1, 0, 1, 0]
     assert features.beside.T.tolist() == [[n, n + 1] for n in range(5)]
 
@@ -470,9 +455,7 @@ def test_speakers_of_another_namespace_are_nobody(toy_engine: Engine) -> None:
     toy_engine.remember(_messages(), namespace="one")
     toy_engine.ingest(Document(id="d", text="Emi paints boats."), namespace="two")
     assert [one.source for one in toy_engine.search("Who is Emi?", namespace="two")] == ["d"]
-    assert not toy_engine.store.messages.known(
-        [MESSAGE], Question("?", toy_engine.store, toy_engine.encoder.encode).scope.__class__("two")
-    )
+    assert not toy_engine.store.messages.known([MESSAGE], Scope("two"))
 
 
 def test_messages_and_documents_are_ranked_together(toy_engine: Engine) -> None:
@@ -498,22 +481,10 @@ def test_a_bundle_keeps_what_is_known_of_messages(toy_engine: Engine, tmp_path: 
         assert copy.verify().problems == ()
 
 
-def test_remember_on_an_event_loop(tmp_path: Path) -> None:
-    async def run() -> int:
-        encoder = ToyEncoder()
-        opened = AsyncEngine.open(
-            tmp_path / "m", create=True, encoder=encoder, answerer="untrained", reader="sentences"
-        )
-        async with opened as memory:
-            return (await memory.remember(_messages())).added
-
-    assert asyncio.run(run()) == 6
-
-
 def test_one_title_is_not_enough_but_one_message_is() -> None:
     message = Message(id="1", speaker="Ann", text="Hello")
-    [document] = with_turns([message_document(message)])
+    [document] = recognise_turns([message_document(message)])
     assert document.turn is not None
     assert document.title == "Ann"
     plain = parse_document(Document(id="1", title="Ann, 2024-01-05", text="Hello"))
-    assert with_turns([plain]) == [plain]
+    assert recognise_turns([plain]) == [plain]

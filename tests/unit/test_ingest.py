@@ -180,7 +180,7 @@ def test_names_are_extracted_from_changed_documents_only(tmp_path: Path) -> None
 
     def run(*documents: Document) -> None:
         passages = PassageEncoder(encoder.encode, Config().ingest)
-        Ingest(store, encoder.encode, Config(), passages, extractor=LampOil()).run(documents)
+        Ingest(store, Config(), passages, extractor=LampOil()).run(documents)
 
     run(Document(id="a", text="The light burns lamp oil."), Document(id="b", text="It is old."))
     assert seen == ["The light burns lamp oil.", "It is old."]

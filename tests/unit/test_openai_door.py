@@ -12,8 +12,7 @@ import pytest
 import uvicorn
 
 from memnet import Document, Engine, Fact
-from memnet.server.openai import router
-from memnet.server.openai.tasks import task_answer
+from memnet.server.openai import router, task_answer
 from memnet.server.work import Work
 
 TEXT = "The Orre Light was built by Una Thale.\n\nIt stands on granite."

@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from memnet import Document, Engine, Fact
-from memnet.server import ServerSettings, page_files
+from memnet.server import ServerSettings, app
 from tests.serving import serving
 
 LIGHT = Document(
@@ -380,7 +380,7 @@ def test_the_page_is_served_as_its_files_are(
     contents = {"index.html": b"<!doctype html>", "app.js": b"export {};", "style.css": b"p {}"}
     for name, data in contents.items():
         (tmp_path / "page" / name).write_bytes(data)
-    monkeypatch.setattr(page_files, "files", lambda _: tmp_path)
+    monkeypatch.setattr(app, "files", lambda _: tmp_path)
     with serving(toy_engine, ServerSettings(token_digest="0" * 64)) as client:
         for path, name, kind in (
             ("/", "index.html", "text/html"),

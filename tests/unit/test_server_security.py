@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from memnet import Engine, InputError
 from memnet.cli.main import memnet, run
 from memnet.server import ServerSettings
-from memnet.server.tokens import make_token, read_token_file
+from memnet.server.settings import make_token, read_token_file
 from tests.serving import serving
 from tests.unit.test_server import error_of
 

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from memnet import Engine
-from memnet.server import connections, security
+from memnet.server import running, security
 from tests.serving import serving
 from tests.waiting import until
 
@@ -17,8 +17,8 @@ JSON, FORM = b"application/json", b"multipart/form-data; boundary=x"
 
 @pytest.fixture
 def client(toy_engine: Engine, monkeypatch: pytest.MonkeyPatch) -> Iterator[httpx.Client]:
-    monkeypatch.setattr(connections, "HEAD_SECONDS", 0.5)
-    monkeypatch.setattr(connections, "READ_SECONDS", 0.5)
+    monkeypatch.setattr(running, "HEAD_SECONDS", 0.5)
+    monkeypatch.setattr(running, "READ_SECONDS", 0.5)
     monkeypatch.setattr(security, "_BODY_SECONDS", 0.5)
     with serving(toy_engine) as client:
         yield client

@@ -1,6 +1,5 @@
 """Options from the environment and from the settings file."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,18 +8,10 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from memnet.cli.doctor import list_settings
 from memnet.cli.main import memnet, run
-from memnet.cli.options import device_name, store_path
-from memnet.cli.settings import (
-    add_variables,
-    commands,
-    list_settings,
-    load_settings,
-    options_of,
-    read_settings,
-    unknown_variables,
-)
-from memnet.errors import InputError
+from memnet.cli.options import device_name
+from memnet.cli.settings import add_variables, commands, load_settings, options_of, store_path
 
 Ask = Callable[..., dict[str, Any]]
 
@@ -61,8 +52,7 @@ def test_option_before_environment_before_file_before_default(
     assert asked(*line)["top_k"] is None
     file.parent.mkdir(parents=True)
     file.write_text("[ask]\ntop-k = 2\nexplain = true\n")
-    assert asked(*line)["top_k"] == 2
-    assert asked(*line)["explain"] is True
+    assert (asked(*line)["top_k"], asked(*line)["explain"]) == (2, True)
     monkeypatch.setenv("MEMNET_ASK_TOP_K", "3")
     assert asked(*line)["top_k"] == 3
     assert asked(*line, "--top-k", "4")["top_k"] == 4
@@ -104,31 +94,32 @@ def test_what_is_shared_holds_for_commands_without_the_option(tmp_path: Path) ->
         found.extend([device_name(None), store_path(None), device_name("cuda")])
 
     _ = command
-    done = CliRunner().invoke(group, ["--config", str(file), "command"], catch_exceptions=False)
-    assert "unknown key 'device'" not in done.output
+    CliRunner().invoke(group, ["--config", str(file), "command"], catch_exceptions=False)
     assert found == ["cpu", Path("elsewhere"), "cuda"]
     assert device_name(None) == "auto"
 
 
 def test_every_option_has_a_variable_named_as_it_is_typed() -> None:
+    add_variables(memnet)  # again: names are made once
     seen: set[str] = set()
+    kept: set[str] = set()
     for path, command in commands(memnet):
         for name, option in options_of(command).items():
             own = "_".join(("MEMNET", *path, name)).upper().replace("-", "_")
             assert isinstance(option.envvar, list)
             assert option.envvar[0] == own
             assert own not in seen
+            assert len(set(option.envvar)) == len(option.envvar)
             seen.add(own)
+            kept.update(option.envvar)
     assert {"MEMNET_ASK_JSON", "MEMNET_INGEST_AS", "MEMNET_TRAIN_FACTS_OUT", "MEMNET_QUIET"} <= seen
-    kept = {variable for _, c in commands(memnet) for o in options_of(c).values()
-            for variable in o.envvar or ()}  # fmt: skip
     assert {"MEMNET_STORE", "MEMNET_DEVICE", "MEMNET_INDEX", "MEMNET_MESSAGE_CAPACITY"} <= kept
 
 
 def test_values_of_every_kind(asked: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "mine.toml"
     file.write_text(
-        '[ask]\nas-of = 2026-01-12\nwhere = ["year=1990", "by=Ann"]\nmodel = "babi"\n'
+        'quiet = 1\n[ask]\nas-of = 2026-01-12\nwhere = ["year=1990", "by=Ann"]\nmodel = "babi"\n'
         '[ingest]\nlearn = false\nexclude = "drafts/"\n[tell]\ncapacity = 7\n'
     )
     config = ("--config", str(file))
@@ -148,20 +139,14 @@ def test_values_of_every_kind(asked: Ask, tmp_path: Path, monkeypatch: pytest.Mo
     ("text", "complaint"),
     [
         ("[ask]\ntopk = 3", "unknown key 'ask.topk'; did you mean 'top-k'?"),
-        ("colour = 3", "unknown key 'colour'; known are"),
+        ("colour = 3", "unknown key 'colour'; expected"),
+        ("top-k = 3", "unknown key 'top-k'; put it below [ask] or [search]"),
         ("[aks]\nhops = 3", "unknown key 'aks'; did you mean 'ask'?"),
         ("[train.fact]\nseed = 3", "unknown key 'train.fact'; did you mean 'facts'?"),
         ("[ask]\nquestion = 'Who?'", "unknown key 'ask.question'"),
         ("config = 'x'", "unknown key 'config'"),
-        ("ask = 3", "ask is a value of type int; expected a table, [ask]"),
-        ("[store]\na = 1", "store is a table; expected a value"),
-        ("[ask]\nhops = 0", "ask.hops: 0 is not in the range 1<=x<=10"),
-        ("[ask]\nhops = 'many'", "ask.hops: 'many' is not a valid integer range"),
-        ("[ask]\nhops = true", "ask.hops is true or false; that is no value of --hops"),
-        ("[ask]\nhops = [1]", "ask.hops is a list; that is no value of --hops"),
-        ("[ask]\nwhere = ['x']", "ask.where: 'x' is no condition"),
-        ("[ask]\nhops = 2.5", "ask.hops: '2.5' is not a valid integer range"),
-        ("index = 'tree'", "index: 'tree' is not one of 'auto', 'flat', 'pq'"),
+        ("ask = 3", "invalid value of 'ask'; expected a table, [ask]"),
+        ("[ask.hops]\na = 1", "invalid value of 'ask.hops'"),
         ("[ask", "is not valid TOML: "),
         ("a = " + "[" * 5000, "is not valid TOML: "),
     ],
@@ -179,18 +164,40 @@ def test_mistakes_are_one_line(
     assert complaint in said
 
 
-def test_a_number_is_no_open_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("hops = 0", "0 is not in the range 1<=x<=10"),
+        ("hops = 'many'", "'many' is not a valid integer range"),
+        ("hops = true", "'True' is not a valid integer range"),
+        ("hops = [1]", "'[1]' is not a valid integer range"),
+        ("hops = 2.5", "'2.5' is not a valid integer range"),
+        ("where = ['x']", "invalid condition 'x'"),
+        ("index = 'tree'", "'tree' is not one of 'auto', 'flat', 'pq'"),
+    ],
+)
+def test_a_wrong_value_is_named_with_its_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, complaint: str
+) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text(f"[ask]\n{text}\n")
+    assert run(["--config", str(file), "ask", "Who?"]) == 2
+    said = capsys.readouterr().err
+    assert complaint in said
+    assert str(file) in said
+
+
+def test_a_number_is_not_an_open_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "mine.toml"
     file.write_text("store = 987654")
     assert run(["--config", str(file), "sources"]) == 1
-    assert capsys.readouterr().err == (
-        "Error: there is no memnet store at 987654; make one with 'memnet ingest'\n"
-    )
+    assert "no memnet store at 987654" in capsys.readouterr().err
 
 
 def test_files_that_cannot_be_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["--config", str(tmp_path / "none.toml"), "sources"]) == 1
-    assert "none.toml can't be read (No such file or directory)" in capsys.readouterr().err
+    for path in (tmp_path / "none.toml", tmp_path):
+        assert run(["--config", str(path), "sources"]) in (1, 2)
+        assert str(path) in capsys.readouterr().err
     (tmp_path / "binary.toml").write_bytes(b"\xff\xfe")
     assert run(["--config", str(tmp_path / "binary.toml"), "sources"]) == 1
     assert "binary.toml is not valid TOML" in capsys.readouterr().err
@@ -198,42 +205,14 @@ def test_files_that_cannot_be_read(tmp_path: Path, capsys: pytest.CaptureFixture
 
 
 def test_origins_are_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = tmp_path / "mine.toml"
-    file.write_text("[ask]\nhops = 2\ntop-k = 5\n[train.facts]\nseed = 3\n")
     monkeypatch.setenv("MEMNET_ASK_TOP_K", "6")
     monkeypatch.setenv("MEMNET_STORE", "s")
-    monkeypatch.setenv("MEMNET_TOPK", "6")
-    default_map, _ = read_settings(file, memnet)
-    found = set(map(tuple, list_settings(memnet, default_map, file)))
+    file = tmp_path / "mine.toml"
+    defaults = {"ask": {"hops": "2", "top_k": "5"}, "train": {"facts": {"seed": "3"}}}
+    found = {tuple(one.values()) for one in list_settings(memnet, defaults, file)}
     assert found == {
         ("ask", "hops", "2", str(file)),
         ("ask", "top-k", "6", "$MEMNET_ASK_TOP_K"),
         ("train facts", "seed", "3", str(file)),
         ("", "store", "s", "$MEMNET_STORE"),
     }
-    assert "MEMNET_TOPK" in unknown_variables(memnet)
-    assert "MEMNET_STORE" not in unknown_variables(memnet)
-
-
-def test_names_are_made_once() -> None:
-    @click.group()
-    def group() -> None: ...
-
-    @group.command()
-    @click.option("--as", "read_as", envvar="OLD")
-    @click.option("--store")
-    def one(read_as: str, store: str) -> None:
-        click.echo(json.dumps([read_as, store]))
-
-    add_variables(group)
-    add_variables(group)
-    assert [option.envvar for option in one.params] == [
-        ["MEMNET_ONE_AS", "OLD"], ["MEMNET_ONE_STORE", "MEMNET_STORE"],
-    ]  # fmt: skip
-    said = CliRunner().invoke(group, ["one"], env={"OLD": "a", "MEMNET_ONE_STORE": "b"})
-    assert json.loads(said.output) == ["a", "b"]
-
-
-def test_a_file_of_another_kind_is_an_input_error(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="can't be read"):
-        read_settings(tmp_path, memnet)

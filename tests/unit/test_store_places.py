@@ -14,9 +14,9 @@ from click.shell_completion import ShellComplete
 from click.testing import CliRunner
 
 from memnet import Document, Engine
+from memnet.cli.doctor import list_settings
 from memnet.cli.main import memnet, run
-from memnet.cli.options import store_path
-from memnet.cli.settings import commands, list_settings, options_of
+from memnet.cli.settings import commands, options_of, store_path
 from memnet.errors import InputError, StoreError
 from memnet.storage.folder import DATABASE
 from memnet.storage.overview import list_namespaces, list_sources, overview, writer
@@ -155,11 +155,11 @@ def test_what_is_shared_is_a_place_for_commands_without_the_option(
     ("given", "message"),
     [
         ("postgresql://ann:Zq9@h", "names no database"),
-        ("postgresql://ann:Zq9@h:x/d", "a port that is no number"),
+        ("postgresql://ann:Zq9@h:x/d", "malformed port"),
         ("postgresql://ann:Z/Zq9@h/d", "write @ as %40, / as %2F"),
-        ("postgresql://ann:Zq9@h/d?index=flat", "expected faiss, hnsw, exact"),
+        ("postgresql://ann:Zq9@h/d?index=flat", "expected hnsw or exact"),
         ("postgresql://ann:Zq9@h/d?schema=pg_a", "PostgreSQL's own"),
-        ("postgresql://ann:Zq9@h/d?shema=a", "unknown parameter 'shema'"),
+        ("postgresql://ann:Zq9@h/d?shema=a", 'parameter: "shema"'),
         ("postgresql:/ann:Zq9@h/d", "give the address as text, with two slashes"),
     ],
 )
@@ -167,9 +167,11 @@ def test_bad_addresses_are_one_line(
     given: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "config.toml").write_text(f"store = {given!r}")
     for arguments, environment, where in (
         (["info", "--store", given], {}, "'--store'"),
         (["info"], {"MEMNET_STORE": given}, ""),
+        (["--config", "config.toml", "info"], {}, ""),
     ):
         done = CliRunner().invoke(memnet, arguments, env=environment)
         assert done.exit_code == 2
@@ -178,12 +180,6 @@ def test_bad_addresses_are_one_line(
         assert where in line
         assert message in line
         assert SECRET not in done.output
-    config = tmp_path / "config.toml"
-    config.write_text(f"store = {given!r}")
-    done = CliRunner().invoke(memnet, ["--config", str(config), "info"])
-    assert isinstance(done.exception, InputError)
-    assert message in str(done.exception)
-    assert SECRET not in str(done.exception)
     assert [path.name for path in tmp_path.iterdir()] == ["config.toml"]
 
 
@@ -203,10 +199,10 @@ def test_the_settings_of_a_doctor_have_no_password(
 ) -> None:
     monkeypatch.setenv("MEMNET_STORE", ADDRESS)
     defaults = {"info": {"store": f"postgresql://ann:{SECRET}@h"}}
-    found = {one.origin: one.value for one in list_settings(memnet, defaults, tmp_path)}
+    found = {one["origin"]: one["value"] for one in list_settings(memnet, defaults, tmp_path)}
     assert found == {"$MEMNET_STORE": SHOWN}
     monkeypatch.delenv("MEMNET_STORE")
-    found = {one.origin: one.value for one in list_settings(memnet, defaults, tmp_path)}
+    found = {one["origin"]: one["value"] for one in list_settings(memnet, defaults, tmp_path)}
     assert found == {str(tmp_path): "an address of PostgreSQL that can't be used"}
 
 
@@ -223,7 +219,7 @@ def answering(found: Connection | Exception | None) -> Iterator[list[float]]:
         return found
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("memnet.storage.postgres.backend.connect_existing", connect)
+        patched.setattr("memnet.storage.overview._connect_server", connect)
         yield waits
 
 
@@ -292,10 +288,10 @@ def test_the_doctor_looks_into_a_database(
     with answering(None):
         report, lines = examined(capsys)
     assert report["store"].items() >= {"path": SHOWN, "exists": False}.items()
-    assert f"{SHOWN} (not there)" in lines
+    assert f"{SHOWN} (missing)" in lines
     assert str(files_folder(ADDRESS)) in lines
     with pytest.MonkeyPatch.context() as patched:
-        patched.setitem(sys.modules, "asyncpg", None)
+        patched.setitem(sys.modules, "psycopg", None)
         report, lines = examined(capsys, 1)
     assert 'pip install "memnet[postgres]"' in lines
     refusal = StoreError(f"the server of {SHOWN} does not answer")
@@ -310,7 +306,7 @@ def test_servers_of_a_protocol_open_the_address_itself(
 ) -> None:
     opened: list[StorePlace] = []
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("memnet.cli.mcp.open_engine", lambda place, **_: opened.append(place))
+    monkeypatch.setattr("memnet.cli.serve.open_engine", lambda place, **_: opened.append(place))
     monkeypatch.setattr("memnet.mcp.serve_stdio", lambda open_engine, **_: open_engine())
     assert run(["mcp", "--store", ADDRESS]) == 0
     assert run(["mcp", "--store", "memory"]) == 0
@@ -328,4 +324,4 @@ def test_who_has_no_server_loads_nothing_for_one(arguments: list[str], tmp_path:
     done = completed(command, cwd=tmp_path, env=environment)
     loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
     assert "click" in loaded
-    assert "asyncpg" not in loaded
+    assert "psycopg" not in loaded

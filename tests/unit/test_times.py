@@ -142,7 +142,7 @@ def test_a_late_entry_takes_its_place_in_time(toy_engine: Engine) -> None:
     assert [one.action for one in report.decisions] == ["supersede", "add"]
     assert report.decisions[0].other_text == "Ann moved to Paris."
     assert report.decisions[1].other_text == "Ann moved to Rome."
-    assert "earlier time" in report.decisions[1].reason
+    assert report.decisions[1].reason.startswith("Backdated")
     january, february, march = map(_at, ("2026-01-01", "2026-02-01", "2026-03-01"))
     assert _held(toy_engine, "Ann") == [
         ("Ann moved to Paris.", january, february),
@@ -207,7 +207,7 @@ def test_what_changes_in_part_holds_on_and_says_so(tmp_path: Path, label: Label)
         )
         both, new = engine.history()
         assert (both.valid_until, both.changed_by) == (None, new.id)
-        assert both.reason == "A part of it holds no longer; the rest does."
+        assert "part" in (both.reason or "")
         engine.undo()
         (both,) = engine.history()
         assert (both.change, both.changed_by, both.reason) == (None, None, None)

@@ -1,20 +1,33 @@
-"""Routes that answer: ask, at once or as a stream of events, and search."""
+"""Routes that answer, about statements, and about the server and its memory as a whole."""
 
 import time
 from collections.abc import AsyncIterator
+from typing import Annotated
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Query
 from fastapi.responses import Response, StreamingResponse
 
 from memnet.engine import Engine
 from memnet.server.errors import describe, error_body
-from memnet.server.values import AskRequest, Found, SearchRequest, json_response
+from memnet.server.metrics import Metrics
+from memnet.server.values import (
+    AskRequest,
+    Found,
+    Health,
+    History,
+    SearchRequest,
+    TellRequest,
+    UndoRequest,
+    json_response,
+)
 from memnet.server.work import Work
-from memnet.types import Answer
+from memnet.types import Answer, Statement, StoreInfo, TellReport, UndoReport
+
+_MAX_STATEMENTS = 1000
 
 
-def router(engine: Engine, work: Work) -> APIRouter:
-    """``POST /ask``, ``POST /ask/stream`` and ``POST /search``."""
+def router(engine: Engine, work: Work, metrics: Metrics) -> APIRouter:
+    """``POST /ask``, ``/ask/stream``, ``/search``; ``GET /history, /info, /healthz, /metrics``."""
     routes = APIRouter()
 
     def answer(asked: AskRequest) -> Answer:
@@ -70,9 +83,66 @@ def router(engine: Engine, work: Work) -> APIRouter:
         elapsed = (time.perf_counter() - started) * 1000
         return json_response(Found(evidence=evidence, elapsed_ms=elapsed))
 
+    def find(
+        subject: str | None, query: str | None, namespace: str | None, limit: int
+    ) -> tuple[Statement, ...]:
+        found = engine.history(subject, namespace=namespace)
+        if query is not None:
+            words = query.casefold().split()
+            found = tuple(
+                one for one in found if all(word in one.text.casefold() for word in words)
+            )
+        return found[-limit:]
+
+    @routes.get("/history", response_model=History)
+    async def history(
+        subject: str | None = None,
+        query: str | None = None,
+        namespace: str | None = None,
+        limit: Annotated[int, Query(ge=1, le=_MAX_STATEMENTS)] = 100,
+    ) -> Response:
+        """Statements about a subject, or with all words of a query; the last ``limit`` of them."""
+        found = await work.read(find, subject, query, namespace, limit)
+        return json_response(History(statements=found))
+
+    @routes.get("/info", response_model=StoreInfo)
+    async def info() -> Response:
+        """What the memory holds: the object that ``memnet info --json`` prints."""
+        return json_response(await work.read(engine.info))
+
+    @routes.get("/healthz", response_model=Health)
+    async def healthz() -> Response:
+        """That the server answers."""
+        return json_response(Health())
+
+    @routes.get("/metrics", response_class=Response)
+    async def show_metrics() -> Response:
+        """Counts and times in the Prometheus text format."""
+        counts = await work.read(engine.store.counts)
+        text = metrics.text({"memnet_slots": counts.slots, "memnet_sources": counts.sources})
+        return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
+
     return routes
 
 
 def _event(name: str, data: str) -> str:
     """A server-sent event (HTML standard, 9.2); its data is JSON, which has no line ends."""
     return f"event: {name}\ndata: {data}\n\n"
+
+
+def writing_router(engine: Engine, work: Work) -> APIRouter:
+    """``POST /tell`` and ``POST /undo``."""
+    routes = APIRouter()
+
+    @routes.post("/tell", response_model=TellReport)
+    async def tell(told: TellRequest) -> Response:
+        """Remember sentences; the object that ``memnet tell --json`` prints."""
+        report = await work.write(engine.tell, told.text, at=told.at, namespace=told.namespace)
+        return json_response(report)
+
+    @routes.post("/undo", response_model=UndoReport)
+    async def undo(request: UndoRequest) -> Response:
+        """Take back what was told last."""
+        return json_response(await work.write(engine.undo, namespace=request.namespace))
+
+    return routes

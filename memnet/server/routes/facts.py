@@ -16,8 +16,8 @@ from memnet.text.names import symbol
 
 _MAX_HOPS = 4
 _MAX_NODES = 1000
+# That are looked at for each node that is wanted: more lead to the same ones mostly.
 _FACTS_PER_NODE = 20
-"""That are looked at for each node that is wanted: more lead to the same ones mostly."""
 
 
 def router(engine: Engine, work: Work) -> APIRouter:

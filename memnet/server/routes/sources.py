@@ -1,19 +1,38 @@
-"""Routes about what is stored: list, read, put, forget."""
+"""Routes about sources: list, read, put, upload, forget."""
 
+import re
+from pathlib import PureWindowsPath
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Form, Query, UploadFile
 from fastapi.responses import Response
 
 from memnet.engine import Engine
-from memnet.errors import InputError, Problem
+from memnet.errors import InputError, MemnetError, Problem, one_line
 from memnet.experts.sources import find_sources
 from memnet.server.errors import NotFoundError
-from memnet.server.values import Forgotten, PutRequest, SourcePage, SourceText, json_response
+from memnet.server.values import (
+    Forgotten,
+    PutRequest,
+    SourcePage,
+    SourceText,
+    UploadedFile,
+    UploadReport,
+    json_response,
+)
 from memnet.server.work import Work
+from memnet.text.checks import check_text
 from memnet.types import Document, IngestReport, Source, SourceKind
 
 _MAX_PAGE = 1000
+# Bytes: file systems take 255, and a store adds some for the while of a change.
+_MAX_NAME = 200
+# What some file system does not take, or takes for something else.
+_NO_NAME = re.compile(r'[\x00-\x1f\x7f<>:"|?*/\\]|^\.*$|[. ]$')
+# Names that are no files on Windows
+_DEVICES = frozenset(
+    {"CON", "PRN", "AUX", "NUL", *(f"{port}{n}" for port in ("COM", "LPT") for n in range(1, 10))}
+)
 
 
 def router(engine: Engine, work: Work) -> APIRouter:
@@ -69,7 +88,7 @@ def router(engine: Engine, work: Work) -> APIRouter:
 
 
 def writing_router(engine: Engine, work: Work) -> APIRouter:
-    """``PUT /sources/{id}`` and ``DELETE /sources/{id}``."""
+    """``PUT`` and ``DELETE /sources/{id}``, and ``POST /upload``."""
     routes = APIRouter()
 
     def ingest(source_id: str, given: PutRequest) -> IngestReport:
@@ -102,6 +121,40 @@ def writing_router(engine: Engine, work: Work) -> APIRouter:
         """Remove a source with all that was made from it."""
         return json_response(Forgotten(forgotten=await work.write(delete, source_id, namespace)))
 
+    def store(upload: UploadFile, namespace: str) -> IngestReport:
+        problems: list[Problem] = []
+        check_text(namespace, "the namespace", engine.config.limit.name)
+        name = _file_name(upload.filename or "")
+        with (
+            engine.store.writing(),
+            engine.store.uploads.replacing(name, upload.file, namespace) as path,
+        ):
+            try:
+                return engine.ingest(
+                    path, namespace=namespace, full=False, on_problem=problems.append
+                )
+            except InputError as error:
+                message = problems[0].what if problems else str(error)
+                # Where the file is kept is no concern of the client's.
+                message = message.removeprefix(f"{path}: ").replace(str(path), name)
+                raise InputError(message) from error
+
+    async def report(upload: UploadFile, namespace: str) -> UploadedFile:
+        name = one_line(upload.filename or "")
+        try:
+            return UploadedFile(name=name, report=await work.write(store, upload, namespace))
+        except MemnetError as error:
+            return UploadedFile(name=name, error=str(error))
+
+    @routes.post("/upload", response_model=UploadReport)
+    async def upload(files: list[UploadFile], namespace: Annotated[str, Form()] = "") -> Response:
+        """Store files of any format that ``memnet ingest`` reads; one of the same name is replaced.
+
+        A file that can't be used is reported, and the others are stored.
+        """
+        reports = [await report(file, namespace) for file in files]
+        return json_response(UploadReport(reports=tuple(reports)))
+
     return routes
 
 
@@ -129,3 +182,17 @@ def find(engine: Engine, source_id: str, namespace: str | None) -> tuple[Source,
 
 def _unknown(source_id: str) -> NotFoundError:
     return NotFoundError(f"no source {source_id!r} is stored there; GET /sources lists all")
+
+
+def _file_name(given: str) -> str:
+    """The name that a file is kept under: the last part of what the client calls it.
+
+    Raises:
+        InputError: it is none.
+    """
+    name = PureWindowsPath(given).name
+    if not name or _NO_NAME.search(name) or PureWindowsPath(name).stem.upper() in _DEVICES:
+        raise InputError(f"the file name {given[:_MAX_NAME]!r} can't be kept; rename the file")
+    if len(name.encode("utf-8", "replace")) > _MAX_NAME:
+        raise InputError(f"the file name is longer than {_MAX_NAME} bytes; rename the file")
+    return name

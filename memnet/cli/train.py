@@ -1,19 +1,31 @@
-"""What the presets of ``memnet train`` share: options, and lines of progress."""
+"""``memnet train``: its group, and what its commands share."""
 
+import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
-from memnet.cli.verbosity import is_quiet
+from memnet.cli.output import show_note
 from memnet.learning import TrainingProgress
 
-_INTERVAL = 60.0
-"""Seconds between two lines."""
+_INTERVAL = 60.0  # seconds between two lines of progress
 
+_Item = TypeVar("_Item")
 _Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+@click.group()
+def train() -> None:
+    """Train a model: one that belongs to the store, or a folder to be used with --model.
+
+    \b
+    Example:
+      memnet train babi --data stories/ --out my-model
+    """
+
 
 out_option = click.option(
     "--out", type=click.Path(path_type=Path), required=True, help="Folder of the model."
@@ -22,6 +34,9 @@ own_out_option = click.option(
     "--out",
     type=click.Path(path_type=Path),
     help="Folder of the model.  [default: the store's own, where 'memnet ask' uses it by itself]",
+)
+threads_option = click.option(
+    "--threads", type=click.IntRange(min=1), help="Processor cores.  [default: all that are free]"
 )
 seed_option = click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 
@@ -47,10 +62,14 @@ def _files(name: str, variable: str, what: str) -> Callable[[_Command], _Command
     )
 
 
-def show_line(line: str) -> None:
-    """Print a line about the training, unless these are unwanted."""
-    if not is_quiet():
-        click.echo(line, err=True)
+def read_all(files: Iterable[Path], read: Callable[[Path], Iterable[_Item]]) -> list[_Item]:
+    """What all files hold, one after the other."""
+    return [item for file in files for item in read(file)]
+
+
+def show_result(as_json: bool, values: Mapping[str, Any], text: str) -> None:
+    """Print what a training reached, as JSON or as a sentence."""
+    click.echo(json.dumps(values) if as_json else text)
 
 
 class ProgressLines:
@@ -59,7 +78,7 @@ class ProgressLines:
     def __init__(
         self,
         clock: Callable[[], float] = time.monotonic,
-        show: Callable[[str], None] = show_line,
+        show: Callable[[str], None] = show_note,
     ) -> None:
         """Take a ``clock`` in seconds and what shows a line."""
         self._clock = clock

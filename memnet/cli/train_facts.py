@@ -1,6 +1,5 @@
 """``memnet train facts`` and ``memnet train babi``."""
 
-import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -8,13 +7,17 @@ from typing import TYPE_CHECKING
 import click
 
 from memnet.cli.options import device_name, device_option, json_option, open_engine, store_option
-from memnet.cli.train.shared import (
+from memnet.cli.output import show_note
+from memnet.cli.train import (
     ProgressLines,
     dev_option,
     out_option,
     own_out_option,
+    read_all,
     seed_option,
-    show_line,
+    show_result,
+    threads_option,
+    train,
     train_option,
 )
 from memnet.storage.place import StorePlace
@@ -22,11 +25,11 @@ from memnet.storage.place import StorePlace
 if TYPE_CHECKING:
     from memnet.training import EpochReport
 
+# Error rate above which a bAbI task counts as failed (Weston et al. 2015).
 _FAILED = 0.05
-"""Share of wrong answers above which a task counts as failed, as is usual for bAbI."""
 
 
-@click.command()
+@train.command()
 @train_option("Questions to learn from")
 @dev_option("questions")
 @own_out_option
@@ -48,7 +51,7 @@ def facts(
     """Learn to hop over the facts of a store, from questions and answers alone.
 
     Each file has a JSON object a line: {"question", "answers": [...], "hops": 2?}. Saves the
-    weights that answer most of the dev questions. The same command resumes a run that was stopped.
+    weights that answer most of the dev questions. The same command resumes an interrupted run.
 
     \b
     Example:
@@ -59,46 +62,41 @@ def facts(
     from memnet.learning.evaluation import read_questions
     from memnet.training import train_facts
 
-    train, dev = (
-        [question for file in files for question in read_questions(file)]
-        for files in (train_files, dev_files)
-    )
     with open_engine(store, device=device) as engine:
         folder = out or engine.store.models.folder("facts")
         report = train_facts(
             engine,
-            train,
-            dev,
+            read_all(train_files, read_questions),
+            read_all(dev_files, read_questions),
             out,
             seed=seed,
             epochs=epochs,
             on_epoch=_show_facts,
             on_progress=ProgressLines(),
         )
-    if as_json:
-        click.echo(json.dumps({**report._asdict(), "model": str(folder)}))
-        return
     hops = "" if report.hop_accuracy is None else f", hops {100 * report.hop_accuracy:.1f} %"
-    click.echo(
+    show_result(
+        as_json,
+        {**report._asdict(), "model": str(folder)},
         f"Dev questions: best answer right {100 * report.hits_at_1:.1f} %, F1 of sets "
-        f"{100 * report.f1:.1f} %{hops}; the model is in {folder}."
+        f"{100 * report.f1:.1f} %{hops}; the model is in {folder}.",
     )
-    if report.no_name or report.no_answer:
-        show_line(
+    if not as_json and (report.no_name or report.no_answer):
+        show_note(
             f"Of {report.questions} training questions {report.no_name} name nothing in the facts, "
-            f"and {report.no_answer} have no answer there; they were left out.",
+            f"and {report.no_answer} have no answer there; they were left out."
         )
 
 
 def _show_facts(report: "EpochReport") -> None:
-    show_line(
+    show_note(
         f"epoch {report.epoch}: loss {report.loss:.4f}, best answer right "
         f"{100 * (1 - report.error):.1f} % (best {100 * (1 - report.best):.1f} %), "
-        f"{report.seconds:.0f} s",
+        f"{report.seconds:.0f} s"
     )
 
 
-@click.command()
+@train.command()
 @click.option(
     "--data",
     type=click.Path(path_type=Path),
@@ -112,9 +110,7 @@ def _show_facts(report: "EpochReport") -> None:
     help="Of 240,000 sentences and questions each.  [default: 100]",
 )
 @seed_option
-@click.option(
-    "--threads", type=click.IntRange(min=1), help="Processor cores.  [default: all that are free]"
-)
+@threads_option
 @click.option(
     "--supports/--answers-only",
     default=True,
@@ -125,7 +121,7 @@ def _show_facts(report: "EpochReport") -> None:
     "--renaming/--as-written",
     default=True,
     show_default=True,
-    help="In bAbI's tasks, let names change places within a story, or leave stories as they are.",
+    help="In bAbI's tasks, swap names within a story, or leave stories as they are.",
 )
 @device_option
 @json_option
@@ -142,8 +138,8 @@ def babi(
 ) -> None:
     """Train one model on stories with questions, all tasks together.
 
-    Saves the weights with the lowest error on the valid files. The same command resumes a run that
-    was stopped.
+    Saves the weights with the lowest error on the valid files. The same command resumes an
+    interrupted run.
 
     \b
     Example:
@@ -171,17 +167,18 @@ def babi(
         threads=threads,
         on_progress=ProgressLines(),
     )
-    if as_json:
-        click.echo(json.dumps({"valid_error": best, "model": str(out)}))
-    else:
-        click.echo(f"Lowest mean valid error {100 * best:.2f} %; the model is in {out}.")
+    show_result(
+        as_json,
+        {"valid_error": best, "model": str(out)},
+        f"Lowest mean valid error {100 * best:.2f} %; the model is in {out}.",
+    )
 
 
 def _show_stories(report: "EpochReport") -> None:
     failed = [task for task, error in report.errors.items() if error > _FAILED]
     worst = max(report.errors, key=lambda task: report.errors[task])
-    show_line(
+    show_note(
         f"epoch {report.epoch}: loss {report.loss:.4f}, valid error {100 * report.error:.2f} % "
         f"(best {100 * report.best:.2f} %), {len(failed)} tasks over 5 %, "
-        f"worst {worst} {100 * report.errors[worst]:.1f} %, {report.seconds:.0f} s",
+        f"worst {worst} {100 * report.errors[worst]:.1f} %, {report.seconds:.0f} s"
     )

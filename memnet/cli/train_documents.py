@@ -1,6 +1,5 @@
 """``memnet train text``, ``reader``, ``questions`` and ``confidence``: answers about documents."""
 
-import json
 import os
 from collections import Counter
 from pathlib import Path
@@ -17,13 +16,17 @@ from memnet.cli.options import (
     reader_option,
     store_option,
 )
-from memnet.cli.train.shared import (
+from memnet.cli.output import show_note
+from memnet.cli.train import (
     ProgressLines,
     dev_option,
     out_option,
     own_out_option,
+    read_all,
     seed_option,
-    show_line,
+    show_result,
+    threads_option,
+    train,
     train_option,
 )
 from memnet.learning import counted
@@ -33,7 +36,7 @@ if TYPE_CHECKING:
     from memnet.training import EpochReport
 
 
-@click.command()
+@train.command()
 @click.option(
     "--train",
     "train_files",
@@ -58,7 +61,7 @@ def text(
     """Adapt the search for documents to those of a store.
 
     Each file has a JSON object a line: {"question", "gold": [source ids of the documents that hold
-    the answer]}. A fifth of the questions is held out at first, to measure what training gains.
+    the answer]}. A fifth of the questions is held out first, to measure what training gains.
 
     \b
     Example:
@@ -77,24 +80,23 @@ def text(
             groups,
             out,
             seed=seed,
-            on_stage=show_line,
+            on_stage=show_note,
             on_progress=ProgressLines(),
         )
-    if as_json:
-        click.echo(json.dumps({**report._asdict(), "model": str(folder)}))
-        return
-    click.echo(
-        f"Right documents among the first 5, on questions held out: "
+    show_result(
+        as_json,
+        {**report._asdict(), "model": str(folder)},
+        "Right documents among the first 5, on held-out questions: "
         f"{100 * report.recall_untrained:.1f} % untrained, {100 * report.recall_trained:.1f} % "
-        f"trained; the model is in {folder}."
+        f"trained; the model is in {folder}.",
     )
-    if report.unusable:
-        show_line(
+    if report.unusable and not as_json:
+        show_note(
             f"{report.unusable} questions give no stored document as 'gold'; they were left out.",
         )
 
 
-@click.command()
+@train.command()
 @train_option("Examples to learn from")
 @dev_option("examples")
 @out_option
@@ -109,7 +111,7 @@ def text(
     type=click.IntRange(min=0),
     default=0,
     show_default=True,
-    help="Number of questions to make from the documents of the store and learn from as well.",
+    help="Number of further questions to generate from the documents of the store.",
 )
 @click.option(
     "--found/--given",
@@ -128,15 +130,15 @@ def text(
     type=click.FloatRange(0, 1, max_open=True),
     default=0.1,
     show_default=True,
-    help="None is faster, and does for one pass over many examples.",
+    help="0 is faster, and enough for one pass over many examples.",
 )
 @click.option(
     "--bfloat16/--float32",
     default=False,
     show_default=True,
-    help="Precision of products; 16 bits are faster where the processor supports them.",
+    help="Precision of matrix products; 16 bits are faster on processors that support them.",
 )
-@click.option("--threads", type=click.IntRange(min=1), help="Processor cores.")
+@threads_option
 @seed_option
 @device_option
 @store_option
@@ -163,8 +165,8 @@ def reader(
     Each file, plain or .gz, has a JSON object a line: {"question", "answers": [...], "quotes":
     [...]?, "kind"?, "passages": [{"title", "text"}], "others": [distractors]?}; answers and quotes
     stand word for word in a passage, or the answer is yes or no; neither: the passages hold no
-    answer. A kind is value, definition, statement, list or steps. The same command resumes a run
-    that was stopped.
+    answer. A kind is value, definition, statement, list or steps. The same command resumes an
+    interrupted run.
 
     \b
     Example:
@@ -180,20 +182,18 @@ def reader(
         train_reader,
     )
 
-    train, dev = (
-        [example for file in files for example in read_reader_examples(file)]
-        for files in (train_files, dev_files)
-    )
+    examples = read_all(train_files, read_reader_examples)
+    dev = read_all(dev_files, read_reader_examples)
     generated = []
     lines = ProgressLines()
     if found:
         with open_engine(store, reader="sentences") as engine:
-            train = list(retrieve_distractors(engine, counted(train, "searching", lines)))
+            examples = list(retrieve_distractors(engine, counted(examples, "searching", lines)))
     if made:
         with open_engine(store, model="untrained") as engine:
             generated = reader_examples(engine, made, seed=seed, on_progress=lines)
     best = train_reader(
-        train,
+        examples,
         dev,
         out,
         generated=generated,
@@ -208,18 +208,19 @@ def reader(
         device=find_device(device_name(device)),
         on_progress=lines,
     )
-    if as_json:
-        click.echo(json.dumps({"dev": best, "reader": str(out)}))
-    else:
-        click.echo(f"Best score on dev examples {100 * best:.1f} %; the reader is in {out}.")
+    show_result(
+        as_json,
+        {"dev": best, "reader": str(out)},
+        f"Best score on dev examples {100 * best:.1f} %; the reader is in {out}.",
+    )
 
 
-@click.command()
+@train.command()
 @click.option(
     "--out",
     type=click.Path(path_type=Path, dir_okay=False),
     required=True,
-    help="File of the questions; one that is there is replaced.",
+    help="File of the questions; an existing one is replaced.",
 )
 @store_option
 @json_option
@@ -243,7 +244,7 @@ def questions(out: Path, store: StorePlace | None, as_json: bool) -> None:
         examples = heading_examples(engine, on_progress=ProgressLines())
     if not examples:
         raise InputError(
-            "no heading of the documents asks a question; expected such as 'Installing plugins'"
+            "no heading of the documents makes a question; expected some like 'Installing plugins'"
         )
     lines = "".join(example.model_dump_json() + "\n" for example in examples)
     try:
@@ -253,21 +254,22 @@ def questions(out: Path, store: StorePlace | None, as_json: bool) -> None:
             f"{out} can't be written ({error.strerror or error}); choose another --out"
         ) from error
     kinds = Counter(example.kind or "other" for example in examples)
-    if as_json:
-        click.echo(json.dumps({"questions": len(examples), "kinds": kinds, "file": str(out)}))
-        return
-    told = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
-    click.echo(f"{len(examples)} questions ({told}) are in {out}.")
+    counts = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
+    show_result(
+        as_json,
+        {"questions": len(examples), "kinds": kinds, "file": str(out)},
+        f"{len(examples)} questions ({counts}) are in {out}.",
+    )
 
 
 def _show(report: "EpochReport") -> None:
     scores = ", ".join(f"{name} {100 * (1 - lost):.1f} %" for name, lost in report.errors.items())
-    show_line(
+    show_note(
         f"part {report.epoch}: loss {report.loss:.4f}, dev {scores}, {report.seconds:.0f} s",
     )
 
 
-@click.command()
+@train.command()
 @train_option("Questions that the reader was not trained on")
 @out_option
 @model_option
@@ -297,13 +299,12 @@ def confidence(
     from memnet.learning.evaluation import read_questions
     from memnet.training import calibrate
 
-    questions = [question for file in train_files for question in read_questions(file)]
+    questions = read_all(train_files, read_questions)
     with open_engine(store, model=model, reader=reader, device=device) as engine:
         report = calibrate(engine, questions, out, on_progress=ProgressLines())
-    if as_json:
-        click.echo(json.dumps({**report._asdict(), "reader": str(out)}))
-        return
-    click.echo(
+    show_result(
+        as_json,
+        {**report._asdict(), "reader": str(out)},
         f"{report.questions} questions, {100 * report.right:.1f} % answered right; calibration "
-        f"error {100 * report.calibration_error:.1f} % (cross-validated); the reader is in {out}."
+        f"error {100 * report.calibration_error:.1f} % (cross-validated); the reader is in {out}.",
     )

@@ -1,0 +1,77 @@
+"""What the commands print: how much, and stored texts as a terminal can show them."""
+
+import logging
+import re
+import sys
+from pathlib import Path
+
+import click
+
+from memnet.errors import one_line
+
+_log = logging.getLogger("memnet")
+# From -q, which leaves errors alone, to -vv.
+_LEVELS = (logging.ERROR, logging.WARNING, logging.INFO, logging.DEBUG)
+
+
+class _StandardError(logging.Handler):
+    """Prints records on the current standard error, as one line each."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print a record."""
+        click.echo(self.format(record), err=True)
+
+
+_handler = _StandardError()
+
+
+def set_verbosity(more: int) -> None:
+    """Say more than usual, or less: ``more`` is the number of -v minus that of -q."""
+    _log.setLevel(_LEVELS[min(max(1 + more, 0), len(_LEVELS) - 1)])
+    if _handler not in _log.handlers:
+        _log.addHandler(_handler)
+
+
+def is_quiet() -> bool:
+    """Whether warnings, notes and progress are unwanted."""
+    return not _log.isEnabledFor(logging.WARNING)
+
+
+def is_verbose() -> bool:
+    """Whether more than usual is wanted."""
+    return _log.isEnabledFor(logging.INFO)
+
+
+def shows_bar() -> bool:
+    """Whether progress is shown as a bar: on a terminal, unless it is unwanted."""
+    return sys.stderr.isatty() and not is_quiet()
+
+
+def show_note(text: str) -> None:
+    """Print a line on standard error, unless notes are unwanted."""
+    if not is_quiet():
+        click.echo(text, err=True)
+
+
+def text_line(text: str) -> str:
+    """A text as one line, with whatever would steer the terminal escaped."""
+    return one_line(" ".join(text.split()), None)
+
+
+def source_name(source: str) -> str:
+    """A source id as one line; a path in the working folder is relative to it."""
+    try:
+        relative = str(Path(source).relative_to(Path.cwd()))
+    except (ValueError, OSError):  # not below it, or the working folder was removed
+        return one_line(source)
+    return one_line(relative)
+
+
+def shorten(text: str, max_length: int) -> str:
+    """The start of a text, with an ellipsis where it is cut."""
+    return text if len(text) <= max_length else f"{text[: max_length - 1]}…"
+
+
+def collapse_spaces(text: str) -> str:
+    """A part of a text in one line, with a space where white space stands, also at its ends."""
+    return one_line(re.sub(r"\s+", " ", text), None)

@@ -1,0 +1,380 @@
+"""A memory behind the HTTP interface of OpenAI: chat completions, embeddings and models."""
+
+import base64
+import json
+import re
+import time
+import uuid
+from collections.abc import Callable, Coroutine, Iterator
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from fastapi import APIRouter, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, Response, StreamingResponse
+from fastapi.routing import APIRoute
+from numpy.typing import NDArray
+from pydantic import BaseModel
+from starlette.exceptions import HTTPException
+
+from memnet.engine import Engine
+from memnet.errors import InputError, MemnetError, StoreBusyError, one_line
+from memnet.server.work import Work
+from memnet.text.checks import FIRST_ERROR, check_text
+from memnet.text.citations import CitedText, answer_text, source_url
+
+__all__ = ["router"]
+
+
+def router(engine: Engine, work: Work) -> APIRouter:
+    """The routes below ``/v1``. What goes wrong in them is told in OpenAI's form."""
+    routes = APIRouter(
+        prefix="/v1", route_class=OpenAIRoute, tags=["openai"], responses=ERROR_RESPONSES
+    )
+    _add_models(routes)
+    _add_chat(routes, engine, work)
+    _add_embeddings(routes, engine, work)
+    return routes
+
+
+_INVALID = "invalid_request_error"
+_SERVER = "server_error"
+
+
+class OpenAIErrorDetail(BaseModel):
+    """What went wrong."""
+
+    message: str
+    type: str
+    param: str | None  # the field of the request that is wrong
+    code: str | None
+
+
+class OpenAIErrorBody(BaseModel):
+    """The body of a response that is an error."""
+
+    error: OpenAIErrorDetail
+
+
+# For the schema of routes
+ERROR_RESPONSES: dict[int | str, dict[str, Any]] = {
+    "default": {"model": OpenAIErrorBody, "description": "An error"}
+}
+
+
+class ModelNotFoundError(MemnetError):
+    """A request names a model that is not served."""
+
+
+class OpenAIRoute(APIRoute):
+    """A route whose errors are responses in OpenAI's form."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """FastAPI's handler of the route, with its errors answered."""
+        handle = super().get_route_handler()
+
+        async def handle_errors(request: Request) -> Response:
+            try:
+                return await handle(request)
+            except RequestValidationError as error:
+                first = error.errors()[0]
+                # The body as a whole has no name.
+                where = ".".join(str(part) for part in first["loc"][1:])
+                message = f"{where or 'body'}: {first['msg']}"
+                return _error(400, message, _INVALID, param=where or None)
+            except HTTPException as error:
+                return _error(error.status_code, str(error.detail), _INVALID)
+            except ModelNotFoundError as error:
+                return _error(404, str(error), _INVALID, "model", "model_not_found")
+            except InputError as error:
+                return _error(400, str(error), _INVALID)
+            except StoreBusyError as error:
+                return _error(503, str(error), _SERVER)
+            except MemnetError as error:
+                return _error(500, str(error), _SERVER)
+
+        return handle_errors
+
+
+def _error(
+    status: int, message: str, kind: str, param: str | None = None, code: str | None = None
+) -> Response:
+    detail = OpenAIErrorDetail(message=one_line(message), type=kind, param=param, code=code)
+    return Response(
+        OpenAIErrorBody(error=detail).model_dump_json(), status, media_type="application/json"
+    )
+
+
+MODEL = "memnet"  # the name of the memory as a model, of chats and of embeddings.
+_CARD = {"id": MODEL, "object": "model", "created": 0, "owned_by": "memnet"}
+
+
+def check_model(name: str) -> None:
+    """Check that a request is for the model that is served.
+
+    Raises:
+        ModelNotFoundError: it is for another.
+    """
+    if name != MODEL:
+        raise ModelNotFoundError(f"there is no model {name!r}; the only one is {MODEL!r}")
+
+
+def _add_models(routes: APIRouter) -> None:
+    """Add the list of models, and one by its name."""
+
+    @routes.get("/models")
+    def models() -> dict[str, Any]:
+        """The models that are served."""
+        return {"object": "list", "data": [_CARD]}
+
+    @routes.get("/models/{name:path}")
+    def model(name: str) -> dict[str, Any]:
+        """One of them."""
+        check_model(name)
+        return _CARD
+
+
+# Characters: what chat pages ask on their own holds the whole chat.
+_MAX_MESSAGE = 1_000_000
+
+
+class Part(BaseModel):
+    """A part of a message; only texts are read."""
+
+    type: str
+    text: str | None = None
+
+
+class ChatMessage(BaseModel):
+    """A message of a chat."""
+
+    role: str
+    content: str | Annotated[list[Part], FIRST_ERROR] | None = None
+
+    def text(self) -> str:
+        """Its text, whose parts are paragraphs."""
+        if isinstance(self.content, list):
+            return "\n\n".join(part.text for part in self.content if part.text)
+        return self.content or ""
+
+
+class StreamOptions(BaseModel):
+    """What a stream holds besides the answer."""
+
+    include_usage: bool = False
+
+
+class ChatRequest(BaseModel):
+    """The body of a request. What steers a language model, such as a temperature, is ignored."""
+
+    model: str
+    messages: Annotated[list[ChatMessage], FIRST_ERROR]
+    stream: bool | None = False
+    stream_options: StreamOptions | None = None
+    n: Literal[1] | None = 1
+
+
+def _add_chat(routes: APIRouter, engine: Engine, work: Work) -> None:
+    """Add the route of chats."""
+
+    def answer(question: str, messages: list[ChatMessage]) -> tuple[CitedText, dict[str, int]]:
+        task = task_answer(question)
+        cited = CitedText(task, ()) if task is not None else answer_text(engine.ask(question))
+        return cited, _usage(messages, cited.text)
+
+    @routes.post("/chat/completions")
+    async def chat(body: ChatRequest) -> Response:
+        """Answer the last message of the user; earlier ones are not looked at."""
+        check_model(body.model)
+        question = _question(body.messages)
+        cited, usage = await work.answer(answer, question, body.messages)
+        head = {
+            "id": f"chatcmpl-{uuid.uuid4().hex}",
+            "created": int(time.time()),
+            "model": MODEL,
+        }
+        if body.stream:
+            with_usage = body.stream_options is not None and body.stream_options.include_usage
+            chunks = _chunks(head, cited, usage if with_usage else None)
+            return StreamingResponse(chunks, media_type="text/event-stream")
+        message = {
+            "role": "assistant",
+            "content": cited.text,
+            "refusal": None,
+            "annotations": _annotations(cited),
+        }
+        choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}
+        return JSONResponse(
+            {**head, "object": "chat.completion", "choices": [choice], "usage": usage}
+        )
+
+
+def _question(messages: list[ChatMessage]) -> str:
+    """The text of the last message of the user.
+
+    Raises:
+        InputError: there is none, or it holds no text, or one that is too long or broken.
+    """
+    question = next((one.text() for one in reversed(messages) if one.role == "user"), "")
+    if not question.strip():
+        raise InputError("the messages hold no text of the role 'user'; the last one is answered")
+    check_text(question, "the last message of the user", _MAX_MESSAGE)
+    return question.strip()
+
+
+def _annotations(cited: CitedText) -> list[dict[str, Any]]:
+    """The quotations of an answer, with the addresses of their sources."""
+    return [
+        {
+            "type": "url_citation",
+            "url_citation": {
+                "start_index": one.start,
+                "end_index": one.end,
+                "title": one.evidence.title or one.evidence.source,
+                "url": source_url(one.evidence.source, one.evidence.metadata),
+            },
+        }
+        for one in cited.citations
+    ]
+
+
+def _usage(messages: list[ChatMessage], answer: str) -> dict[str, int]:
+    asked = sum(count_tokens(one.text()) for one in messages)
+    answered = count_tokens(answer)
+    return {
+        "prompt_tokens": asked,
+        "completion_tokens": answered,
+        "total_tokens": asked + answered,
+    }
+
+
+def _chunks(head: dict[str, Any], cited: CitedText, usage: dict[str, int] | None) -> Iterator[str]:
+    """The events of a stream: the role, the lines of the answer, its citations, the end."""
+    deltas: list[dict[str, Any]] = [{"role": "assistant", "content": ""}]
+    deltas += [{"content": line} for line in cited.text.splitlines(keepends=True)]
+    if cited.citations:
+        deltas.append({"annotations": _annotations(cited)})
+    for delta in deltas:
+        yield _chunk_event(head, [{"index": 0, "delta": delta, "finish_reason": None}])
+    yield _chunk_event(head, [{"index": 0, "delta": {}, "finish_reason": "stop"}])
+    if usage is not None:
+        yield _chunk_event(head, [], usage)
+    yield "data: [DONE]\n\n"
+
+
+def _chunk_event(
+    head: dict[str, Any], choices: list[dict[str, Any]], usage: dict[str, int] | None = None
+) -> str:
+    chunk = {**head, "object": "chat.completion.chunk", "choices": choices}
+    if usage is not None:
+        chunk["usage"] = usage
+    return f"data: {json.dumps(chunk, ensure_ascii=False)}\n\n"
+
+
+_TASK = "### Task:"
+_TITLE_WORDS = 6
+_FIRST_QUESTION = re.compile(r"^[^\S\n]*+USER:[^\S\n]*+(\S.*)$", re.MULTILINE | re.IGNORECASE)
+
+
+def task_answer(prompt: str) -> str | None:
+    """The answer to such a prompt, as JSON where it asks for that; None for a user's question."""
+    if not prompt.lstrip().startswith(_TASK):
+        return None
+    # Each names the JSON that it expects; the history below may hold any words.
+    task = prompt.split("### Chat History", 1)[0].casefold()
+    for key, value in (
+        ("follow_ups", []),
+        ("queries", []),
+        ("tags", ["General"]),
+        ("title", _title(prompt)),
+    ):
+        if f'"{key}"' in task:
+            return json.dumps({key: value}, ensure_ascii=False)
+    return _title(prompt) if "title" in task else ""
+
+
+def _title(prompt: str) -> str:
+    """The first words of the chat's first question."""
+    found = _FIRST_QUESTION.search(prompt)
+    words = found[1].split() if found else []
+    return " ".join(words[:_TITLE_WORDS]).rstrip("?.,:;!") or "Chat"
+
+
+_TOKEN = re.compile(r"\w+|[^\w\s]")
+
+
+def count_tokens(text: str) -> int:
+    """Words and marks of a text: nothing here is charged by tokens of a language model."""
+    return sum(1 for _ in _TOKEN.finditer(text))
+
+
+_MAX_TEXTS = 2048  # of a request, as with OpenAI
+_MAX_CHARACTERS = 100_000  # of a text: about 4 s of encoding on a processor
+# Characters of a request: as many as OpenAI's 300,000 tokens have.
+_MAX_TOTAL = 1_200_000
+
+
+class EmbeddingsRequest(BaseModel):
+    """The body of a request."""
+
+    model: str
+    input: str | Annotated[list[str], FIRST_ERROR]
+    encoding_format: Literal["float", "base64"] | None = "float"
+    dimensions: int | None = None
+
+
+def _add_embeddings(routes: APIRouter, engine: Engine, work: Work) -> None:
+    """Add the route of embeddings."""
+
+    @routes.post("/embeddings")
+    async def embeddings(body: EmbeddingsRequest) -> dict[str, Any]:
+        """A vector of length one for each text."""
+        check_model(body.model)
+        texts = _checked_texts(body.input)
+        width = engine.encoder.dimension
+        if body.dimensions not in (None, width):
+            raise InputError(
+                f"dimensions is {body.dimensions}; the encoder's vectors have {width}: leave it out"
+            )
+        vectors = await work.answer(engine.encoder.encode, texts)
+        as_base64 = body.encoding_format == "base64"
+        tokens = sum(map(count_tokens, texts))
+        return {
+            "object": "list",
+            "model": MODEL,
+            "data": [
+                {
+                    "object": "embedding",
+                    "index": index,
+                    "embedding": _base64(vector) if as_base64 else vector.tolist(),
+                }
+                for index, vector in enumerate(vectors)
+            ],
+            "usage": {"prompt_tokens": tokens, "total_tokens": tokens},
+        }
+
+
+def _checked_texts(given: str | list[str]) -> list[str]:
+    """The texts of a request.
+
+    Raises:
+        InputError: there are none or too many, one is blank or too long, or all are.
+    """
+    texts = [given] if isinstance(given, str) else given
+    if not 1 <= len(texts) <= _MAX_TEXTS:
+        raise InputError(f"input holds {len(texts):,} texts; give 1 to {_MAX_TEXTS:,}")
+    for number, text in enumerate(texts):
+        check_text(text, f"text {number} of the input", _MAX_CHARACTERS)
+        if not text.strip():
+            raise InputError(f"text {number} of the input is blank; leave it out or fill it")
+    total = sum(map(len, texts))
+    if total > _MAX_TOTAL:
+        raise InputError(
+            f"input holds {total:,} characters, the limit is {_MAX_TOTAL:,}; send several requests"
+        )
+    return texts
+
+
+def _base64(vector: NDArray[np.float32]) -> str:
+    """[D] float32 as bytes, the low one first, whatever the processor."""
+    return base64.b64encode(vector.astype("<f4").tobytes()).decode()

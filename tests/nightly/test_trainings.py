@@ -1,0 +1,245 @@
+"""Trainings beyond one of each: stopped and resumed, killed, seeded, from another start."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from memnet import Engine
+from memnet.config import HopConfig
+from memnet.documents.controller import TextController
+from memnet.errors import ModelError
+from memnet.experts.registry import load_model
+from memnet.learning.evaluation import read_questions
+from memnet.learning.loop import EpochReport, TrainingConfig
+from memnet.reader.network import load_span_network, new_span_network, save_span_network
+from memnet.reader.training import train as reader_training
+from memnet.stories.model import load_story_model
+from memnet.stories.training import train_stories
+from memnet.stories.training_data import read_story_data
+from memnet.training import FactReport, train_facts, train_reader, train_text
+from tests.models.test_all_trainings import _built as built
+from tests.models.test_all_trainings import _story_files as story_files
+from tests.models.test_all_trainings import ships_in
+from tests.models.test_fact_model import FERRIES
+from tests.models.test_reader_training import SEED, _right_and_told_apart, train_small
+from tests.models.test_reader_training import _examples as reader_examples
+from tests.models.test_text_training import _documents as documents
+from tests.models.test_text_training import _questions as questions
+from tests.models.test_training import CONFIG, _written
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+
+@pytest.fixture
+def few(tmp_path: Path) -> Path:
+    """Stories for what is the same however many there are."""
+    return _written(tmp_path / "few", 150)
+
+
+@pytest.fixture
+def ships(toy_engine: Engine) -> Engine:
+    return ships_in(toy_engine)
+
+
+def test_it_stops_when_nothing_gets_better(few: Path, tmp_path: Path) -> None:
+    reports: list[EpochReport] = []
+    config = TrainingConfig(epochs=30, patience=2, learning_rate=1e-9)
+    train_stories(read_story_data(few), tmp_path / "out", CONFIG, config, reports.append)
+    assert len(reports) < 30
+    assert all(report.error >= reports[-3].error for report in reports[-2:])
+
+
+def test_a_stopped_run_on_stories_goes_on_to_the_same_result(few: Path, tmp_path: Path) -> None:
+    stories = read_story_data(few)
+    config = TrainingConfig(epochs=5, seed=7)
+    whole: list[EpochReport] = []
+    train_stories(stories, tmp_path / "whole", CONFIG, config, whole.append)
+
+    def stop(report: EpochReport) -> None:
+        broken.append(report)
+        if report.epoch == 2:
+            raise KeyboardInterrupt
+
+    broken: list[EpochReport] = []
+    with pytest.raises(KeyboardInterrupt):
+        train_stories(stories, tmp_path / "broken", CONFIG, config, stop)
+    # The report of epoch 2 came after its state was kept, so the run goes on with epoch 3.
+    train_stories(stories, tmp_path / "broken", CONFIG, config, broken.append)
+    assert [(r.epoch, r.loss, r.errors) for r in whole] == [
+        (r.epoch, r.loss, r.errors) for r in broken
+    ]
+    one, other = (load_story_model(tmp_path / name).state_dict() for name in ("whole", "broken"))
+    for name, tensor in one.items():
+        assert torch.equal(tensor, other[name])
+
+
+def test_the_command_survives_a_kill(few: Path, tmp_path: Path) -> None:
+    def command(out: str) -> list[str]:
+        return [
+            sys.executable, "-m", "memnet", "train", "babi", "--json", "--threads", "1",
+            "--data", str(few), "--out", str(tmp_path / out), "--epochs", "4",
+        ]  # fmt: skip
+
+    run = subprocess.Popen(command("killed"), stderr=subprocess.PIPE, stdout=subprocess.DEVNULL)
+    deadline = time.monotonic() + 120
+    while not (tmp_path / "killed" / "training.json").exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    run.send_signal(signal.SIGKILL)
+    run.communicate()
+    results = [
+        json.loads(subprocess.run(command(out), capture_output=True, check=True).stdout)
+        for out in ("killed", "whole")
+    ]
+    assert results[0]["valid_error"] == results[1]["valid_error"]
+    one, other = (load_story_model(tmp_path / out).state_dict() for out in ("killed", "whole"))
+    for name, tensor in one.items():
+        assert torch.equal(tensor, other[name])
+
+
+def test_learning_from_answers_alone_is_another_run(few: Path, tmp_path: Path) -> None:
+    stories, config = read_story_data(few), TrainingConfig(epochs=2)
+    losses: dict[bool, list[float]] = {}
+    for supports in (True, False):
+        reports: list[EpochReport] = []
+        out = tmp_path / str(supports)
+        train_stories(stories, out, CONFIG, config, reports.append, supports=supports)
+        losses[supports] = [report.loss for report in reports]
+        notes = json.loads((out / "model.json").read_text())["trained"]
+        assert notes["supports"] is supports
+    assert losses[True][0] > losses[False][0]
+
+
+def test_nothing_but_the_seed_decides_the_weights(tmp_path: Path) -> None:
+    data = read_story_data(story_files(tmp_path / "data"))
+    models = []
+    for place, seed in enumerate((0, 0, 1)):
+        torch.rand(place + 1)
+        config = TrainingConfig(epochs=2, seed=seed)
+        train_stories(data, tmp_path / str(place), CONFIG, config)
+        models.append(load_story_model(tmp_path / str(place)).state_dict())
+    first, second, other = models
+    assert all(torch.equal(tensor, second[name]) for name, tensor in first.items())
+    assert not all(torch.equal(tensor, other[name]) for name, tensor in first.items())
+
+
+def test_facts_resumed_after_the_best_epoch_report_its_scores(
+    ships: Engine, tmp_path: Path
+) -> None:
+    def stop(_: EpochReport) -> None:
+        raise KeyboardInterrupt
+
+    def train(out: Path, on_epoch: Callable[[EpochReport], None]) -> FactReport:
+        return train_facts(ships, built(), built(), out, epochs=1, on_epoch=on_epoch)
+
+    whole = train(tmp_path / "whole", lambda _: None)
+    assert whole.hits_at_1 > 0
+    with pytest.raises(KeyboardInterrupt):
+        train(tmp_path / "broken", stop)
+    assert train(tmp_path / "broken", lambda _: None) == whole
+    notes = json.loads((tmp_path / "broken" / "model.json").read_text())["trained"]
+    assert {name: notes[name] for name in whole._fields} == whole._asdict()
+
+
+def test_the_same_seed_gives_the_same_model(toy_engine: Engine, tmp_path: Path) -> None:
+    toy_engine.ingest(documents())
+    models = []
+    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
+        train_text(toy_engine, [questions()], tmp_path / name, seed=seed)
+        model = load_model(tmp_path / name, HopConfig())
+        assert isinstance(model, TextController)
+        models.append(
+            np.concatenate([array.ravel() for _, array in sorted(model.arrays().items())])
+        )
+    assert np.array_equal(models[0], models[1])
+    assert not np.array_equal(models[0], models[2])
+
+
+def test_the_mean_with_the_start_is_kept_where_it_is_better(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    untrained, good = tmp_path / "untrained", train_small(tmp_path / "good").folder
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(SEED)
+        save_span_network(untrained, new_span_network(0.0), {})
+    assert sum(_right_and_told_apart(untrained)) < sum(_right_and_told_apart(good))
+    mixed = reader_training._mean_weights(untrained, good)
+    weights = [load_span_network(folder).state_dict() for folder in (untrained, good)]
+    for name, tensor in mixed.items():
+        torch.testing.assert_close(tensor, (weights[0][name] + weights[1][name]) / 2)
+
+    def trained(start: Path, mean: dict[str, torch.Tensor], out: Path) -> tuple[float, bool]:
+        """The score of one pass from ``start``, and whether the mean was kept."""
+        monkeypatch.setattr(reader_training, "_mean_weights", lambda *_: mean)
+        score = train_reader(
+            reader_examples(), reader_examples(), out, start=start, passes=1, threads=1
+        )
+        notes = json.loads((out / "reader.json").read_text())["trained"]
+        assert notes["dev"] == score
+        return score, "mean_with_start" in notes
+
+    score, kept = trained(good, weights[0], tmp_path / "worse")
+    assert not kept
+    assert score > sum(_right_and_told_apart(untrained)) / 2
+    score, kept = trained(untrained, weights[1], tmp_path / "better")
+    assert kept
+    assert score == pytest.approx(sum(_right_and_told_apart(good)) / 2)
+    found = load_span_network(tmp_path / "better").state_dict()
+    assert all(torch.allclose(found[name], tensor) for name, tensor in weights[1].items())
+
+
+def test_a_stopped_run_goes_on_to_the_same_reader(tmp_path: Path) -> None:
+    examples = reader_examples()
+
+    def stop(report: EpochReport) -> None:
+        if report.epoch == 2:
+            raise KeyboardInterrupt
+
+    def train(name: str, on_epoch: Callable[[EpochReport], None], count: int = 4) -> None:
+        train_reader(
+            examples[:count], examples[:2], tmp_path / name,
+            generated=examples[4:6], passes=3, on_epoch=on_epoch, threads=1,
+        )  # fmt: skip
+
+    train("whole", lambda _: None)
+    with pytest.raises(KeyboardInterrupt):
+        train("parts", stop)
+    train("parts", lambda _: None)
+    whole, parts = (load_span_network(tmp_path / name).state_dict() for name in ("whole", "parts"))
+    assert all(torch.equal(tensor, parts[name]) for name, tensor in whole.items())
+    with pytest.raises(KeyboardInterrupt):
+        train("again", stop)
+    with pytest.raises(ModelError, match="unfinished run on other data"):
+        train("again", lambda _: None, count=5)
+
+
+def test_a_stopped_run_on_facts_goes_on_to_the_same_model(tmp_path: Path) -> None:
+    train = read_questions(FERRIES / "train.jsonl")[:60]
+    dev = read_questions(FERRIES / "dev.jsonl")[:20]
+
+    def stop(report: EpochReport) -> None:
+        if report.epoch == 2:
+            raise KeyboardInterrupt
+
+    with Engine.open(tmp_path / "store", create=True) as engine:
+        engine.ingest(FERRIES / "facts.tsv")
+        train_facts(engine, train, dev, tmp_path / "whole", epochs=4)
+        with pytest.raises(KeyboardInterrupt):
+            train_facts(engine, train, dev, tmp_path / "broken", epochs=4, on_epoch=stop)
+        with pytest.raises(ModelError, match="other data or settings"):
+            train_facts(engine, dev, train, tmp_path / "broken", epochs=4)
+        train_facts(engine, train, dev, tmp_path / "broken", epochs=4)
+    whole, broken = (
+        json.loads((tmp_path / name / "model.json").read_text()) for name in ("whole", "broken")
+    )
+    assert whole["sha256"] == broken["sha256"]
+    assert sorted(path.name for path in (tmp_path / "broken").iterdir()) == sorted(
+        path.name for path in (tmp_path / "whole").iterdir()
+    )
