@@ -116,7 +116,7 @@ def main() -> None:
     parser.add_argument("--questions", type=int, help="of each file; all if not given")
     arguments = parser.parse_args()
     arguments.scratch.mkdir(parents=True, exist_ok=True)
-    result: dict[str, Any] = {"environment": environment(["asyncpg"]), **prepare(arguments)}
+    result: dict[str, Any] = {"environment": environment(["psycopg"]), **prepare(arguments)}
     places = {"folder": arguments.scratch / "store", "postgresql": arguments.server}
     engines = {name: Engine.open(place) for name, place in places.items()}
     for engine in engines.values():

@@ -252,7 +252,7 @@ def main() -> None:
         began = time.perf_counter()
         problems = store.verify()
         result: dict[str, Any] = {
-            "environment": environment(["asyncpg"]),
+            "environment": environment(["psycopg"]),
             "writers": arguments.writers,
             "readers": arguments.readers,
             "seconds": seconds,

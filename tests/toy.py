@@ -29,7 +29,9 @@ class ToyEncoder:
     releases_gil = True
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        return np.array([_vector(text) for text in texts], np.float32).reshape(-1, DIMENSION)
+        # Rounded as a store keeps them, so that stored vectors are equal to these.
+        rows = np.array([_vector(text) for text in texts], np.float16).reshape(-1, DIMENSION)
+        return rows.astype(np.float32)
 
     def encode_tokens(self, texts: Sequence[str]) -> list[TokenStates]:
         words = [text.replace(MENTION, "mention").split() for text in texts]

@@ -17,7 +17,6 @@ from memnet.storage.bundle.export import write_bundle
 from memnet.storage.lexical import Bm25Index
 from memnet.storage.models import ModelFolders
 from memnet.storage.postgres.address import Address, is_address
-from memnet.storage.postgres.driver import check_driver
 from memnet.storage.scope import EVERYWHERE, Scope
 from memnet.storage.sqlite.backend import FolderBackend
 from memnet.storage.tables import checks, slots, sources
@@ -516,7 +515,6 @@ class MemoryStore:
                 f"{self.fingerprint}; open it with that encoder, or ingest into a new store"
             )
         backend.check_rows(connection, self.dimension)
-        self._process.index.prepare()
 
 
 def open_backend(place: str | os.PathLike[str], create: bool, lock_seconds: float) -> Backend:
@@ -531,9 +529,9 @@ def open_backend(place: str | os.PathLike[str], create: bool, lock_seconds: floa
         StoreError: there is no store, or it can't be made.
     """
     if is_address(place):
+        address = Address.parse(place)
         # Whoever has no server need not have its driver.
-        check_driver()
         from memnet.storage.postgres.backend import PostgresBackend
 
-        return PostgresBackend(Address.parse(place), create)
+        return PostgresBackend(address, create)
     return FolderBackend(Path(place), create, lock_seconds)

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import random
+import signal
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -14,16 +15,17 @@ from typing import Any
 import pytest
 from numpy.typing import NDArray
 
-pytest.importorskip("asyncpg")
+pytest.importorskip("psycopg")
+
+import psycopg
 
 from memnet import Engine
 from memnet.config import Config
 from memnet.errors import StoreBusyError, StoreError
 from memnet.storage import MemoryStore
-from memnet.storage.postgres.errors import SocketError
+from memnet.storage.postgres.index import ServerIndex
 from memnet.storage.postgres.session import Session
 from memnet.storage.tables import sources
-from memnet.storage.vectors.cache import IndexCache
 from tests import killed
 from tests.postgres_server import Server, running_server
 from tests.postgres_stores import address, address_of, cache_folder
@@ -146,13 +148,13 @@ def test_a_connection_that_is_lost_with_the_commit(
     real, losses = Session.command, list[str]()
 
     def command(session: Session, statements: str) -> None:
-        if statements.startswith("SELECT advance()") and not losses:
+        if "commit_id" in statements and not losses:
             losses.append(statements)
             if kept:
                 real(session, statements)
             cut()
             if kept:
-                raise SocketError("connection reset by peer")
+                raise psycopg.OperationalError("connection reset by peer")
         real(session, statements)
 
     monkeypatch.setattr(Session, "command", command)
@@ -173,22 +175,27 @@ def test_a_connection_that_is_lost_with_the_commit(
 def test_an_interrupted_statement_leaves_nothing(
     store: MemoryStore, monkeypatch: pytest.MonkeyPatch, statement: int
 ) -> None:
-    """Control-C comes while the loop waits for the server."""
-    left, real = [statement], asyncio.BaseEventLoop.run_until_complete
+    """Control-C comes while the server is waited for."""
+    left, real = [statement], Session.rows
 
-    def interrupt() -> None:
-        raise KeyboardInterrupt
-
-    def run(loop: asyncio.BaseEventLoop, future: Any) -> Any:
+    def fetch(session: Session, sql: str, parameters: Sequence[Any]) -> list[Any]:
         left[0] -= 1
         if not left[0]:
-            loop.call_soon(interrupt)
-        return real(loop, future)
+            signal.setitimer(signal.ITIMER_REAL, 0.1)
+            real(session, "SELECT pg_sleep(60)", ())
+        return real(session, sql, parameters)
 
-    with monkeypatch.context() as patched:
-        patched.setattr(asyncio.BaseEventLoop, "run_until_complete", run)
-        with pytest.raises(KeyboardInterrupt):
-            put_round(store, 1)
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        with monkeypatch.context() as patched:
+            patched.setattr(Session, "rows", fetch)
+            with pytest.raises(KeyboardInterrupt):
+                put_round(store, 1)
+    finally:
+        signal.signal(signal.SIGALRM, before)
     assert read_round(store) == 0
     put_round(store, 2)
     assert read_round(store) == 2
@@ -278,7 +285,7 @@ def test_a_forked_child_has_connections_of_its_own(store: MemoryStore) -> None:
         assert read_round(store) == 1
 
     index = store._process.index
-    assert isinstance(index, IndexCache)
+    assert isinstance(index, ServerIndex)
     with store.writing(), index._guard:
         _in_child(leave)
         store.append(killed.statement("lamp", "ann"), killed.encode)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import run_state_machine_as_test
 
-pytest.importorskip("asyncpg")
+pytest.importorskip("psycopg")
 
 from memnet import (
     Config,
@@ -348,6 +348,7 @@ def test_a_restored_dump_is_the_same_store(tmp_path: Path, postgres: Server, add
     postgres.execute(f"CREATE DATABASE restored_{schema}")
     try:
         target = postgres.address(f"restored_{schema}")
+        postgres.execute("CREATE EXTENSION vector", database=f"restored_{schema}")
         postgres.command("psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-f", dump, target)
         with closing(killed.open_store(f"{target}&schema={schema}", create=False)) as store:
             assert store.verify() == []

@@ -22,12 +22,11 @@ from memnet.storage.bundle.archive import (
     open_bundle,
 )
 from memnet.storage.postgres.address import is_address
-from memnet.storage.precision import packed
 from memnet.storage.store import MemoryStore
 from memnet.storage.tables import slots as slot_rows
 from memnet.storage.tables.checked import DuplicateRowsError
 from memnet.storage.tables.connection import Connection
-from memnet.storage.tables.vectors import digest_of
+from memnet.storage.tables.vectors import digest_of, packed
 
 
 def import_bundle(

@@ -3,8 +3,6 @@
 from pathlib import Path
 
 from memnet.errors import StoreError
-from memnet.storage.precision import row_sizes
-from memnet.storage.tables.checked import IN_LIST, Values
 from memnet.storage.tables.connection import UNUSED_SYMBOL, UNUSED_VECTOR, Connection
 from memnet.storage.tables.vectors import digest_of
 
@@ -43,10 +41,7 @@ _WRONG_ROWS = {
 def problems(connection: Connection, dimension: int) -> list[str]:
     """What is wrong with the rows, a line each; empty when all is well."""
     found = connection.problems()
-    (wrong,) = connection.only(
-        f"SELECT count(*) FROM vector WHERE length(data) NOT {IN_LIST}",
-        Values(row_sizes(dimension)),
-    )
+    (wrong,) = connection.only("SELECT count(*) FROM vector WHERE length(data) <> ?", 2 * dimension)
     if wrong:
         found.append(f"{wrong} vectors have another width than {dimension}")
     wrong = _count_other_texts(connection)

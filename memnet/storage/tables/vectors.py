@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from memnet.storage.precision import packed
 from memnet.storage.tables.checked import (
     IN_LIST,
     Values,
@@ -26,6 +25,11 @@ _FULL = (
 def digest_of(*parts: object) -> bytes:
     """16 bytes that stand for some values, in their order."""
     return hashlib.blake2b("\x1f".join(map(str, parts)).encode(), digest_size=16).digest()
+
+
+def packed(vectors: NDArray[np.float32]) -> list[bytes]:
+    """Each of vectors [N, D] float32 as it is stored: D float16, little-endian."""
+    return [row.tobytes() for row in np.ascontiguousarray(vectors, "<f2")]
 
 
 def texts_of(slots: Iterable[NewSlot]) -> dict[bytes, str]:
@@ -97,7 +101,7 @@ def replace_quick(connection: Connection, vectors: Iterable[NewVector]) -> None:
     replaced = list(zip(_rows([new[digest] for digest in quick]), ids, strict=True))
     # A change of slots also within a transaction that adds none.
     with connection.transaction():
-        connection.execute_many("UPDATE vector SET data = ? WHERE id = ?", replaced)
+        connection.replace_vectors(replaced)
         connection.execute(f"DELETE FROM quick_vector WHERE vector {IN_LIST}", Values(ids))
         connection.history.note_replaced(ids)
 
@@ -154,5 +158,4 @@ def encoded(
 
 
 def _rows(vectors: Sequence[NewVector]) -> list[bytes]:
-    """The data of vectors as they are stored."""
     return packed(np.stack([vector.data for vector in vectors])) if vectors else []
