@@ -306,9 +306,9 @@ def test_a_folder_that_is_gone_ends_it_and_forgets_nothing(follow: Follow, notes
 
 
 def test_only_folders_are_watched(toy_engine: Engine, notes: Path) -> None:
-    with pytest.raises(InputError, match=r"a\.txt: is no folder; only folders can be watched"):
+    with pytest.raises(InputError, match=r"a\.txt: not a folder; only folders can be watched"):
         watch(toy_engine, notes / "a.txt")
-    with pytest.raises(InputError, match="there is no folder to watch"):
+    with pytest.raises(InputError, match="no folder to watch"):
         watch(toy_engine)
     with pytest.raises(InputError, match="can't be used"):
         watch(toy_engine, notes, exclude=["!"])
