@@ -266,7 +266,7 @@ def connect_error(error: psycopg.Error, place: str, user: str) -> StoreError:
         return StoreError(
             f"{place} has no free connection ({what}); raise max_connections, or use fewer threads"
         )
-    if re.search('database ".*" does not exist', what):
+    if re.search('database "[^"]*" does not exist', what):
         return StoreError(f"{place}: {what}; make the database with 'createdb', or name another")
     if any(sign in what for sign in _REFUSED):
         return StoreError(
