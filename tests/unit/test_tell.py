@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memnet import Config, Document, Engine, MemoryStore
+from memnet import Config, Document, Engine
 from memnet.config import TellConfig
 from memnet.errors import InputError, StoreBusyError, StoreError
 from memnet.statements.decisions import resolve
@@ -23,15 +23,12 @@ from memnet.statements.relations import relation_of
 from memnet.statements.teller import statement_slot
 from memnet.storage import Told
 from memnet.types import TellReport
-from tests.toy import ToyEncoder, rows_of
+from tests.toy import ToyEncoder, rows_of, toy_store
 
 
 def engine_at(path: Path, **tell: object) -> Engine:
     encoder = ToyEncoder()
-    store = MemoryStore(
-        path, fingerprint=encoder.fingerprint, dimension=encoder.dimension, create=True,
-        lock_seconds=0.2,
-    )  # fmt: skip
+    store = toy_store(path, encoder, lock_seconds=0.2)  # fmt: skip
     return Engine(store, encoder, Config(tell=TellConfig.model_validate(tell)))
 
 
