@@ -261,7 +261,7 @@ class ExpertAnswers:
         top_k: int,
         held: Sequence[ExpertName],
     ) -> Answer:
-        """The answer of an expert, which reads its part of the scope: all of it where it is alone."""
+        """The answer of an expert, which reads its part of the scope, or all of it if alone."""
         text, scope = question.text, question.scope
         own = scope if len(held) == 1 else _of_kinds(scope, frozenset((_KIND_OF[name],)))
         if name == "statements":
