@@ -12,12 +12,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memnet import Config, Engine, MemoryStore
+from memnet import Config, Engine
 from memnet.config import TellConfig
 from memnet.protocols import Judgement, Told
 from memnet.statements import teller
 from memnet.statements.judge import RuleJudge
-from tests.toy import ToyEncoder
+from tests.toy import ToyEncoder, toy_store
 from tests.unit.test_tell import _valid, engine_at
 from tests.waiting import PATIENCE
 
@@ -26,10 +26,7 @@ _LONG = "Ann lives in Paris. Bob lives in Rome. Ann moved to Oslo. Eve is a nurs
 
 def _open(path: Path, judge: RuleJudge | None = None) -> Engine:
     encoder = ToyEncoder()
-    store = MemoryStore(
-        path, fingerprint=encoder.fingerprint, dimension=encoder.dimension, create=True,
-        lock_seconds=0.0,
-    )  # fmt: skip
+    store = toy_store(path, encoder, lock_seconds=0.0)  # fmt: skip
     return Engine(store, encoder, Config(), judge=judge or Watched())
 
 

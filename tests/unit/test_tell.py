@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memnet import Config, Document, Engine, MemoryStore
+from memnet import Config, Document, Engine
 from memnet.config import TellConfig
 from memnet.errors import InputError, StoreBusyError, StoreError
 from memnet.statements.decisions import resolve
-from memnet.statements.judge import RuleJudge, reading
+from memnet.statements.judge import RuleJudge, columns_of
 from memnet.statements.memory import UsageBuffer
 from memnet.statements.parsing import RuleParser, parse_sentence
 from memnet.statements.protocol import Judgement, Label, predicate_of
@@ -23,15 +23,12 @@ from memnet.statements.relations import relation_of
 from memnet.statements.teller import statement_slot
 from memnet.storage import Told
 from memnet.types import TellReport
-from tests.toy import ToyEncoder, rows_of
+from tests.toy import ToyEncoder, rows_of, toy_store
 
 
 def engine_at(path: Path, **tell: object) -> Engine:
     encoder = ToyEncoder()
-    store = MemoryStore(
-        path, fingerprint=encoder.fingerprint, dimension=encoder.dimension, create=True,
-        lock_seconds=0.2,
-    )  # fmt: skip
+    store = toy_store(path, encoder, lock_seconds=0.2)  # fmt: skip
     return Engine(store, encoder, Config(tell=TellConfig.model_validate(tell)))
 
 
@@ -365,7 +362,7 @@ def test_columns_say_what_the_text_said() -> None:
         if parsed.subject:
             predicate = predicate_of(parsed.relation, parsed.values)
             assert relation_of(predicate, parsed.subject).words == parsed.relation_words
-        assert reading(stored).about == parsed.about == statement_slot(parsed).key_symbols[0]
+        assert columns_of(stored).about == parsed.about == statement_slot(parsed).key_symbols[0]
 
 
 def _told(

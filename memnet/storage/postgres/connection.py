@@ -44,6 +44,11 @@ from memnet.storage.tables.connection import (
 )
 from memnet.storage.values import Revision
 
+_ALREADY_THERE = (
+    psycopg.errors.DuplicateObject,
+    psycopg.errors.DuplicateSchema,
+    psycopg.errors.UniqueViolation,
+)
 _log = logging.getLogger("memnet")
 _RETRY_SECONDS = 10.0  # how long a server that restarts is waited for
 _SWEEP_SECONDS = 5  # how long the end of a change waits for others, to delete what nothing uses
@@ -427,6 +432,8 @@ class PostgresConnection(Connection):
         for statement in wanted:
             try:
                 self._session.rows(statement, ())
+            except _ALREADY_THERE:
+                continue  # another process made it at the same time
             except psycopg.Error as error:
                 raise StoreError(
                     f"{self._place} lacks what a store needs, and the role {role} may not make it "
