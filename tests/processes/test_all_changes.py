@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from memnet import Config, Engine, MemoryStore
+from memnet import Config, Engine
 from memnet.protocols import Judgement, Label, Told
 from memnet.storage.sqlite.schema import MIGRATIONS
-from tests.toy import ToyEncoder
+from tests.toy import ToyEncoder, toy_store
 
 _PARTLY = "A part of it is no longer valid."
 
@@ -29,9 +29,7 @@ class OfTheFirst:
 
 def _open(path: Path) -> Engine:
     encoder = ToyEncoder()
-    store = MemoryStore(
-        path, fingerprint=encoder.fingerprint, dimension=encoder.dimension, create=True
-    )
+    store = toy_store(path, encoder)
     return Engine(store, encoder, Config(), judge=OfTheFirst())
 
 
