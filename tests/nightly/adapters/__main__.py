@@ -20,7 +20,7 @@ _ROOT = _HERE.parents[1]
 _REQUIREMENTS = _HERE / "requirements"
 _MODULES = {
     "langchain": "memnet/adapters/langchain.py",
-    "haystack": "memnet/adapters/haystack",
+    "haystack": "memnet/adapters/haystack.py",
     "llamaindex": "memnet/adapters/llamaindex.py",
     "extraction": "memnet/adapters/extraction.py",
 }
