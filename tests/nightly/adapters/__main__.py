@@ -16,7 +16,7 @@ import venv
 from pathlib import Path
 
 _HERE = Path(__file__).parent
-_ROOT = _HERE.parents[1]
+_ROOT = _HERE.parents[2]
 _REQUIREMENTS = _HERE / "requirements"
 _MODULES = {
     "langchain": "memnet/adapters/langchain.py",
