@@ -225,8 +225,17 @@ def copy_store(source: str | os.PathLike[str], target: str | os.PathLike[str]) -
 
 
 def _write(connection: Connection, path: Path, models: ModelFolders, uploads: Uploads) -> _Head:
-    """Write a bundle; the connection is within a snapshot, so that every row is of one commit."""
+    """Write a bundle; the connection is within a snapshot, so that every row is of one commit.
+
+    Damage is an error here: a bundle of it would be refused.
+    """
     files = {**models.files(), **uploads.files()}
+    dimension = checked_count(connection.property("dimension") or 0)
+    if problems := checks.row_problems(connection, dimension):
+        raise StoreError(
+            f"the store is damaged ({problems[0]}), and was not exported; 'memnet verify' says "
+            "more: restore it from a copy"
+        )
     head = _head(connection, uploads.prefix if uploads.files() else "")
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:

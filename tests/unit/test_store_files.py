@@ -95,9 +95,10 @@ def test_files_of_models_are_known_by_their_names(tmp_path: Path) -> None:
     models = ModelFolders(tmp_path)
     for name in ("models/text/other.json", "models/../model.json", "model.json"):
         with pytest.raises(ValueError, match="is not a file of a store"):
-            models.add_file(name, b"{}")
-    models.add_file("models/text/model.json", b"{}")
-    assert models.files() == {"models/text/model.json": b"{}"}
+            models.add_file(name, BytesIO(b"{}"))
+    models.add_file("models/text/model.json", BytesIO(b"{}"))
+    [(name, file)] = models.files().items()
+    assert (name, file.read_bytes()) == ("models/text/model.json", b"{}")
     (tmp_path / "models" / "facts").symlink_to(tmp_path / "models" / "text")
     assert models.names() == ("text",)
     with pytest.raises(StoreError, match="is a link or lies in one"):
