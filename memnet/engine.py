@@ -374,7 +374,7 @@ class Engine:
 
         Raises:
             InputError: the text holds no words, only asks, is too long, or wants a statement
-                forgotten that is not stored; ``at`` is no time, before 1970, or over a century
+                forgotten that is not stored; ``at`` is not a time, before 1970, or over a century
                 ahead; or standing statements leave no room for it. Nothing is written then.
         """
         return self._told.tell(text, at, namespace, standing)
@@ -393,7 +393,7 @@ class Engine:
     def history(
         self, name: str | None = None, *, namespace: str | None = None
     ) -> tuple[Statement, ...]:
-        """Statements in the order in which they began to hold, with what became of them.
+        """Statements in the order in which they began to hold, with what happened to them.
 
         Args:
             name: of their subject, or another name of it; None for all that was told.

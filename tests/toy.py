@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from memnet.encoders import MENTION, TokenStates
-from memnet.storage import NewSlot, NewSource
+from memnet.encoders import MENTION, Encoder, TokenStates
+from memnet.storage import MemoryStore, NewSlot, NewSource
 
 DIMENSION = 64
 
@@ -42,6 +42,20 @@ class ToyEncoder:
             )
             for split in words
         ]
+
+
+def toy_store(
+    path: Path, encoder: Encoder | None = None, *, create: bool = True, **options: Any
+) -> MemoryStore:
+    """A store for the vectors of an encoder, the toy one or another."""
+    encoder = encoder or ToyEncoder()
+    return MemoryStore(
+        path,
+        fingerprint=encoder.fingerprint,
+        dimension=encoder.dimension,
+        create=create,
+        **options,
+    )
 
 
 def _vector(text: str) -> NDArray[np.float32]:

@@ -22,7 +22,7 @@ from memnet.storage.place import StorePlace, files_folder, place_name
 _LIBRARIES = ("numpy", "torch", "faiss", "onnxruntime", "onnx")
 # Both bring the module "faiss"; they must not be installed together.
 _FAISS = ("faiss-cpu", "faiss-gpu")
-_REQUIREMENT = re.compile(r"""([\w.-]+).*?(?:\bextra\s*==\s*["']([\w-]+)["']|$)""")
+_REQUIREMENT = re.compile(r"""([\w.-]+)(?![\w.-]).*?(?:\bextra\s*==\s*["']([\w-]+)["']|$)""")
 
 
 @click.command()

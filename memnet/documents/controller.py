@@ -24,14 +24,14 @@ from memnet.documents.candidates import (
 
 FloatArray = NDArray[np.float32]
 
+# Kind of the model, as the description of its checkpoint gives it.
 KIND = "text"
-"""Kind of the model, as the description of its checkpoint gives it."""
+# Width of a correction's hidden layer.
 HIDDEN = 16
-"""Width of a correction's hidden layer."""
+# Attention below which a gradient would be lost in rounding.
 MIN_ATTENTION = 1e-6
-"""Attention below which a gradient would be lost in rounding."""
+# Characters from which the length of a message says nothing more.
 _LONG_MESSAGE = 300
-"""Characters from which the length of a message says nothing more."""
 
 
 class TextController:

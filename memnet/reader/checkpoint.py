@@ -40,12 +40,12 @@ class NetworkKind(NamedTuple):
     """Outputs of each linear layer."""
 
 
+# The reader of passages.
 READER = NetworkKind("reader", HEADS)
-"""The reader of passages."""
+# Name of the calibration's checkpoint within the same folder.
 _CONFIDENCE = "confidence"
-"""Name of the calibration's checkpoint within the same folder."""
+# Weights that are those of the encoder's package.
 EMBEDDINGS = ("encoder.words.weight", "encoder.positions.weight")
-"""Weights that are those of the encoder's package."""
 _WIDTH = 384
 _SCALE = ".scale"
 _MAX_INT8 = 127
@@ -196,9 +196,9 @@ def load_calibration(folder: Path) -> Calibration | None:
 
 
 _POSITIONS = 512
+# Questions and passages that ranges are observed on: this project's own pages and examples. On
+# random words, which do for the encoder, scores are a third further from those in float32.
 _OBSERVED = Path(__file__).with_name("observed.jsonl")
-"""Questions and passages that ranges are observed on: this project's own pages and examples.
-On random words, which do for the encoder, scores are a third further from those in float32."""
 _PACK_TOKENS = 384
 
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import numpy as np
 
-from memnet import Config, Engine, MemoryStore
+from memnet import Config, Engine
 from memnet.protocols import Judgement, Label, Told
-from tests.toy import ToyEncoder
+from tests.toy import ToyEncoder, toy_store
 
 _PARTLY = "A part of it is no longer valid."
 
@@ -25,9 +25,7 @@ class OfTheFirst:
 
 def _open(path: Path) -> Engine:
     encoder = ToyEncoder()
-    store = MemoryStore(
-        path, fingerprint=encoder.fingerprint, dimension=encoder.dimension, create=True
-    )
+    store = toy_store(path, encoder)
     return Engine(store, encoder, Config(), judge=OfTheFirst())
 
 

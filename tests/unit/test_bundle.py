@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from memnet import Config, Document, Engine, Fact, MemoryStore
+from memnet import Config, Document, Engine, Fact
 from memnet.cli.main import run
 from memnet.errors import EncoderMismatchError, StoreError
 from memnet.storage import copy_store, import_bundle
 from memnet.storage.bundle import TABLES
-from tests.toy import ToyEncoder
+from tests.toy import ToyEncoder, toy_store
 
 QUESTIONS = ("Where does Ann live?", "Who built the Orre Light?", "Which lamp is electric?")
 
@@ -38,9 +38,7 @@ def _fill(engine: Engine) -> None:
 
 def _open(path: Path, create: bool = False) -> Engine:
     encoder = ToyEncoder()
-    store = MemoryStore(
-        path, fingerprint=encoder.fingerprint, dimension=encoder.dimension, create=create
-    )
+    store = toy_store(path, encoder, create=create)
     return Engine(store, encoder, Config(), "untrained", "sentences")
 
 

@@ -2,6 +2,7 @@
 
 import io
 import os
+from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO, cast
 

@@ -181,10 +181,6 @@ class Connection(ABC):
     def vectors_by_digest(self, digests: Sequence[bytes]) -> dict[bytes, StoredVector]:
         """Those of some vectors that are stored, by the digests of what they encode."""
 
-    def replace_vectors(self, rows: Sequence[tuple[bytes, int]]) -> None:
-        """Give vectors other data: the data, and the id of each."""
-        self.execute_many("UPDATE vector SET data = ? WHERE id = ?", rows)
-
     @abstractmethod
     def delete_unused(self, symbols: Sequence[int], vectors: Sequence[int]) -> None:
         """Delete those of some symbols and vectors, given by id, that nothing uses."""
