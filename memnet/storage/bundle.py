@@ -43,6 +43,7 @@ from memnet.storage.tables.checked import (
     damaged,
 )
 from memnet.storage.tables.connection import Connection, Numbered
+from memnet.storage.values import VectorData
 
 _HEAD, _VECTORS = "bundle.json", "vectors.f16"
 _BATCH = 2_000  # rows that are read and written together
@@ -400,7 +401,7 @@ class _Reader:
         if count != self.head.rows[table.name]:
             raise ValueError(f"{table.name}.jsonl has {count} rows, not as many as {_HEAD} says")
 
-    def vectors(self, size: int) -> Iterator[bytes]:
+    def vectors(self, size: int) -> Iterator[VectorData]:
         """All vectors as they are stored, each of ``size`` bytes, of finite numbers."""
         with self.archive.open(_VECTORS) as file:
             while data := file.read(_BATCH * size):
@@ -409,7 +410,7 @@ class _Reader:
                     lengths = np.linalg.norm(rows, axis=1)
                 if not bool((np.abs(lengths - 1) <= _LENGTH_TOLERANCE).all()):
                     raise ValueError(f"{_VECTORS} holds a vector that is not of length one")
-                yield from (data[at : at + size] for at in range(0, len(data), size))
+                yield from (VectorData(data[at : at + size]) for at in range(0, len(data), size))
 
     def _lines(self, member: str) -> Iterator[list[Any]]:
         with self.archive.open(member) as file:

@@ -311,7 +311,7 @@ def test_bundles_are_the_same_whichever_way_they_went(
     with new_address(postgres) as other:
         carry("third.zip", other, "fourth.zip")
         # One way to move a store: a copy goes through such a bundle.
-        assert copy_store(address, tmp_path / "again") == 11
+        assert copy_store(address, tmp_path / "again") > 11
         with closing(killed.open_store(tmp_path / "again", create=False)) as again:
             assert again.verify() == []
             assert again.journal.last("") is None
