@@ -129,8 +129,7 @@ class Engine:
             check_members(parser, "parser", ("parse",))
         if judge is not None:
             check_members(judge, "judge", ("judge",))
-        # Whoever chooses another reader does without networks, or brings them; a model on a server
-        # reads documents only.
+        # Custom readers do not load the statement network; remote readers only read documents.
         statements = None
         if reader == SPANS or is_remote(reader):
             statements = LazyStatementReader(
@@ -306,7 +305,7 @@ class Engine:
         Args:
             most: vectors to replace; None for all.
             on_progress: called after each commit with the number of those that were replaced.
-            may_go_on: asked every few texts, and may wait; no ends the work.
+            may_go_on: called every 16 texts; may block; returns False to stop.
 
         Returns:
             How many were replaced.

@@ -151,7 +151,7 @@ def history(
     if as_json:
         _show_history(found, as_json, evicted)
         return
-    from memnet.cli.statements import show_evictions, show_statements
+    from memnet.cli.show import show_evictions, show_statements
 
     show_statements(found)
     show_evictions(evicted or ())

@@ -261,15 +261,7 @@ class ExpertAnswers:
         top_k: int,
         held: Sequence[ExpertName],
     ) -> Answer:
-        """The answer of an expert, which reads its part of the scope: all of it where it is alone.
-
-        Args:
-            name: of the expert.
-            question: that is asked.
-            hops: as all others for ``Engine.ask``.
-            top_k: see there.
-            held: the experts that the memory has something for.
-        """
+        """The answer of an expert, which reads its part of the scope, or all of it if alone."""
         text, scope = question.text, question.scope
         own = scope if len(held) == 1 else _of_kinds(scope, frozenset((_KIND_OF[name],)))
         if name == "statements":

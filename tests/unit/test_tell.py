@@ -15,7 +15,7 @@ from memnet import Config, Document, Engine
 from memnet.config import TellConfig
 from memnet.errors import InputError, StoreBusyError, StoreError
 from memnet.statements.decisions import resolve
-from memnet.statements.judge import RuleJudge, reading
+from memnet.statements.judge import RuleJudge, columns_of
 from memnet.statements.memory import UsageBuffer
 from memnet.statements.parsing import RuleParser, parse_sentence
 from memnet.statements.protocol import Judgement, Label, predicate_of
@@ -362,7 +362,7 @@ def test_columns_say_what_the_text_said() -> None:
         if parsed.subject:
             predicate = predicate_of(parsed.relation, parsed.values)
             assert relation_of(predicate, parsed.subject).words == parsed.relation_words
-        assert reading(stored).about == parsed.about == statement_slot(parsed).key_symbols[0]
+        assert columns_of(stored).about == parsed.about == statement_slot(parsed).key_symbols[0]
 
 
 def _told(

@@ -44,6 +44,11 @@ from memnet.storage.tables.connection import (
 )
 from memnet.storage.values import Revision
 
+_ALREADY_THERE = (
+    psycopg.errors.DuplicateObject,
+    psycopg.errors.DuplicateSchema,
+    psycopg.errors.UniqueViolation,
+)
 _log = logging.getLogger("memnet")
 _RETRY_SECONDS = 10.0  # how long a server that restarts is waited for
 _SWEEP_SECONDS = 5  # how long the end of a change waits for others, to delete what nothing uses
@@ -101,7 +106,6 @@ class PostgresConnection(Connection):
         self._guard = threading.RLock()  # ``close`` takes it too
         self._session = Session(address, connect_seconds)
         try:
-            self.read_only: bool = self.only("SELECT pg_is_in_recovery()")[0]
             self.schema_version = self._read_schema_version()
         except BaseException:
             self.close()
@@ -312,6 +316,11 @@ class PostgresConnection(Connection):
             self.rows(f"SELECT pg_advisory_unlock({key})")
 
     @property
+    def read_only(self) -> bool:
+        """Whether the server is a standby."""
+        return self._session.read_only
+
+    @property
     def inherited(self) -> bool:
         """Whether this process is a forked child of the one that opened it."""
         return self._session.inherited
@@ -423,6 +432,8 @@ class PostgresConnection(Connection):
         for statement in wanted:
             try:
                 self._session.rows(statement, ())
+            except _ALREADY_THERE:
+                continue  # another process made it at the same time
             except psycopg.Error as error:
                 raise StoreError(
                     f"{self._place} lacks what a store needs, and the role {role} may not make it "
