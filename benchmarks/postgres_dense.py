@@ -1,17 +1,15 @@
-"""Vectors compared by pgvector: recall, latency, building and bytes by size, and R@5.
+"""Vectors compared by pgvector: recall, latency, building and bytes by size.
 
-python -m benchmarks.postgres_dense PART --data DIR --store STORE --server ADDRESS --scratch DIR
+python -m benchmarks.postgres_dense --data DIR --store STORE --server ADDRESS --scratch DIR
 
 DIR of the data is that of ``benchmarks.multihop``, STORE a folder into which its corpus was
 ingested with full vectors. The server takes schemas of its own, in a database that has pgvector.
 
-Part "sizes" fills stores with vectors made of real ones, as ``benchmarks.scale`` makes them, each
-of a slot of 600 characters with a name of its own and five mentions of names that about ten slots
+Stores are filled with vectors made of real ones, as ``benchmarks.scale`` makes them, each of a slot
+of 600 characters with a name of its own and five mentions of names that about ten slots
 mention. Their rows are inserted directly, without words. Queries are the real questions. A hop is a
 dense search for 100, the slots about three names, those that mention them, and ten slots fetched,
 in one snapshot. Recall is that of an exact search in full precision.
-
-Part "answers" copies the store to the server, and asks all questions with each kind of index.
 """
 
 import argparse
@@ -20,7 +18,6 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -28,9 +25,9 @@ import numpy as np
 from benchmarks.environment import environment
 from benchmarks.scale import Vectors, make_vectors, nearest, percentiles, questions, real_vectors
 from benchmarks.scale import recall as mean_recall
-from memnet import Engine
-from memnet.storage import MemoryStore, Scope, import_bundle, stored_fingerprint
+from memnet.storage import MemoryStore, Scope
 from memnet.storage.tables.connection import Connection
+from memnet.storage.tables.vectors import packed
 
 _OUT = Path(__file__).parent / "results" / "postgres_dense.json"
 _SIZES = (10_000, 100_000, 1_000_000)
@@ -41,7 +38,6 @@ _MENTIONS = 5
 _SLOTS_OF_NAME = 10
 _HOP_CANDIDATES = 100
 _EXACT_QUERIES = 20
-_GOLD_AMONG = 5
 
 
 def opened(server: str, schema: str, index: str) -> MemoryStore:
@@ -62,7 +58,7 @@ def fill(store: MemoryStore, rows: Vectors) -> None:
         connection.set_last_id("source", len(rows))
     for first in range(0, len(rows), _BATCH):
         ids = range(first + 1, min(first + _BATCH, len(rows)) + 1)
-        blobs = [row.astype("<f4").tobytes() for row in rows[first : ids[-1]]]
+        blobs = packed(rows[first : ids[-1]])
         key = [n.to_bytes(16, "big") for n in ids]
         mentions = len(rows) + 1 + chance.integers(0, names, (len(ids), _MENTIONS))
         with store.changing():
@@ -119,11 +115,9 @@ def measure(server: str, rows: Vectors, queries: Vectors) -> dict[str, Any]:
     """Fill a store, have its graph built, and measure; what is there is used again."""
     schema = f"made{len(rows)}"
     result: dict[str, Any] = {"vectors": len(rows)}
-    with_faiss = opened(server, schema, "faiss")
-    if not with_faiss.count_slots():
-        result["insert_seconds"] = timed(partial(fill, with_faiss, rows))[1]
-    with_faiss.close()
-    exact, result["half_vectors_seconds"] = timed(partial(opened, server, schema, "exact"))
+    exact = opened(server, schema, "exact")
+    if not exact.count_slots():
+        result["insert_seconds"] = timed(partial(fill, exact, rows))[1]
     truth = nearest(queries, rows, 100)[1] + 1
     found = [exact.search_dense(query, 100).ids for query in queries[:_EXACT_QUERIES]]
     result["exact"] = {
@@ -137,13 +131,8 @@ def measure(server: str, rows: Vectors, queries: Vectors) -> dict[str, Any]:
     graph = opened(server, schema, "hnsw")
     info = graph.index_info()
     result |= {"description": info.description, "recall_at_build": info.recall}
-    sizes = (
-        "pg_table_size('passage_vector'), "
-        "coalesce(pg_relation_size(to_regclass('passage_vector_graph')), 0)"
-    )
-    result["bytes_of_half_vectors"], result["bytes_of_graph"] = graph._connection.only(
-        f"SELECT {sizes}"
-    )
+    sizes = "pg_table_size('vector'), coalesce(pg_relation_size(to_regclass('vector_graph')), 0)"
+    result["bytes_of_vectors"], result["bytes_of_graph"] = graph._connection.only(f"SELECT {sizes}")
     for limit in (10, 100):
         search = partial(_found, graph, limit)
         result[f"hnsw@{limit}"] = {
@@ -166,45 +155,9 @@ def _found(store: MemoryStore, limit: int, query: Vectors) -> Any:
     return store.search_dense(query, limit).ids
 
 
-def answers(server: str, store: Path, data: Path) -> dict[str, Any]:
-    """R@5 over the files of questions, by index."""
-    address = f"{server}{'&' if '?' in server else '?'}schema=answers"
-    if stored_fingerprint(address) is None:
-        with TemporaryDirectory() as folder, Engine.open(store) as memory:
-            memory.export_bundle(bundle := Path(folder) / "bundle.zip")
-            import_bundle(
-                bundle,
-                address,
-                fingerprint=memory.store.fingerprint,
-                dimension=memory.store.dimension,
-            )
-    result: dict[str, Any] = {}
-    for index in ("faiss", "exact", "hnsw"):
-        with Engine.open(f"{address}&index={index}") as memory:
-            result[index] = {"index": memory.info().index}
-            for file in sorted(data.glob("*.jsonl")):
-                if file.stem != "corpus":
-                    lines = file.read_text(encoding="utf-8").splitlines()
-                    result[index][file.stem] = float(
-                        np.mean([_recall_at_5(memory, json.loads(line)) for line in lines])
-                    )
-            result[index]["index"] = memory.info().index
-        print(index, json.dumps(result[index]), flush=True)
-    return result
-
-
-def _recall_at_5(memory: Engine, question: dict[str, Any]) -> float:
-    """The share of a question's gold passages that are among the first five."""
-    evidence = memory.ask(question["question"], top_k=10).evidence[:_GOLD_AMONG]
-    return len({item.source for item in evidence}.intersection(question["gold"])) / len(
-        question["gold"]
-    )
-
-
 def main() -> None:
-    """Measure a part, and write its results beside those of the other."""
+    """Measure, and write the results beside those of other sizes."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("part", choices=("sizes", "answers"))
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--store", type=Path, required=True)
     parser.add_argument("--server", required=True)
@@ -213,18 +166,14 @@ def main() -> None:
     arguments = parser.parse_args()
     arguments.scratch.mkdir(parents=True, exist_ok=True)
     result: dict[str, Any] = json.loads(_OUT.read_text()) if _OUT.exists() else {}
-    result["environment"] = environment(["asyncpg"])
-    if arguments.part == "answers":
-        result["recall_at_5"] = answers(arguments.server, arguments.store, arguments.data)
-    else:
-        queries = questions(arguments.data)
-        real = real_vectors(arguments.store)
-        result.setdefault("sizes", {})
-        for size in arguments.sizes:
-            rows = make_vectors(real, max(_SIZES), arguments.scratch / "made.npy")[:size]
-            result["sizes"][str(size)] = measure(arguments.server, rows, queries)
-            _OUT.write_text(json.dumps(result, indent=1) + "\n")
-    _OUT.write_text(json.dumps(result, indent=1) + "\n")
+    result["environment"] = environment(["psycopg"])
+    queries = questions(arguments.data)
+    real = real_vectors(arguments.store)
+    result.setdefault("sizes", {})
+    for size in arguments.sizes:
+        rows = make_vectors(real, max(_SIZES), arguments.scratch / "made.npy")[:size]
+        result["sizes"][str(size)] = measure(arguments.server, rows, queries)
+        _OUT.write_text(json.dumps(result, indent=1) + "\n")
 
 
 if __name__ == "__main__":

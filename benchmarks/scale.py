@@ -31,8 +31,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.environment import environment
+from memnet.config import IndexConfig
 from memnet.encoders import MiniLMEncoder
-from memnet.storage.vectors.file import IndexFile
+from memnet.storage.vectors.file import read_index
 from memnet.storage.vectors.index import VectorIndex
 from memnet.storage.vectors.search import fast_scan_index
 
@@ -59,7 +60,8 @@ def real_vectors(store: Path) -> Vectors:
             "SELECT vector.data FROM slot JOIN vector ON vector.id = slot.vector "
             "WHERE kind = 'passage' AND valid_until IS NULL ORDER BY slot.id"
         ).fetchall()
-    return np.frombuffer(b"".join(row[0] for row in rows), "<f4").reshape(-1, _WIDTH).copy()
+    data = np.frombuffer(b"".join(row[0] for row in rows), "<f2")
+    return data.reshape(-1, _WIDTH).astype(np.float32)
 
 
 def questions(folder: Path) -> Vectors:
@@ -117,11 +119,13 @@ def neighbour_cosines(rows: Vectors) -> dict[str, float]:
 def build(scratch: Path, name: str, rows: Vectors, queries: Vectors) -> dict[str, Any]:
     """Build and save an index of the rows; keep what exact search finds."""
     path = scratch / f"{name}.index"
-    index = VectorIndex.empty(_WIDTH).add(np.arange(len(rows)), np.ascontiguousarray(rows))
+    index = VectorIndex.empty(_WIDTH, IndexConfig(), reading(rows)).add(
+        np.arange(len(rows)), np.ascontiguousarray(rows)
+    )
     before, began = time.process_time(), time.perf_counter()
     index.save(path, 1, "scale")
     seconds, processor_seconds = time.perf_counter() - began, time.process_time() - before
-    info = load(path).info()
+    info = load(path, rows).info()
     result = {
         "vectors": len(rows),
         "kind": info.kind,
@@ -139,9 +143,14 @@ def build(scratch: Path, name: str, rows: Vectors, queries: Vectors) -> dict[str
     return result
 
 
-def load(path: Path) -> VectorIndex:
+def reading(rows: Vectors) -> Callable[[NDArray[np.int64]], Vectors]:
+    """Reads vectors by their ids, which are their places, as a store does from its rows."""
+    return lambda ids: np.ascontiguousarray(rows[ids], np.float32)
+
+
+def load(path: Path, rows: Vectors) -> VectorIndex:
     """The index of a file that ``build`` wrote."""
-    index = VectorIndex.load(path, "scale", _WIDTH)
+    index = VectorIndex.load(path, "scale", _WIDTH, IndexConfig(), reading(rows))
     if index is None:
         raise SystemExit(f"{path} is missing or damaged; run the part 'build' first")
     return index
@@ -176,7 +185,7 @@ def measure(scratch: Path, name: str, rows: Vectors, queries: Vectors) -> dict[s
     openings: list[float] = []
     first: list[float] = []
     for _ in range(5):
-        index = timed(partial(load, path), openings)
+        index = timed(partial(load, path, rows), openings)
         timed(partial(index.search, queries[0], 10), first)
     result: dict[str, Any] = {
         "open_ms": 1000 * statistics.median(openings),
@@ -223,12 +232,12 @@ def raw_faiss(path: Path, rows: Vectors) -> Callable[[Vectors, int], NDArray[np.
     flat = faiss.IndexFlatIP(_WIDTH)
     for start in range(0, len(rows), _BLOCK):
         flat.add(np.ascontiguousarray(rows[start : start + _BLOCK]))
-    file = IndexFile(path)
-    if not file.header.code_size:
+    header, arrays = read_index(path)
+    if not header.code_size:
         return lambda query, limit: flat.search(query[None], limit)[1][0]
-    codes = fast_scan_index(file.array("codebook"), file.array("codes"))
+    codes = fast_scan_index(arrays["codebook"], arrays["codes"])
     refined = faiss.IndexRefine(codes, flat)
-    refined.k_factor = file.header.rerank / 10
+    refined.k_factor = header.rerank / 10
 
     def search(query: Vectors, limit: int) -> NDArray[np.int64]:
         found: NDArray[np.int64] = refined.search(query[None], limit)[1][0]
@@ -240,7 +249,7 @@ def raw_faiss(path: Path, rows: Vectors) -> Callable[[Vectors, int], NDArray[np.
 
 def measure_changed(scratch: Path, name: str, rows: Vectors, queries: Vectors) -> dict[str, Any]:
     """The same with as many changes unsaved as there may be, and among some of the ids."""
-    index, random = load(scratch / f"{name}.index"), np.random.default_rng(3)
+    index, random = load(scratch / f"{name}.index", rows), np.random.default_rng(3)
     result: dict[str, Any] = {}
     for share in (1000, 100_000, len(rows) // 2):
         among = np.sort(random.choice(len(rows), share, replace=False))

@@ -1,7 +1,8 @@
 """How much code one call enters, and how large the code is.
 
 Runs one call of each kind once to load what it needs, then again with a profiler that records every
-Python function of the package that is entered, in any thread. Give another checkout with ``--root``
+Python function of the package that is entered, in any thread, and once more to count the SQL
+statements that SQLite runs. Give another checkout with ``--root``
 to measure that one. A fact model is trained on ``examples/ferries`` first.
 
     python -m benchmarks.structure [--root CHECKOUT] [--out FILE]
@@ -22,10 +23,16 @@ _ROOT = Path(__file__).resolve().parent.parent
 _LONGEST = 400
 
 _TRACED = """
-import json, sys, threading
+import json, sqlite3, sys, threading
+from contextlib import suppress
 from pathlib import Path
 root, scratch, model = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
 import inspect
+connections, connect = [], sqlite3.connect
+def noted(*arguments, **named):
+    connections.append(connect(*arguments, **named))
+    return connections[-1]
+sqlite3.connect = noted
 from memnet import Engine
 chosen = "answerer" if "answerer" in inspect.signature(Engine.open).parameters else "model"
 
@@ -53,10 +60,18 @@ def traced(call):
     finally:
         sys.setprofile(None)
         threading.setprofile(None)
+    statements = []
+    def trace(what):
+        for one in connections:
+            with suppress(sqlite3.Error):  # it is closed
+                one.set_trace_callback(what)
+    trace(statements.append)
+    call()
+    trace(None)
     entered = sorted({path for path, _ in functions})
     folders = sorted({str(Path(path).parent) for path in entered})
     return {"files": len(entered), "functions": len(functions), "folders": len(folders),
-            "entered": entered}
+            "statements": len(statements), "entered": entered}
 
 examples = root / "examples"
 found = {}
@@ -64,8 +79,11 @@ with Engine.open(scratch / "documents", create=True) as memory:
     memory.ingest(examples / "saltmere" / "memory")
     question = "In which town was the builder of the Orre Light born?"
     found["document question with a bridge"] = traced(lambda: memory.ask(question))
-    found["document question"] = traced(
-        lambda: memory.ask("Who walked out to Orre Head?"))
+    plain = "Who walked out to Orre Head?"
+    found["document question"] = traced(lambda: memory.ask(plain))
+    memory.tell("Ann lives in Paris.")
+    memory.remember([{"id": "1", "speaker": "Emi", "text": "I moved to Porto."}])
+    found["document question in a memory of every kind"] = traced(lambda: memory.ask(plain))
 with Engine.open(scratch / "facts", **{chosen: model}) as memory:
     question = "On which island was the builder of the Grey Heron born?"
     found["fact question, trained model"] = traced(lambda: memory.ask(question))
@@ -76,7 +94,7 @@ with Engine.open(scratch / "story", create=True, **{chosen: "babi"}) as memory:
     found["story question"] = traced(lambda: memory.ask("Where is Mary?"))
 with Engine.open(scratch / "statements", create=True) as memory:
     tell = memory.tell if hasattr(memory, "tell") else memory.write
-    texts = iter(["Ann lives in Paris.", "Ann lives in Rome."])
+    texts = iter(["Ann lives in Paris.", "Ann lives in Rome.", "Ann lives in Oslo."])
     found["tell"] = traced(lambda: tell(next(texts)))
 json.dump(found, sys.stdout)
 """
@@ -104,7 +122,8 @@ def main() -> None:
     if given.out:
         given.out.write_text(text + "\n")
     for name, call in result["calls"].items():
-        print(f"{name}: {call['files']} files, {call['functions']} functions in {call['folders']}")
+        counted = ", ".join(f"{call[what]} {what}" for what in ("files", "functions", "statements"))
+        print(f"{name}: {counted}")
     print(result["production"])
 
 

@@ -110,8 +110,8 @@ _HOMES = {
     "Question": "memnet.learning.evaluation",
     "watch": "memnet.ingest.watching",
 }
+# ``import memnet`` loads neither torch nor FAISS.
 __getattr__ = lazy_names(__name__, _HOMES)
-"""``import memnet`` loads neither torch nor FAISS."""
 
 
 def __dir__() -> list[str]:

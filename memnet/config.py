@@ -112,26 +112,26 @@ class IngestConfig(Settings):
     """Batch sizes of an ingest."""
 
     batch_characters: int = Field(default=500_000, ge=1)
-    """Text encoded and committed together: about 15 s of work on 2 cores, which a kill may lose,
-    and enough for the encoder to batch windows of equal length."""
+    """Max. text encoded and committed together: about 15 s of work on 2 cores, which a kill may
+    lose, and enough for the encoder to batch windows of equal length."""
     batch_sources: int = Field(default=2000, ge=1)
-    """Documents and facts of a batch: each costs memory besides its text."""
+    """Max. documents and facts of a batch: each costs memory besides its text."""
     min_quick: int = Field(default=200, ge=1)
     """New passages of one ingest from which on they get quick vectors, where the encoder has any,
-    and full ones later: so many take the network 2 s on two cores."""
+    and full ones later: that many take the network 2 s on two cores."""
     commit_vectors: int = Field(default=256, ge=1)
-    """Full vectors that are committed together: 2 s of work on two cores, which a kill may lose."""
+    """Full vectors committed together: 2 s of work on two cores, which a kill may lose."""
     quick_batches: int = Field(default=4, ge=1)
-    """As many times as large are batches of which the encoder has a quick way to encode passages:
-    about 3 s of work. A commit writes each page that it changes, and in a large store few rows of a
-    batch share one."""
+    """Factor up to which batches grow where passages are encoded quickly: 3 s of work. A commit
+    writes each page that it changes, and in a large store few rows of a batch share one."""
 
 
 class HopConfig(Settings):
     """The untrained controller: weights of the parts of a score.
 
     Chosen on 700 training questions of three multi-hop sets over a corpus of their own 5,995
-    passages, never on the questions that results are reported on.
+    passages, never on the questions that results are reported on; those of messages on chats
+    (docs/decisions/024-conversations.md, docs/decisions/030-messages-in-context.md).
     """
 
     hops: int = Field(default=2, ge=1, le=10)
@@ -139,84 +139,76 @@ class HopConfig(Settings):
     evidence: int = Field(default=10, ge=1, le=1000)
     """Slots returned as evidence."""
     candidates: int = Field(default=100, ge=1, le=100_000)
-    """Slots that dense and lexical addressing may each propose at a hop."""
+    """Slots that dense and lexical search each propose at a hop."""
     rescored: int = Field(default=4, ge=0)
-    """Passages of the last hop that are encoded anew where the stored vectors are quick ones: those
-    of which it is least certain whether they are among the ones that are read. Each takes 7 to 9 ms
-    of processor time."""
+    """Passages of the last hop that are encoded again where the stored vectors are quick ones: the
+    nearest to the cutoff. Each takes 7 to 9 ms of processor time."""
     dense_weight: float = 1.0
-    """Of the cosine of query and key: the unit that the other weights are measured in."""
+    """Weight of the cosine of query and key, the unit of all others."""
     lexical_weight: float = 0.2
-    """Of BM25 over the best BM25 of the question. More drowns linked passages, which share few
-    words with the question."""
+    """Weight of BM25 over the best BM25 of the question. More drowns linked passages, which share
+    few words with the question."""
     question_symbol_weight: float = 0.2
-    """Of a key symbol that the question names."""
+    """Weight of a key symbol that the question names."""
     read_symbol_weight: float = 0.5
-    """Of a key symbol that an attended slot mentions, times that slot's weight relative to the
-    best. As large as the usual cosine gap between the first passage of a chain and the second."""
+    """Weight of a key symbol that an attended slot mentions, times that slot's attention relative
+    to the best: the usual cosine gap between the first passage of a chain and the second."""
     temperature: float = Field(default=0.15, gt=0)
-    """Of the softmax over scores: low enough that about ten slots share the attention."""
+    """Temperature of the softmax over scores: about ten slots share the attention."""
     attended: int = Field(default=10, ge=1)
     """Slots whose mentions the next hop follows."""
     speaker_weight: float = 0.25
-    """Of a message's speaker, when the question asks about him or calls him by a name that others
-    use. This weight and the next two were chosen on questions about five chats of people and five
-    with an assistant (docs/decisions/024-conversations.md)."""
+    """Weight of a message's speaker, when the question asks about that person."""
     day_weight: float = 0.2
-    """Of a message of the day that the question names; half of it on the days beside."""
+    """Weight of a message of the day that the question names; half of it on the days beside."""
     exchange_weight: float = 0.1
-    """Of the better of the two messages beside one, by cosine and BM25, if it is a candidate."""
+    """Weight of the better of the two messages beside one, by cosine and BM25."""
     session_weight: float = 0.2
-    """Of the best message of the same session and day less the best of all, by cosine and BM25.
-    This weight and the next two help in chats of other sources too, on which none of them was
-    chosen (docs/decisions/030-messages-in-context.md)."""
+    """Weight of the best message of the same session and day less the best of all."""
     reply_weight: float = 0.1
-    """Of the message before one, where it ends with a question mark: what was asked in the words of
-    the question is answered in others."""
+    """Weight of the message before one, where it ends with a question mark."""
     length_weight: float = 0.02
-    """Of the logarithm of a message's length over 300 characters, if it is shorter: few words
-    seldom tell anything. 30 characters count 0.046 less."""
+    """Weight of the logarithm of a message's length over 300 characters, if it is shorter: 30
+    characters count 0.046 less."""
     relation_weight: float = 0.8
-    """Of the cosine of a fact's relation words and the question without its names."""
+    """Weight of the cosine of a fact's relation words and the question without its names."""
     relation_words_weight: float = 0.2
-    """Added to that cosine, times the share of the relation's words that are in the question. On
-    1,500 training questions about films 89.4 % of the best relations are right, 87.0 % without;
-    0.4 and 0.6 change nothing."""
+    """Weight of the share of the relation's words that are in the question, added to that cosine.
+    On 1,500 training questions about films 89.4 % of the best relations are right, 87.0 without."""
     question_fact_weight: float = 0.6
-    """Of the subject of a fact, when the question names it."""
+    """Weight of the subject of a fact, when the question names it."""
     read_fact_weight: float = 0.5
-    """Of the subject of a fact that an attended slot gives. A little less, so that of two facts
-    with one relation the one that the question is about comes first."""
+    """Weight of the subject of a fact that an attended slot gives: of two facts with one relation
+    the one that the question is about comes first."""
 
 
 class AnswerConfig(Settings):
     """When to answer, and with what."""
 
     passages: int = Field(default=5, ge=1)
-    """Pieces of evidence that are read for an answer."""
+    """Passages that are read for an answer."""
     tokens: int = Field(default=384, ge=64, le=512)
-    """Maximum that the reader takes at once, as in its training."""
+    """Max. tokens that the reader takes at once, as in its training."""
     rules: bool = True
     """Whether rules of English may propose sub-questions, comparisons and denials; what was learned
     competes with them by probability, and answers alone where they are off."""
     threshold: float = Field(default=0.25, ge=0, le=1)
-    """Confidence below which an answer is abstained from. At the default 6 % of 363 questions about
-    five collections that the reader had not learned from are not answered, and 49 % of 92 tempting
-    ones that have no answer there."""
+    """Min. confidence of an answer. At the default 6 % of 363 questions about five collections that
+    the reader had not learned from are not answered, and 49 % of 92 tempting ones without an answer
+    there."""
     shared_words_weight: float = 0.5
-    """Of the share of the question's words, names left out, that are in a sentence."""
+    """Weight of the share of the question's words, names left out, that are in a sentence."""
     news_weight: float = 0.5
-    """Of a number, where one is asked for, or else of a name that is not in the question."""
+    """Weight of a number, where one is asked for, or else of a name that is not in the question."""
     later_hop_weight: float = 0.2
-    """Of a passage that only a later hop found. More helps questions that need two passages and
-    harms those that need one."""
+    """Weight of a passage that only a later hop found: more helps questions that need two passages
+    and harms those that need one."""
     support_floor: float = 0.35
     """Cosine of question and best evidence below which an answer needs ``unsupported_threshold``.
-    Questions about something else rarely reach it; nor do some about one line of a note or contract
-    that holds many. It can't tell a near miss from an answer."""
+    Questions about something else rarely reach it; nor do some about one line of a long note."""
     unsupported_threshold: float = Field(default=0.5, ge=0, le=1)
-    """Confidence below which an answer is abstained from where the cosine is below the floor: the
-    answer has to be more likely right than wrong. A reader without a calibration abstains there."""
+    """Min. confidence of an answer below that floor: it has to be more likely right than wrong. A
+    reader without a calibration abstains there."""
     relation_floor: float = 0.3
     """Cosine of question and relation words below which a fact is not an answer."""
 

@@ -6,12 +6,12 @@ Each message says what was found, what was expected and what to do, in one line.
 import re
 from dataclasses import dataclass
 
+# Reason of a problem: nothing is in it.
 EMPTY = "empty"
-"""Reason of a problem: nothing is in it."""
+# Characters: a quoted name may be of any length.
 _MAX_MESSAGE = 1000
-"""Characters: a quoted name may be of any length."""
+# Control characters, ends of lines, changes of writing direction, unpaired surrogates.
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-"""Control characters, ends of lines, changes of writing direction, unpaired surrogates."""
 
 
 class MemnetError(Exception):

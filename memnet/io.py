@@ -1,6 +1,6 @@
 """Files and their text: opened without blocking, read whole, decoded, line by line.
 
-The ground floor for whoever reads a file; documents of many formats are read by ``memnet.loaders``.
+The ground floor for all who read a file; documents of many formats are read by ``memnet.loaders``.
 """
 
 import codecs

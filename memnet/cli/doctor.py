@@ -22,7 +22,7 @@ from memnet.storage.place import StorePlace, files_folder, place_name
 _LIBRARIES = ("numpy", "torch", "faiss", "onnxruntime", "onnx")
 # Both bring the module "faiss"; they must not be installed together.
 _FAISS = ("faiss-cpu", "faiss-gpu")
-_REQUIREMENT = re.compile(r"""([\w.-]+).*?(?:\bextra\s*==\s*["']([\w-]+)["']|$)""")
+_REQUIREMENT = re.compile(r"""([\w.-]+)(?![\w.-]).*?(?:\bextra\s*==\s*["']([\w-]+)["']|$)""")
 
 
 @click.command()
@@ -255,7 +255,7 @@ def _shipped_models(problems: list[str]) -> Iterator[dict[str, Any]]:
 def _own_models(store: Path) -> Iterator[dict[str, Any]]:
     """The models in the folder of a store; a damaged one is not used, so it is not a problem."""
     from memnet.checkpoints import MODEL
-    from memnet.storage.models import ModelFolders
+    from memnet.storage.files import ModelFolders
 
     folders = ModelFolders(store)
     for name in folders.names():

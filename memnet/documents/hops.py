@@ -29,13 +29,13 @@ from memnet.storage import Keys
 from memnet.text.names import normalise
 from memnet.types import Hop, SlotWeight
 
+# Least value of the feature ``PREVIOUS``, and that of a slot that the last hop did not score.
 _MIN_PREVIOUS = -1.0
-"""Least value of the feature ``PREVIOUS``, and that of a slot that the last hop did not score."""
 _MAX_SUB_QUESTIONS = 3
+# Passages that are read for a question after a part of it was answered.
 _MAX_PASSAGES = 4
-"""Passages that are read for a question after a part of it was answered."""
+# Min. probability of the answer to a sub-question, for the memory to be searched with it.
 _MIN_PROBABILITY = 0.25
-"""Of the answer to a sub-question, for the memory to be searched with it."""
 
 
 class Addressing:
@@ -49,17 +49,17 @@ class Addressing:
         self._lexical = _relative(question.sharing_words(config.candidates))
         self._dense = question.nearest(config.candidates)
         self._messages = MessageAddressing(question) if question.has_messages else None
+        # Messages that are candidates, with their relative BM25 for the question about them.
         self._of_messages = self._find_messages(config.candidates)
-        """Messages that are candidates, with their relative BM25 for the question about them."""
         by_name = question.slots_by_name
+        # For each slot that the question names, the longest name by which it does.
         self._name_of = {slot: name for name in reversed(question.named) for slot in by_name[name]}
-        """For each slot that the question names, the longest name by which it does."""
+        # For each slot the words of the longest name of it in the question, whole or not.
         self._name_words = {
             slot: len(name.split())
             for name in sorted(by_name, key=lambda name: len(name.split()))
             for slot in by_name[name]
         }
-        """For each slot the words of the longest name of it in the question, whole or not."""
 
     def candidates(self, state: QueryState) -> Candidates:
         """The slots that a query state reaches, each once."""
@@ -263,8 +263,8 @@ class Retrieval:
     def __init__(self, question: Question, controller: TextController, config: Config) -> None:
         self.reads: list[HopRead] = []
         """In order of the hops."""
+        # The last of them that addressed the whole memory.
         self._latest: HopRead | None = None
-        """The last of them that addressed the whole memory."""
         self._question = question
         self._controller = controller
         self._config = config

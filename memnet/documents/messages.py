@@ -24,25 +24,25 @@ from memnet.text.speakers import (
     speaker_symbol,
 )
 
+# Messages that call a speaker by a name, for it to be his.
 _MIN_CALLED = 3
-"""Messages that call a speaker by a name, for it to be his."""
+# Min. share of the messages that call somebody by a name, for it to be one person.
 _MIN_CALLED_SHARE = 0.75
-"""Of all messages that call somebody by it."""
 _WORD = re.compile(r"(\w+)(?:['’]s\b)?")
 _USER, _ASSISTANT = "user", "assistant"
 _FIRST_PERSON = frozenset("i me my mine myself".split())
 _SECOND_PERSON = frozenset("you your yours".split())
+# Speakers have such names, and questions begin with them.
 _AUXILIARIES = frozenset("will may can".split())
-"""Speakers have such names, and questions begin with them."""
+# Question marks: the usual one, the wide one, the Arabic one.
 _ASKS = frozenset("?？؟")
-"""Question marks: the usual one, the wide one, the Arabic one."""
 _MAX_WORDS = 100
+# Messages of a day that the question names.
 _MAX_OF_A_DAY = 200
-"""Messages of a day that the question names."""
+# Max. messages of all days that a question names.
 _MAX_OF_DAYS = 1000
-"""Of all its days together."""
+# Max. days of a time in a question whose messages are looked up: "last month", not "last year".
 _MAX_DAYS = 31
-"""Of a time in a question whose messages are looked for: "last month", not "last year"."""
 
 
 def day_sent(store: MemoryStore, slot: Slot) -> date | None:
@@ -84,10 +84,10 @@ class MessageAddressing:
     def __init__(self, question: Question) -> None:
         """Look up who is named, by the names that others call them too."""
         self._question = question
+        # Symbols of the speakers that the question asks about.
         self._named: frozenset[str] = frozenset()
-        """Symbols of the speakers that the question asks about."""
+        # What is known of the slots that were candidates; None of one that is no message.
         self._known: dict[int, _Known | None] = {}
-        """What is known of the slots that were candidates; None of one that is no message."""
         words = self._speakers()
         text = question.text
         for start, end in reversed(words):

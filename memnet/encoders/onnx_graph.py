@@ -22,7 +22,7 @@ _INPUT_ZERO_POINT = 128
 _MIN_SCALE = np.float32(1e-12)
 _MIN_RANGE = 1e-6
 _FUSED = "com.microsoft"  # Domain of ONNX Runtime's fused operators
-RANGE_PREFIX = "range:"  # Of the names of outputs that give the ranges of a product's inputs
+RANGE_PREFIX = "range:"  # Names of outputs that give the ranges of a product's inputs
 Shape = list[str | int]
 # [W] absolute maximum of each channel of a product's inputs, by the name of its first weight.
 Ranges = Mapping[str, NDArray[np.float32]]

@@ -15,8 +15,8 @@ from platformdirs import user_cache_path
 from memnet.encoders.weights import WEIGHTS_SHA256
 from memnet.errors import DependencyError
 
-Precision = Literal["int8", "float32"]  # Of the products of a network; all else is float32.
-# Of the int8 graphs, in the names of cached files: raise it with any change of their results.
+Precision = Literal["int8", "float32"]  # Precision of a network's products; all else is float32
+# Version of the int8 graphs in names of cached files: raise it when their results change.
 _VERSION = 4
 _DIGEST_BYTES = 32
 _PACKAGES = ("onnxruntime", "onnx")

@@ -3,5 +3,5 @@
 from typing import Literal
 
 ExpertName = Literal["documents", "facts", "statements", "stories"]
+# Experts in the order of the gate's outputs.
 EXPERTS: tuple[ExpertName, ...] = ("documents", "facts", "statements", "stories")
-"""In the order of the gate's numbers."""

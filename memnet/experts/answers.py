@@ -18,13 +18,13 @@ from memnet.reader.answers import Prediction, asks_whether
 from memnet.storage import MemoryStore, Scope
 from memnet.types import Answer, Evidence, ExpertWeight, SourceKind
 
+# Min. weight of the second expert to be run: below, it would win only against an abstention.
 MIN_WEIGHT = 0.1
-"""Of the second expert, for it to be run: below, it would win only against an abstention."""
+# Confidence of statements from which they answer what the experts that were chosen do not.
 _SURE = 0.8
-"""Confidence of statements from which they answer what the experts that were chosen do not."""
+# Relevance of each statement that they quote for it. What somebody said of himself in a chat is
+# little of the chat: read alone, something in it is soon taken for the answer.
 _RELEVANT = 0.5
-"""Relevance of each statement that they quote for it. What somebody said of himself in a chat is
-little of the chat: read alone, something in it is soon taken for the answer."""
 _QUICK = (
     "some passages have quick vectors until full ones are made, and may be missed; "
     "if no 'memnet ingest' or server is at it, run 'memnet ingest' again"
@@ -261,15 +261,7 @@ class ExpertAnswers:
         top_k: int,
         held: Sequence[ExpertName],
     ) -> Answer:
-        """The answer of an expert, which reads its part of the scope: all of it where it is alone.
-
-        Args:
-            name: of the expert.
-            question: that is asked.
-            hops: as all others for ``Engine.ask``.
-            top_k: see there.
-            held: the experts that the memory has something for.
-        """
+        """The answer of an expert, which reads its part of the scope, or all of it if alone."""
         text, scope = question.text, question.scope
         own = scope if len(held) == 1 else _of_kinds(scope, frozenset((_KIND_OF[name],)))
         if name == "statements":

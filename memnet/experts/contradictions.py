@@ -20,19 +20,19 @@ from memnet.text.english import sentences
 from memnet.text.speakers import MESSAGE, speaker_names, subject_of
 from memnet.types import Answer, Candidate, Evidence, Quote
 
+# Messages that are searched for a question; those of assistants are not read.
 _MESSAGES = 20
-"""Messages that are searched for a question; those of assistants are not read."""
+# Sentences of each that are read: those that share most words with the question.
 _OF_A_MESSAGE = 2
-"""Sentences of each that are read: those that share most words with the question."""
+# Sentences that are read in all.
 _SENTENCES = 14
-"""Sentences that are read in all."""
+# Max. characters of a sentence; longer ones are cut at a word boundary.
 _CHARACTERS = 250
-"""Of a sentence; of a longer one the beginning is read and quoted, up to a word."""
+# Probability of the best denial below which nothing can contradict it.
 _DENIES = 0.25
-"""Probability of the best denial below which nothing can contradict it."""
+# Product of the probabilities of both sides from which they are told. It was chosen on written
+# chats (docs/decisions/031-contradictions-and-silence-over-messages.md).
 _CONTRADICTS = 0.15
-"""Product of the probabilities of both sides from which they are told. It was chosen on written
-chats (docs/decisions/031-contradictions-and-silence-over-messages.md)."""
 
 
 class _Said(NamedTuple):
@@ -71,13 +71,7 @@ class MessageContradictions:
         self._config = config
 
     def annotate(self, answer: Answer, question: Question, top_k: int) -> Answer:
-        """An answer that tells the contradiction where there is one; else the answer as it is.
-
-        Args:
-            answer: to the question.
-            question: whether something is so, asked of documents.
-            top_k: most pieces of evidence.
-        """
+        """An answer that tells the contradiction where there is one; else the answer as it is."""
         started = time.perf_counter()
         if not question.has_messages:
             return answer

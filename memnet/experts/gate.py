@@ -28,17 +28,17 @@ _OF_KIND = ("held", "cosine", "words", "covered", "named", "mentioned")
 _OF_FACTS = ("relation", "relation words", "known relation")
 _FIRST_WORDS = ("who", "where", "when", "which", "what", "how", "why", "is", "did")
 _OF_QUESTION = ("first person", "length", "names", "story words", "other first word")
+# F names, in their order.
 FEATURES = (
     *(f"{kind}: {name}" for kind in KINDS for name in _OF_KIND),
     *_OF_FACTS,
     *_OF_QUESTION,
     *_FIRST_WORDS,
 )
-"""F names, in their order."""
+# Slots that dense and lexical search may each propose: the best of a kind is seldom further.
 _HITS = 30
-"""Slots that dense and lexical search may each propose: the best of a kind is seldom further."""
+# Slots of one name that are looked at.
 _NAMED = 30
-"""Slots of one name that are looked at."""
 _FIRST_PERSON = frozenset("i me my mine we us our ours".split())
 _LIKE_IS = frozenset("is are was were".split())
 _LIKE_DID = frozenset("did do does has have had can could will would should may must".split())
@@ -149,12 +149,12 @@ def _share(own: AbstractSet[str], asked: AbstractSet[str]) -> float:
 
 
 FloatArray = NDArray[np.float32]
+# Name of the checkpoint, and of the folder that ships.
 GATE = "gate"
-"""Name of the checkpoint, and of the folder that ships."""
+# Width of the hidden layer.
 HIDDEN = 24
-"""Width of the hidden layer."""
+# Experts that get a weight.
 KEPT = 2
-"""Experts that get a weight."""
 _MAX_DIMENSION = 100_000
 
 

@@ -32,30 +32,30 @@ _VERB = re.compile(
     r"will|would|got|gets?|lost|won|sank|leaks?|took|takes?|burnt|burned|lies?|stands?|came|"
     r"became|fell|lacks?|wants?|received?|keeps?|kept)\b)"
 )
+# Characters at the end of a question.
 _ENDS = " \t\n?!.,;:\"')”’"
-"""Characters at the end of a question."""
+# Separators of parts of a sentence, of which one may be negated and another not.
 _PART = re.compile(r"[,;:]|\b(?:and|but|though|or)\b")
-"""Between parts of a sentence of which one may be negated and another not."""
 _RELATIVE = re.compile(r"\b(?:that|which|who|whose|whom)$")
 _IN_SOURCE = re.compile(r"\S,? (?:in|of|from|listed in|named in) (?:the )?(?=\S)")
+# Words of a question that say that a text says something, and not what.
 _SAYING = relation_stems(
     "call called say says said name named mention mentions describe described list listed "
     "according consider considered state stated tell told note notes report reported write written"
 )
-"""Words of a question that say that a text says something, and not what."""
+# Max. names taken from the set that the facts give.
 _MAX_NAMES = 200
-"""Of the set that the facts give."""
+# Passages of one name.
 _MAX_SLOTS = 20
-"""Passages of one name."""
+# Max. sentences that are compared with the question, each encoded once.
 _MAX_SENTENCES = 256
-"""That are compared with the question, each encoded once."""
+# Temperature of the softmax over sentences, as in the hops over documents.
 _TEMPERATURE = 0.15
-"""Of the softmax over sentences, as in the hops over documents."""
+# Share of the asked words that a sentence must have, or
 _MIN_COVERED = 0.6
-"""Share of the asked words that a sentence must have, or"""
+# the cosine that it must reach, to say what is asked. Chosen on the questions of
+# ``benchmarks/gate/joined_dev.jsonl``.
 _MIN_SIMILAR = 0.55
-"""the cosine that it must reach, to say what is asked. Chosen on the questions of
-``benchmarks/gate/joined_dev.jsonl``."""
 Ask = Callable[[str], Answer]
 
 

@@ -7,8 +7,8 @@ from memnet.checkpoints import MODEL, load_checkpoint
 from memnet.errors import ModelError, one_line
 from memnet.storage import MemoryStore
 
+# Share of the store's relations that a fact model must have seen in training to be used.
 _MIN_KNOWN = 0.5
-"""Share of the store's relations that a fact model must have seen in training to be used."""
 _MAX_NAMED = 3
 
 

@@ -47,17 +47,17 @@ if TYPE_CHECKING:
     from memnet.facts.model import AnswerRule, FactModel
     from memnet.stories.model import StoryModel
 
+# Name of the shipped model for documents and facts, and kind of all such models.
 TEXT = KIND
-"""Name of the shipped model for documents and facts, and kind of all such models."""
+# Name of the controller that knows nothing but the configuration's numbers, which is no folder.
 UNTRAINED = "untrained"
-"""Name of the controller that knows nothing but the configuration's numbers, which is no folder."""
+# Names of the encoder whose weights ship with memnet's dependencies.
 _DEFAULT = ("all-MiniLM-L6-v2", "sentence-transformers/all-MiniLM-L6-v2")
-"""Names of the encoder whose weights ship with memnet's dependencies."""
+# Name of the shipped model for stories.
 STORIES = "babi"
-"""Name of the shipped model for stories."""
 _STORY, _FACTS = "story", "facts"
+# Passages whose full vectors stay in memory, 1.5 kB each and their texts.
 _PASSAGES_KEPT = 5_000
-"""Passages whose full vectors stay in memory, 1.5 kB each and their texts."""
 
 
 def load_encoder(
@@ -326,10 +326,6 @@ def load_model(
     folder: Path, hop: HopConfig
 ) -> "StoryModel | TextController | tuple[FactModel, AnswerRule]":
     """A model as it was saved, for inference; a fact model with the rule by which it answers.
-
-    Args:
-        folder: of the model.
-        hop: settings of a controller of documents.
 
     Raises:
         ModelError: the folder holds no whole model.

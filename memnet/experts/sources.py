@@ -101,7 +101,7 @@ def summary(store: MemoryStore) -> str:
 
 
 def check_store(store: MemoryStore, repair: bool) -> VerifyReport:
-    """Check that all parts of a store agree; make those anew that can be, if asked."""
+    """Check that all parts of a store agree; rebuild those that can be, if asked."""
     problems, notes = store.verify(), _notes(store)
     repaired = False
     if notes and repair:

@@ -34,7 +34,7 @@ class _PathStep(NamedTuple):
 
     slot: int
     hop: int  # Counted from 1
-    score: float  # Of the answer it leads to
+    score: float  # Score of the answer it leads to
     unseen: bool  # Whether its relation was unseen in training
 
 
@@ -44,7 +44,7 @@ class StoreGraph:
 
     store: MemoryStore
     scope: Scope
-    numbers: Mapping[str, int]  # Of the relations seen in training, by name
+    numbers: Mapping[str, int]  # Numbers of the relations seen in training, by name
 
     def outgoing(self, entities: Tensor) -> Outgoing:
         """See ``FactGraph.outgoing``."""
@@ -72,7 +72,7 @@ class FactAnswers:
     encoder: TokenEncoder  # The one that the store was made with
     model: FactModel  # In evaluation mode
     rule: AnswerRule
-    name: str  # Of the model
+    name: str  # Name of the model
     config: FactConfig
 
     def ask(self, question: str, hops: int | None, top_k: int, scope: Scope) -> Answer:

@@ -9,7 +9,7 @@ from memnet.text.names import is_name, normalise
 
 _MAX_NAME_WORDS = 12
 _MAX_QUESTION_WORDS = 200  # Names are looked for in the first words of a question
-_MAX_MISSPELLED_WORDS = 4  # Of a name that may be misspelled
+_MAX_MISSPELLED_WORDS = 4  # Max. words of a name that may be misspelled
 # Characters. Too many shorter words are one edit apart; longer ones have too many edits, 74 for
 # each character.
 _MISSPELLED_LENGTH = range(5, 61)
@@ -18,7 +18,7 @@ _MAX_MISSPELLED = 200
 _CHARACTERS = string.ascii_lowercase + string.digits + " "
 
 Span = tuple[int, int]  # First word, and the word after the last
-# Those of some normalised names that the memory knows.
+# Filters normalised names by those that the memory knows.
 Lookup = Callable[[Iterable[str]], Collection[str]]
 
 
@@ -35,7 +35,7 @@ class LinkedQuestion(NamedTuple):
     """A question and what it names."""
 
     words: tuple[str, ...]  # Normalised
-    mentions: tuple[Mention, ...]  # In their order; they don't overlap.
+    mentions: tuple[Mention, ...]  # In order of appearance; they don't overlap
 
 
 def link(question: str, lookup: Lookup) -> LinkedQuestion:

@@ -44,7 +44,7 @@ class Chain(NamedTuple):
     name: str  # As the memory spells it; of several spellings, the first.
     # The question's words, with ``MENTION`` for the name and for other names but common ones.
     text: str
-    own: int  # Which ``MENTION`` in the text is the name that the chain starts from
+    own: int  # Index of the ``MENTION`` that the chain starts from
     start: Mapping[int, float]  # The entities of the name, with weights that sum to one
 
 

@@ -264,9 +264,9 @@ class FactTask:
         )
         self.rule = AnswerRule(0.5, 0.0)
         no_name = sum(not example.chains for example in all_train)
-        # Of the last epoch.
+        # Report of the last epoch.
         self.latest = FactReport(len(train), no_name, len(train) - no_name - len(self._train))
-        self.best = self.latest  # Of the saved weights
+        self.best = self.latest  # Report of the saved weights
 
     def epochs(self) -> int:
         """How many epochs make a good number of updates."""

@@ -104,8 +104,8 @@ class _StoryBuilder:
         self.spans: list[tuple[int, int]] = []
         self.questions: list[StoryQuestion] = []
         self._last_number = 0
+        # Of the sentences by the numbers of their lines.
         self._indices: dict[int, int] = {}
-        """Of the sentences by the numbers of their lines."""
 
     def add(self, line: str, start: int) -> None:
         """Add a line that starts at a character of the text.

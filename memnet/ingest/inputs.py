@@ -46,12 +46,12 @@ from memnet.text.checks import check_text
 from memnet.types import Document, Fact, Message
 
 _STDIN = "standard input"
+# Bytes of a file that are read at a time.
 _DIGEST_BYTES = 2**20
-"""Bytes of a file that are read at a time."""
+# Bytes at the start of a file by which stories are told from other texts.
 _HEAD_BYTES = 2**16
-"""By which stories are told from other texts."""
+# Max. nesting of lists and objects in metadata.
 _MAX_DEPTH = 50
-"""Of nested lists and objects in metadata."""
 
 Input: TypeAlias = str | os.PathLike[str] | Document | Message | Fact | FolderChanges | BinaryIO
 _SINGLE = (str, os.PathLike, Document, Message, Fact, FolderChanges)

@@ -123,8 +123,8 @@ class Ingest:
         # The first batches are smaller: until they are encoded there is nothing to write.
         self._batch_factor = 1
         self._batch = _Batch()
+        # The batch before, which is not written yet.
         self._prepared: _Batch | None = None
-        """The batch before, which is not written yet."""
 
     def run(self, inputs: Iterable[Input]) -> IngestReport:
         """Store everything that can be used; report and count what can't.

@@ -140,10 +140,10 @@ def bad_link(link: Path, root: Path) -> Problem | None:
 
 JSON_LINES: Final = Format("jsonl", "files of JSON lines", (".jsonl",), "", isolated=False)
 FACT_TABLE: Final = Format("facts", "fact tables", (".tsv",), "", isolated=False)
+# Name of the other format of JSON lines, and of those from standard input.
 CONVERSATION: Final = "conversation"
-"""Name of the other format of JSON lines, and of those from standard input."""
+# Lines that tell a table of data from one of facts.
 _LINES: Final = 3
-"""Lines that tell a table of data from one of facts."""
 
 
 @dataclass(frozen=True)

@@ -26,8 +26,8 @@ from memnet.storage import NewSlot, NewSource
 
 _log = logging.getLogger("memnet")
 _START = "from memnet.ingest.slot_process import main; main()"
+# Seconds in which a process that has nothing more to do has to end by itself.
 _GRACE = 2.0
-"""Seconds in which a process that has nothing more to do has to end by itself."""
 
 
 class SlotProcess:

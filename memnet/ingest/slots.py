@@ -13,10 +13,10 @@ from memnet.loaders.document import ParsedDocument
 from memnet.storage import NewSlot, NewSource
 from memnet.text.names import mentions, normalise, opening_names, symbol, title_symbols
 
+# Raise it when slots are made in another way, so that all are made again.
 _PIPELINE_VERSION = "7"
-"""Raise it when slots are made in another way, so that all are made again."""
+# A shorter word that two names share, such as "of", does not make them the same.
 _MIN_SHARED_LETTERS = 4
-"""A shorter word that two names share, such as "of", does not make them the same."""
 
 
 class Extractor(Protocol):
@@ -24,7 +24,7 @@ class Extractor(Protocol):
 
     @property
     def fingerprint(self) -> str:
-        """Identifies what decides the names: documents are ingested anew when it changes."""
+        """Identifies what decides the names: documents are ingested again when it changes."""
         ...
 
     def extract(self, text: str) -> Iterable[str]:

@@ -7,8 +7,8 @@ from memnet.ingest.formats import ParsedFacts, PlacedFact
 from memnet.loaders.document import Block, ParsedDocument, one_line
 from memnet.types import Fact
 
+# Columns that a problem names.
 _MAX_NAMED = 20
-"""Columns that a problem names."""
 
 
 def table_facts(

@@ -12,8 +12,8 @@ from memnet.config import IngestConfig
 from memnet.storage import Encode, MemoryStore, NewSource, PassageVectors
 
 Result = TypeVar("Result")
+# Texts between two looks at whether to go on: 0.2 s of one core.
 _SLICE = 16
-"""Texts between two looks at whether to go on: 0.2 s of one core."""
 
 
 class PassageEncoder:
@@ -76,7 +76,7 @@ class PassageEncoder:
         return PassageVectors(quick(texts), quick=not self._quick_is_final)
 
     def is_full(self, more: int) -> bool:
-        """Whether so many more key texts are encoded in full at once."""
+        """Whether this many more key texts are encoded in full at once."""
         return not self._quick_is_final and self.encoded + more < self._min_quick
 
 
@@ -144,7 +144,7 @@ def encode_full(
         store: to read texts from, and to write to.
         encode: encodes them.
         limit: most texts.
-        may_go_on: asked from time to time; it may wait. Nothing is stored once it says no.
+        may_go_on: called every 16 texts; may block; after False nothing more is stored.
 
     Returns:
         How many were replaced; 0 where there are none, or it was told to stop.

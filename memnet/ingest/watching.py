@@ -13,21 +13,21 @@ from memnet.ingest.pipeline import Progress
 from memnet.ingest.selection import Exclusions, FolderChanges, is_left_out
 from memnet.types import IngestReport, WatchReport
 
+# Changes are read when there was none for so long: an editor writes a file in several steps.
 _QUIET_MS: Final = 100
-"""Changes are read when there was none for so long: an editor writes a file in several steps."""
+# Max. wait for a quiet moment, or a file that grows all the time would hold back all others.
 _LONGEST_MS: Final = 500
-"""But no later than this, or a file that grows all the time would hold back all others."""
+# How often to look whether to stop, and to try again what another writer held back.
 _WAKE_MS: Final = 250
-"""How often to look whether to stop, and to try again what another writer held back."""
+# Interval of polling, where the system reports no changes.
 _POLL_MS: Final = 1000
-"""Between two looks at a folder of which the system tells no changes."""
+# Max. changes taken one by one: of more the system may have dropped some (Linux queues 16,384), so
+# the whole folder is compared; that costs a second for 20,000 unchanged files.
 _MOST_CHANGES: Final = 4_000
-"""Of more at once the system may have dropped some (Linux queues 16,384), so that the whole folder
-is compared; that costs a second for 20,000 unchanged files."""
+# Full vectors that are made between two looks for changes: half a second on two cores.
 _VECTORS: Final = 64
-"""Full vectors that are made between two looks for changes: half a second on two cores."""
+# Starts of the types of file systems that others change: Linux tells only of changes made here.
 _REMOTE: Final = tuple("nfs cifs smb 9p afs ceph glusterfs fuse. vboxsf drvfs".split())
-"""Starts of the types of file systems that others change: Linux tells only of changes made here."""
 
 
 class Watching(Protocol):
@@ -54,7 +54,7 @@ def watch(
     on_problem: Callable[[Problem], None] | None = None,
     stop: threading.Event | None = None,
 ) -> Iterator[WatchReport]:
-    """Ingest folders, and then whatever is changed, made or removed in them, until it is stopped.
+    """Ingest folders, and then all that is changed, made or removed in them, until it is stopped.
 
     ::
 
@@ -87,7 +87,7 @@ def watch(
     """
     roots = tuple(dict.fromkeys(_root(folder) for folder in folders))
     if not roots:
-        raise InputError("there is no folder to watch; name one")
+        raise InputError("no folder to watch; name one")
     ingest = partial(
         memory.ingest,
         namespace=namespace,
@@ -125,7 +125,7 @@ def watch(
 def _root(folder: str | os.PathLike[str]) -> Path:
     root = Path(os.path.abspath(folder))
     if not root.is_dir():
-        raise InputError(f"{root}: is no folder; only folders can be watched")
+        raise InputError(f"{root}: not a folder; only folders can be watched")
     return root
 
 

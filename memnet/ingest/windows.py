@@ -8,8 +8,8 @@ from memnet.loaders.document import Block, ParsedDocument
 from memnet.text.english import sentences, trim_span
 
 _SPACE = re.compile(r"\s+")
+# Characters of an introduction that are repeated with the later parts of what it introduces.
 _MAX_CONTEXT = 200
-"""Characters of an introduction that are repeated with the later parts of what it introduces."""
 
 
 class Window(NamedTuple):

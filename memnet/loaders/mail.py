@@ -9,12 +9,14 @@ from email.header import decode_header
 from email.message import Message
 from email.utils import getaddresses, parsedate_to_datetime
 from pathlib import PurePath
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
 from memnet.errors import InputError, Problem
 from memnet.loaders.document import DocumentBuilder, ParsedDocument, one_line, well_formed
 from memnet.loaders.formats import SourceFile, find_format
-from memnet.loaders.mail_text import add_html, add_text, flowed
+from memnet.loaders.mail_text import add_text, flowed
+from memnet.loaders.reading import read_source
+from memnet.loaders.web import html
 
 # What separates the messages of a mailbox: a line "From ann@example.org Fri Mar 1 ..." after an
 # empty line and before a header.
@@ -26,6 +28,7 @@ _HEADER = re.compile(rb"[!-9;-~]{1,100}:[ \t\r\n]?")
 _PREFIX = re.compile(
     r"^(?:(?:Re|Fwd?|Aw|Wg|Sv|Vs|Antw|Tr|Rif|Odp)(?:\[\d+\])?:\s*)+", re.IGNORECASE
 )
+_Mail: TypeAlias = "Message[str, str]"
 _MAX_DEPTH = 5  # of messages attached to messages
 _MAX_PARTS = 1000  # of one message
 # Characters that are looked at of a header: addresses of a whole company are no text.
@@ -35,11 +38,6 @@ _MAX_SHOWN = 5  # recipients that the text lists
 # Modules that do not read attachments: they would have no end.
 _NOT_ATTACHED = frozenset({"mail", "archive"})
 _MIN_WORDS = 30  # a shorter plain text may say only that the message is to be read as HTML
-
-
-class _Attachment(NamedTuple):
-    name: str
-    part: "Message[str, str]"
 
 
 def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
@@ -55,74 +53,49 @@ def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
                 'holds no e-mail, expected lines such as "From: ann@example.org" at its start; '
                 "export the message again"
             )
-        yield from _read(file, file.data, file.name, 0)
+        yield from _documents(file, _parsed(file.data), file.name, 0)
         return
     used: set[str] = set()
     ends = [start for start, _ in starts[1:]] + [len(file.data)]
     for number, ((_, start), end) in enumerate(zip(starts, ends, strict=True), 1):
-        raw = _QUOTED_FROM.sub(rb"\1", file.data[start:end])
         try:
-            yield from _read(file, raw, file.name, 0, used=used, number=number)
+            message = _parsed(_QUOTED_FROM.sub(rb"\1", file.data[start:end]))
+            key = _message_id(message)
+            key = key if key and key not in used else str(number)
+            used.add(key)
+            yield from _documents(file, message, f"{file.name}#{key}", 0)
         except InputError as error:
             yield Problem(f"{file.name}#{number}", str(error))
         except MemoryError:
             raise
         except Exception as error:  # of the standard library on damaged headers
-            what = f"is a damaged e-mail ({type(error).__name__}); export it again"
-            yield Problem(f"{file.name}#{number}", what)
+            yield Problem(f"{file.name}#{number}", str(_damaged(error)))
 
 
-def _read(
-    file: SourceFile,
-    raw: bytes,
-    name: str,
-    depth: int,
-    *,
-    used: set[str] | None = None,
-    number: int = 0,
-) -> Iterator[ParsedDocument | Problem]:
-    """Read a message.
-
-    Args:
-        file: where it is from.
-        raw: its headers and body.
-        name: of its document; with ``used`` of the mailbox.
-        depth: number of messages that it is attached to.
-        used: ids of the messages of the mailbox so far.
-        number: of the message in the mailbox.
-    """
+def _parsed(raw: bytes) -> _Mail:
     try:
-        message = message_from_bytes(raw, policy=policy.compat32)
+        return message_from_bytes(raw, policy=policy.compat32)
     except (RecursionError, ValueError, LookupError) as error:
-        raise InputError(
-            f"is a damaged e-mail ({type(error).__name__}); export it again"
-        ) from error
-    if used is not None:
-        key = _message_id(message)
-        key = key if key and key not in used else str(number)
-        used.add(key)
-        name = f"{name}#{key}"
-    yield from _documents(file, message, name, depth)
+        raise _damaged(error) from error
+
+
+def _damaged(error: Exception) -> InputError:
+    return InputError(f"is a damaged e-mail ({type(error).__name__}); export it again")
 
 
 def _documents(
-    file: SourceFile, message: "Message[str, str]", name: str, depth: int
+    file: SourceFile, message: _Mail, name: str, depth: int
 ) -> Iterator[ParsedDocument | Problem]:
+    """The documents of a message that is attached to ``depth`` others."""
     builder = DocumentBuilder()
     metadata, sender, day = _metadata(message)
     builder.place = f"{day} {sender}".strip()
     shown = metadata.get("to", [])
     more = f" and {len(shown) - _MAX_SHOWN} more" if len(shown) > _MAX_SHOWN else ""
-    builder.add_row(
-        [
-            ("From", sender, ""),
-            ("To", ", ".join(map(_short_name, shown[:_MAX_SHOWN])) + more, ""),
-            ("Date", day, ""),
-        ],
-        labelled=True,
-    )
-    attachments: list[_Attachment] = []
-    inner: list[Message[str, str]] = []
+    to = ", ".join(map(_short_name, shown[:_MAX_SHOWN])) + more
+    builder.add_row([("From", sender, ""), ("To", to, ""), ("Date", day, "")], labelled=True)
+    attachments: list[tuple[str, _Mail]] = []
+    inner: list[_Mail] = []
     problems: list[str] = []
     headed = len(builder)
     for part in _parts(message, attachments, inner):
@@ -132,7 +105,7 @@ def _documents(
             problems.append(str(error))
     title = metadata.pop("subject", "") or file.title
     if attachments:
-        metadata["attachments"] = [attachment.name for attachment in attachments]
+        metadata["attachments"] = [attached for attached, _ in attachments]
     if len(builder) > headed or attachments or inner or metadata.get("from"):
         topic = _PREFIX.sub("", title)
         names = [topic] if topic != title else []  # all messages of a thread share it
@@ -148,7 +121,7 @@ def _documents(
             yield Problem(name, "holds messages in messages too deeply; save them on their own")
 
 
-def _metadata(message: "Message[str, str]") -> tuple[dict[str, Any], str, str]:
+def _metadata(message: _Mail) -> tuple[dict[str, Any], str, str]:
     """Metadata, the sender's name, and the day."""
     metadata: dict[str, Any] = {}
     for key in ("from", "to", "cc"):
@@ -170,14 +143,12 @@ def _metadata(message: "Message[str, str]") -> tuple[dict[str, Any], str, str]:
     return metadata, sender, day
 
 
-def _message_id(message: "Message[str, str]") -> str:
+def _message_id(message: _Mail) -> str:
     return _header(message, "message-id").strip(" <>")
 
 
-def _header(message: "Message[str, str]", key: str) -> str:
-    """The text of a header, with encoded words decoded."""
-    value = message.get(key)
-    return "" if value is None else _decoded(str(value))
+def _header(message: _Mail, key: str) -> str:
+    return _decoded(str(message.get(key, "")))
 
 
 def _decoded(value: str) -> str:
@@ -186,9 +157,7 @@ def _decoded(value: str) -> str:
         parts = decode_header(value)
     except (HeaderParseError, ValueError):
         parts = [(value, None)]
-    words = []
-    for part, charset in parts:
-        words.append(part if isinstance(part, str) else _text(part, charset))
+    words = (part if isinstance(part, str) else _text(part, charset) for part, charset in parts)
     return one_line(well_formed("".join(words)))
 
 
@@ -213,8 +182,8 @@ def _short_name(person: str) -> str:
 
 
 def _parts(
-    message: "Message[str, str]", attachments: list[_Attachment], inner: list["Message[str, str]"]
-) -> Iterator["Message[str, str]"]:
+    message: _Mail, attachments: list[tuple[str, _Mail]], inner: list[_Mail]
+) -> Iterator[_Mail]:
     """The parts that are the text of a message, in order; other parts go into the lists."""
     pending = [message]
     for _ in range(_MAX_PARTS):
@@ -235,12 +204,12 @@ def _parts(
                 parts = [child for child in parts if child.get_content_type() == "text/plain"]
             pending += reversed(parts)
         elif name := _file_name(part):
-            attachments.append(_Attachment(name, part))
+            attachments.append((name, part))
         elif kind in ("text/plain", "text/html"):
             yield part
 
 
-def _best(alternatives: Sequence["Message[str, str]"]) -> "Message[str, str]":
+def _best(alternatives: Sequence[_Mail]) -> _Mail:
     """The plain text, unless it is much too short; else the last, which is the richest."""
     for part in alternatives:
         if part.get_content_type() == "text/plain" and (
@@ -250,7 +219,7 @@ def _best(alternatives: Sequence["Message[str, str]"]) -> "Message[str, str]":
     return alternatives[-1]
 
 
-def _is_all(part: "Message[str, str]", alternatives: Sequence["Message[str, str]"]) -> bool:
+def _is_all(part: _Mail, alternatives: Sequence[_Mail]) -> bool:
     """Whether a short plain text says what the alternatives say."""
     said = len(_content(part).split())
     if not said:
@@ -259,14 +228,14 @@ def _is_all(part: "Message[str, str]", alternatives: Sequence["Message[str, str]
         if other.get_content_type() == "text/html":
             builder = DocumentBuilder()
             try:
-                add_html(builder, _content(other))
+                html.add(builder, _content(other), whole=True)
             except InputError:
                 return True
             return len(builder.build("", "").text.split()) <= 2 * said + 5
     return len(alternatives) == 1
 
 
-def _file_name(part: "Message[str, str]") -> str:
+def _file_name(part: _Mail) -> str:
     """The name of an attachment; empty for a part of the text."""
     try:
         name = part.get_filename() or ""
@@ -278,7 +247,7 @@ def _file_name(part: "Message[str, str]") -> str:
     return name
 
 
-def _content(part: "Message[str, str]") -> str:
+def _content(part: _Mail) -> str:
     """The decoded text of a part."""
     payload = part.get_payload(decode=True)
     if not isinstance(payload, bytes):
@@ -302,10 +271,10 @@ def _text(data: bytes, charset: str | None) -> str:
     return data.decode("cp1252", "replace")
 
 
-def _add_part(builder: DocumentBuilder, part: "Message[str, str]") -> None:
+def _add_part(builder: DocumentBuilder, part: _Mail) -> None:
     text = _content(part)
     if part.get_content_type() == "text/html":
-        add_html(builder, text)
+        html.add(builder, text, whole=True)
         return
     if str(part.get_param("format", "")).lower() == "flowed":
         text = flowed(text, joined=str(part.get_param("delsp", "")).lower() == "yes")
@@ -313,31 +282,24 @@ def _add_part(builder: DocumentBuilder, part: "Message[str, str]") -> None:
 
 
 def _attached(
-    file: SourceFile, attachments: Sequence[_Attachment], name: str
+    file: SourceFile, attachments: Sequence[tuple[str, _Mail]], name: str
 ) -> Iterator[ParsedDocument | Problem]:
     """The documents of attachments whose format can be read."""
     used: set[str] = set()
-    for attachment in attachments:
-        known = find_format(attachment.name)
-        payload = attachment.part.get_payload(decode=True)
+    for attached, content in attachments:
+        known = find_format(attached)
+        payload = content.get_payload(decode=True)
         if known is None or known.module in _NOT_ATTACHED or not isinstance(payload, bytes):
             continue
-        part = f"{name}#{attachment.name}"
+        part = f"{name}#{attached}"
         if part in used:
-            part = f"{name}#{len(used) + 1}-{attachment.name}"
+            part = f"{name}#{len(used) + 1}-{attached}"
         used.add(part)
         inner = SourceFile(
             part, payload, max_characters=file.max_characters, max_title=file.max_title
         )
-        title = replace(inner, name=attachment.name).title
-        try:
-            for item in known.loader()(inner):
-                if isinstance(item, ParsedDocument) and item.title == inner.title:
-                    item = replace(item, title=title)
-                yield item
-        except InputError as error:
-            yield Problem(part, str(error))
-        except MemoryError:
-            raise
-        except Exception as error:  # of another parser: the rest of the mail is read
-            yield Problem(part, f"is damaged ({type(error).__name__}); save it on its own")
+        title = replace(inner, name=attached).title
+        for item in read_source(known, inner):
+            if isinstance(item, ParsedDocument) and item.title == inner.title:
+                item = replace(item, title=title)
+            yield item

@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator, Sequence
 
 from memnet.loaders.document import DocumentBuilder
-from memnet.loaders.web import html
 
 _QUOTE_MARK = re.compile(r"^(?:[ \t]{0,3}>)+[ \t]?")
 # "On Fri, 1 Mar 2024 Ann wrote:" before a quotation.
@@ -23,11 +22,6 @@ _RULE = re.compile(r"_{5,}|-{5,}|={5,}|\*{5,}")
 _HEADER = re.compile(r"\*?(?:From|Von|De|Da|Van)\*?:\*? \S")
 _ITEM = re.compile(r"(?P<indent>[ \t]*)(?:[-*+•‣·] |\(?\d{1,3}[.)] )\S")
 _SIGNATURE = "-- "
-
-
-def add_html(builder: DocumentBuilder, markup: str) -> None:
-    """Add the blocks of a message that is a page."""
-    html.add(builder, markup, whole=True)
 
 
 def flowed(text: str, *, joined: bool) -> str:

@@ -33,9 +33,9 @@ from memnet.types import AnswerKind, Candidate
 
 _MAX_CANDIDATES = 10
 _MAX_UNITS = 5
+# Factor of what can hardly be the answer: yes to "who", words of the question itself, and what was
+# put in the place of a phrase.
 _UNLIKELY = 0.1
-"""Factor of what can hardly be the answer: yes to "who", words of the question itself, and what was
-put in the place of a phrase."""
 _ASKS_WHETHER = re.compile(
     r"\W{0,9}+(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should)\b",
     re.IGNORECASE,
@@ -44,10 +44,10 @@ _GIVES_A_CHOICE = re.compile(r"\b(?:or|between|out of)\b", re.IGNORECASE)
 _ASKS_FOR = re.compile(r"\b(?:what|which|who|whom|whose|when|where|how|why)\b", re.IGNORECASE)
 _ASKS_FOR_A_NUMBER = re.compile(r"\b(when|year|date|number|how (many|old|long|much|far|tall))\b")
 _NUMBER = re.compile(r"\d")
+# Kinds whose answer is a quotation, whether there is a short one in it or not.
 _QUOTED = ("definition", "statement", "list", "steps")
-"""Kinds whose answer is a quotation, whether there is a short one in it or not."""
+# Probability of a span to be given as the short answer of such a quotation.
 _MIN_SHORT = 0.1
-"""Probability of a span to be given as the short answer of such a quotation."""
 
 
 class Prediction(NamedTuple):

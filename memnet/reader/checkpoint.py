@@ -40,12 +40,12 @@ class NetworkKind(NamedTuple):
     """Outputs of each linear layer."""
 
 
+# The reader of passages.
 READER = NetworkKind("reader", HEADS)
-"""The reader of passages."""
+# Name of the calibration's checkpoint within the same folder.
 _CONFIDENCE = "confidence"
-"""Name of the calibration's checkpoint within the same folder."""
+# Weights that are those of the encoder's package.
 EMBEDDINGS = ("encoder.words.weight", "encoder.positions.weight")
-"""Weights that are those of the encoder's package."""
 _WIDTH = 384
 _SCALE = ".scale"
 _MAX_INT8 = 127
@@ -59,12 +59,6 @@ def save_weights(
     kind: NetworkKind = READER,
 ) -> None:
     """Save the weights of a network, matrices as int8 with one float32 scale a row.
-
-    Args:
-        folder: made if it is not there.
-        weights: by name; the embeddings are left out.
-        notes: JSON values about how it was trained.
-        kind: of network.
 
     Raises:
         ModelError: the folder can't be written.
@@ -104,11 +98,6 @@ def dequantised(
     tensors: Mapping[str, NDArray[Any]], folder: Path, kind: NetworkKind = READER
 ) -> dict[str, NDArray[Any]]:
     """The float32 weights of a network by name, but for the embeddings.
-
-    Args:
-        tensors: as they are saved.
-        folder: that they come from, for errors.
-        kind: of network.
 
     Raises:
         ModelError: they are not those of such a network.
@@ -196,9 +185,9 @@ def load_calibration(folder: Path) -> Calibration | None:
 
 
 _POSITIONS = 512
+# Questions and passages that ranges are observed on: this project's own pages and examples. On
+# random words, which do for the encoder, scores are a third further from those in float32.
 _OBSERVED = Path(__file__).with_name("observed.jsonl")
-"""Questions and passages that ranges are observed on: this project's own pages and examples.
-On random words, which do for the encoder, scores are a third further from those in float32."""
 _PACK_TOKENS = 384
 
 

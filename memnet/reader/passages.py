@@ -52,6 +52,11 @@ class RankedSlot:
         return title_symbols(self.slot.title)
 
 
+def may_hold_rows(text: str) -> bool:
+    """Whether a text may hold rows of a table, or labelled cells."""
+    return " | " in text or ("; " in text and ": " in text)
+
+
 def evidence_of(slot: Slot, score: float, hop: int, answer: Candidate | None = None) -> Evidence:
     """A slot as public evidence; where the answer was read in it, its place is the answer's."""
     start, end = 0, len(slot.text)

@@ -13,10 +13,10 @@ from urllib.parse import urlsplit
 from memnet.errors import DependencyError, InputError, ModelError, first_line
 from memnet.reader.spans import Passage, Reading, Span
 
+# What the name of such a reader begins with: "openai:http://127.0.0.1:11434/v1#llama3".
 PREFIX = "openai:"
-"""What the name of such a reader begins with: "openai:http://127.0.0.1:11434/v1#llama3"."""
+# Environment variable of the key that the server asks for, if it does.
 KEY_VARIABLE = "MEMNET_READER_KEY"
-"""Environment variable of the key that the server asks for, if it does."""
 _SECONDS = 60.0
 _MAX_SPANS = 5
 _MAX_ANSWER_TOKENS = 300
@@ -30,8 +30,8 @@ _INSTRUCTIONS = (
 _BULLET = re.compile(r"(?:[-*]|\d{1,6}[.)])\s++")
 _CITATION = re.compile(r"\[(\d{1,6})\]$")
 _LONGEST_CITATION = 8
+# What models put around a quotation.
 _MARKS = "\"'`*“”‘’«» "
-"""What models put around a quotation."""
 
 
 def is_remote(name: object) -> bool:

@@ -20,25 +20,25 @@ from memnet.attention.arrays import softmax
 from memnet.runtime.device import one_thread_each
 from memnet.text.english import Unit, units
 
+# Kinds of answers that the network tells apart; "none": the passages hold no answer.
 KINDS = ("none", "value", "definition", "statement", "list", "steps", "yes", "no")
-"""Kinds of answers that the network tells apart; "none": the passages hold no answer."""
 NONE, YES, NO = (KINDS.index(kind) for kind in ("none", "yes", "no"))
+# Kinds that are quoted from a passage.
 QUOTED = tuple(n for n in range(len(KINDS)) if n not in (NONE, YES, NO))
-"""Kinds that are quoted from a passage."""
+# Outputs of each linear layer above the encoder: start and end of the span and relevance of each
+# token, and the kinds.
 HEADS = {"pointers": 3, "kinds": len(KINDS)}
-"""Outputs of each linear layer above the encoder: start and end of the span and relevance of each
-token, and the kinds."""
+# Logit of a token outside the passages: finite, so that a pack without any other gives no NaN.
 MASKED_LOGIT = -1e4
-"""Of a token outside the passages: finite, so that a pack without any other gives no NaN."""
 _CLS, _SEP = "[CLS]", "[SEP]"
 _MAX_QUESTION_TOKENS = 64
+# Tokens that are left for a passage, however long its title; a longer title is cut.
 _MIN_PASSAGE_TOKENS = 24
-"""Tokens that are left for a passage, however long its title; a longer title is cut."""
 _MAX_SPAN_TOKENS = 20
+# Max. spans of each pack.
 _MAX_SPANS = 20
-"""Of each pack."""
+# Units of each pack of which the words are kept that speak for them, and how many.
 _MAX_EXPLAINED, _MAX_WORDS = 3, 5
-"""Units of each pack of which the words are kept that speak for them, and how many."""
 
 
 class Passage(NamedTuple):
@@ -134,10 +134,10 @@ class SpanScores(NamedTuple):
     """[B, K]: log-probabilities of ``KINDS``."""
 
 
+# A trained network: takes token ids, segments and mask of answer tokens, each [B, T].
 ScorePacks: TypeAlias = Callable[
     [NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]], SpanScores
 ]
-"""A trained network: takes token ids, segments and mask of answer tokens, each [B, T]."""
 
 
 class PackedUnit(NamedTuple):

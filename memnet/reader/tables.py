@@ -16,8 +16,8 @@ from memnet.types import Candidate
 
 _LABELLED = re.compile(r"; (?=[^;:\n]{1,60}: )")
 _BETWEEN = " | "
+# Share of the question's words, by IDF, that headers and values of a row must hold.
 _MIN_COVERED = 0.7
-"""Share of the question's words, by IDF, that headers and values of a row must hold."""
 _STEM_LETTERS = 5
 _QUANTITY = re.compile(r"\bhow (?:many|much)\b", re.IGNORECASE)
 

@@ -12,8 +12,8 @@ from memnet.errors import DependencyError, ModelError, first_line
 from memnet.reader.spans import Passage, Reading, Span, best_spans
 from memnet.runtime.device import one_thread_each
 
+# Tokens of a window, and those that two windows of a passage share.
 _WINDOW_TOKENS, _STRIDE = 384, 128
-"""Tokens of a window, and those that two windows of a passage share."""
 _MAX_SPAN_TOKENS = 30
 _MAX_SPANS = 20
 _EXPECTED = (

@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 from memnet.errors import DeviceError
 
 CPU = "cpu"
+# Device files, one of which exists on Linux where a GPU has a driver.
 _DRIVERS = ("/dev/nvidiactl", "/dev/nvmap", "/dev/kfd", "/dev/dxg")
-"""One of these exists on Linux where a GPU has a driver."""
+# Vectors that are copied together: 100 MB.
 _BLOCK = 65_536
-"""Vectors that are copied together: 100 MB."""
 _log = logging.getLogger("memnet")
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -172,8 +172,8 @@ def _torch() -> ModuleType | None:
     return torch if hasattr(torch, "set_num_threads") else None
 
 
+# One for the process, as torch's setting is.
 one_thread_each = OneThreadEach()
-"""One for the process, as torch's setting is."""
 
 
 @lru_cache(maxsize=1)

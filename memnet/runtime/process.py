@@ -16,8 +16,8 @@ except ImportError:  # Windows: there only the time that the parent waits is lim
     resource = None  # type: ignore[assignment]
 
 _SAME_MODULES = "import sys; sys.path[:] = sys.argv[1:]; "
+# Threshold of the youngest generation; Python's own is 700 or 2,000.
 _NEW_OBJECTS = 50_000
-"""Threshold of the youngest generation; Python's own is 700 or 2,000."""
 
 
 def start_child(code: str) -> subprocess.Popen[bytes]:
@@ -116,7 +116,7 @@ def limit_process(memory: int, seconds: float) -> None:
 
 
 def limit_time(seconds: float) -> None:
-    """Let the process end itself after so many more seconds of processor time."""
+    """End the process after this many more seconds of processor time."""
     if resource is None:
         return
     used = resource.getrusage(resource.RUSAGE_SELF)

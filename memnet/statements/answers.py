@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from memnet.attention.arrays import softmax
 from memnet.encoders import Encoder
 from memnet.reader.answers import asks_whether
-from memnet.statements.judge import reading as columns_of
+from memnet.statements.judge import columns_of
 from memnet.statements.loading import LazyStatementReader
 from memnet.statements.presentation import (
     Ended,
@@ -30,14 +30,14 @@ from memnet.text.names import maximal_names, possible_names
 from memnet.text.relative import times_in, with_days
 from memnet.types import Answer
 
-_READ = 24  # Statements that are read at most; where no more were told, all of them.
-_HOLDING = 12  # Of these at least so many that hold, if so many were found
-_FOUND = 64  # Statements that each way of addressing proposes
-_BEST = 16  # Best ones, which come before what changed them and what their names lead to
-_LED_ON = 4  # Best statements whose names lead on to others
-_OF_A_NAME = 8  # Last statements about each of these names
+_READ = 24  # Max. statements that are read; all of them where no more were told
+_HOLDING = 12  # Min. of these that still hold, if that many were found
+_FOUND = 64  # Max. statements found by each way of addressing
+_BEST = 16  # Top statements, read before those that changed them and those their names lead to
+_LED_ON = 4  # Top statements whose names are followed in the second hop
+_OF_A_NAME = 8  # Last statements about each name that is followed
 _RANK = 10.0  # Constant of reciprocal rank fusion
-_TEMPERATURE = 0.1  # Of the attention over cosines, as ``HopConfig`` has it for passages
+_TEMPERATURE = 0.1  # Softmax temperature over cosines, as in ``HopConfig`` for passages
 _LEXICAL = 0.3  # Weight of the words that a question shares with a statement, beside the cosine
 # Exponent of the attention of the first hop, as the prior of what is read in a statement. Where all
 # that was told is read, it is worth nothing: -1.7 points on 688 questions held out.

@@ -68,7 +68,7 @@ def candidate_ids(
     return [*about, *near, *store.statements.last(namespace, last)]
 
 
-# Of what is only in memory: above the ids of all slots, as that of what is added last.
+# First id of statements that are only in memory: above the ids of all slots.
 _FIRST_ID = 2**62
 
 

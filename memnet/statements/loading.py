@@ -10,7 +10,7 @@ from memnet.reader.checkpoint import HeadsOnnx, trained_model
 from memnet.reader.spans import Pack, Packer
 from memnet.statements.reading import STATEMENTS, StatementReader, StatementScores, split_scores
 
-MAX_TOKENS = 384  # Of a question with statements
+MAX_TOKENS = 384  # Max. tokens of a question with statements
 
 
 class LazyStatementReader:

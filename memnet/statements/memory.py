@@ -52,7 +52,7 @@ class StatementMemory:
                 LearnedParser(reader, parse_by_rules), LearnedJudge(reader, judge_by_rules)
             )
         self._rules = ParserAndJudge(parser or rules.parser, judge or rules.judge)
-        # Of thousands of messages at once: the network would take as long as all else together.
+        # Rules alone for messages, thousands at once: the network would take as long as all else.
         own = ParserAndJudge(parser or by_rules.parser, judge or by_rules.judge)
         # Learns from messages; None where that is switched off.
         self.learner = Learner(store, encode, config.tell, own) if config.messages.learn else None

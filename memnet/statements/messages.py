@@ -32,7 +32,7 @@ _BEGIN = re.compile(
     r"(?P<said>(?:I|I['’](?:m|ve)) |my (?=\w+ ))",
     re.IGNORECASE,
 )
-# What may follow "I" or "my" where nothing lasting, or nothing certain, is said of the speaker.
+# After "I" or "my": nothing lasting, or nothing certain, is said of the speaker.
 _NOT_PLAIN = re.compile(
     r"(?:(?:also|just|really|still|always|honestly|actually|only|kinda|sort of|definitely|totally|"
     r"do|did|am|was|['’]m|have|had|['’]ve|been|not|don['’]t|didn['’]t) ){0,4}"

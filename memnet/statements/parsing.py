@@ -87,13 +87,13 @@ _ASKS = re.compile(
     re.IGNORECASE,
 )
 _MAX_SUBJECT_WORDS = 8
-# What may join two clauses.
+# Conjunctions of two clauses.
 _JOINT = re.compile(r"(?<!\s)(?:\s*+;\s++|,?\s++(?:and|but)\s++)", re.IGNORECASE)
 _PERSON = re.compile(r"(?:I|we|you|he|she|it|they)(?=[ '’])", re.IGNORECASE)
 _MAX_CLAUSES = 8
 _MAX_CUT = 400  # Characters of a sentence from which it is left whole: time grows with the square
 _SUFFIXES = re.compile(r"(?<=\w\w)(?:s|es|ing|e)$")
-# What may stand between two subjects of one sentence.
+# Separator of two subjects of one sentence.
 _JOINS = re.compile(r"(?:,|,? (?:and|&|or)|/|\+)? ?", re.IGNORECASE)
 
 

@@ -16,10 +16,10 @@ from memnet.text.dates import local_time
 from memnet.text.relative import day_said
 from memnet.types import Answer, AnswerKind, Candidate, Evidence, Hop, Quote, SlotWeight
 
-_NONE = 0.6  # Probability that the statements hold no answer from which none is given
+_NONE = 0.6  # Probability of "none" above which no answer is given
 _MAX_SHOWN = 3
-_OTHER_SIDE = 0.1  # Relevance from which a further statement is taken for a side of a conflict
-# What is asked about the sides of a conflict.
+_OTHER_SIDE = 0.1  # Min. relevance of a further side of a conflict
+# Question about the two sides of a conflict.
 ASKED_BACK = "These contradict each other; which of them is right?"
 _KINDS: Mapping[AnswerForm, AnswerKind] = {
     "none": "none", "value": "value", "list": "list", "count": "value", "yes": "yes", "no": "no",

@@ -93,9 +93,9 @@ _CONFLICT = 0.05
 # no list of all that was eaten.
 _COUNTED = 0.05
 _APOSTROPHES = "'’"
-# What stands between items and belongs to none, also where its token is tagged as if it did.
+# Separators of items; stripped from items even where their token is tagged.
 _SEPARATORS = ",; "
-_NOTHING = Passage("", "-")  # Read with a text before which nothing was told
+_NOTHING = Passage("", "-")  # Stands for earlier statements where there are none
 
 
 class Piece(NamedTuple):
@@ -113,7 +113,7 @@ class StatementReading(NamedTuple):
     forms: Mapping[AnswerForm, float]  # Probabilities; "none": the statements hold no answer.
     pieces: tuple[Piece, ...]  # Possible short answers, likeliest first
     items: tuple[Piece, ...]  # Items, where the answer is a list, in the order of the statements
-    number: int  # Where the answer is a count
+    number: int  # The answer, if it is a count
     relevance: tuple[float, ...]  # Probability of each statement that it is needed for the answer
 
     @property
@@ -133,7 +133,7 @@ class TaggedText(NamedTuple):
 
     # First character and the one after the last of each thing that it is about.
     subjects: tuple[tuple[int, int], ...]
-    values: tuple[tuple[int, int], ...]  # And of what it says of them
+    values: tuple[tuple[int, int], ...]  # The same of what it says of them
     negative: bool  # Whether it denies or ends something
     certainty: Certainty
 

@@ -19,7 +19,7 @@ class Relation(NamedTuple):
     """What a predicate says about its subject."""
 
     words: str  # What the relation vector encodes: "X moved to Y", names and numbers left out
-    # What it gives the one value of; empty where there may be many values at a time.
+    # Aspects that have one value at a time; empty where there may be many values.
     aspects: frozenset[str] = frozenset()
     value: str = ""  # Normalised; empty where there may be many.
     ends: bool = False  # Whether it says that the value is valid no longer
@@ -99,7 +99,7 @@ _DAY = re.compile(
     r"august|september|october|november|december|spring|summer|autumn|winter|\d{4})\b",
     re.IGNORECASE,
 )
-# After "is in" and the like: states rather than places.
+# States rather than places, after "is in" and the like.
 _NO_PLACE = re.compile(
     r"(?:time|fire|holiday|leave|duty|strike|sale|love|danger|trouble|charge|favou?r|progress|use|"
     r"stock|top|hold|construction|repair|pressure|risk|war|peace|pain|debt|a hurry)\b",
@@ -118,7 +118,7 @@ _SHARED = re.compile(
     r"neighbou?r|member|author|part|one)s?\b|\bthan\b",
     re.IGNORECASE,
 )
-# Such as "afraid of dogs": one may be afraid of much.
+# Adjectives with many objects: one may be "afraid of" much.
 _ADJECTIVE_OF = re.compile(r"(?<!\S)(?!(?:the|a|an) )\S++ (?:of|to|at|in|about|with|for|from|by)\b")
 # Subjects whose value may be any word.
 _ATTRIBUTE = re.compile(

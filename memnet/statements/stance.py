@@ -47,8 +47,8 @@ class Stances(NamedTuple):
 class StanceWeights(NamedTuple):
     """Weights of both regressions."""
 
-    affirming: NDArray[np.float64]  # Of ``AFFIRMING``
-    denying: NDArray[np.float64]  # Of ``DENYING``
+    affirming: NDArray[np.float64]  # [features ``AFFIRMING``]
+    denying: NDArray[np.float64]  # [features ``DENYING``]
 
 
 class StanceJudge:

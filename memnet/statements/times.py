@@ -114,13 +114,13 @@ def _overlap(one: DateRange, other: DateRange) -> bool:
     return one.first <= other.last and other.first <= one.last
 
 
-# Where a sentence says more than one thing, and its time may be that of any of them.
+# Joints of a sentence that says several things: its time may be that of any of them.
 _JOINED = re.compile(
     r"[,;:(–—]|\s-\s|\b(?:but|so|because|while|then|when|which|who|that|if)\b|"
     r"\band (?:I|we|you|he|she|it|they|the|my|our|his|her|their|is|are|has|have|will)\b",
     re.IGNORECASE,
 )
-# What has lasted so far: "has been ill for two weeks", "in Rome for two weeks now".
+# Something that has lasted so far: "has been ill for two weeks", "in Rome for two weeks now".
 _PERFECT = re.compile(
     r"(?:\b(?:has|have)|['’]ve|['’]s) (?:not |already |now )?(?:been|had|[a-z]{2,20}ed)\b|"
     r"(?<=s) now\b",

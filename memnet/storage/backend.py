@@ -63,13 +63,6 @@ class DenseIndex(ABC):
     def rebuild(self) -> None:
         """Make it again from the rows; the caller is the store's one writer."""
 
-    def prepare(self) -> None:  # noqa: B027
-        """Make ready what the first search needs; the store's schema is up to date.
-
-        Raises:
-            StoreError: it can't be.
-        """
-
     def save_if_stale(self) -> None:  # noqa: B027
         """Save it if what is saved lacks much; called by the store's one writer, after commits."""
 

@@ -40,7 +40,7 @@ def overview(place: StorePlace) -> Overview | None:
 
     Raises:
         StoreError: it can't be read, or its server not be reached.
-        DependencyError: it is on PostgreSQL, and asyncpg is not installed.
+        DependencyError: it is on PostgreSQL, and psycopg is not installed.
     """
     with connected(place) as found:
         if found is None:
@@ -148,15 +148,20 @@ def connected(place: StorePlace, timeout: float = _LOOK_SECONDS) -> Iterator[Con
 
 def _connect(place: StorePlace, timeout: float) -> Connection | None:
     if is_address(place):
-        # Whoever has no server need not load what speaks to one.
-        from memnet.storage.postgres.driver import check_driver
-
-        check_driver()
-        from memnet.storage.postgres.backend import connect_existing
-
-        return connect_existing(Address.parse(place), timeout)
+        return _connect_server(Address.parse(place), timeout)
     folder = Path(place)
     if not (folder / DATABASE).is_file():
         return None
     writable = os.access(folder, os.W_OK)
     return SqliteConnection(folder / DATABASE, read_only=not writable)
+
+
+def _connect_server(address: Address, timeout: float) -> Connection | None:
+    # Whoever has no server need not load what speaks to one.
+    from memnet.storage.postgres.connection import PostgresConnection
+
+    connection = PostgresConnection(address, timeout)
+    if connection.schema_version:
+        return connection
+    connection.close()
+    return None

@@ -13,11 +13,9 @@ from numpy.typing import NDArray
 from memnet.config import StoreConfig
 from memnet.errors import EncoderMismatchError, StoreError
 from memnet.storage.backend import Backend, DenseIndex, Result
-from memnet.storage.bundle.export import write_bundle
+from memnet.storage.files import ModelFolders, Uploads
 from memnet.storage.lexical import Bm25Index
-from memnet.storage.models import ModelFolders
 from memnet.storage.postgres.address import Address, is_address
-from memnet.storage.postgres.driver import check_driver
 from memnet.storage.scope import EVERYWHERE, Scope
 from memnet.storage.sqlite.backend import FolderBackend
 from memnet.storage.tables import checks, slots, sources
@@ -33,7 +31,6 @@ from memnet.storage.tables.quick import QuickVectors
 from memnet.storage.tables.sources import Sources
 from memnet.storage.tables.statements import Statements
 from memnet.storage.tables.validity import Validity
-from memnet.storage.uploads import Uploads
 from memnet.storage.values import (
     Encode,
     EncodePassages,
@@ -135,10 +132,11 @@ class MemoryStore:
         self._own.backend.connections.close()
 
     @contextmanager
-    def reading(self) -> Iterator[None]:
+    def reading(self) -> Iterator[Connection]:
         """Let every read of this thread inside the block see one and the same commit."""
-        with self._connection.snapshot():
-            yield
+        connection = self._connection
+        with connection.snapshot():
+            yield connection
 
     @contextmanager
     def writing(self, wait: float | None = None, *, sources_only: bool = False) -> Iterator[None]:
@@ -467,15 +465,6 @@ class MemoryStore:
         with self.changing(advance=False):
             self._connection.delete_unused(*checks.unused(self._connection))
 
-    def export(self, path: str | os.PathLike[str]) -> int:
-        """Write all as one bundle, of one commit, with the models; returns how many slots it holds.
-
-        Raises:
-            StoreError: the file can't be written, or the store can't be read.
-        """
-        with self.reading():
-            return write_bundle(self._connection, Path(path), self.models.files()).slots
-
     @property
     def _process(self) -> _Process:
         """What this process keeps open: nothing that a parent process left is used."""
@@ -516,7 +505,6 @@ class MemoryStore:
                 f"{self.fingerprint}; open it with that encoder, or ingest into a new store"
             )
         backend.check_rows(connection, self.dimension)
-        self._process.index.prepare()
 
 
 def open_backend(place: str | os.PathLike[str], create: bool, lock_seconds: float) -> Backend:
@@ -531,9 +519,9 @@ def open_backend(place: str | os.PathLike[str], create: bool, lock_seconds: floa
         StoreError: there is no store, or it can't be made.
     """
     if is_address(place):
+        address = Address.parse(place)
         # Whoever has no server need not have its driver.
-        check_driver()
         from memnet.storage.postgres.backend import PostgresBackend
 
-        return PostgresBackend(Address.parse(place), create)
+        return PostgresBackend(address, create)
     return FolderBackend(Path(place), create, lock_seconds)

@@ -29,7 +29,7 @@ class StoryAnswer:
     """What a story model answers to a question. N = sentences of its story."""
 
     words: tuple[str, ...]
-    probability: float  # Of these words, by the model; not calibrated.
+    probability: float  # Probability of these words by the model, not calibrated
     attention: NDArray[np.float32]  # [H, N]: what each hop attended to
     halting: NDArray[np.float32]  # [H]: how probable it was that the answer needed this many hops
     alignments: NDArray[np.float32]  # [L, N]: the sentences that each word was read from
@@ -70,7 +70,7 @@ def answer_stories(
 
 class _Sentence(NamedTuple):
     slot: Slot
-    start: int  # Of the sentence in the text of its slot
+    start: int  # Offset of the sentence in the text of its slot
     text: str
 
 
@@ -83,7 +83,7 @@ class StoryAnswers:
 
     store: MemoryStore
     model: StoryModel  # In evaluation mode
-    name: str  # Of the model
+    name: str  # Name of the model
     config: StoryConfig
 
     def ask(self, question: str, hops: int | None, top_k: int, scope: Scope) -> Answer:

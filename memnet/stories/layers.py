@@ -24,7 +24,7 @@ class StoryModelConfig(Settings):
     queries: int = Field(default=8, ge=1, le=1024)  # Learned queries that read a sentence
     longest_sentence: int = Field(default=16, ge=1, le=4096)  # Words
     longest_answer: int = Field(default=4, ge=1, le=1024)  # Words, and the end
-    dropout: float = Field(default=0.05, ge=0, lt=1)  # Of the encoded sentences, while training
+    dropout: float = Field(default=0.05, ge=0, lt=1)  # Dropout of encoded sentences, while training
 
 
 class SentenceEncoder(nn.Module):

@@ -43,7 +43,7 @@ class StoryWords(NamedTuple):
 
     sentences: Sequence[Sequence[str]]
     questions: Sequence[Sequence[str]]
-    after: Sequence[int]  # For each question the number of sentences before it
+    after: Sequence[int]  # Number of sentences before each question
     answers: Sequence[Sequence[str]] = ()  # One for each question, in training
 
 

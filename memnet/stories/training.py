@@ -34,8 +34,8 @@ from memnet.stories.training_data import (
     read_name_groups,
 )
 
-# Of the run: before it every question makes all hops. Learned from the start, halting after the
-# first hop won everywhere, and the later hops were never learned.
+# Share of the run before which every question makes all hops. Learned from the start, halting after
+# the first hop won everywhere, and the later hops were never learned.
 _HALTING_FROM = 0.6
 # Loss of one more hop, once halting is learned: of two ways to an answer the shorter wins.
 _HOP_LOSS = 1e-3
@@ -44,7 +44,7 @@ _HOP_LOSS = 1e-3
 # was not enough: the hops then visited one person of the story after the other.
 _SUPPORT_LOSS = 0.3
 _EPSILON = 1e-6  # It keeps logarithms finite
-# Of the words that are hidden while training, so that an unseen word does no harm.
+# Share of words that are hidden while training, so that an unseen word does no harm.
 _UNKNOWN_SHARE = 0.0003
 
 
@@ -70,7 +70,7 @@ def train_stories(
         on_epoch: called after each epoch.
         supports: learn also to attend to the sentences that the files name as supporting an
             answer; else from answers alone.
-        renaming: permute the names of people, rooms and things anew in each story, where the
+        renaming: permute the names of people, rooms and things in each story, where the
             tasks are those of bAbI.
         device: of torch, that is there.
         threads: processor cores to use; None for torch's own number.

@@ -20,7 +20,7 @@ _BATCH_ROWS = 256
 _EPOCH_ROWS = 240_000  # Sentences and questions that an epoch trains on
 _MAX_PASSES = 8.0  # Over a task's examples in an epoch
 _MIN_ERROR = 0.005  # A task whose training error is lower is trained on as if it were this
-_DECAY = 0.95  # Of the running training error at each batch
+_DECAY = 0.95  # Decay of the running training error at each batch
 
 # Items that may be permuted: all of one word, or all of several that change together.
 Group = Sequence[Sequence[str]]
@@ -68,7 +68,7 @@ class StoryExample(NamedTuple):
 
     task: str
     ids: StoryIds
-    # For each question the sentences that support its answer, where the file names them.
+    # The sentences that support the answer to each question, where the file names them.
     supports: Sequence[Sequence[int]]
 
     @property
@@ -188,7 +188,7 @@ class NameShuffler:
         return torch.tensor(renamed)
 
     def rename(self, example: StoryExample, rng: random.Random) -> StoryExample:
-        """An example with the names of its task permuted anew."""
+        """An example with the names of its task permuted."""
         renamed = self.draw(example.task, rng)
         sentences, questions, after, answers = example.ids
         ids = StoryIds(renamed[sentences], renamed[questions], after, renamed[answers])

@@ -10,7 +10,7 @@ from typing import NamedTuple, Self
 
 from dateutil.relativedelta import relativedelta
 
-# Not of the locale, as those of ``strftime`` are: the statement network has learned these.
+# English in every locale, unlike ``strftime``: the statement network has learned these.
 _NAMES = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September",
     "October", "November", "December",
@@ -22,7 +22,7 @@ MONTH = (
     r"sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
 )
 _DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
-# Not 05/01/2024, which is May to some and January to others.
+# Not 05/01/2024, which is ambiguous.
 _FORMS = tuple(
     re.compile(form, re.IGNORECASE)
     for form in (
@@ -90,7 +90,7 @@ def month_name(day: date) -> str:
 
 
 def days_in(text: str) -> tuple[WrittenDay, ...]:
-    """The days that a text writes out, each once; what is no day of the calendar is none."""
+    """The days that a text writes out, each once; days that don't exist are left out."""
     return tuple(dict.fromkeys(place.day for place in date_spans(text)))
 
 

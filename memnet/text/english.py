@@ -33,7 +33,7 @@ NOT_NAMES = frozenset(
 )
 # The verb of a sentence that says what something is.
 COPULA = re.compile(r"\b(?:is|was|are|were|refers)\b")
-# Before another name of the subject: "also known as".
+# Introduces another name of the subject: "also known as".
 ALIAS = re.compile(
     r"\b(?:known (?:\w+ ){0,4}as|stage name|called|nicknamed|simply|or|also)\s++"
     r"[\"“]?\s?(?:the )?(?=[^\W\d_])"

@@ -32,7 +32,7 @@ from memnet.text.dates import (
 )
 from memnet.text.english import Clauses, Tense
 
-# What a time is in its sentence: when something is, since or from when, until when, how long.
+# Role of a time in its sentence: when something is, from when, until when, for how long.
 Role = Literal["at", "from", "until", "for"]
 
 
@@ -178,7 +178,7 @@ _MONTH = rf"{_EDGE}{MONTH}\b(?: (?P<year>\d{{4}}))?"
 _FORMS: tuple[tuple[re.Pattern[str], _Resolve], ...] = tuple(
     (re.compile(form, re.IGNORECASE), resolve)
     for form, resolve in (
-        # What comes back, or is only named after a day, is no time; it hides what begins in it.
+        # Recurring days and names made of days are not times; they hide times that begin in them.
         (
             rf"\b(?:every|each|any|most|all|an?|black|good|ash|easter|palm|usual|other) "
             rf"{_WEEKDAY}\b",
@@ -244,7 +244,7 @@ _FORMS: tuple[tuple[re.Pattern[str], _Resolve], ...] = tuple(
         ),
     )
 )
-# What each text with a time has; most texts have none.
+# Quick filter: every text with a time matches, and most texts don't.
 _ANY = re.compile(
     r"day|night|tomorrow|\bthis |week|month|year|\d|\bnow\b|"
     r"\b(?:last|next|since|from|until|till|in|during|on|of|starting) "
@@ -257,7 +257,7 @@ _ROLE = re.compile(
     r"(?P<until>until|till|up to|through)|(?P<for>for))(?: on| in| the)?\s\Z",
     re.IGNORECASE,
 )
-_BEFORE = 20  # Characters that the longest words of a role take
+_BEFORE = 20  # Look-behind window in characters, >= the longest role phrase
 
 
 def times_in(text: str, reference: date) -> list[TimeSpan]:
@@ -355,13 +355,13 @@ def _number(text: str) -> int:
     return int(text) if text.isdigit() else _NUMBERS[text.lower()]
 
 
-# In questions for a length of time, or for what comes back.
+# Questions about a length of time, or about something that recurs.
 _AS_SAID = re.compile(
     r"\bhow (?:long|many|much|old|often)\b|\b(?:days?|months?) of the (?:week|month|year)\b|"
     r"\bweekdays?\b",
     re.IGNORECASE,
 )
-# What may stand beside a time in an answer that says nothing but when.
+# May stand beside a time in an answer that only says when.
 _ALONE = re.compile(
     r"(?:(?:on|in|at|since|from|until|till|by|the|about|early|late|around)\s|[\s,.;:!?()])*"
     r"(?:(?P<hour>(?:at )?\d{1,2}(?:[:.]\d\d)?(?: ?[ap]\.?m\b)?)[\s,.;:!?()]*)?",

@@ -11,7 +11,7 @@ _SPEAKER = "/speaker "
 _CALLS = "/calls "
 _SESSION = "/session "
 _DAY = "/day "
-_MIN_LETTERS = 3  # Of a part of a speaker's name that stands for all of it
+_MIN_LETTERS = 3  # Min. letters of a part of a speaker's name that stands for all of it
 _NAME = r"([A-Z][a-z]{2,20})\b"
 # Names after greetings and the like, and at the end of a sentence after a comma.
 _VOCATIVE = re.compile(

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from memnet import Config, Document, Engine, MemoryStore
 from memnet.documents.training.calibration import fit_calibration
-from memnet.documents.training.templates import templated_examples
+from memnet.documents.training.generate import templated_examples
 from memnet.encoders.weights import checked_folder, load_tokenizer
 from memnet.errors import InputError, ModelError
 from memnet.learning.evaluation import (

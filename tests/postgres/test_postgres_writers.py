@@ -1,19 +1,19 @@
 """Many writers of one store on PostgreSQL: nothing is lost, and every reader follows."""
 
 import random
-import shutil
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-pytest.importorskip("asyncpg")
+pytest.importorskip("psycopg")
 
 from memnet import Document, Fact
 from memnet.errors import StoreBusyError
@@ -173,6 +173,36 @@ def test_tells_of_several_processes_follow_each_other(address: str) -> None:
         assert store.verify() == []
 
 
+def ingest_folder(place: str, folder: str, says: Connection) -> None:
+    with open_quick(place) as memory:
+        says.send("open")
+        says.recv()
+        report = memory.ingest(folder)
+        says.send((report.added, memory.ingest(folder).unchanged))
+
+
+def test_ingests_of_two_folders_run_side_by_side(address: str, tmp_path: Path) -> None:
+    folders = [tmp_path / "one", tmp_path / "two"]
+    for folder in folders:
+        folder.mkdir()
+        for number in range(30):
+            (folder / f"{number}.md").write_text(f"# Bird {number}\n\nIn {folder.name} it nests.")
+    with open_quick(address) as memory:
+        processes = [started(ingest_folder, address, str(folder)) for folder in folders]
+        assert [hear(ours) for _, ours in processes] == ["open"] * 2
+        for _, ours in processes:
+            ours.send("go")
+        assert [hear(ours) for _, ours in processes] == [(30, 30)] * 2
+        for process, _ in processes:
+            ended(process)
+        assert memory.info().sources == 60
+        (folders[0] / "7.md").unlink()
+        assert memory.ingest(folders[0]).removed == 1
+        assert memory.info().sources == 59
+        assert memory.verify().problems == ()
+        assert memory.store.count_unused() == (0, 0)
+
+
 def test_who_holds_the_lock_keeps_out_all_but_writers_of_sources(address: str) -> None:
     first, second = (killed.open_store(address) for _ in range(2))
     with closing(first), closing(second):
@@ -225,44 +255,18 @@ def _is_exact(store: MemoryStore) -> bool:
     return True
 
 
-_FORGET = """
-    DO $$ BEGIN FOR number IN 1..4400 LOOP
-        PERFORM set_config('memnet.token', nextval('transaction_token')::text, true);
-        PERFORM advance();
-    END LOOP; END $$
-"""
-
-
-@pytest.mark.parametrize("forgotten", [False, True])
-def test_an_index_follows_what_others_write(
-    postgres: Server, address: str, forgotten: bool
-) -> None:
-    schema = address.partition("schema=")[2]
-
+def test_an_index_follows_what_others_write(address: str) -> None:
     def put(*names: int, version: int) -> None:
         documents = [killed.document(f"document {number}", version) for number in names]
         with closing(killed.open_store(address, create=False)) as other:
             other.put(documents, killed.encode)
 
-    def forget() -> None:
-        if forgotten:
-            postgres.execute(f"SET search_path = {schema}; {_FORGET}")
-
-    with closing(killed.open_store(address, unsaved_share=1e9)) as store:
+    with closing(killed.open_store(address)) as store:
         put(0, 1, 2, version=0)
         assert _is_exact(store)
-        old = store.path / "old"
-        shutil.copy(store.path / "vectors.faiss", old)
         put(1, 3, 4, version=1)
-        forget()
         assert _is_exact(store)
         store.delete(["document 0", "document 3"])
-        forget()
-        assert _is_exact(store)
-        revisions = int(printed(postgres, f"SELECT count(*) FROM {schema}.revision"))
-        assert (revisions > 4000) is forgotten
-    shutil.copy(old, store.path / "vectors.faiss")
-    with closing(killed.open_store(address, create=False)) as store:
         assert _is_exact(store)
         assert store.verify() == []
 

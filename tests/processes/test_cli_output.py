@@ -204,7 +204,7 @@ def test_only_folders_are_watched(tmp_path: Path, memnet: Memnet) -> None:
     for path in (tmp_path / "none", "-"):
         shown, err = memnet("ingest", path, "--watch", "--store", tmp_path / "store", code=1)
         assert (shown, err.count("\n")) == ("", 1)
-        assert "is no folder; only folders can be watched" in err
+        assert "not a folder; only folders can be watched" in err
 
 
 def test_pictures_and_models_that_cannot_be_written_are_one_line(

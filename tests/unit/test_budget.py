@@ -11,19 +11,17 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memnet import Config, Engine, InputError, MemoryStore, Message
+from memnet import Config, Engine, InputError, Message
 from memnet.cli import show as statement_table
 from memnet.config import MessageConfig, TellConfig
 from memnet.types import Statement, StatementChange
-from tests.toy import ToyEncoder
+from tests.toy import ToyEncoder, toy_store
 
 
 @contextmanager
 def _memory(path: Path, config: Config) -> Iterator[Engine]:
     encoder = ToyEncoder()
-    store = MemoryStore(
-        path, fingerprint=encoder.fingerprint, dimension=encoder.dimension, create=True
-    )
+    store = toy_store(path, encoder)
     with Engine(store, encoder, config, answerer="untrained", reader="sentences") as engine:
         yield engine
         assert engine.verify().problems == ()

@@ -155,11 +155,11 @@ def test_what_is_shared_is_a_place_for_commands_without_the_option(
     ("given", "message"),
     [
         ("postgresql://ann:Zq9@h", "names no database"),
-        ("postgresql://ann:Zq9@h:x/d", "a port that is no number"),
+        ("postgresql://ann:Zq9@h:x/d", "malformed port"),
         ("postgresql://ann:Z/Zq9@h/d", "write @ as %40, / as %2F"),
-        ("postgresql://ann:Zq9@h/d?index=flat", "expected faiss, hnsw, exact"),
+        ("postgresql://ann:Zq9@h/d?index=flat", "expected hnsw or exact"),
         ("postgresql://ann:Zq9@h/d?schema=pg_a", "PostgreSQL's own"),
-        ("postgresql://ann:Zq9@h/d?shema=a", "unknown parameter 'shema'"),
+        ("postgresql://ann:Zq9@h/d?shema=a", 'parameter: "shema"'),
         ("postgresql:/ann:Zq9@h/d", "give the address as text, with two slashes"),
     ],
 )
@@ -219,7 +219,7 @@ def answering(found: Connection | Exception | None) -> Iterator[list[float]]:
         return found
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("memnet.storage.postgres.backend.connect_existing", connect)
+        patched.setattr("memnet.storage.overview._connect_server", connect)
         yield waits
 
 
@@ -291,9 +291,9 @@ def test_the_doctor_looks_into_a_database(
     assert f"{SHOWN} (missing)" in lines
     assert str(files_folder(ADDRESS)) in lines
     with pytest.MonkeyPatch.context() as patched:
-        patched.setitem(sys.modules, "asyncpg", None)
-        report, lines = examined(capsys, 1)
-    assert 'pip install "memnet[postgres]"' in lines
+        patched.setitem(sys.modules, "psycopg", None)
+        assert run(["doctor", "--store", ADDRESS]) == 1
+        assert 'pip install "memnet[postgres]"' in capsys.readouterr().err
     refusal = StoreError(f"the server of {SHOWN} does not answer")
     with answering(refusal):
         report, lines = examined(capsys, 1)
@@ -324,4 +324,4 @@ def test_who_has_no_server_loads_nothing_for_one(arguments: list[str], tmp_path:
     done = completed(command, cwd=tmp_path, env=environment)
     loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
     assert "click" in loaded
-    assert "asyncpg" not in loaded
+    assert "psycopg" not in loaded

@@ -20,7 +20,7 @@ from memnet.text.english import sentences, units
 
 Kind = Literal["definition", "statement", "list", "steps"]
 
-# Before a heading that is counted.
+# Numbering before a heading.
 _NUMBER = re.compile(
     r"^(?:\d+(?:\.\d+)+\.?|\d+[.):]|(?:step|chapter|part|section|question|q)\s*\d*[.:)])\s+", re.I
 )
@@ -28,7 +28,7 @@ _MARKS = " \t\n*_`#:.!¶"
 _ASIDE = re.compile(r"\([^()]*\)$")
 _WORD = re.compile(r"[^\W\d_][\w'’.+-]*")
 _MIN_WORDS, _MAX_WORDS = 2, 14
-_MAX_NAME_WORDS = 6  # Of what is defined or listed
+_MAX_NAME_WORDS = 6  # Words in the name of what is defined or listed
 _MAX_QUOTE = 900  # Characters of the blocks that answer; more is rather a chapter than an answer.
 _MIN_ITEMS = 3
 _BEGINNING = 4  # Blocks of a section among which a list of steps begins
@@ -58,7 +58,7 @@ class Asked(NamedTuple):
     """What a heading asks, and the pieces of its section that answer."""
 
     question: str
-    kind: Kind | None  # Of the answer; None where the heading does not tell.
+    kind: Kind | None  # Kind of the answer; None where the heading does not tell
     quotes: tuple[str, ...]
 
 

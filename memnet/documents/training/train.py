@@ -16,8 +16,7 @@ from memnet.documents.controller import KIND, TextController, save_text_model
 from memnet.documents.hops import HopRead, read_in_hops
 from memnet.documents.learner import HopScorer, LinkTensors, TextLearner
 from memnet.documents.question import Question as AskedQuestion
-from memnet.documents.training.generate import two_hop_questions
-from memnet.documents.training.templates import templated_questions
+from memnet.documents.training.generate import templated_questions, two_hop_questions
 from memnet.errors import InputError
 from memnet.learning import OnProgress, TrainableMemory, TrainingProgress, counted, no_progress
 from memnet.learning.evaluation import Question, recall
@@ -30,7 +29,7 @@ _HARD_NEGATIVES, _RANDOM_NEGATIVES = 120, 80
 _UPDATES = 120
 _LEARNING_RATE = 2e-2
 _WEIGHT_DECAY = 0.1
-_GENERATED_QUESTIONS = 300  # Of each kind made from the documents, where no others are given
+_GENERATED_QUESTIONS = 300  # Per kind, made from the documents if no others are given
 _HELD_OUT = 5  # One question in five is held out while the report's recall is measured
 _RECALL_AT = 5
 
@@ -53,7 +52,7 @@ class _Example(NamedTuple):
 
     candidates: Candidates
     right: NDArray[np.float32]  # [K] float32: 1 for slots of a right source
-    weight: float  # Of the question among all
+    weight: float  # Weight of the question among all
 
 
 def train_text(

@@ -6,8 +6,8 @@ from typing import NamedTuple, Protocol
 from memnet.reader.passages import RankedSlot
 from memnet.reader.spans import Reader
 
+# Searches the memory for a further question; gives passages, best first.
 LookUp = Callable[[str], Sequence[RankedSlot]]
-"""Searches the memory for a further question; gives passages, best first."""
 
 
 class SubQuestion(NamedTuple):

@@ -33,13 +33,13 @@ _MAKING = (
     "released|published|founded|formed|established|opened|built|created|started|launched"
     "|completed|introduced|developed|produced|constructed|made"
 )
+# Words of order where they say something of the two: not in "the first ship".
 _ORDER = re.compile(
     r"\b(?:(?P<first>first|earlier|earliest|older|oldest|elder|sooner)"
     r"|(?P<last>last|later|latest|younger|youngest|newer|newest|more recently))\b"
     rf"(?=\s*(?:[^\w\s]|{MASK}|$"
     rf"|(?:out of|between|than the other|to be|born|{_MAKING}|{_ROLES})\b))"
 )
-"""Words of order where they say something of the two: not in "the first ship"."""
 _OF_TWO = re.compile(r"\bor\b|\bout of\b|\bbetween\b")
 _BIRTH = re.compile(r"\b(born|birth|older|oldest|elder|younger|youngest)\b")
 _DEATH = re.compile(r"\b(die|died|dies|death)\b")
@@ -47,16 +47,17 @@ _MADE = re.compile(rf"\b({_MAKING})\b")
 _HAPPENED = re.compile(r"\b(?:happen|occur|take place|took place|start|began|begin|begun)")
 _CAME_OUT = re.compile(r"\b(?:c[ao]mes?|aired|premiered|screened|newer|newest)\b")
 _ROLE = re.compile(rf"(?<!which )(?<!what )\b({_ROLES})s?\b")
+# Probability that a comparison is right where something may have been misread: a wrong date seldom
+# changes the order. Of 280 training questions 270 were right, and 25 of the 30 where what was read
+# had a probability below a half.
 _P_CORRECT_DESPITE_MISREAD = 0.8
-"""That a comparison is right where something may have been misread: a wrong date seldom changes the
-order. Of 280 training questions 270 were right, and 25 of the 30 where what was read had a
-probability below a half."""
 _YEAR = re.compile(r"\b[12]\d{3}\b")
 _LIVED_LONGER = re.compile(r"\blived (?:the )?long(?:er|est)\b")
 _SAME_COUNTRY = re.compile(r"\bsame (?:country|nationality)\b|\bnationality the same\b")
 _LOCATED = re.compile(r"\b(?:located|situated)\b")
+# Letters by which countries are compared: "Italy" and "Italian" are the same.
 _COUNTRY_LETTERS = 4
-"""By which "Italy" and "Italian" are the same."""
+# Words for the people of a country that begin otherwise than its name, and other names.
 _COUNTRIES = {
     "danish": "denmark",
     "dutch": "netherlands",
@@ -77,13 +78,12 @@ _COUNTRIES = {
     "uk": "british",
     "welsh": "british",
 }
-"""Words for the people of a country that begin otherwise than its name, and other names."""
 _ASKS_BIRTH, _ASKS_DEATH = "When was {} born?", "When did {} die?"
+# Years within which something was, by how many of year, month and day are written.
 _PRECISION = {1: 1.0, 2: 1 / 12, 3: 0.0}
-"""Years within which something was, by how many of year, month and day are written."""
 _DEFAULTS = (datetime(2000, 1, 1), datetime(2004, 2, 2))
+# Passages in which the answer to a phrase that names nothing is read.
 _MAX_PASSAGES = 5
-"""Passages in which the answer to a phrase that names nothing is read."""
 
 
 class _Side(NamedTuple):
@@ -341,12 +341,5 @@ class EnglishDecomposer:
         before, after = question[: phrase.start], question[phrase.end :]
         return SubQuestion(phrase.question, tuple(where), about, before, after)
 
-    def is_comparison(self, question: str) -> bool:
-        """Whether a question seems to ask which of two came first, or the like."""
-        return is_comparison(question)
-
-    def compare(
-        self, question: str, passages: Sequence[RankedSlot], reader: Reader, look_up: LookUp
-    ) -> Compared | None:
-        """Which of two is the older, the later and the like, or whether something is so of both."""
-        return compare(question, passages, reader, look_up)
+    is_comparison = staticmethod(is_comparison)
+    compare = staticmethod(compare)

@@ -8,6 +8,7 @@ from memnet.reader.decompose.negation import negated, without_denied
 from memnet.reader.passages import RankedSlot, passages_named, windows_of_source
 from memnet.text.names import name_pattern, normalise, stems, without_brackets
 
+# Questions that ask for who has a role, and for where lives began and ended.
 ROLES = {
     "director": "Who directed {}?",
     "performer": "Who performed {}?",
@@ -22,7 +23,6 @@ ROLES = {
     ),
     **dict.fromkeys(("place of death", "city of death"), "Where did {} die?"),
 }
-"""Questions that ask for who has a role, and for where lives began and ended."""
 _PEOPLE = frozenset(
     """
     actress boss brother captain ceo child coach daughter father grandfather grandmother head host
@@ -37,8 +37,9 @@ _THINGS = frozenset(
     publisher region religion school series sport state studio team university
     """.split()
 )
+# Agent nouns: a keyboardist, a screenwriter.
 _AGENTS = re.compile(r"^[a-z]{3,}(?:er|or|ist|ian|ect|man)")
-"""Agent nouns: a keyboardist, a screenwriter."""
+# Relatives by two relations, the nearer first.
 KIN = {
     "paternal grandfather": ("father", "father"),
     "paternal grandmother": ("father", "mother"),
@@ -53,7 +54,6 @@ KIN = {
     "stepfather": ("mother", "husband"),
     "stepmother": ("father", "wife"),
 }
-"""Relatives by two relations, the nearer first."""
 _KIN_WORDS = "|".join(KIN)
 _KIN_OF = re.compile(rf"\b({_KIN_WORDS}) of\b", re.IGNORECASE)
 _KIN_AFTER = re.compile(rf"(?<=['’]s )({_KIN_WORDS})\b", re.IGNORECASE)
@@ -64,24 +64,24 @@ _BEFORE = re.compile(
     re.IGNORECASE,
 )
 _WORDS = re.compile(r"\w+")
+# Characters before a name in which its role is looked for: "the place of birth of the company" has
+# 33. Without a limit the time would grow with the square of the question's length.
 _MAX_BEFORE = 100
-"""Characters before a name in which its role is looked for: "the place of birth of the company"
-has 33. Without a limit the time would grow with the square of the question's length."""
+# A role after a name, to be matched where the name ends.
 _AFTER = re.compile(rf"[\"”]?\s?['’]s\s+({_ROLE_WORDS})\b", re.IGNORECASE)
-"""To be matched where a name ends."""
 _CLAUSE = re.compile(
     r"\bthe (?:(?!the )[\w'’-]+ ){1,4}?"
     r"(?P<mark>(?:in |on |from |to )?which|where|that|who|whose) (?=\S)"
 )
 _ASKING = re.compile(r"\b(?:what|which|when|whom?|how)\b", re.IGNORECASE)
+# A verb before a subject, where no word shows the end of its clause.
 _AUXILIARY = re.compile(
     r"(?:(?<!what )(?<!who )\b(?:is|was|are|were)|\b(?:did|does|do|has|had|will))"
     r"\s+(?:(?:the\s+)?[\w'’-]+\s+(?:of|in)\s+)*$",
     re.IGNORECASE,
 )
-"""Before a subject: no word shows where its clause ends."""
+# The comma after a clause, not within "Johnnycake, West Virginia".
 _COMMA = re.compile(r",(?! [A-Z])")
-"""After a clause, not within "Johnnycake, West Virginia"."""
 _VERBS_OF_PLACE = re.compile(
     r"\b(?:is|was|are|were) (?:located|found|born|situated|based|formed|held|from)\b"
     r"|\b(?:died|lived|occurred|took place|is|was)(?= ?(?:,|\?|$))"
@@ -198,21 +198,21 @@ def _role_question(role: str, name: str) -> str:
     return f"{_question_word(role)} is the {role} of {name}?"
 
 
+# Stands for a name.
 MASK = "\0"
-"""Stands for a name."""
+# Probability that what is found of both is true: it was for 42 of 46 training questions. Where it
+# was not found, the answer was "no" for 21 of 44: not finding it tells nothing.
 BOTH_PROBABILITY = 0.9
-"""That what is found of both is true: it was for 42 of 46 training questions. Where it was not
-found, the answer was "no" for 21 of 44: not to find it tells nothing."""
+# Probability that the one of which more is found is right: it was for 29 of 32 training questions.
 ONE_PROBABILITY = 0.9
-"""That the one of which more is found is right: it was for 29 of 32 training questions."""
 _STEM_LETTERS = 5
+# Min. share of the stems of a claim that the passages about each have to contain.
 _MIN_SHARE = 0.5
-"""Of the stems of a claim that the passages about each have to contain."""
+# Characters next to a name that are matched, so that no expression can be slow.
 _CONTEXT = 60
-"""Characters next to a name that are matched, so that no expression can be slow."""
 _PREPOSITION = r"(?:to|from|in|at|with|by|for|near|on|into|of|about|between|before|after)"
+# What may stand before a name: "the film".
 _NOUN = rf"(?:(?:the|an?) )?(?:(?!{_PREPOSITION}\b)[a-z-]{{1,20}} )?[\"“]?"
-"""What may stand before a name: "the film"."""
 _RANK = (
     r"\b(?:first|last|earliest|earlier|latest|later|sooner|oldest|older|elder|youngest|younger"
     r"|newest|newer|longest|longer|recently)"
@@ -224,10 +224,10 @@ _ASKS_WHETHER = re.compile(
     r"\W{0,9}+(?:are|were|is|was|do|does|did|have|has|had|can|could)\b", re.IGNORECASE
 )
 _JOINED = re.compile(rf"(?: ?\([^()]{{0,60}}\))?\W{{0,6}}\b(?P<by>and|or) {_NOUN}", re.IGNORECASE)
+# Words before the two: "Who is older, A or B?", "Which came first A or B?".
 _CHOICE_FOLLOWS = re.compile(rf"(?:[,:;?]|{_RANK}\b)\W{{0,9}}+(?:either )?{_NOUN}$", re.IGNORECASE)
-"""Before the two: "Who is older, A or B?", "Which came first A or B?"."""
+# Words before the two: "Who was born first out of A and B?".
 _GROUP_FOLLOWS = re.compile(rf"(?:\bout of|[,:;?] ?between|{_AGE} between) {_NOUN}$", re.IGNORECASE)
-"""Before the two: "Who was born first out of A and B?"."""
 _WHICH_OF = re.compile(rf"\W{{0,9}}(?:which|who)(?: one)? of {_NOUN}", re.IGNORECASE)
 _OF = re.compile(
     r"\W{0,9}(?:of|between|out of|among) (?:the )?(?:[a-z-]{1,20} ){0,3}[\"“]?", re.IGNORECASE
@@ -247,12 +247,12 @@ _DEGREE = re.compile(
     re.IGNORECASE,
 )
 _BOTH = re.compile(r"\b(?:both|each)\b", re.IGNORECASE)
+# Words of questions that compare the two.
 _COMPARES = re.compile(
     r"\b(?:or|same|similar|alike|different|more|less|than|other|older|younger|first|before|after"
     r"|nationality)\b",
     re.IGNORECASE,
 )
-"""Words of questions that compare the two."""
 _PLURAL = re.compile(r"(?<=\w\w[^\Ws])s\b")
 _FUNCTION_WORDS = re.compile(
     r"^\W*\w+|\b(?:and|or|both|each|an?|the|types?|kinds?|sorts?|described|considered|known"
@@ -355,10 +355,6 @@ def both_attested(pair: Pair, passages: Sequence[RankedSlot]) -> bool:
     It is if the passages about each contain at least half of the question's other stems, and all
     of those that are of names ("Dutch").
 
-    Args:
-        pair: what the question asks of the two.
-        passages: the evidence.
-
     Returns:
         False also where the question compares the two, or claims nothing of them.
     """
@@ -374,10 +370,6 @@ def one_attested(pair: Pair, passages: Sequence[RankedSlot]) -> int | None:
     """Of which of two it is found: "Which poet was Dutch, Ann Orre or Bo Rank?".
 
     It is the one whose passages contain more of the question's other stems; names count twice.
-
-    Args:
-        pair: what the question asks of the two.
-        passages: the evidence.
 
     Returns:
         The index of its passage; None where the question asks for a degree, or as much is found

@@ -14,6 +14,7 @@ from memnet.text.english import overlapping, sentences
 from memnet.text.names import mentions, normalise, stems
 from memnet.types import Candidate
 
+# Cues of what was never true. "Not only", "no fewer than" and "No. 5" deny nothing.
 _NEVER = re.compile(
     r"\b(?:not(?! (?:only|just|merely|simply|least)\b)|never|cannot|neither|nor|none(?! other\b)"
     r"|nobody|nothing(?! but\b)|nowhere|(?<!\bor )without(?! doubt\b)"
@@ -21,17 +22,18 @@ _NEVER = re.compile(
     r"|(?:failed|refused|declined) to|den(?:y|ies|ied))\b|n['’]t\b",
     re.IGNORECASE,
 )
-"""Cues of what was never true. "Not only", "no fewer than" and "No. 5" deny nothing."""
+# Cues of what was true once: they deny the present, not the past.
 _NO_LONGER = re.compile(
     r"\b(?:no longer|any ?more|any longer|(?:stop(?:s|ped)?|ceas(?:es?|ed)|quit) [a-z]+ing"
     r"|used to)\b",
     re.IGNORECASE,
 )
-"""Cues of what was true once: they deny the present, not the past."""
 _PRESENT = re.compile(
     r"\b(?:is|are|am|does|do|has|have|['’]s|now|currently|today)\b", re.IGNORECASE
 )
 _PAST = re.compile(r"\b(?:did|was|were|had|used to|before|formerly|once)\b", re.IGNORECASE)
+# Where a clause ends, and with it the scope of a cue. "No" and "without" negate only what follows
+# them.
 _CLAUSE_END = re.compile(
     r"[;:!?()\[\]—–]|[.,](?=\s|$)"
     r"|\bno\b(?! longer\b)|\b(?<!\bor )without\b"
@@ -42,19 +44,17 @@ _CLAUSE_END = re.compile(
     r"|instead|later|\w+ed)\b)",
     re.IGNORECASE,
 )
-"""Where a clause ends, and with it the scope of a cue. "No" and "without" negate only what follows
-them."""
 _NEGATIVE_ANSWER = re.compile(
     r"(?:no(?! longer\b)|nobody|none|nothing|nowhere|without|neither)\b", re.IGNORECASE
 )
 
 
+# Words are compared by their first letters: "work", "works" and "worked" agree.
 _STEM_LETTERS = 4
-"""Words are compared by their first letters: "work", "works" and "worked" agree."""
+# Letters of an answer from which it may be the beginning of a longer word: "walnut", "walnuts".
 _MIN_PREFIX = 4
-"""Letters of an answer from which it may be the beginning of a longer word: "walnut", "walnuts"."""
+# Stands for an answer that an earlier sentence of the same source names.
 _COREFERENT = " there "
-"""Stands for an answer that an earlier sentence of the same source names."""
 
 
 class Clause(NamedTuple):
@@ -135,11 +135,6 @@ def drop_denied(
     A span is denied where its own clause is ("Clara no longer works at Siemens"), and where a
     clause elsewhere denies it and its sentence shares at least those stems with the question that
     the span's sentence shares. A question with a negation ("Who never sailed?") drops nothing.
-
-    Args:
-        question: as asked.
-        candidates: spans of the passages.
-        passages: that were read.
     """
     items = {item.slot.id: item for item in passages}
     denials = [] if negated(question) else list(_denials(question, items.values()))

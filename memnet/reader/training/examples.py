@@ -19,7 +19,7 @@ from memnet.text.names import normalise
 from memnet.types import Evidence
 
 YES_NO = ("yes", "no")  # Answers that stand in no passage
-# What is taken for a name or a number in a passage.
+# Names and numbers in a passage.
 NAME = re.compile(r"\b[A-Z][\w'’.-]+(?: [A-Z][\w'’.-]+)*|\b[12]\d{3}\b|\b\d[\d,.]*\d\b")
 _ANTONYMS = (
     ("first", "last"), ("largest", "smallest"), ("most", "least"),
@@ -35,12 +35,12 @@ _ANTONYM = {one: other for pair in _ANTONYMS for one, other in (pair, pair[::-1]
 _QUESTION_WORDS = frozenset("who whom whose what when where which why how in on at".split())
 _WORD = re.compile(r"\w+")
 # Shares of the questions that are changed while training.
-_WITHOUT_ANSWER = 0.12  # Of those with several passages: lose the passages with the answer
-_ONLY_DISTRACTORS = 0.08  # Of those with one passage: only others are read
-# Of those with one passage: the question is changed so that it is not answered.
+_WITHOUT_ANSWER = 0.12  # Several passages: those with the answer are removed
+_ONLY_DISTRACTORS = 0.08  # One passage: only distractors are read
+# One passage: the question is changed so that the passage does not answer it.
 _UNANSWERABLE = 0.08
-_NO_DISTRACTORS = 0.35  # Of those with one passage: read without another
-_SHUFFLED = 0.4  # Of the distractors: stand anywhere rather than last
+_NO_DISTRACTORS = 0.35  # One passage: read without distractors
+_SHUFFLED = 0.4  # Distractors that stand anywhere rather than last
 _MAX_DISTRACTORS = 4
 
 

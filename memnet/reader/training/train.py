@@ -33,14 +33,14 @@ from memnet.reader.training.examples import (
     padded,
 )
 
-_MAX_TOKENS = 384  # Of a pack
+_MAX_TOKENS = 384  # Max. tokens of a pack
 _BATCH_TOKENS = 4096
 _DROPOUT = 0.1
-# At least so many examples are an epoch of the loop, after which the dev examples are read and the
-# state is saved, and at most so many epochs a pass over all examples, which takes hours.
+# Min. examples of an epoch of the loop, after which the dev examples are read and the state is
+# saved; and max. epochs in a pass over all examples, which takes hours.
 _EPOCH_EXAMPLES, _EPOCHS_OF_A_PASS = 2500, 12
 _LEARNING_RATE = 1.5e-4
-# Of a reader that starts from another: more makes it forget what that one had learned.
+# For a reader that starts from another: more makes it forget what that one had learned.
 _LEARNING_RATE_FROM_READER = 5e-5
 _WARM_UP = 160
 _PASSES = 3

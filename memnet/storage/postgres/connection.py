@@ -8,43 +8,64 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
-import asyncpg
+import psycopg
 
 from memnet.errors import StoreError
 from memnet.storage.postgres.address import Address
-from memnet.storage.postgres.checks import problems
-from memnet.storage.postgres.errors import (
-    FAILURES,
-    LOST,
+from memnet.storage.postgres.schema import ADVANCE, MIGRATIONS, metadata_condition
+from memnet.storage.postgres.session import (
     LostConnectionError,
+    Session,
+    is_lost,
     one_line,
     psql,
     read_error,
     write_error,
 )
-from memnet.storage.postgres.halves import HalfVectors
-from memnet.storage.postgres.history import PostgresHistory
-from memnet.storage.postgres.metadata import metadata_condition
-from memnet.storage.postgres.schema import MIGRATIONS
-from memnet.storage.postgres.session import Session
 from memnet.storage.postgres.text import PostgresText
-from memnet.storage.tables.checked import IN_LIST, DuplicateRowsError, Row, Values, checked_count
+from memnet.storage.tables.checked import (
+    IN_LIST,
+    DuplicateRowsError,
+    Row,
+    Values,
+    checked_count,
+    missing,
+)
 from memnet.storage.tables.connection import (
     SCHEMA_VERSION,
     UNUSED_SYMBOL,
     UNUSED_VECTOR,
     Connection,
+    History,
     Numbered,
     StoredVector,
     check_version,
     on_conflict,
 )
+from memnet.storage.values import Revision
 
+_ALREADY_THERE = (
+    psycopg.errors.DuplicateObject,
+    psycopg.errors.DuplicateSchema,
+    psycopg.errors.UniqueViolation,
+)
 _log = logging.getLogger("memnet")
-_RETRY_SECONDS = 10.0
-"""How long a server that restarts is waited for."""
-_SWEEP_SECONDS = 5
-"""How long the end of a change waits for other writers, to delete what nothing uses."""
+_RETRY_SECONDS = 10.0  # how long a server that restarts is waited for
+_SWEEP_SECONDS = 5  # how long the end of a change waits for others, to delete what nothing uses
+_OLDEST_PGVECTOR = (0, 8)  # the first that goes on in its graph until enough rows pass a condition
+# Of columns that are inserted as arrays; others are texts.
+_TYPES = {"id": "bigint", "digest": "bytea", "data": "halfvec"}
+_REFERENCES = (
+    ("slot_key", "symbol", "symbol"),
+    ("slot_key", "slot", "slot"),
+    ("mention", "symbol", "symbol"),
+    ("mention", "slot", "slot"),
+    ("link", "subject", "symbol"),
+    ("link", "object", "symbol"),
+    ("link", "relation", "vector"),
+    ("link", "slot", "slot"),
+    ("statement_name", "symbol", "symbol"),
+)
 _Result = TypeVar("_Result")
 
 
@@ -63,23 +84,16 @@ class PostgresConnection(Connection):
     )
 
     def __init__(self, address: Address, connect_seconds: float = 10.0) -> None:
-        """Connect, without changing the schema.
-
-        Args:
-            address: of the store.
-            connect_seconds: how long the server may take to answer.
+        """Connect, without changing the schema; each server may take so long to answer.
 
         Raises:
-            StoreError: the server can't be reached, lacks what is needed, or the store is newer
-                than this version.
+            StoreError: no server can be reached, or the store is newer than this version.
         """
         self.changing = False
-        self.history = PostgresHistory(self)
-        self.text = PostgresText(self)
-        self.halves = HalfVectors(self)
-        self.lock_depth = 0
-        """How many blocks hold the lock of the store's writer in this session."""
-        self._place = str(address)
+        self.history = _Commits(self)
+        self.text: PostgresText = PostgresText(self)
+        self.lock_depth = 0  # blocks that hold the lock of the store's writer in this session
+        self._place = address.shown
         self._address = address
         self._connect_seconds = connect_seconds
         self._advances = False
@@ -87,22 +101,18 @@ class PostgresConnection(Connection):
         self._in_snapshot = False
         self._snapshot_rows: dict[tuple[Any, ...], Row | None] = {}
         self._closed = False
-        self._types: dict[tuple[str, str], str] = {}
-        """Of the columns of tables that were inserted into."""
+        # Symbols and vectors to look at after the commit.
         self._unused: tuple[set[int], set[int]] = (set(), set())
-        """Symbols and vectors to look at after the commit."""
-        # Reentrant; ``close`` takes it too.
-        self._guard = threading.RLock()
+        self._guard = threading.RLock()  # ``close`` takes it too
         self._session = Session(address, connect_seconds)
         try:
-            self.read_only: bool = self.only("SELECT pg_is_in_recovery()")[0]
             self.schema_version = self._read_schema_version()
         except BaseException:
             self.close()
             raise
 
     def close(self) -> None:
-        """As ``Connection.close``."""
+        """As ``Connection.close``; in a forked child it stays the parent's."""
         with self._guard:
             self._closed = True
             self._session.close()
@@ -111,11 +121,12 @@ class PostgresConnection(Connection):
         """As ``Connection.migrate``; the caller holds the lock of the store's writer."""
         # Another process may have done so while this one waited for the lock.
         self.schema_version = self._read_schema_version()
+        if not self.schema_version:
+            self._make_ready()
         for number in range(self.schema_version + 1, SCHEMA_VERSION + 1):
             with self._changes():
                 self._session.command(
-                    f"BEGIN; {self._new_schema()}"
-                    f"{MIGRATIONS[number]}; "
+                    f"BEGIN; {MIGRATIONS[number]}; "
                     f"INSERT INTO property VALUES ('schema_version', '{number}') "
                     "ON CONFLICT (name) DO UPDATE SET value = excluded.value; COMMIT"
                 )
@@ -123,7 +134,6 @@ class PostgresConnection(Connection):
 
     @contextmanager
     def transaction(self, advance: bool = True) -> Iterator[None]:
-        """As ``Connection.transaction``."""
         if self.changing:
             self._advances |= advance
             yield
@@ -132,57 +142,39 @@ class PostgresConnection(Connection):
             raise StoreError("a change within reading() would see old rows; end the block first")
         with self._changes():
             # Shared among writers; whoever deletes what nothing uses waits for all of them.
-            self._begin(
-                f"BEGIN; SELECT pg_advisory_xact_lock_shared({self._sweep_key}), "
-                "set_config('memnet.token', CAST(nextval('transaction_token') AS text), true)"
-            )
+            self._begin(f"BEGIN; SELECT pg_advisory_xact_lock_shared({self.lock_key('unused')})")
             self._advances = advance
             yield
-            self._commit()
+            self._committing = True
+            advances = self._advances or self.text.new_slots or self.text.new_tokens
+            new = self.text.new_slots, self.text.new_tokens
+            self._session.command(ADVANCE.format(*new) if advances else "COMMIT")
         self._sweep()
-
-    @contextmanager
-    def alone(self) -> Iterator[None]:
-        """A transaction that changes no slots, while no other transaction changes anything."""
-        with self._changes():
-            self._begin(f"BEGIN; SELECT pg_advisory_xact_lock({self._sweep_key})")
-            yield
-            self._session.command("COMMIT")
-
-    def define(self, statements: str) -> None:
-        """Run statements that define tables, functions and triggers, in a transaction."""
-        self._session.command(statements)
 
     def release_space(self) -> None:
         """As ``Connection.release_space``: the server's own vacuum does so."""
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """As ``Connection.snapshot``."""
         with self._guard:
             if self.changing or self._in_snapshot:
                 yield
                 return
             try:
                 self._begin("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-            except FAILURES as error:
-                raise read_error(error, self._place) from error
-            self._in_snapshot = True
-            self._snapshot_rows.clear()
-            try:
+                self._in_snapshot = True
+                self._snapshot_rows.clear()
                 yield
-            except FAILURES as error:
+            except psycopg.Error as error:
                 raise read_error(error, self._place) from error
             finally:
                 self._in_snapshot = False
                 self._roll_back()
 
     def execute(self, statement: str, *parameters: Any) -> None:
-        """As ``Connection.execute``."""
         self._write(lambda: self._session.rows(statement, parameters))
 
     def execute_many(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
-        """As ``Connection.execute_many``."""
         given = list(rows)
         if given:
             self._write(lambda: self._session.run_many(statement, given))
@@ -196,29 +188,26 @@ class PostgresConnection(Connection):
         new_only: bool = False,
         replacing: Sequence[str] = (),
     ) -> None:
-        """As ``Connection.insert``."""
         given = list(rows)
         if not given:
             return
-        if not new_only and not replacing:
-            self._write(lambda: self._copy(table, columns, given))
+        if table != "vector" and not new_only and not replacing:
+            self._write(lambda: self._session.copy(table, columns, given), table)
             return
         names = ", ".join(f'"{column}"' for column in columns)
-        arrays = ", ".join(f"CAST(? AS {self._type(table, column)}[])" for column in columns)
+        arrays = ", ".join(f"CAST(? AS {_TYPES.get(column, 'text')}[])" for column in columns)
         ending = " ON CONFLICT DO NOTHING" if new_only else on_conflict(columns, replacing)
-        self.execute(
-            f"INSERT INTO {table} ({names}) SELECT * FROM unnest({arrays}){ending}",
-            *map(list, zip(*given, strict=True)),
-        )
+        statement = f"INSERT INTO {table} ({names}) SELECT * FROM unnest({arrays}){ending}"
+        values = list(map(list, zip(*given, strict=True)))
+        self._write(lambda: self._session.rows(statement, values), table)
 
     def rows(self, statement: str, *parameters: Any) -> list[Row]:
-        """As ``Connection.rows``."""
         try:
             with self._guard:
                 if self._closed:
                     raise StoreError("the store was closed while it was read; open it again")
                 return self._once_more(lambda: self._session.rows(statement, parameters))
-        except FAILURES as error:
+        except psycopg.Error as error:
             if self.changing:
                 raise
             raise read_error(error, self._place) from error
@@ -233,7 +222,6 @@ class PostgresConnection(Connection):
         return self._snapshot_rows[key]
 
     def new_ids(self, table: Numbered, count: int) -> list[int]:
-        """As ``Connection.new_ids``."""
         rows = self.rows(
             f"SELECT nextval(pg_get_serial_sequence('{table}', 'id')) FROM generate_series(1, ?)",
             count,
@@ -247,7 +235,6 @@ class PostgresConnection(Connection):
         return dict(self.rows(f"SELECT name, id FROM symbol WHERE name {IN_LIST}", Values(some)))
 
     def last_id(self, table: Numbered) -> int:
-        """As ``Connection.last_id``."""
         row = self.only(
             "SELECT coalesce(pg_sequence_last_value("
             f"CAST(pg_get_serial_sequence('{table}', 'id') AS regclass)), 0)"
@@ -255,7 +242,6 @@ class PostgresConnection(Connection):
         return int(row[0])
 
     def set_last_id(self, table: Numbered, last: int) -> None:
-        """As ``Connection.set_last_id``."""
         self.execute(
             f"SELECT setval(pg_get_serial_sequence('{table}', 'id'), greatest(?, 1), ? > 0)",
             last,
@@ -263,14 +249,12 @@ class PostgresConnection(Connection):
         )
 
     def continue_ids(self) -> None:
-        """As ``Connection.continue_ids``."""
         for table in ("symbol", "vector"):
             self.execute(
                 f"SELECT setval(pg_get_serial_sequence('{table}', 'id'), max(id)) FROM {table}"
             )
 
     def vectors_by_digest(self, digests: Sequence[bytes]) -> dict[bytes, StoredVector]:
-        """As ``Connection.vectors_by_digest``."""
         rows = self.rows(
             "SELECT digest, id, NOT EXISTS (SELECT 1 FROM quick_vector "
             f"WHERE quick_vector.vector = vector.id) FROM vector WHERE digest {IN_LIST}",
@@ -287,12 +271,21 @@ class PostgresConnection(Connection):
         self._unused[1].update(vectors)
 
     def metadata(self, key: str, wanted: Any) -> tuple[str, list[Any]]:
-        """As ``Connection.metadata``."""
         return metadata_condition(key, wanted)
 
     def problems(self) -> list[str]:
-        """As ``Connection.problems``."""
-        return problems(self)
+        """As ``Connection.problems``; files and types are the server's matter."""
+        found: list[str] = []
+        for table, column, referred in _REFERENCES:
+            (wrong,) = self.only(
+                f"SELECT count(*) FROM {table} WHERE NOT EXISTS "
+                f"(SELECT 1 FROM {referred} WHERE {referred}.id = {table}.{column})"
+            )
+            if wrong:
+                found.append(f"{wrong} rows of {table} refer to a missing row of {referred}")
+        if self.only('SELECT count(*) FROM slot WHERE length(text) <> "end" - start')[0]:
+            found.append("holds values that memnet does not write")
+        return found
 
     def lock_key(self, purpose: str) -> int:
         """The number of an advisory lock of this store's, for a purpose: 64 bits, signed."""
@@ -303,12 +296,8 @@ class PostgresConnection(Connection):
     def take_lock(self, key: int, timeout: float) -> bool:
         """Take an advisory lock: of the transaction under way, or else of the session.
 
-        Args:
-            key: as ``lock_key`` gives it.
-            timeout: seconds to wait for another session.
-
         Returns:
-            Whether it was taken.
+            Whether it was taken within ``timeout`` seconds.
         """
         kind = "xact_lock" if self.changing else "lock"
         until = time.monotonic() + timeout
@@ -323,58 +312,33 @@ class PostgresConnection(Connection):
 
     def free_lock(self, key: int) -> None:
         """Free a lock of the session; one that was lost is free."""
-        with suppress(*FAILURES, StoreError):
+        with suppress(psycopg.Error, StoreError):
             self.rows(f"SELECT pg_advisory_unlock({key})")
+
+    @property
+    def read_only(self) -> bool:
+        """Whether the server is a standby."""
+        return self._session.read_only
 
     @property
     def inherited(self) -> bool:
         """Whether this process is a forked child of the one that opened it."""
         return self._session.inherited
 
-    @property
-    def server_version(self) -> int:
-        """Major version of the server."""
-        return self._session.version
-
-    def _write(self, call: Callable[[], object]) -> None:
+    def _write(self, call: Callable[[], object], table: str = "") -> None:
         """Make a call that changes rows, in a transaction of its own outside of blocks."""
         try:
             self._once_more(call)
-        except FAILURES as error:
+        except psycopg.Error as error:
+            if table and isinstance(error, psycopg.errors.UniqueViolation):
+                raise DuplicateRowsError(table, one_line(error)) from error
             if self.changing:
                 raise
             raise write_error(error, self._place, committing=False) from error
 
-    def _copy(self, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-        try:
-            self._session.copy(table, columns, rows)
-        except asyncpg.UniqueViolationError as error:
-            raise DuplicateRowsError(table, one_line(error)) from error
-
-    @property
-    def database(self) -> str:
-        """Its name."""
-        return self._address.database
-
-    @property
-    def _sweep_key(self) -> int:
-        return self.lock_key("unused")
-
     def _begin(self, command: str) -> None:
         """Begin a transaction: nothing is lost where the connection was."""
         self._once_more(lambda: self._session.command(command), begins=True)
-
-    def _commit(self) -> None:
-        """Commit the transaction under way, numbered if slots changed."""
-        if self._advances:
-            self.halves.follow()
-        self._committing = True
-        if self._advances:
-            # One number follows the other only if none is given before the commit of the last:
-            # they are sent together.
-            self._session.command("SELECT advance(); COMMIT")
-        else:
-            self._session.command("COMMIT")
 
     @contextmanager
     def _changes(self) -> Iterator[None]:
@@ -383,47 +347,45 @@ class PostgresConnection(Connection):
         self.changing, self._committing = True, False
         try:
             yield
-        except FAILURES as error:
+        except psycopg.Error as error:
             self._unused = (set(), set())
             raise write_error(error, self._place, committing=self._committing) from error
         except BaseException:
             self._unused = (set(), set())
             raise
         finally:
+            self.text.new_slots = self.text.new_tokens = 0
             self._roll_back()
             self.changing = False
             self._guard.release()
 
     def _roll_back(self) -> None:
         """End the transaction, if one is under way; a lost one the server undoes itself."""
-        with suppress(*FAILURES):
+        with suppress(psycopg.Error):
             if self._session.in_transaction:
                 self._session.command("ROLLBACK")
 
     def _once_more(self, call: Callable[[], _Result], *, begins: bool = False) -> _Result:
         """Make a call; outside of blocks again, with another session, where it was lost.
 
-        Args:
-            call: runs a statement.
-            begins: whether it is the first of a block.
+        The first call of a block ``begins`` it.
         """
         with self._guard:
             in_block = not begins and (self.changing or self._in_snapshot)
-            within = in_block or self.lock_depth > 0
+            within = in_block or self.lock_depth > 0 or self.inherited
             until = time.monotonic() + _RETRY_SECONDS
             pause = 0.02
             while True:
                 try:
                     if self._session.closed and not within and not self._closed:
-                        self._session.close()
                         self._session = Session(self._address, self._connect_seconds)
                     return call()
-                except (*LOST, LostConnectionError) as error:
-                    if within or self._closed or time.monotonic() > until:
+                except (psycopg.Error, LostConnectionError) as error:
+                    lost = is_lost(error) and not within and not self._closed
+                    if not lost or time.monotonic() > until:
                         raise
                     _log.info("the connection to %s was lost: %s", self._place, one_line(error))
-                    if not self._session.closed and not isinstance(error, LostConnectionError):
-                        self._session.close()
+                    self._session.close()
                     time.sleep(pause)
                     pause = min(2 * pause, 1.0)
 
@@ -437,55 +399,52 @@ class PostgresConnection(Connection):
         if not symbols and not vectors:
             return
         self._unused = (set(), set())
-        with self._guard:
-            try:
+        try:
+            with self._changes():
                 self._session.command(
                     f"BEGIN; SET LOCAL lock_timeout = '{_SWEEP_SECONDS}s'; "
-                    f"SELECT pg_advisory_xact_lock({self._sweep_key})"
+                    f"SELECT pg_advisory_xact_lock({self.lock_key('unused')})"
                 )
-                self._session.rows(
-                    f"DELETE FROM symbol WHERE id {IN_LIST} AND {UNUSED_SYMBOL}", [Values(symbols)]
-                )
-                self._session.rows(
-                    f"DELETE FROM vector WHERE id {IN_LIST} AND {UNUSED_VECTOR}", [Values(vectors)]
-                )
+                for table, unused, ids in (
+                    ("symbol", UNUSED_SYMBOL, symbols),
+                    ("vector", UNUSED_VECTOR, vectors),
+                ):
+                    self.execute(
+                        f"DELETE FROM {table} WHERE id {IN_LIST} AND {unused}", Values(ids)
+                    )
                 self._session.command("COMMIT")
-            except FAILURES as error:
-                _log.info("unused rows of %s are left: %s", self._place, one_line(error))
-            finally:
-                self._roll_back()
+        except StoreError as error:
+            _log.info("unused rows are left: %s", error)
 
-    def _type(self, table: str, column: str) -> str:
-        """The type of a column, as SQL names it."""
-        if (table, column) not in self._types:
-            rows = self.rows(
-                "SELECT attname, format_type(atttypid, NULL) FROM pg_attribute "
-                "WHERE attrelid = CAST(? AS regclass) AND attnum > 0",
-                table,
-            )
-            self._types.update({(table, name): kind for name, kind in rows})
-        return self._types[table, column]
-
-    def _new_schema(self) -> str:
-        """The statement that makes the schema; none where it is there.
-
-        "IF NOT EXISTS" asks for the right to make schemas even then.
-        """
-        name, quoted = self._address.schema, self._address.quoted_schema
-        if self.one("SELECT 1 FROM pg_namespace WHERE nspname = ?", name) is not None:
-            return ""
-        allowed, role, short = self.only(
-            "SELECT has_database_privilege(current_database(), 'CREATE'), "
-            "quote_ident(current_user), quote_ident(?)",
+    def _make_ready(self) -> None:
+        """Make what the tables need, pgvector and the schema, as far as it is not there."""
+        name, database = self._address.schema, self._address.parameters["dbname"]
+        version, is_there, role, schema = self.only(
+            "SELECT (SELECT CAST(extversion AS text) FROM pg_extension WHERE extname = 'vector'), "
+            "EXISTS (SELECT 1 FROM pg_namespace WHERE nspname = ?), quote_ident(current_user), "
+            "quote_ident(?)",
+            name,
             name,
         )
-        if not allowed:
-            make = psql(self.database, f"CREATE SCHEMA {short} AUTHORIZATION {role}")
+        wanted = [] if version else ["CREATE EXTENSION vector SCHEMA public"]
+        # "IF NOT EXISTS" asks for the right to make it even then.
+        wanted += [] if is_there else [f"CREATE SCHEMA {schema} AUTHORIZATION {role}"]
+        for statement in wanted:
+            try:
+                self._session.rows(statement, ())
+            except _ALREADY_THERE:
+                continue  # another process made it at the same time
+            except psycopg.Error as error:
+                raise StoreError(
+                    f"{self._place} lacks what a store needs, and the role {role} may not make it "
+                    f"({one_line(error)}); run as a superuser: {psql(database, statement)}"
+                ) from error
+        self._session.learn_halfvec()
+        if version and tuple(map(int, version.split(".")[:2])) < _OLDEST_PGVECTOR:
             raise StoreError(
-                f"{self._place}: the role {role} may not make the schema {short}; run "
-                f"as a superuser: {make}"
+                f"{self._place} has pgvector {version}, and a store needs 0.8 or newer; run as a "
+                f"superuser: {psql(database, 'ALTER EXTENSION vector UPDATE')}"
             )
-        return f"CREATE SCHEMA {quoted}; "
 
     def _read_schema_version(self) -> int:
         """Version of the schema; 0 where there is none."""
@@ -500,3 +459,19 @@ class PostgresConnection(Connection):
         version = 0 if row is None else checked_count(row[1])
         check_version(self._place, version, row is None or row[0] == "schema_version")
         return version
+
+
+class _Commits(History):
+    """The commits of a store with many writers, numbered in the order of their ends."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def latest(self) -> Revision:
+        row = self._connection.one_of_snapshot(
+            "SELECT CAST(value AS bigint), commit_id FROM property, revision "
+            "WHERE name = 'generation'"
+        )
+        if row is None:
+            raise missing("its last commit")
+        return Revision(row[0], row[1], 0)

@@ -1,311 +1,223 @@
-"""The text index in PostgreSQL: BM25 with the constants and the exact scores of SQLite's FTS5."""
+"""The text index in PostgreSQL: its text search over words that SQLite's FTS5 splits and stems.
 
-import math
-from collections.abc import Iterator, Sequence
+So both databases have the same words for the same text, and BM25 has the constants of FTS5. A row
+of ``slot_text`` holds the words of a slot with their positions; ``ts_rank_cd`` counts how often a
+word or a phrase is among them. Totals of all slots are columns of ``revision``.
+"""
+
+import sqlite3
+import weakref
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memnet.errors import StoreError
-from memnet.storage.postgres.tokens import Tokenizer
 from memnet.storage.scope import Scope
-from memnet.storage.tables.checked import checked_rows, damaged
+from memnet.storage.tables.checked import checked_count, damaged
 from memnet.storage.tables.connection import Connection, TextIndex
 
-TEXT_SCHEMA = """
-    CREATE TABLE slot_text (
-        slot bigint PRIMARY KEY,
-        length integer NOT NULL,
-        counts integer[] NOT NULL,
-        terms text[] COLLATE "C" NOT NULL
-    );
-    CREATE INDEX slot_text_by_term ON slot_text USING gin (terms)
-        WITH (gin_pending_list_limit = 1024);
-
-    CREATE TABLE text_total (
-        id bigint GENERATED ALWAYS AS IDENTITY,
-        slots bigint NOT NULL,
-        tokens bigint NOT NULL
-    );
+_K1, _B = 1.2, 0.75
+_MIN_IDF = 1e-6  # as of FTS5, for a word that more than half of all slots have
+_MAX_WORD_BYTES = 200  # longer words are the same if they begin the same
+_MAX_POSITION, _MAX_TITLE = 16_383, 1_000  # words: of a tsvector, and of a title in it
+_PAGE = 500  # slots that are split into words at once
+_POSTINGS = """
+    SELECT count(*), coalesce(string_agg(
+        int8send(slot) || int4send(length) || float4send(count), ''::bytea
+    ) {}, ''::bytea) FROM (
+        SELECT slot, length, ts_rank_cd('{{1, 1, 1, 1}}', words, query) AS count
+        FROM slot_text, (SELECT CAST(? AS tsquery) AS query) AS term
+        WHERE words @@ query LIMIT ?
+    ) AS hit
 """
-"""``slot_text`` has a row for each slot but reverse facts: its ``length`` in tokens, and its words,
-those that it has several times first; ``counts`` says of these how many times. Additions wait for
-their place in the index, 1,024 kB of them at most, which each search reads in less than 1 ms.
-
-The sums of ``text_total`` are those over all rows of ``slot_text``. Each change adds a row there,
-so that no writer waits for another."""
-
-_PAGE = 500
-"""Slots that are split into words at once."""
-_MAX_TOTALS = 256
-"""Rows of ``text_total`` between two times that they are made one."""
-_FOUND = "coalesce(counts[array_position(terms[:cardinality(counts)], {word})], 1)"
-"""How often a row of ``slot_text`` has a word that it has at all."""
-_TOTAL = """
-    (SELECT sum(slots)::float8 AS slots, sum(tokens)::float8 / nullif(sum(slots), 0)::float8 AS mean
-    FROM text_total) AS total
-"""
-_WITH_WORD = f"""
-    SELECT * FROM (
-        SELECT slot, length, {_FOUND.format(word="?::text")} AS found
-        FROM slot_text WHERE terms @> ARRAY[?::text] OFFSET 0
-    ) AS matching, {_TOTAL} LIMIT ?
-"""
-"""The offset keeps the limit from the planner, which would read the whole table in hope of an early
-end. The scan of the rows that the index gives ends early all the same."""
-_WITH_PHRASE = f"""
-    SELECT slot, length, found, slots, mean
-    FROM unnest(?::bigint[], ?::integer[]) AS phrase (slot, found) JOIN slot_text USING (slot),
-        {_TOTAL}
-"""
-_FREQUENCY = """
-    found::float8 * 2.2 / (found::float8 + 1.2 * (0.25 + 0.75 * length::float8 / nullif(mean, 0)))
-"""
-"""What BM25 multiplies the weight of a term by, with k1 1.2 and b 0.75."""
-_SEARCH = f"""
-    SELECT slot, sum(score ORDER BY place) AS score FROM (
-        SELECT slot, place, weight * ({_FREQUENCY}) AS score FROM (
-            SELECT slot, length, {_FOUND.format(word="word")} AS found, place, weight
-            FROM unnest(?::text[], ?::integer[], ?::float8[]) AS one (word, place, weight)
-            JOIN slot_text ON terms @> ARRAY[word]
-            UNION ALL
-            SELECT slot, length, found, place, weight
-            FROM unnest(?::bigint[], ?::integer[], ?::integer[], ?::float8[])
-                AS phrase (slot, found, place, weight)
-            JOIN slot_text USING (slot)
-        ) AS hit, {_TOTAL}
-    ) AS scored WHERE true {{conditions}}
-    GROUP BY slot ORDER BY score DESC, slot LIMIT ?
-"""
-"""The scores of a slot are added up in the order of the terms: equal texts get equal scores."""
-
-_Phrases = tuple[list[int], list[int]]
-"""The slots with a phrase, rising, and how often each has it."""
+_POSTING = np.dtype([("slot", ">i8"), ("length", ">i4"), ("count", ">f4")])
 
 
 class PostgresText(TextIndex):
-    """The text index of a database."""
+    """The text index of a store on a server."""
 
     def __init__(self, connection: Connection) -> None:
         """Read nothing yet."""
         self._connection = connection
-        self._tokenizer = Tokenizer()
+        self._tokenizer = _Tokenizer()
+        self.new_slots = 0
+        """Slots that the transaction under way added to the totals; so the next."""
+        self.new_tokens = 0
 
     def add(self, slots: Sequence[tuple[int, str, str]]) -> None:
-        """As ``TextIndex.add``."""
-        tokens = 0
         for start in range(0, len(slots), _PAGE):
-            rows = self._indexed(slots[start : start + _PAGE])
-            tokens += sum(row[1] for row in rows)
-            self._connection.insert("slot_text", ("slot", "length", "counts", "terms"), rows)
-        if slots:
-            self._note_change(
-                "INSERT INTO text_total (slots, tokens) VALUES (?, ?) RETURNING id",
-                len(slots),
-                tokens,
-            )
+            rows = self._tokenizer.vectors(slots[start : start + _PAGE])
+            self._connection.insert("slot_text", ("slot", "length", "words"), rows)
+            self.new_slots += len(rows)
+            self.new_tokens += sum(length for _, length, _ in rows)
 
     def remove(self, slots: Sequence[int]) -> None:
-        """As ``TextIndex.remove``."""
-        self._note_change(
-            "WITH gone AS (DELETE FROM slot_text WHERE slot = ANY(?) RETURNING length) "
-            "INSERT INTO text_total (slots, tokens) SELECT -count(*), -sum(length) FROM gone "
-            "HAVING count(*) > 0 RETURNING id",
-            list(slots),
+        rows = self._connection.rows(
+            "DELETE FROM slot_text WHERE slot = ANY(?) RETURNING length", list(slots)
         )
+        self.new_slots -= len(rows)
+        self.new_tokens -= sum(length for (length,) in rows)
 
     def search(
         self, terms: Sequence[str], limit: int, scope: Scope, hidden: NDArray[np.int64]
     ) -> list[tuple[int, float]]:
-        """As ``TextIndex.search``."""
-        split = [self._tokenizer.words(term) for term in terms]
-        numbers, total = self._numbers([words[0] for words in split if len(words) == 1])
-        single: list[tuple[str, int, float]] = []
-        joined: list[tuple[int, int, int, float]] = []
-        for place, words in enumerate(split):
-            if len(words) == 1 and numbers[words[0]]:
-                single.append((words[0], place, _weight(total, numbers[words[0]])))
-            elif len(words) > 1:
-                slots, found = self._with_phrase(terms[place], words)
-                weight = _weight(total, len(slots))
-                joined += [(*pair, place, weight) for pair in zip(slots, found, strict=True)]
-        if not single and not joined:
-            return []
         conditions, parameters = scope.sql(self._connection.metadata)
         if conditions:
             conditions = (
-                "AND slot IN (SELECT slot.id FROM slot JOIN source ON source.id = slot.source "
-                f"WHERE true{conditions})"
+                "FILTER (WHERE slot IN (SELECT slot.id FROM slot JOIN source "
+                f"ON source.id = slot.source WHERE true{conditions}))"
             )
-        if len(hidden):
-            conditions += (
-                " AND NOT EXISTS (SELECT 1 FROM unnest(?::bigint[]) AS hidden (slot) "
-                "WHERE hidden.slot = scored.slot)"
-            )
-            parameters.append(hidden.tolist())
-        rows = self._connection.rows(
-            _SEARCH.format(conditions=conditions),
-            *_columns(single, 3),
-            *_columns(joined, 4),
-            *parameters,
-            limit,
-        )
-        return [(slot, score) for slot, score in checked_rows(rows, "a text search", int, float)]
+        found = [self._scored(term, None, conditions, parameters) for term in terms]
+        if not found:
+            return []
+        ids, inverse = np.unique(np.concatenate([one[0] for one in found]), return_inverse=True)
+        scores = np.bincount(inverse, np.concatenate([one[1] for one in found]), len(ids))
+        kept = ~np.isin(ids, hidden)
+        ids, scores = ids[kept], scores[kept]
+        best = np.argsort(-scores, kind="stable")[:limit]
+        return list(zip(ids[best].tolist(), scores[best].tolist(), strict=True))
 
     def postings(
         self, term: str, max_postings: int
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]] | None:
-        """As ``TextIndex.postings``."""
-        words = self._tokenizer.words(term)
-        hits, parameters = _WITH_WORD, list[Any]()
-        if len(words) == 1:
-            parameters = [words[0], words[0], max_postings + 1]
-        elif words:
-            hits, parameters = _WITH_PHRASE, [*self._with_phrase(term, words, max_postings)]
-        else:
-            return np.empty(0, np.int64), np.empty(0)
-        slots, frequencies, total = self._connection.only(
-            "SELECT coalesce(string_agg(int8send(slot), ''::bytea), ''::bytea), "
-            f"coalesce(string_agg(float8send({_FREQUENCY}), ''::bytea), ''::bytea), "
-            "coalesce(max(slots), 0) "
-            f"FROM ({hits}) AS hit",
-            *parameters,
-        )
-        ids = np.frombuffer(slots, ">i8").astype(np.int64)
-        if len(ids) > max_postings:
-            return None
-        if not len(ids):
-            return ids, np.empty(0)
-        scores = np.frombuffer(frequencies, ">f8") * _weight(total, len(ids))
-        # Damaged lengths and counts can make scores anything, or null, of which there are fewer.
-        if len(scores) != len(ids) or not ((scores > 0) & np.isfinite(scores)).all():
-            raise damaged("a text search")
-        order = np.argsort(ids)
-        return ids[order], scores[order]
+        ids, scores = self._scored(term, max_postings + 1)
+        return None if len(ids) > max_postings else (ids, scores)
 
     def rebuild(self) -> None:
-        """As ``TextIndex.rebuild``."""
         # Other writers wait from here on; those that read see the index as it was.
         self._connection.execute("LOCK TABLE slot_text IN SHARE ROW EXCLUSIVE MODE")
         self._connection.execute("DELETE FROM slot_text")
-        self._connection.execute("DELETE FROM text_total")
-        for page in self._pages("slot.title, slot.text"):
+        self._connection.execute(
+            "INSERT INTO revision SELECT 0, 0, 0 WHERE NOT EXISTS (SELECT 1 FROM revision)"
+        )
+        self._connection.execute("UPDATE revision SET slots = 0, tokens = 0")
+        for page in self._pages():
             self.add(page)
 
     def agrees(self) -> bool:
-        """As ``TextIndex.agrees``."""
         try:
             with self._connection.snapshot():
                 return self._has_all_slots()
         except StoreError:
             return False
 
+    def _scored(
+        self,
+        term: str,
+        limit: int | None,
+        conditions: str = "",
+        parameters: Sequence[Any] = (),
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Slots with a term that pass some conditions, rising, and their BM25 by it."""
+        query = self._tokenizer.query(term)
+        if not query:
+            return np.empty(0, np.int64), np.empty(0)
+        having, data = self._connection.only(
+            _POSTINGS.format(conditions), *parameters, query, limit
+        )
+        rows = np.frombuffer(data, _POSTING)
+        slots, tokens = self._totals()
+        if len(rows) and (slots <= 0 or tokens <= 0):
+            raise damaged("a text search")
+        length, count = rows["length"].astype(np.float64), rows["count"].astype(np.float64)
+        idf = max(_MIN_IDF, np.log(max(slots - having + 0.5, 0.5) / (having + 0.5)))
+        longer = 1 - _B + _B * length * slots / tokens if len(rows) else length
+        scores = idf * count * (_K1 + 1) / (count + _K1 * longer)
+        if not ((scores > 0) & np.isfinite(scores)).all():
+            raise damaged("a text search")
+        ids = rows["slot"].astype(np.int64)
+        order = np.argsort(ids)
+        return ids[order], scores[order]
+
+    def _totals(self) -> tuple[int, int]:
+        """How many slots there are, and their words."""
+        row = self._connection.one_of_snapshot("SELECT slots, tokens FROM revision")
+        slots, tokens = (0, 0) if row is None else map(checked_count, row)
+        return slots + self.new_slots, tokens + self.new_tokens
+
     def _has_all_slots(self) -> bool:
         slots, tokens = 0, 0
-        for page in self._pages("slot.title, slot.text, length, counts, terms"):
-            if [(row[0], *row[3:]) for row in page] != self._indexed([row[:3] for row in page]):
+        for page in self._pages():
+            rows = self._tokenizer.vectors(page)
+            (same,) = self._connection.only(
+                "SELECT count(*) FROM unnest(CAST(? AS bigint[]), CAST(? AS integer[]), "
+                "CAST(? AS text[])) AS wanted (slot, length, words) JOIN slot_text USING (slot) "
+                "WHERE slot_text.length = wanted.length "
+                "AND slot_text.words = CAST(wanted.words AS tsvector)",
+                *map(list, zip(*rows, strict=True)),
+            )
+            if same != len(page):
                 return False
-            slots += len(page)
-            tokens += sum(row[3] for row in page)
-        other = self._connection.one(
-            "SELECT 1 FROM slot_text WHERE NOT EXISTS (SELECT 1 FROM slot "
-            "WHERE slot.id = slot_text.slot AND slot.kind <> 'reverse') LIMIT 1"
-        )
-        total = self._connection.only(
-            "SELECT coalesce(sum(slots), 0)::bigint, coalesce(sum(tokens), 0)::bigint "
-            "FROM text_total"
-        )
-        return other is None and total == (slots, tokens)
+            slots, tokens = slots + len(rows), tokens + sum(length for _, length, _ in rows)
+        (count,) = self._connection.only("SELECT count(*) FROM slot_text")
+        return bool(count == slots) and self._totals() == (slots, tokens)
 
-    def _pages(self, columns: str) -> Iterator[list[tuple[Any, ...]]]:
-        """The slots that the index should hold, with their rows there, by rising ids."""
+    def _pages(self) -> Iterator[list[tuple[int, str, str]]]:
+        """The slots that the index should hold, by rising ids."""
         last = -1
         while rows := self._connection.rows(
-            f"SELECT slot.id, {columns} FROM slot LEFT JOIN slot_text ON slot_text.slot = slot.id "
-            "WHERE slot.kind <> 'reverse' AND slot.id > ? ORDER BY slot.id LIMIT ?",
+            "SELECT id, title, text FROM slot WHERE kind <> 'reverse' AND id > ? "
+            "ORDER BY id LIMIT ?",
             last,
             _PAGE,
         ):
-            yield rows
+            yield [(slot, title, text) for slot, title, text in rows]
             last = rows[-1][0]
 
-    def _indexed(
-        self, slots: Sequence[tuple[Any, ...]]
-    ) -> list[tuple[int, int, list[int], list[str]]]:
-        """Rows of ``slot_text`` for slots, given by ids, titles and texts."""
-        counted = self._tokenizer.counts((slot, title, text) for slot, title, text in slots)
-        rows = []
-        for slot, _, _ in slots:
-            counts = counted.get(slot, {})
-            repeated = sorted(word for word, count in counts.items() if count > 1)
-            others = sorted(word for word, count in counts.items() if count == 1)
-            rows.append(
-                (
-                    slot,
-                    sum(counts.values()),
-                    [counts[word] for word in repeated],
-                    [*repeated, *others],
-                )
+
+class _Tokenizer:
+    """FTS5 in memory, for one thread at a time."""
+
+    def __init__(self) -> None:
+        self._fts5 = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        weakref.finalize(self, self._fts5.close)
+        # FTS5 cuts very long words off between any two bytes.
+        self._fts5.text_factory = lambda word: word[:_MAX_WORD_BYTES].decode(errors="ignore")
+        self._fts5.executescript(
+            """
+            CREATE VIRTUAL TABLE given USING fts5 (
+                title, text, content='', tokenize='porter unicode61 remove_diacritics 2'
+            );
+            CREATE VIRTUAL TABLE token USING fts5vocab (given, instance);
+            """
+        )
+
+    def vectors(self, slots: Sequence[tuple[int, str, str]]) -> list[tuple[int, int, str]]:
+        """Slots as rows of ``slot_text``: id, number of words, words with their positions.
+
+        Args:
+            slots: ids, titles and texts.
+        """
+        self._put(slots)
+        words: dict[int, dict[str, list[str]]] = {slot: {} for slot, _, _ in slots}
+        lengths = dict.fromkeys(words, 0)
+        for slot, word, position in self._fts5.execute(
+            # No phrase goes on from the title to the text.
+            f"""SELECT doc, term, CASE col WHEN 'title' THEN min("offset" + 1, {_MAX_TITLE - 1})
+            ELSE min("offset" + {_MAX_TITLE + 1}, {_MAX_POSITION}) END FROM token"""
+        ):
+            words[slot].setdefault(word, []).append(str(position))
+            lengths[slot] += 1
+        return [
+            (
+                slot,
+                lengths[slot],
+                " ".join(f"'{word}':{','.join(places)}" for word, places in words[slot].items()),
             )
-        return rows
+            for slot in words
+        ]
 
-    def _note_change(self, statement: str, *parameters: Any) -> None:
-        """Run a statement that adds to the totals, and make them one row now and then."""
-        added = self._connection.one(statement, *parameters)
-        if added is None or added[0] % _MAX_TOTALS:
-            return
-        # Two that do so at once take different rows. In a transaction that sees one commit only,
-        # it would be an error to take those that another has taken since.
-        self._connection.execute(
-            "WITH old AS (DELETE FROM text_total WHERE ctid = ANY (ARRAY("
-            "SELECT ctid FROM text_total "
-            "WHERE current_setting('transaction_isolation') = 'read committed' "
-            "FOR UPDATE SKIP LOCKED)) RETURNING slots, tokens) "
-            "INSERT INTO text_total (slots, tokens) SELECT sum(slots), sum(tokens) FROM old "
-            "HAVING count(*) > 0"
-        )
+    def query(self, term: str) -> str:
+        """A term as a tsquery: a word, or words that follow one another; empty without any."""
+        self._put([(0, "", term)])
+        rows = self._fts5.execute('SELECT term FROM token ORDER BY "offset"')
+        return " <-> ".join(f"'{word}'" for (word,) in rows)
 
-    def _numbers(self, words: Sequence[str]) -> tuple[dict[str, int], float]:
-        """How many slots have each word, and how many there are."""
-        rows = self._connection.rows(
-            "SELECT word, (SELECT count(*) FROM slot_text WHERE terms @> ARRAY[word]) "
-            "FROM unnest(?::text[]) AS word",
-            list(set(words)),
-        )
-        total = self._connection.only("SELECT coalesce(sum(slots), 0)::float8 FROM text_total")
-        return dict(rows), total[0]
-
-    def _with_phrase(self, term: str, phrase: Sequence[str], enough: int | None = None) -> _Phrases:
-        """The slots where some words follow one another; not all, if there are more than enough."""
-        slots, found = list[int](), list[int]()
-        candidates = self._connection.only(
-            "SELECT coalesce(string_agg(int8send(slot), ''::bytea), ''::bytea) FROM slot_text "
-            "WHERE terms @> ?::text[]",
-            list(phrase),
-        )
-        ids = np.sort(np.frombuffer(candidates[0], ">i8"))
-        for start in range(0, len(ids), _PAGE):
-            rows = self._connection.rows(
-                "SELECT id, title, text FROM slot WHERE id = ANY(?) ORDER BY id",
-                ids[start : start + _PAGE].tolist(),
-            )
-            counts = self._tokenizer.phrase_counts(rows, term, phrase)
-            slots += counts.keys()
-            found += counts.values()
-            if enough is not None and len(slots) > enough:
-                break
-        return slots, found
-
-
-def _weight(slots: float, having: int) -> float:
-    """How much a term counts that so many of all slots have."""
-    if not having:
-        return 0.0
-    ratio = (slots - having + 0.5) / (having + 0.5)
-    # FTS5's least weight; damaged totals may have no logarithm.
-    return math.log(ratio) if ratio > 1 else 1e-6
-
-
-def _columns(rows: Sequence[tuple[Any, ...]], count: int) -> list[list[Any]]:
-    return [[row[column] for row in rows] for column in range(count)]
+    def _put(self, slots: Iterable[tuple[int, str, str]]) -> None:
+        """Replace what the full-text index holds."""
+        self._fts5.execute("INSERT INTO given (given) VALUES ('delete-all')")
+        self._fts5.execute("BEGIN")
+        self._fts5.executemany("INSERT INTO given (rowid, title, text) VALUES (?, ?, ?)", slots)
+        self._fts5.execute("COMMIT")

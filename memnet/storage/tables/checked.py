@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memnet.errors import StoreError
-from memnet.storage.precision import joined, row_sizes, unpacked
 from memnet.storage.values import ChangeBy, Slot, Told
 from memnet.types import Certainty, Change, SourceKind
 
@@ -215,21 +214,15 @@ def _nesting(value: Any) -> int:
 
 
 def checked_vectors(blobs: Sequence[Any], dimension: int) -> NDArray[np.float32]:
-    """Stored vectors as [K, D] float32, from rows of any precision.
+    """Stored vectors as [K, D] float32, from rows of float16.
 
     Raises:
         StoreError: one has another width, or a component that is not finite.
     """
-    if not {*map(type, blobs)} <= {bytes}:
+    if not {*map(type, blobs)} <= {bytes} or not {*map(len, blobs)} <= {2 * dimension}:
         raise damaged("a vector")
-    rows = np.empty((len(blobs), dimension), np.float32)
-    lengths = np.fromiter(map(len, blobs), np.int64, len(blobs))
-    known = np.zeros(len(blobs), np.bool_)
-    for size in row_sizes(dimension):
-        own = np.flatnonzero(lengths == size)
-        rows[own] = unpacked(joined([blobs[row] for row in own.tolist()], size), dimension)
-        known[own] = True
-    if not known.all() or not np.isfinite(rows).all():
+    rows = np.frombuffer(b"".join(blobs), "<f2").astype(np.float32).reshape(-1, dimension)
+    if not np.isfinite(rows).all():
         raise damaged("a vector")
     return rows
 

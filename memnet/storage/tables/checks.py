@@ -3,14 +3,16 @@
 from pathlib import Path
 
 from memnet.errors import StoreError
-from memnet.storage.precision import row_sizes
-from memnet.storage.tables.checked import IN_LIST, Values
 from memnet.storage.tables.connection import UNUSED_SYMBOL, UNUSED_VECTOR, Connection
 from memnet.storage.tables.vectors import digest_of
 
 _PAGE = 1000
 """Texts that are read together."""
 _WRONG_ROWS = {
+    "SELECT count(*) FROM source WHERE kind NOT IN ('document', 'story', 'facts', 'statement')": (
+        "{} sources are of an unknown kind"
+    ),
+    "SELECT count(*) FROM vector WHERE length(digest) <> 16": "{} vectors have a wrong digest",
     "SELECT count(*) FROM slot WHERE valid_until < valid_from": (
         "{} statements ended before they began"
     ),
@@ -41,12 +43,18 @@ _WRONG_ROWS = {
 
 
 def problems(connection: Connection, dimension: int) -> list[str]:
-    """What is wrong with the rows, a line each; empty when all is well."""
+    """What is wrong with the database, a line each; empty when all is well."""
+    found = connection.file_problems() + row_problems(connection, dimension)
+    found = [f"database: {problem}" for problem in found]
+    if not connection.text.agrees():
+        found.append("text search: does not agree with the slots")
+    return found
+
+
+def row_problems(connection: Connection, dimension: int) -> list[str]:
+    """What is wrong with the rows, a line each."""
     found = connection.problems()
-    (wrong,) = connection.only(
-        f"SELECT count(*) FROM vector WHERE length(data) NOT {IN_LIST}",
-        Values(row_sizes(dimension)),
-    )
+    (wrong,) = connection.only("SELECT count(*) FROM vector WHERE length(data) <> ?", 2 * dimension)
     if wrong:
         found.append(f"{wrong} vectors have another width than {dimension}")
     wrong = _count_other_texts(connection)
@@ -56,9 +64,6 @@ def problems(connection: Connection, dimension: int) -> list[str]:
         (wrong,) = connection.only(statement)
         if wrong:
             found.append(message.format(wrong))
-    found = [f"database: {problem}" for problem in found]
-    if not connection.text.agrees():
-        found.append("text search: does not agree with the slots")
     return found
 
 

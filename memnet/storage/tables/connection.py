@@ -196,7 +196,11 @@ class Connection(ABC):
 
     @abstractmethod
     def problems(self) -> list[str]:
-        """What is wrong with the files, types and references of the rows, a line each."""
+        """What is wrong with the types and references of the rows, a line each."""
+
+    def file_problems(self) -> list[str]:
+        """What is wrong with the files of the database and its last commit, a line each."""
+        return []
 
     def one(self, statement: str, *parameters: Any) -> Row | None:
         """The first row of a statement, or None."""
@@ -236,35 +240,35 @@ class Connection(ABC):
 class History(ABC):
     """The commits of a database, and how each changed the slots that vector search covers.
 
-    Read within a snapshot, of which ``latest`` is the commit.
+    Read within a snapshot, of which ``latest`` is the commit. All but ``latest`` is for an index
+    that each process has of its own; a server's index follows by itself.
     """
 
     @abstractmethod
     def latest(self) -> Revision:
         """The last commit that changed what is stored."""
 
-    @abstractmethod
     def find(self, commit_id: int) -> Revision | None:
         """The commit with this id; None if it is of another store, or was forgotten."""
+        latest = self.latest()
+        return latest if latest.commit_id == commit_id else None
 
-    @abstractmethod
     def changes_since(self, revision: Revision) -> Changes:
         """How the slots differ from those of an earlier commit.
 
         A slot whose vector was replaced is removed and added. Statements that ended stay, and a
         search leaves them out.
         """
+        raise NotImplementedError
 
-    @abstractmethod
     def count_changes_since(self, revision: Revision) -> int:
         """About how many slots ``changes_since`` gives: replaced ones count once or twice."""
+        raise NotImplementedError
 
-    @abstractmethod
-    def forget_before(self, revision: Revision) -> None:
+    def forget_before(self, revision: Revision) -> None:  # noqa: B027
         """Forget how the slots changed before a commit, if nobody can ask for it any longer."""
 
-    @abstractmethod
-    def note_replaced(self, vectors: Sequence[int]) -> None:
+    def note_replaced(self, vectors: Sequence[int]) -> None:  # noqa: B027
         """Note that the passages that have one of some vectors, by id, have another now."""
 
 

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from memnet.storage.precision import packed
 from memnet.storage.tables.checked import (
     IN_LIST,
     Values,
@@ -15,7 +14,7 @@ from memnet.storage.tables.checked import (
     missing,
 )
 from memnet.storage.tables.connection import Connection
-from memnet.storage.values import Encode, NewSlot, NewVector
+from memnet.storage.values import Encode, NewSlot, NewVector, VectorData
 
 _FULL = (
     "FROM vector WHERE digest = ? "
@@ -26,6 +25,11 @@ _FULL = (
 def digest_of(*parts: object) -> bytes:
     """16 bytes that stand for some values, in their order."""
     return hashlib.blake2b("\x1f".join(map(str, parts)).encode(), digest_size=16).digest()
+
+
+def packed(vectors: NDArray[np.float32]) -> list[VectorData]:
+    """Each of vectors [N, D] float32 as it is stored."""
+    return [VectorData(row.tobytes()) for row in np.ascontiguousarray(vectors, "<f2")]
 
 
 def texts_of(slots: Iterable[NewSlot]) -> dict[bytes, str]:
@@ -153,6 +157,5 @@ def encoded(
     return found | (dict(zip(rest, encode(rest), strict=True)) if rest else {})
 
 
-def _rows(vectors: Sequence[NewVector]) -> list[bytes]:
-    """The data of vectors as they are stored."""
+def _rows(vectors: Sequence[NewVector]) -> list[VectorData]:
     return packed(np.stack([vector.data for vector in vectors])) if vectors else []

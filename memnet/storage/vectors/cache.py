@@ -1,7 +1,8 @@
 """The vector index as a cache of a store's rows: loaded, brought up to date, saved, rebuilt.
 
 The file of the index may be missing, stale, torn or foreign at any time: what it lacks is read from
-the rows, and what can't be trusted is rebuilt from them.
+the rows, and one that can't be trusted is not used. What may hold of a file is checked when it is
+loaded.
 """
 
 import logging
@@ -20,7 +21,7 @@ from memnet.storage.backend import DenseIndex
 from memnet.storage.tables import slots
 from memnet.storage.tables.connection import Connection
 from memnet.storage.values import Changes, Hits, IndexInfo, Revision, Within
-from memnet.storage.vectors.file import DamagedIndexError, IndexHeader, read_header
+from memnet.storage.vectors.file import IndexHeader, read_header
 from memnet.storage.vectors.index import VectorIndex
 from memnet.storage.vectors.search import ToDevice, uses_pq
 
@@ -46,7 +47,6 @@ class IndexCache(DenseIndex):
         connection: Callable[[], Connection],
         try_writing: Callable[[], AbstractContextManager[bool]],
         on_saved: Callable[[], None],
-        is_local: bool = True,
     ) -> None:
         """Read nothing yet: the index is loaded when it is first used.
 
@@ -60,9 +60,6 @@ class IndexCache(DenseIndex):
             try_writing: gives True while the caller is the store's one writer, or False where
                 someone else is, or nobody may be; it does not wait.
             on_saved: called when the file has been replaced.
-            is_local: whether the rows are on this machine. Writers save the file then, and it is a
-                problem where it is missing; and vectors that codes stand for are read from the
-                rows. Else whoever searches first saves it, with all vectors.
         """
         self._folder = folder
         self._path = folder / INDEX_FILE
@@ -73,7 +70,6 @@ class IndexCache(DenseIndex):
         self._connection = connection
         self._try_writing = try_writing
         self._on_saved = on_saved
-        self._is_local = is_local
         self._guard = threading.RLock()
         self._index: VectorIndex | None = None
         self._revision: Revision | None = None
@@ -81,7 +77,6 @@ class IndexCache(DenseIndex):
         self._loaded_header: IndexHeader | None = None
         """Of the file when it was last loaded."""
         self._writer: threading.Thread | None = None
-        self._read = self._read_vectors if is_local else None
 
     def close(self) -> None:
         """As ``DenseIndex.close``."""
@@ -103,11 +98,7 @@ class IndexCache(DenseIndex):
     ) -> Hits:
         """As ``DenseIndex.search``."""
         ids = None if within is None else within.ids()
-        try:
-            return self._current().remove(hidden).search(query, limit, ids)
-        except DamagedIndexError:
-            self._discard()
-            return self._current().remove(hidden).search(query, limit, ids)
+        return self._current().remove(hidden).search(query, limit, ids)
 
     def vectors(self, ids: NDArray[np.int64]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
         """As ``DenseIndex.vectors``; none where no index of the commit that is read is loaded."""
@@ -119,22 +110,15 @@ class IndexCache(DenseIndex):
             and not connection.changing
             and revision == connection.history.latest()
         ):
-            with suppress(DamagedIndexError):
-                return index.vectors(ids)
+            return index.vectors(ids)
         return np.zeros((len(ids), self._dimension), np.float32), np.zeros(len(ids), np.bool_)
 
     def problems(self) -> list[str]:
         """As ``DenseIndex.problems``: those of the file."""
-        if not self._is_local and not self._path.exists():
-            return []
         connection, index = self._connection(), self._load()
-        if index is None or index.file is None:
+        if index is None or index.header is None:
             return ["vector index: the file is missing or damaged"]
-        try:
-            index.file.check_all()
-        except DamagedIndexError as error:
-            return [f"vector index: the file is damaged: {error}"]
-        revision = connection.history.find(index.file.header.commit_id)
+        revision = connection.history.find(index.header.commit_id)
         if revision is None:
             return ["vector index: the file was not made from these rows"]
         changes = connection.history.changes_since(revision)
@@ -153,7 +137,8 @@ class IndexCache(DenseIndex):
 
     def rebuild(self) -> None:
         """As ``DenseIndex.rebuild``."""
-        self._discard()
+        with self._guard:
+            self._index, self._revision = self._empty(), None
         self._write_current(lock_seconds=-1)
 
     def save_if_stale(self) -> None:
@@ -235,27 +220,22 @@ class IndexCache(DenseIndex):
             self._fingerprint,
             self._dimension,
             self._config.index,
+            self._read_vectors,
             self._to_device,
-            self._read,
         )
 
     def _load_known(self) -> tuple[VectorIndex, Revision | None]:
         """The index of the file and its commit, or an empty one where it isn't of these rows."""
         self._loaded_header = read_header(self._path)
         index = self._load()
-        if index is not None and index.file is not None:
-            revision = self._connection().history.find(index.file.header.commit_id)
+        if index is not None and index.header is not None:
+            revision = self._connection().history.find(index.header.commit_id)
             if revision is not None:
                 return index, revision
         return self._empty(), None
 
     def _empty(self) -> VectorIndex:
-        return VectorIndex.empty(self._dimension, self._config.index, self._read)
-
-    def _discard(self) -> None:
-        """Make the index from the rows when it is next used; its file is not to be trusted."""
-        with self._guard:
-            self._index, self._revision = self._empty(), None
+        return VectorIndex.empty(self._dimension, self._config.index, self._read_vectors)
 
     def _is_stale(self) -> bool:
         """Whether the file lacks enough changes to be worth writing again."""
@@ -276,8 +256,7 @@ class IndexCache(DenseIndex):
 
     def _offer(self, index: VectorIndex, revision: Revision) -> None:
         """Save what a reader has loaded, unless someone writes, or did since it loaded the file."""
-        # A damaged file fails again in the search that follows, which rebuilds the index.
-        with suppress(StoreError, DamagedIndexError, Timeout), self._try_writing() as writing:
+        with suppress(StoreError, Timeout), self._try_writing() as writing:
             if not writing:
                 return
             if len(index) > self._config.index.max_flat:
@@ -300,15 +279,10 @@ class IndexCache(DenseIndex):
             StoreError: the file can't be written.
         """
         connection = self._connection()
-        try:
-            # Its vectors may be read from the rows of its own commit until it is written.
-            with connection.snapshot():
-                index, revision = self._current(), connection.history.latest()
-                self._write(index, revision, lock_seconds)
-        except DamagedIndexError:
-            self._discard()
-            self._write_current(lock_seconds)
-            return
+        # Its vectors may be read from the rows of its own commit until it is written.
+        with connection.snapshot():
+            index, revision = self._current(), connection.history.latest()
+            self._write(index, revision, lock_seconds)
         connection.history.forget_before(revision)
 
     def _write(self, index: VectorIndex, revision: Revision, lock_seconds: float = 0) -> None:

@@ -1,21 +1,23 @@
-"""The vector index of one commit: vectors of a file, vectors added since, and tombstones.
+"""The vector index of one commit: vectors of a file, vectors added since, and tombstones."""
 
-Whatever reads vectors of a file raises ``DamagedIndexError`` where it is not what was written; the
-index has to be rebuilt from the rows then.
-"""
-
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memnet.config import IndexConfig
-from memnet.storage.precision import fit, row_sizes, stored_vectors
 from memnet.storage.values import Hits, IndexInfo
-from memnet.storage.vectors.file import DamagedIndexError, IndexFile, IndexHeader
+from memnet.storage.vectors.file import (
+    DamagedIndexError,
+    IndexHeader,
+    read_index,
+    scratch_vectors,
+    write_index,
+)
 from memnet.storage.vectors.search import (
     ExactSearch,
     Nearest,
@@ -28,9 +30,9 @@ from memnet.storage.vectors.search import (
     empty_pq,
     fast_scan_index,
     import_faiss,
+    quantise,
     same_codes,
     uses_pq,
-    write_index,
 )
 
 _BLOCK = 16_384
@@ -64,6 +66,13 @@ class _VectorsById:
         return vectors
 
 
+class Codes(NamedTuple):
+    """Codes of product quantisation."""
+
+    codebook: NDArray[np.float32]  # [16 D]
+    codes: NDArray[np.uint8]  # [N, W]
+
+
 class Segment:
     """Vectors with rising ids, some of them deleted; it never changes."""
 
@@ -73,14 +82,17 @@ class Segment:
         exact: ExactSearch,
         searcher: Searcher | None = None,
         live: NDArray[np.bool_] | None = None,
+        codes: Codes | None = None,
     ) -> None:
         """Join ids [N] int64, rising, and vectors; ``live`` [N] bool is False for a tombstone.
 
-        ``exact`` reads the vectors, and searches them where there is no other ``searcher``.
+        ``exact`` reads the vectors, and searches them where there is no other ``searcher``;
+        ``codes`` are theirs, if they have any.
         """
         self.ids = ids
         self.exact = exact
         self.searcher = searcher or exact
+        self.codes = codes
         self.live = np.ones(len(ids), np.bool_) if live is None else live
         self._count = int(np.count_nonzero(self.live))
 
@@ -94,7 +106,7 @@ class Segment:
             return self
         live = self.live.copy()
         live[rows[found]] = False
-        return Segment(self.ids, self.exact, self.searcher, live)
+        return Segment(self.ids, self.exact, self.searcher, live, self.codes)
 
     def find(self, ids: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """Rows [K] int64 of ids [K] int64, and which of them are there and live, [K] bool."""
@@ -126,27 +138,29 @@ class VectorIndex:
     dimension: int
     """D, width of the vectors."""
     config: IndexConfig
+    read: ReadVectors
+    # The vectors of the file.
     saved: Segment
-    """The vectors of ``file``."""
+    # Vectors that were added since, in memory, and compared with every query.
     fresh: tuple[Segment, ...] = ()
-    """Vectors that were added since, in memory, and compared with every query."""
-    file: IndexFile | None = None
-    read: ReadVectors | None = None
-    """Reads vectors that files with codes do not hold; None where they hold them."""
+    # Of the file; None without one.
+    header: IndexHeader | None = None
 
     @classmethod
-    def empty(
-        cls, dimension: int, config: IndexConfig | None = None, read: ReadVectors | None = None
-    ) -> "VectorIndex":
+    def empty(cls, dimension: int, config: IndexConfig, read: ReadVectors) -> "VectorIndex":
         """An index without vectors.
+
+        Args:
+            dimension: D, width of the vectors.
+            config: settings.
+            read: reads vectors that a file with codes does not hold.
 
         Raises:
             DependencyError: FAISS is not installed.
         """
         import_faiss()
         nothing = ExactSearch(np.empty((0, dimension), np.float32))
-        saved = Segment(np.empty(0, np.int64), nothing)
-        return cls(dimension, config or IndexConfig(), saved, read=read)
+        return cls(dimension, config, read, Segment(np.empty(0, np.int64), nothing))
 
     @classmethod
     def load(
@@ -154,31 +168,24 @@ class VectorIndex:
         path: Path,
         fingerprint: str,
         dimension: int,
-        config: IndexConfig | None = None,
+        config: IndexConfig,
+        read: ReadVectors,
         to_device: ToDevice | None = None,
-        read: ReadVectors | None = None,
     ) -> "VectorIndex | None":
         """Open an index file; None where it is missing, torn, foreign or of another encoder.
-
-        Or where it does not hold its vectors, and there is no ``read``.
-
-        Vectors and codes are verified when they are first used, and copied to a device then.
 
         Raises:
             DependencyError: FAISS is not installed.
         """
         import_faiss()
-        config = config or IndexConfig()
         try:
-            file = IndexFile(path)
-            if (file.header.fingerprint, file.header.dimension) != (fingerprint, dimension):
+            header, arrays = read_index(path)
+            if (header.fingerprint, header.dimension) != (fingerprint, dimension):
                 return None
-            if not file.header.row_size and read is None:
-                return None
-            saved = _saved_segment(file, config, to_device, read)
-            return cls(dimension, config, saved, (), file, read)
+            saved = _saved_segment(header, arrays, config, read, to_device)
         except (OSError, DamagedIndexError):
             return None
+        return cls(dimension, config, read, saved, (), header)
 
     def __len__(self) -> int:
         return sum(map(len, self._segments))
@@ -191,8 +198,8 @@ class VectorIndex:
         description, recall, rerank = "flat inner product (exact)", 1.0, 0
         if on_device:
             description += ", on the device"
-        elif self.file is not None and self.file.header.code_size and self.config.kind != "flat":
-            kind, recall, rerank = "pq", self.file.header.recall, self.file.header.rerank
+        elif self.header is not None and self.header.code_size and self.config.kind != "flat":
+            kind, recall, rerank = "pq", self.header.recall, self.header.rerank
             description = (
                 f"product quantisation, {rerank} or more candidates reranked exactly "
                 f"(recall@10 {recall:.3f} when built)"
@@ -254,27 +261,21 @@ class VectorIndex:
         known = np.zeros(len(ids), np.bool_)
         for segment in self._segments:
             rows, found = segment.find(ids)
-            vectors[found] = segment.exact.read(rows[found])
+            vectors[found] = segment.exact.vectors[rows[found]]
             known |= found
         return vectors, known
 
     def agrees(self, ids: NDArray[np.int64], vectors: NDArray[np.float32]) -> bool:
-        """Whether it was made of vectors [K, D] float32 under ids [K] int64, which it holds.
-
-        Raises:
-            DamagedIndexError: its file is damaged.
-        """
-        if self.file is None or self.file.header.row_size:
+        """Whether it was made of vectors [K, D] float32 under ids [K] int64, which it holds."""
+        if self.saved.codes is None:
             return np.array_equal(self.vectors(ids)[0], vectors)
         rows, saved = self.saved.find(ids)
-        self.file.check("codebook")
-        self.file.check("codes", rows[saved])
-        codebook, codes = self.file.array("codebook"), self.file.array("codes")[rows[saved]]
-        same = same_codes(codebook, codes, vectors[saved]).all()
+        codebook, codes = self.saved.codes
+        same = same_codes(codebook, codes[rows[saved]], vectors[saved]).all()
         return bool(same) and np.array_equal(self.vectors(ids[~saved])[0], vectors[~saved])
 
     def save(self, path: Path, commit_id: int, fingerprint: str) -> None:
-        """Write all vectors to one file, in seconds for a million.
+        """Write all vectors to one file, in seconds for a million; those of codes block by block.
 
         Args:
             path: of the file, which appears whole or not at all.
@@ -286,26 +287,23 @@ class VectorIndex:
         """
         ids = self.ids()
         order = np.argsort(ids)
-        # Of a flat index all vectors are compared with each query, and none is to be unpacked.
-        sizes = row_sizes(self.dimension)[0 if uses_pq(len(ids), self.config) else -1 :]
-        row_size = next(
-            size
-            for size in sizes
-            # All fit float32, and need not be read to see it.
-            if size == sizes[-1]
-            or all(fit(segment.exact.vectors, size) for segment in self._segments)
-        )
         header = IndexHeader(
-            commit_id=commit_id,
-            fingerprint=fingerprint,
-            dimension=self.dimension,
-            count=len(ids),
-            row_size=row_size,
+            commit_id=commit_id, fingerprint=fingerprint, dimension=self.dimension, count=len(ids)
         )
-        write_index(
-            path, header, ids[order], self._blocks(order), self.config,
-            keep_vectors=self.read is None,
+        arrays = {"ids": [ids[order]], "vectors": self._blocks(order)}
+        if not uses_pq(len(ids), self.config):
+            write_index(path, header, arrays)
+            return
+        # Codes are made in several passes over the vectors.
+        shape = len(ids), self.dimension
+        with scratch_vectors(path.parent, arrays["vectors"], shape) as vectors:
+            made = quantise(vectors, self.dimension, self.config)
+        header = header.model_copy(
+            update={
+                "code_size": made.codes.shape[1], "rerank": made.rerank, "recall": made.recall
+            }
         )  # fmt: skip
+        write_index(path, header, {**arrays, "codebook": [made.codebook], "codes": [made.codes]})
 
     @property
     def _segments(self) -> tuple[Segment, ...]:
@@ -320,43 +318,34 @@ class VectorIndex:
             block = np.empty((len(block_order), self.dimension), np.float32)
             for number, segment in enumerate(self._segments):
                 mine = owner[block_order] == number
-                block[mine] = segment.exact.read(rows[block_order[mine]])
+                block[mine] = segment.exact.vectors[rows[block_order[mine]]]
             yield block
 
 
 def _saved_segment(
-    file: IndexFile, config: IndexConfig, to_device: ToDevice | None, read: ReadVectors | None
+    header: IndexHeader,
+    arrays: Mapping[str, NDArray[Any]],
+    config: IndexConfig,
+    read: ReadVectors,
+    to_device: ToDevice | None,
 ) -> Segment:
     """The vectors of a file, ready to be searched in the way that the settings name."""
-    header, ids = file.header, file.array("ids")
-    file.check("ids")
+    ids = arrays["ids"]
     if np.any(ids[1:] <= ids[:-1]):
         raise DamagedIndexError("ids are out of order")
-    if header.code_size not in (0, empty_pq(header.dimension).code_size):
-        raise DamagedIndexError(f"codes of {header.code_size} bytes don't belong to its vectors")
-
-    def codes() -> Any:
-        file.check("codebook")
-        file.check("codes")
-        return fast_scan_index(file.array("codebook"), file.array("codes"))
-
-    if header.row_size:
-        vectors = stored_vectors(file.array("vectors"), header.dimension)
-        exact = ExactSearch(vectors, lambda rows: file.check("vectors", rows))
-    else:
-        assert read is not None  # noqa: S101 - else it would not be loaded
+    codes: Codes | None = None
+    if header.code_size:
+        if header.code_size != empty_pq(header.dimension).code_size:
+            raise DamagedIndexError(f"codes of {header.code_size} bytes don't belong to vectors")
+        codes = Codes(arrays["codebook"], arrays["codes"])
         exact = ExactSearch(_VectorsById(ids, header.dimension, read))
-
-    def compare(query: NDArray[np.float32], rows: NDArray[np.int64]) -> NDArray[np.float32]:
-        file.check("codebook")
-        file.check("codes", rows)
-        return code_scores(file.array("codebook"), file.array("codes")[rows], query)
-
+    else:
+        exact = ExactSearch(arrays["vectors"])
     searcher: Searcher = exact
-    if header.code_size and config.kind != "flat":
-        by_codes = None if header.row_size else compare
-        searcher = PQSearch(exact, codes, header.rerank, config, by_codes)
+    if codes is not None and config.kind != "flat":
+        load, compare = partial(fast_scan_index, *codes), partial(code_scores, *codes)
+        searcher = PQSearch(exact, load, header.rerank, config, compare)
     max_on_device = {"flat": len(ids), "pq": -1, "auto": config.max_flat_on_device}[config.kind]
     if to_device is not None and len(ids) <= max_on_device:
         searcher = OnDeviceSearch(exact, to_device, searcher)
-    return Segment(ids, exact, searcher)
+    return Segment(ids, exact, searcher, codes=codes)

@@ -3,31 +3,35 @@
 The codebook of product quantisation is trained here too, and its recall measured.
 
 A search runs FAISS on one thread: it waits for memory, and a second thread made it slower where
-other processes kept the cores busy. It raises ``DamagedIndexError`` where the file is not what was
-written.
+other processes kept the cores busy.
 """
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, nullcontext
-from functools import cache
-from pathlib import Path
-from typing import Any, Protocol
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache, partial
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memnet.config import IndexConfig
 from memnet.errors import DependencyError
-from memnet.storage.precision import Vectors, packed_rows, stored_vectors
-from memnet.storage.vectors.file import IndexHeader, IndexWriter, replacing, scratch_rows
 
+
+class LazyVectors(Protocol):
+    """Vectors [N, D] that are read where they are indexed, which gives float32."""
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, chosen: slice | NDArray[Any]) -> NDArray[np.float32]: ...
+
+
+# [N, D].
+Vectors = NDArray[np.float32] | NDArray[np.float16] | LazyVectors
 Nearest = tuple[NDArray[np.int64], NDArray[np.float32]]
 """Rows [K] int64 and their inner products [K] float32, best first."""
 CompareCodes = Callable[[NDArray[np.float32], NDArray[np.int64]], NDArray[np.float32]]
 """Inner products [K] float32 of a query [D] with what the codes of rows [K] int64 stand for."""
-Check = Callable[[NDArray[np.int64] | None], None]
-"""Verifies rows [K] int64 before they are used, or all for None; raises DamagedIndexError."""
 CODE_BITS = 4
 _BLOCK = 16_384
 """Vectors that are encoded together: 25 MB."""
@@ -58,15 +62,9 @@ ToDevice = Callable[[NDArray[np.float32]], Searcher | None]
 class ExactSearch:
     """Compares every vector with the query."""
 
-    def __init__(self, vectors: Vectors, check: Check | None = None) -> None:
-        """Search ``vectors``; ``check`` verifies them where that is needed."""
+    def __init__(self, vectors: Vectors) -> None:
+        """Search ``vectors``."""
         self.vectors = vectors
-        self.check = check or (lambda _: None)
-
-    def read(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Vectors [K, D] float32 of rows [K] int64, verified."""
-        self.check(rows)
-        return self.vectors[rows]
 
     def nearest(
         self, query: NDArray[np.float32], limit: int, allowed: NDArray[np.bool_] | None
@@ -82,13 +80,11 @@ class ExactSearch:
             return self.rerank(query, limit, rows)
         if not len(self.vectors):
             return np.empty(0, np.int64), np.empty(0, np.float32)
-        self.check(None)
         found, scores = knn(query[None], self.vectors, min(limit, len(self.vectors)))
         return found[0], scores[0]
 
     def rerank(self, query: NDArray[np.float32], limit: int, rows: NDArray[np.int64]) -> Nearest:
         """The nearest among rows [K] int64."""
-        self.check(rows)
         scores = inner_products(query, self.vectors, rows)
         order = best(scores, limit)
         return rows[order], scores[order]
@@ -108,7 +104,7 @@ class PQSearch:
         codes: Callable[[], Any],
         rerank: int,
         config: IndexConfig,
-        compare: CompareCodes | None = None,
+        compare: CompareCodes,
     ) -> None:
         """Search vectors.
 
@@ -117,8 +113,7 @@ class PQSearch:
             codes: loads theirs, as ``fast_scan_index`` does, at the first search.
             rerank: least number of candidates to rerank.
             config: settings.
-            compare: compares codes of some rows, where it takes long to read many vectors; None to
-                read all that are allowed, if they are few.
+            compare: compares the codes of some rows.
         """
         self._exact = exact
         self._codes = cache(codes)
@@ -144,7 +139,7 @@ class PQSearch:
                 return self._exact.rerank(query, limit, rows)
             width *= 4
         rows = np.flatnonzero(allowed)
-        if self._compare is not None and len(rows) > wanted:
+        if len(rows) > wanted:
             rows = np.sort(rows[best(self._compare(query, rows), wanted)])
         return self._exact.rerank(query, limit, rows)
 
@@ -179,8 +174,7 @@ class OnDeviceSearch:
         """As ``Searcher.nearest``."""
         with self._guard:
             if self._copy is None and self._to_device is not None:
-                self._exact.check(None)
-                self._copy = self._to_device(self._exact.vectors[:])
+                self._copy = self._to_device(np.asarray(self._exact.vectors[:], np.float32))
                 if self._copy is None:
                     self._to_device = None
         return (self._copy or self._fallback).nearest(query, limit, allowed)
@@ -215,9 +209,12 @@ def _trained_pq(codebook: NDArray[np.float32]) -> Any:
 
 
 def code_scores(
-    codebook: NDArray[np.float32], codes: NDArray[np.uint8], query: NDArray[np.float32]
+    codebook: NDArray[np.float32],
+    codes: NDArray[np.uint8],
+    query: NDArray[np.float32],
+    rows: NDArray[np.int64],
 ) -> NDArray[np.float32]:
-    """Inner products [K] float32 of a query [D] with what codes [K, W] uint8 stand for.
+    """Inner products [K] float32 of a query [D] with what rows [K] of codes [N, W] stand for.
 
     As ``fast_scan_index`` has them, but for rounding: asymmetric distances by one lookup for each
     byte, which holds two codes. Source: Jégou, Douze, Schmid 2011, section III.A.
@@ -228,19 +225,18 @@ def code_scores(
     if len(table) % 2:  # the rest of the last byte is empty
         table = np.concatenate([table, np.zeros_like(table[:1])])
     both = (table[1::2, :, None] + table[::2, None, :]).reshape(len(table) // 2, -1)
-    scores: NDArray[np.float32] = both[np.arange(codes.shape[1]), codes].sum(axis=1)
+    scores: NDArray[np.float32] = both[np.arange(codes.shape[1]), codes[rows]].sum(axis=1)
     return scores.astype(np.float32, copy=False)
 
 
 def knn(queries: NDArray[np.float32], vectors: Vectors, limit: int) -> Nearest:
     """Rows and inner products of the nearest vectors of each query, both [Q, limit]."""
     faiss = import_faiss()
-    # FAISS takes float32 in memory only: others are unpacked or read part by part.
-    size = len(vectors) if isinstance(vectors, np.ndarray) else _BLOCK
+    size = len(vectors) if _is_float32(vectors) else _BLOCK
     found: list[Nearest] = []
     with one_thread():
         for start in range(0, len(vectors), size):
-            part = vectors[start : start + size]
+            part = np.asarray(vectors[start : start + size], np.float32)
             scores, rows = faiss.knn(
                 queries, part, min(limit, len(part)), metric=faiss.METRIC_INNER_PRODUCT
             )
@@ -257,9 +253,9 @@ def inner_products(
 ) -> NDArray[np.float32]:
     """Inner products [K] float32 of a query and rows [K] of vectors, which must be there."""
     scores = np.empty(len(rows), np.float32)
-    if not isinstance(vectors, np.ndarray):
+    if not _is_float32(vectors):
         for start in range(0, len(rows), _BLOCK):
-            part = vectors[rows[start : start + _BLOCK]]
+            part = np.asarray(vectors[rows[start : start + _BLOCK]], np.float32)
             scores[start : start + _BLOCK] = inner_products(query, part, np.arange(len(part)))
     elif len(rows):
         faiss, rows = import_faiss(), np.ascontiguousarray(rows)
@@ -269,6 +265,11 @@ def inner_products(
             len(query), 1, len(rows),
         )  # fmt: skip
     return scores
+
+
+def _is_float32(vectors: Vectors) -> bool:
+    """Whether vectors are as FAISS takes them; others are converted or read part by part."""
+    return isinstance(vectors, np.ndarray) and vectors.dtype == np.float32
 
 
 def best(scores: NDArray[np.float32], limit: int) -> NDArray[np.int64]:
@@ -326,77 +327,40 @@ def uses_pq(count: int, config: IndexConfig) -> bool:
     return config.kind == "pq" and count >= config.min_pq
 
 
-def write_index(
-    path: Path,
-    header: IndexHeader,
-    ids: NDArray[np.int64],
-    blocks: Iterable[NDArray[np.float32]],
-    config: IndexConfig,
-    *,
-    keep_vectors: bool = True,
-) -> None:
-    """Write an index file, which appears whole or not at all.
+class Quantised(NamedTuple):
+    """Codes of vectors, and how well they find the nearest ones."""
 
-    The vectors pass through memory block by block; the codes have to fit.
-
-    Args:
-        path: of the file.
-        header: of a flat index; ``row_size`` is that of float32 unless there are enough vectors
-            for codes, and such that all ``fit``.
-        ids: rising, [N] int64.
-        blocks: their vectors [N, D] float32, in consecutive parts.
-        config: chooses the kind.
-        keep_vectors: whether a file with codes has the vectors, too.
-
-    Raises:
-        OSError: the file can't be written.
-        ValueError: ``ids`` or ``blocks`` are not as many as the header says.
-    """
-    shape = header.count, header.row_size
-    packed = (packed_rows(block, shape[1]) for block in blocks)
-    has_codes = uses_pq(header.count, config)
-    if has_codes:
-        code_size = empty_pq(header.dimension).code_size
-        row_size = header.row_size if keep_vectors else 0
-        header = header.model_copy(update={"code_size": code_size, "row_size": row_size})
-    with replacing(path, header) as writer:
-        writer.write("ids", [ids])
-        # Codes are made in several passes over the vectors.
-        with (
-            nullcontext(writer.write("vectors", packed))
-            if header.row_size
-            else scratch_rows(path.parent, packed, shape)
-        ) as rows:
-            if has_codes:
-                vectors = stored_vectors(rows, header.dimension)
-                header = _write_codes(writer, vectors, header, config)
-        writer.finish(header)
+    codebook: NDArray[np.float32]  # [16 D]
+    codes: NDArray[np.uint8]  # [N, W]
+    rerank: int  # least number of candidates to rerank
+    recall: float  # recall@10 with so many
 
 
-def _write_codes(
-    writer: IndexWriter, vectors: Vectors, header: IndexHeader, config: IndexConfig
-) -> IndexHeader:
-    """Write codebook and codes; returns the header with ``rerank`` and the recall it reaches."""
+def quantise(vectors: Vectors, dimension: int, config: IndexConfig) -> Quantised:
+    """Learn a codebook for vectors [N, D], make their codes, and measure recall."""
     rng = np.random.default_rng(0)
     sample = rng.choice(len(vectors), min(len(vectors), config.training_size), replace=False)
-    pq = empty_pq(header.dimension)
+    pq = empty_pq(dimension)
     pq.pq.cp.min_points_per_centroid = 1  # no warning where there are few
+    codes = np.empty((len(vectors), pq.code_size), np.uint8)
     with one_thread():
-        pq.train(vectors[np.sort(sample)])
-        codebook = writer.write("codebook", [import_faiss().vector_to_array(pq.pq.centroids)])
-        starts = range(0, len(vectors), _BLOCK)
-        codes = writer.write("codes", (pq.sa_encode(vectors[at : at + _BLOCK]) for at in starts))
+        pq.train(np.asarray(vectors[np.sort(sample)], np.float32))
+        for start in range(0, len(vectors), _BLOCK):
+            part = np.asarray(vectors[start : start + _BLOCK], np.float32)
+            codes[start : start + _BLOCK] = pq.sa_encode(part)
+    codebook: NDArray[np.float32] = import_faiss().vector_to_array(pq.pq.centroids)
     index, exact = fast_scan_index(codebook, codes), ExactSearch(vectors)
+    compare = partial(code_scores, codebook, codes)
     queries = sample_queries(vectors, config.recall_queries, rng)
     least = knn(queries, vectors, _HITS)[1][:, -1]
     rerank = config.rerank
     while True:
-        search = PQSearch(exact, lambda: index, rerank, config)
+        search = PQSearch(exact, lambda: index, rerank, config, compare)
         found = [search.nearest(query, _HITS, None)[1] for query in queries]
         # Ties may be in another order, and sums differ in the last bits.
         recall = float(np.mean(np.stack(found) >= least[:, None] - 1e-6))
         if recall >= config.target_recall or rerank >= config.max_rerank:
-            return header.model_copy(update={"rerank": rerank, "recall": recall})
+            return Quantised(codebook, codes, rerank, recall)
         rerank *= 2
 
 
@@ -409,7 +373,8 @@ def sample_queries(vectors: Vectors, count: int, rng: np.random.Generator) -> ND
         [count, D] float32.
     """
     near, one, other = (
-        vectors[rows] for rows in np.sort(rng.integers(0, len(vectors), (3, count)))
+        np.asarray(vectors[rows], np.float32)
+        for rows in np.sort(rng.integers(0, len(vectors), (3, count)))
     )
     rest = one - other
     rest -= np.sum(rest * near, axis=1, keepdims=True) * near

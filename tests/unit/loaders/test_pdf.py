@@ -11,7 +11,7 @@ from memnet.loaders.document import Block, ParsedDocument
 from memnet.loaders.formats import SourceFile
 from memnet.loaders.pdf import load
 from memnet.loaders.pdf.lines import clean
-from tests.unit.loaders.pdf_reading import PROSE, blocks, book, prose, read, shape, table
+from tests.unit.loaders.pdf_reading import PROSE, blocks, prose, read, shape, table
 from tests.unit.loaders.pdf_writer import Page, write_pdf
 
 
@@ -261,16 +261,6 @@ def test_an_outline_in_a_circle() -> None:
     )
     circle = data.replace(b"/Next", b"/First 9 0 R /Next")
     assert blocks(read(circle), "heading") == ["Town"]
-
-
-def test_any_part_of_a_file_is_read_or_refused() -> None:
-    data = write_pdf(book(3), outline=[("The Tides", 0, 0)])
-    for length in range(0, len(data), 211):
-        try:
-            for found in load(SourceFile("harbour.pdf", data[:length])):
-                assert isinstance(found, ParsedDocument | Problem)
-        except InputError:
-            pass
 
 
 def test_damaged_numbers_do_no_harm() -> None:
