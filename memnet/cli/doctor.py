@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from memnet import __version__
-from memnet.cli.options import device_name, json_option, store_option
+from memnet.cli import options
 from memnet.cli.settings import PREFIX, commands, options_of, store_path
 from memnet.errors import DeviceError, EncoderError, MemnetError, ModelError, first_line, one_line
 from memnet.storage.place import StorePlace, files_folder, place_name
@@ -26,8 +26,8 @@ _REQUIREMENT = re.compile(r"""([\w.-]+)(?![\w.-]).*?(?:\bextra\s*==\s*["']([\w-]
 
 
 @click.command()
-@store_option
-@json_option
+@options.store
+@options.as_json
 @click.pass_context
 def doctor(context: click.Context, store: StorePlace | None, as_json: bool) -> int:
     """Show libraries, settings, store and models; exits with 1 if something is missing.
@@ -145,7 +145,7 @@ def _calculation(problems: list[str]) -> dict[str, Any]:
         from memnet.runtime.device import find_device
 
         found["gpus"] = [torch.cuda.get_device_name(n) for n in range(torch.cuda.device_count())]
-        device = find_device(device_name(None))
+        device = find_device(options.device_name(None))
         precision = onnx_precision(None, device)
     except (DeviceError, ImportError, OSError) as error:
         if isinstance(error, DeviceError):  # the libraries tell the others
