@@ -219,7 +219,7 @@ def test_a_standby_is_read_and_not_written(postgres: Server, address: str) -> No
         with refused("standby"):
             open_store(address_of(standby, "other"))
         # Several hosts: the first that is there and fits.
-        hosts = f"/tmp/no-such-folder,{postgres.folder},{standby.folder}"
+        hosts = f"/no-such-folder,{postgres.folder},{standby.folder}"
         several = f"postgresql://postgres@/postgres?host={hosts}&schema={schema_of(address)}"
         with closing(open_store(several, create=False)) as primary:
             primary.put([source("c", passage("a rope"))], encode)
