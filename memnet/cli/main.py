@@ -18,6 +18,7 @@ from memnet.cli.output import set_verbosity
 from memnet.cli.serve import mcp, serve
 from memnet.cli.settings import add_variables, load_settings
 from memnet.cli.store import (
+    copy,
     encoder,
     export_store,
     forget,
@@ -75,7 +76,7 @@ def memnet(config: Path | None, verbose: int, quiet: int) -> None:  # noqa: ARG0
 
 for command in (
     ingest, tell, undo, history, ask, search, sources, forget, info, verify, export_store,
-    import_store, evaluate, train, encoder, serve, mcp, completion, doctor,
+    import_store, copy, evaluate, train, encoder, serve, mcp, completion, doctor,
 ):  # fmt: skip
     memnet.add_command(command)
 add_variables(memnet)

@@ -8,6 +8,7 @@ import click
 
 from memnet.cli.completion import complete_sources
 from memnet.cli.options import (
+    StorePlaceType,
     encoder_option,
     json_option,
     namespace_option,
@@ -216,3 +217,22 @@ def encoder(out: Path) -> None:
             f"{out} can't be written ({error.strerror or error}); choose another --out"
         ) from error
     click.echo(f"{out}: {len(model):,} bytes; ids [B, T] int64 -> vectors [B, 384] float32")
+
+
+@click.command()
+@click.argument("source", type=StorePlaceType(), metavar="FROM")
+@click.argument("target", type=StorePlaceType(), metavar="TO")
+def copy(source: StorePlace, target: StorePlace) -> None:
+    """Copy a whole memory: a folder, or postgresql://HOST/DATABASE, to another of either.
+
+    TO must be new or empty. FROM is copied as it is at one moment, whoever writes to it meanwhile,
+    and stays as it is. An export and an import of the file that it made do the same.
+
+    \b
+    Example:
+      memnet copy ~/.local/share/memnet/store "postgresql://ann@db.example/memory?schema=notes"
+    """
+    from memnet.storage import copy_store
+
+    slots = copy_store(source, target)
+    click.echo(f"{slots} slots copied from {place_name(source)} to {place_name(target)}.")
