@@ -193,11 +193,6 @@ def find_links(
     """Follow the names of some slots: those that they mention, and those that they are about.
 
     Of several names that link two slots in one way, the one that the fewest slots mention counts.
-
-    Args:
-        symbols: of the slots that send links.
-        store: the memory.
-        scope: which sources to look in.
     """
     if not symbols:
         return []

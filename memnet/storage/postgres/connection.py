@@ -106,7 +106,6 @@ class PostgresConnection(Connection):
         self._guard = threading.RLock()  # ``close`` takes it too
         self._session = Session(address, connect_seconds)
         try:
-            self.read_only: bool = self.only("SELECT pg_is_in_recovery()")[0]
             self.schema_version = self._read_schema_version()
         except BaseException:
             self.close()
@@ -315,6 +314,11 @@ class PostgresConnection(Connection):
         """Free a lock of the session; one that was lost is free."""
         with suppress(psycopg.Error, StoreError):
             self.rows(f"SELECT pg_advisory_unlock({key})")
+
+    @property
+    def read_only(self) -> bool:
+        """Whether the server is a standby."""
+        return self._session.read_only
 
     @property
     def inherited(self) -> bool:

@@ -79,6 +79,7 @@ class Session:
             **address.parameters,
             "options": " ".join(options).strip(),
         }
+        self._process = os.getpid()
         try:
             self._server = psycopg.connect(
                 **given,
@@ -86,14 +87,13 @@ class Session:
                 prepare_threshold=1,
                 cursor_factory=psycopg.RawCursor,
             )
+            self._server.prepared_max = _STATEMENTS
+            # One type for all integers: each set of types of parameters is a statement to prepare.
+            self._server.adapters.register_dumper(int, Int8BinaryDumper)
+            self._server.adapters.register_dumper(list, ListBinaryDumper)
+            self.learn_halfvec()
         except psycopg.Error as error:
             raise connect_error(error, address.shown, given.get("user", "")) from None
-        self._server.prepared_max = _STATEMENTS
-        # One type for all integers: each set of types of parameters is a statement to prepare.
-        self._server.adapters.register_dumper(int, Int8BinaryDumper)
-        self._server.adapters.register_dumper(list, ListBinaryDumper)
-        self._process = os.getpid()
-        self.learn_halfvec()
         version = self._server.info.server_version // 10_000
         if version < _OLDEST_SERVER:
             raise StoreError(
@@ -115,6 +115,11 @@ class Session:
     def closed(self) -> bool:
         """Whether it was closed, or lost."""
         return self._server.closed
+
+    @property
+    def read_only(self) -> bool:
+        """Whether the server is a standby."""
+        return self._server.info.parameter_status("in_hot_standby") == "on"
 
     @property
     def in_transaction(self) -> bool:
