@@ -32,14 +32,14 @@ _TEXT_KEYS = ("text", "content", "body")
 _TITLE_KEYS = ("title", "name", "subject", "headline")
 _ID_KEYS = ("id", "uuid", "url")
 _SIMPLE = (str, int, float, bool)
-_MAX_VALUE = 1000  # characters; a longer string is no metadata
+_MAX_VALUE = 1000  # characters; longer strings are left out of the metadata
 
 
 def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
     """The conversations or documents of a file.
 
     Raises:
-        InputError: it is no JSON, or holds neither.
+        InputError: it is not JSON, or holds neither.
     """
     data = read_json(file.data)
     chats = chat_documents(file, data)
@@ -92,7 +92,7 @@ def _object_text(item: JsonObject) -> tuple[str, str] | None:
 
 
 def chat_documents(file: SourceFile, data: Any) -> Iterator[ParsedDocument] | None:
-    """The conversations of an export of a chat; None if it is none.
+    """The conversations of an export of a chat; None if it is something else.
 
     Args:
         file: for its name, and what stands beside it.
@@ -292,7 +292,7 @@ def _read_chatgpt(file: SourceFile, data: Any) -> Iterator[ParsedDocument]:
 
 
 def _branch(nodes: JsonObject, leaf: Any) -> list[JsonObject]:
-    """The messages from the first to the last that is shown; answers made anew are no part."""
+    """The messages from the first to the last that is shown, without regenerated answers."""
     if not isinstance(leaf, str) or leaf not in nodes:
         leaf = list(nodes)[-1] if nodes else None
     path: list[JsonObject] = []
