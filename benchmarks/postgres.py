@@ -1,11 +1,13 @@
 """A store on PostgreSQL beside the same one in a folder: the same answers, and what they cost.
 
 python -m benchmarks.postgres --data DIR --server ADDRESS --scratch DIR [--encoder NAME]
+    [--questions N] [--passages N]
 
 DIR is that of ``benchmarks.multihop``. The corpus is ingested into a folder, exported and imported
 to the address, whose schema must be empty; what is in the scratch folder and at the address already
-is used again. Every question is asked of both, in turns, so that a change in the machine's speed
-meets both.
+is used again. Of the corpus a number of passages may be chosen: those that answer the questions,
+and the first others. Every question is asked of both, in turns, so that a change in the machine's
+speed meets both.
 """
 
 import argparse
@@ -33,13 +35,36 @@ def timed(call: Callable[[], _Found]) -> tuple[_Found, float]:
     return found, 1000 * (time.perf_counter() - started)
 
 
+def asked(arguments: argparse.Namespace) -> dict[str, list[dict[str, Any]]]:
+    """The questions of each file."""
+    files = [file for file in sorted(arguments.data.glob("*.jsonl")) if file.stem != "corpus"]
+    lines = {file.stem: file.read_text(encoding="utf-8").splitlines() for file in files}
+    return {
+        name: [json.loads(line) for line in some[: arguments.questions]]
+        for name, some in lines.items()
+    }
+
+
+def chosen(arguments: argparse.Namespace) -> Path:
+    """The corpus, or a part of it that holds what answers the questions."""
+    whole: Path = arguments.data / "corpus.jsonl"
+    if arguments.passages is None:
+        return whole
+    gold = {name for some in asked(arguments).values() for one in some for name in one["gold"]}
+    lines = whole.read_text(encoding="utf-8").splitlines()
+    lines.sort(key=lambda line: json.loads(line)["id"] not in gold)
+    part: Path = arguments.scratch / "corpus.jsonl"
+    part.write_text("\n".join(lines[: arguments.passages]) + "\n", encoding="utf-8")
+    return part
+
+
 def prepare(arguments: argparse.Namespace) -> dict[str, Any]:
     """Make both stores as far as they are not there; gives what that took."""
     result: dict[str, Any] = {}
     folder: Path = arguments.scratch / "store"
     if not folder.exists():
         with Engine.open(folder, create=True, encoder=arguments.encoder) as memory:
-            memory.ingest(arguments.data / "corpus.jsonl")
+            memory.ingest(chosen(arguments))
     if stored_fingerprint(arguments.server) is None:
         bundle = arguments.scratch / "bundle.zip"
         with Engine.open(folder) as memory:
@@ -114,6 +139,7 @@ def main() -> None:
     parser.add_argument("--scratch", type=Path, required=True)
     parser.add_argument("--encoder")
     parser.add_argument("--questions", type=int, help="of each file; all if not given")
+    parser.add_argument("--passages", type=int, help="of the corpus; all if not given")
     arguments = parser.parse_args()
     arguments.scratch.mkdir(parents=True, exist_ok=True)
     result: dict[str, Any] = {"environment": environment(["psycopg"]), **prepare(arguments)}
@@ -123,11 +149,9 @@ def main() -> None:
         engine.ask("What loads the networks?")
     result["bytes"] = {name: engine.info().bytes for name, engine in engines.items()}
     result["files"] = {}
-    for file in sorted(arguments.data.glob("*.jsonl")):
-        if file.stem != "corpus":
-            lines = file.read_text(encoding="utf-8").splitlines()[: arguments.questions]
-            result["files"][file.stem] = compare([json.loads(line) for line in lines], engines)
-            print(file.stem, json.dumps(result["files"][file.stem]), flush=True)
+    for name, questions in asked(arguments).items():
+        result["files"][name] = compare(questions, engines)
+        print(name, json.dumps(result["files"][name]), flush=True)
     for engine in engines.values():
         engine.close()
     (_RESULTS / "postgres.json").write_text(json.dumps(result, indent=1) + "\n")

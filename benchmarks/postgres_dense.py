@@ -27,6 +27,7 @@ from benchmarks.scale import Vectors, make_vectors, nearest, percentiles, questi
 from benchmarks.scale import recall as mean_recall
 from memnet.storage import MemoryStore, Scope
 from memnet.storage.tables.connection import Connection
+from memnet.storage.tables.vectors import packed
 
 _OUT = Path(__file__).parent / "results" / "postgres_dense.json"
 _SIZES = (10_000, 100_000, 1_000_000)
@@ -57,7 +58,7 @@ def fill(store: MemoryStore, rows: Vectors) -> None:
         connection.set_last_id("source", len(rows))
     for first in range(0, len(rows), _BATCH):
         ids = range(first + 1, min(first + _BATCH, len(rows)) + 1)
-        blobs = [row.astype("<f4").tobytes() for row in rows[first : ids[-1]]]
+        blobs = packed(rows[first : ids[-1]])
         key = [n.to_bytes(16, "big") for n in ids]
         mentions = len(rows) + 1 + chance.integers(0, names, (len(ids), _MENTIONS))
         with store.changing():
@@ -170,7 +171,7 @@ def main() -> None:
     real = real_vectors(arguments.store)
     result.setdefault("sizes", {})
     for size in arguments.sizes:
-        rows = make_vectors(real, max(_SIZES), arguments.scratch / "made.npy")[:size]
+        rows = make_vectors(real, max(arguments.sizes), arguments.scratch / "made.npy")[:size]
         result["sizes"][str(size)] = measure(arguments.server, rows, queries)
         _OUT.write_text(json.dumps(result, indent=1) + "\n")
 

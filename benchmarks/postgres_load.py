@@ -220,26 +220,20 @@ def check(store: MemoryStore, load: _Load) -> list[str]:
     return wrong
 
 
-def main() -> None:
-    """Run the load, check the store, write the result."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--minutes", type=float, default=10.0)
-    parser.add_argument("--writers", type=int, default=8)
-    parser.add_argument("--readers", type=int, default=8)
-    parser.add_argument("--kills", type=int, default=200)
-    arguments = parser.parse_args()
+def run(minutes: float, writers: int, readers: int, kills: int) -> dict[str, Any]:
+    """Run the load and check the store; gives what was done, and what is wrong."""
     chance = random.Random(1)
-    seconds = 60 * arguments.minutes
+    seconds = 60 * minutes
     with running_server(durable=True) as server:
         address = f"{server.address()}&schema=load"
         open_store(address, create=True).close()
         load = _Load(address, server.folder, time.time() + seconds)
-        names = [f"write-{one}" for one in range(arguments.writers)]
-        names += [f"read-{one}" for one in range(arguments.readers)]
+        names = [f"write-{one}" for one in range(writers)]
+        names += [f"read-{one}" for one in range(readers)]
         for name in names:
             load.start(name)
-        for _ in range(arguments.kills):
-            time.sleep(seconds / (arguments.kills + 5))
+        for _ in range(kills):
+            time.sleep(seconds / (kills + 5))
             if chance.random() < _SERVER_SHARE:
                 server.kill()
                 server.start()
@@ -251,18 +245,14 @@ def main() -> None:
         store = open_store(address)
         began = time.perf_counter()
         problems = store.verify()
+        errors = Counter(text[-60:] for kind, text in load.events() if kind == "error")
         result: dict[str, Any] = {
-            "environment": environment(["psycopg"]),
-            "writers": arguments.writers,
-            "readers": arguments.readers,
+            "writers": writers,
+            "readers": readers,
             "seconds": seconds,
             "killed": dict(load.killed),
             "events": dict(Counter(kind for kind, _ in load.events())),
-            "errors": dict(
-                Counter(text[-60:] for kind, text in load.events() if kind == "error").most_common(
-                    8
-                )
-            ),
+            "errors": dict(errors.most_common(8)),
             "wrong_reads": [text for kind, text in load.events() if kind == "wrong"],
             "lost_or_halved": check(store, load),
             "problems": problems,
@@ -270,6 +260,17 @@ def main() -> None:
             "slots": store.count_slots(),
         }
         store.close()
+    return result
+
+
+def main() -> None:
+    """Run the load, check the store, write the result."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--minutes", type=float, default=10.0)
+    parser.add_argument("--writers", type=int, default=8)
+    parser.add_argument("--readers", type=int, default=8)
+    parser.add_argument("--kills", type=int, default=200)
+    result = {"environment": environment(["psycopg"]), **run(**vars(parser.parse_args()))}
     print(json.dumps(result, indent=1))
     (_RESULTS / "postgres_load.json").write_text(json.dumps(result, indent=1) + "\n")
 

@@ -48,7 +48,7 @@ from memnet.reader.remote import is_remote
 from memnet.runtime.device import device_copier, find_device
 from memnet.statements.loading import LazyStatementReader
 from memnet.statements.memory import StatementMemory
-from memnet.storage import MemoryStore, import_bundle, stored_fingerprint
+from memnet.storage import MemoryStore, export_bundle, import_bundle, stored_fingerprint
 from memnet.storage.place import store_place
 from memnet.text.checks import (
     check_messages,
@@ -129,8 +129,7 @@ class Engine:
             check_members(parser, "parser", ("parse",))
         if judge is not None:
             check_members(judge, "judge", ("judge",))
-        # Whoever chooses another reader does without networks, or brings them; a model on a server
-        # reads documents only.
+        # Custom readers do not load the statement network; remote readers only read documents.
         statements = None
         if reader == SPANS or is_remote(reader):
             statements = LazyStatementReader(
@@ -306,7 +305,7 @@ class Engine:
         Args:
             most: vectors to replace; None for all.
             on_progress: called after each commit with the number of those that were replaced.
-            may_go_on: asked every few texts, and may wait; no ends the work.
+            may_go_on: called every 16 texts; may block; returns False to stop.
 
         Returns:
             How many were replaced.
@@ -517,7 +516,7 @@ class Engine:
         """
         with suppress(StoreError, OSError):
             self._told.usage.save(wait=0)
-        return self.store.export(path)
+        return export_bundle(self.store, path)
 
     def sources(self, namespace: str | None = None) -> Iterator[Source]:
         """What is stored, in the order in which it first came."""

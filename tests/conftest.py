@@ -13,9 +13,9 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 # Names of models that don't exist are looked for on this machine only.
 os.environ["HF_HUB_OFFLINE"] = "1"
 
-from memnet import Config, Engine, MemoryStore
+from memnet import Config, Engine
 from tests import session
-from tests.toy import ToyEncoder
+from tests.toy import ToyEncoder, toy_store
 
 if TYPE_CHECKING:
     from tests.postgres_server import Schema, Server
@@ -29,13 +29,13 @@ _TRAINING = ("models", "nightly")
 # "make test", "make check" and "make nightly" choose one by --hypothesis-profile. How fast examples
 # are made or run says more of what else the machine does than of the code. The first two try the
 # same examples in each run: what fails fails again.
-for _name, _examples in {"quick": 15, "check": 40, "thorough": 1000}.items():
+for _name, _examples in {"quick": 10, "check": 25, "thorough": 500}.items():
     settings.register_profile(
         _name,
         deadline=None,
         derandomize=_name != "thorough",
         max_examples=_examples,
-        stateful_step_count=20,
+        stateful_step_count=15,
         suppress_health_check=[
             HealthCheck.data_too_large,
             HealthCheck.function_scoped_fixture,
@@ -104,12 +104,7 @@ def one_thread() -> Iterator[None]:
 def toy_engine(tmp_path: Path) -> Iterator[Engine]:
     """An empty memory with an encoder that needs no weights."""
     encoder = ToyEncoder()
-    store = MemoryStore(
-        tmp_path / "store",
-        fingerprint=encoder.fingerprint,
-        dimension=encoder.dimension,
-        create=True,
-    )
+    store = toy_store(tmp_path / "store", encoder)
     with Engine(store, encoder, Config(), answerer="untrained", reader="sentences") as engine:
         yield engine
 

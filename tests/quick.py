@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from memnet import Config, Document, Engine, MemoryStore
+from memnet import Config, Document, Engine
 from memnet.config import IngestConfig, StoreConfig
 from memnet.storage.place import StorePlace
-from tests.toy import ToyEncoder
+from tests.toy import ToyEncoder, toy_store
 
 MIN_QUICK = 5
 NAMES = "heron kestrel osprey merlin harrier buzzard falcon kite eagle owl plover dunlin".split()
@@ -51,10 +51,7 @@ def open_quick(
     config = Config(
         ingest=IngestConfig(min_quick=min_quick, commit_vectors=3), store=store, eight_bits=False
     )
-    rows = MemoryStore(
-        path, fingerprint=encoder.fingerprint, dimension=encoder.dimension, create=True,
-        lock_seconds=lock_seconds, config=store,
-    )  # fmt: skip
+    rows = toy_store(path, encoder, lock_seconds=lock_seconds, config=store)
     return Engine(rows, encoder, config, answerer=answerer, reader="sentences")
 
 

@@ -11,11 +11,11 @@ from typing import Any
 
 import httpx
 
-from memnet import Answer, Config, Engine, MemoryStore
+from memnet import Answer, Config, Engine
 from memnet.server import ServerSettings, create_app
 from memnet.server.running import listening, serve, server_of
 from memnet.storage import Scope
-from tests.toy import ToyEncoder
+from tests.toy import ToyEncoder, toy_store
 
 SLOW = "slow"
 """A question that takes ``SLOW_SECONDS``."""
@@ -60,13 +60,7 @@ def served_process(store: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
 def open_toy(path: Path, answerer: Any = "untrained") -> Engine:
     """A memory with an encoder that needs no weights."""
     encoder = ToyEncoder()
-    store = MemoryStore(
-        path,
-        fingerprint=encoder.fingerprint,
-        dimension=encoder.dimension,
-        create=True,
-        lock_seconds=30,
-    )
+    store = toy_store(path, encoder, lock_seconds=30)
     return Engine(store, encoder, Config(lock_seconds=30), answerer=answerer, reader="sentences")
 
 

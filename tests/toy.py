@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from memnet.encoders import MENTION, TokenStates
-from memnet.storage import NewSlot, NewSource
+from memnet.encoders import MENTION, Encoder, TokenStates
+from memnet.storage import MemoryStore, NewSlot, NewSource
 
 DIMENSION = 64
 
 
 def rows_of(name: str) -> list[list[str]]:
-    """A table of cases from ``tests/statements``, a line each with tabs between."""
-    path = Path(__file__).parent / "statements" / name
+    """A table of cases of ``tests/statements`` or another folder: a line each, tabs between."""
+    path = Path(__file__).parent / (name if "/" in name else f"statements/{name}")
     return [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
 
 
@@ -42,6 +42,20 @@ class ToyEncoder:
             )
             for split in words
         ]
+
+
+def toy_store(
+    path: Path, encoder: Encoder | None = None, *, create: bool = True, **options: Any
+) -> MemoryStore:
+    """A store for the vectors of an encoder, the toy one or another."""
+    encoder = encoder or ToyEncoder()
+    return MemoryStore(
+        path,
+        fingerprint=encoder.fingerprint,
+        dimension=encoder.dimension,
+        create=create,
+        **options,
+    )
 
 
 def _vector(text: str) -> NDArray[np.float32]:

@@ -44,7 +44,7 @@ _log = logging.getLogger("memnet")
 @device_option
 @where_option
 @as_of_option
-@namespace_option("Look only here.")
+@namespace_option("Search only here.")
 @store_option
 @json_option
 def ask(
@@ -63,10 +63,9 @@ def ask(
 
     When the memory does not hold the answer, it says so; that is a result, not an error.
 
-    Without a QUESTION it is a conversation: Tab completes names from the memory, /help lists what
-    else can be typed, Ctrl-D ends it. "And where was she born?" is asked of the names in the
-    question and the answer before; which one is said. If standard input is no terminal, it has a
-    question a line.
+    Without a QUESTION it is a conversation: Tab completes names from the memory, /help lists the
+    commands, Ctrl-D ends it. "And where was she born?" refers to a name in the previous question or
+    answer; the chosen one is shown. If standard input is not a terminal, each line is a question.
 
     \b
     Example:
@@ -78,7 +77,7 @@ def ask(
     """
     if plot is not None:
         if question is None:
-            raise click.UsageError("--plot draws one answer; give a QUESTION")
+            raise click.UsageError("--plot needs a QUESTION")
         check_plot(plot)
     asking: dict[str, Any] = {"hops": hops, "top_k": top_k, "where": where, "as_of": as_of}
     show = partial(print_answer, as_json=as_json, explained=explain)
@@ -115,7 +114,7 @@ def print_answer(answer: "Answer", *, as_json: bool, explained: bool) -> None:
 @index_option
 @device_option
 @where_option
-@namespace_option("Look only here.")
+@namespace_option("Search only here.")
 @store_option
 @json_option
 def search(
@@ -127,7 +126,7 @@ def search(
     as_json: bool,
     **opening: Any,
 ) -> None:
-    """Find the evidence for a question, or for any words, without reading an answer in it.
+    """Find passages and facts for a question or any words, without reading an answer in them.
 
     \b
     Example:

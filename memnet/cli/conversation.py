@@ -25,15 +25,14 @@ if TYPE_CHECKING:
 
 _PROMPT = "memnet> "
 _HISTORY = "history"
-_MAX_QUESTION = 1000
-"""Characters of a question that are shown above its answer."""
+_MAX_QUESTION = 1000  # characters of a question that are shown above its answer
 HELP = """\
 Type a question, or one of:
-  /explain    what each hop of the last answer attended to, and why
-  /sources    what is stored
+  /explain    show what each hop of the last answer attended to, and why
+  /sources    list the stored sources
   /tell TEXT  remember a text
-  /undo       take back what was told last
-  /help       this list
+  /undo       undo the last /tell
+  /help       show this list
 Tab completes names from the memory; Ctrl-C cancels, Ctrl-D ends."""
 
 
@@ -101,7 +100,7 @@ class Conversation:
             elif word in self.commands:
                 self.commands[word](rest.strip())
             else:
-                click.echo(f"There is no command {text_line(word)}; /help lists them.", err=True)
+                click.echo(f"Unknown command {text_line(word)}; /help lists all.", err=True)
         except MemnetError as error:
             click.echo(f"Error: {error}", err=True)
         except KeyboardInterrupt:
@@ -130,7 +129,7 @@ class Conversation:
 
     def _explain(self, _rest: str) -> None:
         if self._last is None:
-            click.echo("Nothing was asked yet.", err=True)
+            click.echo("No question has been asked yet.", err=True)
         else:
             from memnet.cli.show import explain
 
@@ -147,11 +146,9 @@ class Conversation:
         show_undone(self._engine.undo(namespace=self._namespace))
 
 
-_MAX_WORDS = 4
-"""Of a name that is being typed."""
+_MAX_WORDS = 4  # of a name that is being typed
 _MAX_NAMES = 20
-_MIN_LETTERS = 2
-"""Typed before names are offered: a single letter begins too many."""
+_MIN_LETTERS = 2  # typed before names are offered: a single letter begins too many
 
 
 def completions(text: str, find: Callable[[str, int], list[str]]) -> Iterator[tuple[str, int]]:
@@ -272,16 +269,14 @@ _PRONOUN = re.compile(
     r"\b(?:he|she|it|they|him|them|(?P<owner>his|its|their)|(?P<her>her))\b(?!['’]s)", re.IGNORECASE
 )
 _NO_SINGLE_NAME = re.compile(r",|\b\d+\b")
-_MAX_MEANT = 3
-"""Names that are tried: each is a question of its own."""
+_MAX_MEANT = 3  # names that are tried: each is a question of its own
 
 
 class FollowUp(NamedTuple):
     """A question with a name in the place of its pronoun."""
 
     question: str
-    pronoun: str
-    """As written: "she"."""
+    pronoun: str  # as written: "she"
     name: str
 
 

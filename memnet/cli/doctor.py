@@ -255,7 +255,7 @@ def _shipped_models(problems: list[str]) -> Iterator[dict[str, Any]]:
 def _own_models(store: Path) -> Iterator[dict[str, Any]]:
     """The models in the folder of a store; a damaged one is not used, so it is not a problem."""
     from memnet.checkpoints import MODEL
-    from memnet.storage.models import ModelFolders
+    from memnet.storage.files import ModelFolders
 
     folders = ModelFolders(store)
     for name in folders.names():

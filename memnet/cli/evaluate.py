@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 @reader_option
 @index_option
 @device_option
-@namespace_option("Look only here.")
+@namespace_option("Search only here.")
 @store_option
 @json_option
 def evaluate(
@@ -57,8 +57,8 @@ def evaluate(
 ) -> None:
     """Ask every question of a file and score the evidence, the answers and the time.
 
-    QUESTIONS has a JSON object a line: {"question", "answers": [...], "gold": [source ids]?}; or it
-    is a file of stories in the bAbI format, which are asked about without the store.
+    QUESTIONS has a JSON object a line: {"question", "answers": [...], "gold": [source ids]?}, or is
+    a file of stories in the bAbI format, which need no store.
 
     \b
     Example:
@@ -110,7 +110,7 @@ def _ask_stories(
 
     if model == TEXT:
         raise ModelError(
-            f"{questions} is a file of stories, which the model '{TEXT}' can't answer; "
+            f"the model '{TEXT}' can't answer the stories in {questions}; "
             "give --model babi, or one that 'memnet train babi' made"
         )
     trained = load_story_model(model_folder(model)).to(find_device(device))

@@ -12,12 +12,9 @@ from memnet.text.english import overlapping, query_terms, sentences
 from memnet.types import Candidate, Evidence
 
 _INDENT = "      "
-_MAX_LINES = 2
-"""Lines of a sentence; a longer one is cropped around the answer."""
-_SLACK = 12
-"""Characters that wrapping between words and the ellipses may cost."""
-_MIN_SOURCE = 16
-"""Characters of a source that are shown beside a long title or fact."""
+_MAX_LINES = 2  # lines of a sentence; a longer one is cropped around the answer
+_SLACK = 12  # characters that wrapping between words and the ellipses may cost
+_MIN_SOURCE = 16  # characters of a source that are shown beside a long title or fact
 
 Span = tuple[int, int]
 

@@ -56,28 +56,28 @@ def _formats() -> str:
 @click.option(
     "--facts",
     is_flag=True,
-    help="Make facts of all files: of a fact table each line, of other tables each cell, whose "
-    "relation is the header and whose subject the first cell of its row.",
+    help="Read all files as facts: each line of a fact table, each cell of other tables (its "
+    "header is the relation, the first cell of its row the subject).",
 )
 @click.option(
     "--key",
     metavar="COLUMN",
-    help="With --facts: the column of the subjects.  [default: the first]",
+    help="With --facts: the column of subjects.  [default: the first]",
 )
 @click.option(
     "--as",
     "read_as",
     type=click.Choice([known.name for known in FORMATS]),
     metavar="FORMAT",
-    help="Read files of an unknown kind, and those that are named here by themselves, as this "
-    "format of the list below.  [default: by suffix]",
+    help="Format of files of unknown kind and of files named directly, from the list below.  "
+    "[default: by suffix]",
 )
 @click.option(
     "--exclude",
     multiple=True,
     metavar="GLOB",
-    help="Leave out what matches in folders, as a line of a .gitignore would: 'drafts/', "
-    "'*.min.js'. What came from there before is removed. May be repeated.",
+    help="Exclude matching files in folders, in the syntax of .gitignore: 'drafts/', '*.min.js'. "
+    "Sources that came from them are removed. May be repeated.",
 )
 @click.option(
     "--conversation",
@@ -88,11 +88,11 @@ def _formats() -> str:
     "--watch",
     "follow",
     is_flag=True,
-    help="Then follow the folders until Ctrl+C: what changes in them is ingested at once.",
+    help="Then watch the folders until Ctrl+C and ingest each change.",
 )
 @encoder_option(
-    "For a new store: a sentence-transformers model, or static, which encodes passages by a table "
-    "in a fraction of the time; a question then compares the best of them in full.  "
+    "For a new store: a sentence-transformers model, or static, which encodes passages by table "
+    "lookup in a fraction of the time; the best ones are then compared exactly.  "
     "[default: all-MiniLM-L6-v2]"
 )
 @index_option
@@ -101,10 +101,10 @@ def _formats() -> str:
     "--learn/--no-learn",
     default=True,
     show_default=True,
-    help='Make statements of what speakers of messages say of themselves ("I live in Porto").',
+    help='Learn statements that speakers make about themselves in messages ("I live in Porto").',
 )
 @capacity_option("slots of messages", "MEMNET_MESSAGE_CAPACITY")
-@namespace_option("Keep these documents apart under this name.")
+@namespace_option("Namespace to keep these documents in.")
 @store_option
 @json_option
 def ingest(
@@ -124,11 +124,10 @@ def ingest(
 
     Documents: the formats below, files without a suffix as text, and .jsonl with
     {"id", "title", "text"} a line. Facts: .tsv with subject<TAB>relation<TAB>object a line. Files
-    of any other kind are counted and skipped, hidden ones left out. What is unchanged since last
-    time costs nothing.
+    of other kinds are counted and skipped, hidden files ignored. Unchanged files cost nothing.
 
-    Many passages are stored with quick vectors at first: once the counts are printed, questions are
-    answered. Full vectors follow; if that is interrupted, the next 'memnet ingest' goes on.
+    Many passages are first stored with quick vectors: once the counts are printed, questions can be
+    asked. Full vectors follow; if interrupted, the next 'memnet ingest' continues.
 
     \b
     Example:
@@ -180,13 +179,13 @@ def _encode_full(engine: "Engine") -> None:
         try:
             engine.encode_full(on_progress=advance)
         except StoreBusyError as error:
-            _log.warning("full vectors are left to the next ingest: %s", error)
+            _log.warning("full vectors are left for the next ingest: %s", error)
 
 
 def _follow(updates: "Iterator[WatchReport]", paths: tuple[str, ...], *, as_json: bool) -> None:
     """Print what each change of the folders did, until the user interrupts."""
     if not is_quiet():
-        click.echo(f"Watching {', '.join(paths)}; Ctrl+C ends it.", err=True)
+        click.echo(f"Watching {', '.join(paths)}; Ctrl+C to stop.", err=True)
     with suppress(KeyboardInterrupt):
         for report in updates:
             if as_json:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 _SUFFIXES = (".png", ".svg", ".html")
 _MAX_SLOTS = 30
 _MAX_LABEL = 48
+# Characters of a name before the text that tells its slot from others of that name.
 _MAX_NAME = 20
-"""Characters of a name before the text that tells its slot from others of that name."""
 
 
 def check_plot(path: Path) -> None:
@@ -29,9 +29,9 @@ def check_plot(path: Path) -> None:
         DependencyError: the plotting library is not installed.
     """
     if path.suffix.lower() not in _SUFFIXES:
-        raise InputError(f"{path}: can't draw {path.suffix or 'this'}; use {', '.join(_SUFFIXES)}")
+        raise InputError(f"can't plot to {path}; expected one of {', '.join(_SUFFIXES)}")
     if not path.parent.is_dir():
-        raise InputError(f"{path.parent}: no such folder; make it first")
+        raise InputError(f"no folder {path.parent}; make it first")
     try:
         import matplotlib  # noqa: F401
     except ImportError as error:
@@ -65,7 +65,7 @@ def draw_reliability(evaluation: "Evaluation", path: Path) -> None:
     """
     if not evaluation.reliability:
         raise InputError(
-            "there is nothing to plot: no answer had a calibrated confidence; ask about documents "
+            "nothing to plot: no answer had a calibrated confidence; ask about documents "
             "with a reader that 'memnet train confidence' calibrated"
         )
     _save(_reliability(evaluation), path)

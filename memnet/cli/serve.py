@@ -20,8 +20,8 @@ from memnet.errors import DependencyError
 from memnet.storage.place import StorePlace
 from memnet.storage.postgres.address import is_address
 
+# How long a write waits for other processes: a client would only have to try again.
 _LOCK_SECONDS = 30.0
-"""How long a write waits for other processes: a client would only have to try again."""
 
 
 @click.command()
@@ -37,23 +37,23 @@ _LOCK_SECONDS = 30.0
     "--token-file",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Ask for the token that --new-token made this file for. Needed where other machines can "
+    help="Require the token that --new-token wrote this file for. Needed if other machines can "
     "reach the server.",
 )
 @click.option(
     "--new-token",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Make a token, print it once, keep its SHA-256 in a new FILE, and end.",
+    help="Make a token, print it once, write its SHA-256 to a new FILE, and exit.",
 )
 @click.option(
     "--allowed-host",
     "allowed_hosts",
     multiple=True,
     metavar="NAME",
-    help="A name by which clients reach the server, such as that of a proxy. May be repeated.",
+    help="A further host name of the server, such as that of a proxy. May be repeated.",
 )
-@click.option("--read-only", is_flag=True, help="Refuse all that would change the memory.")
+@click.option("--read-only", is_flag=True, help="Refuse everything that would change the memory.")
 @expert_option
 @reader_option
 @index_option
@@ -68,10 +68,10 @@ def serve(
     read_only: bool,
     **opening: Any,
 ) -> None:
-    """Serve the memory over HTTP, with a page to ask it on.
+    """Serve the memory over HTTP, with a web page.
 
-    Several processes may serve, and others ingest into, the same store. Ctrl+C or SIGTERM ends it,
-    once the requests in flight are answered.
+    Several processes may serve the same store while others ingest into it. Ctrl+C or SIGTERM stops
+    it after the requests in flight.
 
     \b
     Example:
@@ -114,10 +114,10 @@ def mcp(
     store: StorePlace | None,
     **opening: Any,
 ) -> None:
-    """Serve the memory to a program that speaks the Model Context Protocol.
+    """Serve the memory over the Model Context Protocol.
 
-    Such a program, an assistant or an editor, starts this command itself and talks to it over
-    standard input and output. Needs the extra: pip install "memnet[mcp]".
+    An assistant or editor starts this command itself and talks to it over standard input and
+    output. Needs the extra: pip install "memnet[mcp]".
     'memnet ingest memory.jsonl' imports a memory file of the protocol's reference server.
 
     \b
@@ -137,7 +137,7 @@ def mcp(
 
     place = store_path(store)
     if not is_address(place):
-        # Relative paths are of the folder that the client started this in.
+        # The client may have started this in any folder.
         place = Path(os.path.abspath(place))
     serve_stdio(
         lambda: open_engine(place, create=not read_only, **opening),

@@ -32,15 +32,15 @@ _LINES = {
 
 @click.command()
 @words_argument("text")
-@click.option("--history", metavar="NAME", help="Show what was told about NAME instead, and when.")
+@click.option("--history", metavar="NAME", help="Show the statements about NAME instead.")
 @click.option(
     "--at",
     metavar="DATE",
-    help="When it was told, if not now: 2026-01-12, or with a time 2026-01-12T10:30.",
+    help="When it was said, if not now: 2026-01-12, or with a time 2026-01-12T10:30.",
 )
-@click.option("--standing", is_flag=True, help="Never evict it, however little it is used.")
+@click.option("--standing", is_flag=True, help="Never evict it.")
 @capacity_option("statements", "MEMNET_TELL_CAPACITY")
-@namespace_option("Keep this apart under this name, or look only there.")
+@namespace_option("Namespace to write to, or to look in.")
 @store_option
 @json_option
 def tell(
@@ -53,11 +53,11 @@ def tell(
     store: StorePlace | None,
     as_json: bool,
 ) -> None:
-    """Remember a text, sentence by sentence, and say what that changed.
+    """Remember a text, sentence by sentence, and report what changed.
 
-    A sentence is added, merged with one that says the same, or put in the place of one that it
-    makes out of date, which stays as history. "Ann left Paris" ends what it takes back; "Forget
-    that Ann lives in Paris" deletes it.
+    A sentence is added, merged with one that says the same, or replaces one that is now out of
+    date, which stays as history. "Ann left Paris" ends an earlier statement; "Forget that Ann lives
+    in Paris" deletes it.
 
     \b
     Example:
@@ -74,11 +74,11 @@ def tell(
         with open_engine(store) as engine:
             _show_history(engine.history(history, namespace=namespace), as_json)
     else:
-        raise click.UsageError("give either a TEXT to remember or --history NAME")
+        raise click.UsageError("expected either a TEXT to remember or --history NAME")
 
 
 def show_report(report: "TellReport", as_json: bool) -> None:
-    """Print what was done with each sentence."""
+    """Print the decision about each sentence."""
     if as_json:
         click.echo(report.model_dump_json())
         return
@@ -87,7 +87,7 @@ def show_report(report: "TellReport", as_json: bool) -> None:
 
 
 def _decision_line(decision: "Decision") -> str:
-    """What was done, and why; of two statements that can't both hold, which one is right."""
+    """A decision and its reason; a contradiction as a question."""
     texts = {name: text_line(str(value)) for name, value in decision.model_dump().items()}
     if decision.action == "contradict":
         reason = decision.reason.rstrip(".")
@@ -99,14 +99,14 @@ def _decision_line(decision: "Decision") -> str:
 
 
 @click.command()
-@namespace_option("Of what was told here.")
+@namespace_option("Namespace of the statements.")
 @store_option
 @json_option
 def undo(namespace: str | None, store: StorePlace | None, as_json: bool) -> None:
-    """Take back what was told last; once more, what was told before it.
+    """Undo the last 'memnet tell'; again, the one before it.
 
-    What it added is deleted, and what it ended or replaced holds again. What was erased ("Forget
-    that ...", 'memnet forget') is gone for good, and undo goes no further back.
+    Statements that it added are deleted, and those that it ended or replaced hold again. What was
+    erased ("Forget that ...", 'memnet forget') can't be restored, and undo stops there.
 
     \b
     Example:
@@ -130,16 +130,16 @@ def show_undone(report: "UndoReport") -> None:
 
 @click.command("history")
 @click.argument("name", required=False)
-@namespace_option("Look only here.")
+@namespace_option("Search only here.")
 @store_option
 @json_option
 def history(
     name: str | None, namespace: str | None, store: StorePlace | None, as_json: bool
 ) -> None:
-    """Show what was told, in the order in which it held, and what became of it.
+    """Show statements in the order in which they held, and what changed them.
 
-    With a NAME what was told about it, by any of its names; without one also which messages and
-    statements were evicted, and when.
+    With a NAME only those about it, by any of its names; without one also the messages and
+    statements that were evicted.
 
     \b
     Example:
@@ -151,7 +151,7 @@ def history(
     if as_json:
         _show_history(found, as_json, evicted)
         return
-    from memnet.cli.statements import show_evictions, show_statements
+    from memnet.cli.show import show_evictions, show_statements
 
     show_statements(found)
     show_evictions(evicted or ())

@@ -304,13 +304,7 @@ def _names_subject(question: str, by_facts: Prediction) -> bool:
 
 
 def choose_reading(by_facts: Prediction, by_cell: Prediction, read: Prediction) -> Prediction:
-    """The one of three ways of reading that answers a question.
-
-    Args:
-        by_facts: by facts that the reader takes for an answer; empty without any.
-        by_cell: by the cell of a table that stands out; empty without one.
-        read: by what the reader points at in passages.
-    """
+    """The one of three ways of reading that answers a question."""
     if by_cell.candidates and (read.abstained or _attends(read, by_cell.quotes[0])):
         return by_cell
     unsure = read.abstained or not read.candidates or read.confidence is None

@@ -33,7 +33,7 @@ class SlotFeature(IntEnum):
     NAMED = 2
     """1 where the question names what the slot is about."""
     NAMED_WORDS = 3
-    """Length of that name, in threes of words."""
+    """Words in that name / 3."""
     NAMED_SHARE = 4
     """1 over the number of slots of that name."""
     PART_OF_NAME = 5
@@ -59,7 +59,7 @@ class LinkFeature(IntEnum):
     """Columns of ``Links.features``."""
 
     KEY = 0
-    """1 for the kind of the link; so the next two."""
+    """One-hot kind of the link (3 columns)."""
     SHARED = 1
     BACK = 2
     MENTIONS = 3
@@ -67,7 +67,7 @@ class LinkFeature(IntEnum):
     SLOTS = 4
     """Logarithm of how many slots are about it."""
     WORDS = 5
-    """Length of the name, in threes of words."""
+    """Words in the name / 3."""
     ASKED = 6
     """Share of the name's words that the question contains."""
     POSITION = 7
@@ -193,11 +193,6 @@ def find_links(
     """Follow the names of some slots: those that they mention, and those that they are about.
 
     Of several names that link two slots in one way, the one that the fewest slots mention counts.
-
-    Args:
-        symbols: of the slots that send links.
-        store: the memory.
-        scope: which sources to look in.
     """
     if not symbols:
         return []

@@ -335,11 +335,6 @@ def _no_correction(name: str, features: int, inputs: int) -> dict[str, FloatArra
 def save_text_model(folder: Path, controller: TextController, notes: Mapping[str, Any]) -> None:
     """Save a controller as a checkpoint.
 
-    Args:
-        folder: made if it is not there.
-        controller: with its weights.
-        notes: JSON values about how it was trained.
-
     Raises:
         ModelError: the folder can't be written.
     """
@@ -350,11 +345,6 @@ def text_model_of(
     folder: Path, arrays: Mapping[str, NDArray[Any]], config: HopConfig
 ) -> TextController:
     """The controller of a checkpoint.
-
-    Args:
-        folder: where it comes from, for errors.
-        arrays: by name.
-        config: settings that are not learned.
 
     Raises:
         ModelError: the arrays are not those of such a controller.

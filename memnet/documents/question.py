@@ -251,7 +251,8 @@ class Question:
         whole = self._whole
         if whole is not None and whole.scope == self.scope:
             return whole.has_messages
-        return bool(self.store.messages.known([MESSAGE], self.scope))
+        store = self.store
+        return store.contents.has_key(MESSAGE) and bool(store.messages.known([MESSAGE], self.scope))
 
     def nearest(self, limit: int) -> dict[int, float]:
         """The cosines of the slots whose keys are nearest to the question, best first."""

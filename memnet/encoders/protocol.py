@@ -79,11 +79,7 @@ class TokenEncoder(Protocol):
 
 
 def token_encoder(encoder: Encoder) -> TokenEncoder:
-    """The encoder as one of single tokens.
-
-    Raises:
-        EncoderError: the encoder is no ``TokenEncoder``.
-    """
+    """The encoder as one of single tokens; EncoderError if the encoder is no ``TokenEncoder``."""
     if not isinstance(encoder, TokenEncoder):
         raise EncoderError(
             f"the encoder {encoder.fingerprint!r} has no 'encode_tokens', which models of facts "

@@ -35,11 +35,7 @@ _digests_lock = threading.Lock()
 
 
 def model_folder() -> Path:
-    """The folder of the installed model.
-
-    Raises:
-        EncoderError: the package is not installed.
-    """
+    """The folder of the installed model; EncoderError if the package is not installed."""
     found = importlib.util.find_spec(_PACKAGE)
     if found is None or found.origin is None:
         raise EncoderError(

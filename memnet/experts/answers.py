@@ -158,8 +158,9 @@ class ExpertAnswers:
 
     def _by_both(self, question: Question, hops: int | None, top_k: int) -> list[Given]:
         """The answer to a question that needs facts and documents; none where it does not."""
-        if not {"document", "facts"} <= self._store.contents.kinds(question.scope.namespace):
-            return []
+        kinds = self._store.contents.kinds(question.scope.namespace)
+        if " of " not in question.text.lower() or not {"document", "facts"} <= kinds:
+            return []  # "Which of the ships ..." asks for both
         answer = answer_by_both(
             question.text, top_k, question.scope, self._store, self._vectors,
             lambda part: self._ask_facts(part, hops, top_k, question.scope),
@@ -261,15 +262,7 @@ class ExpertAnswers:
         top_k: int,
         held: Sequence[ExpertName],
     ) -> Answer:
-        """The answer of an expert, which reads its part of the scope: all of it where it is alone.
-
-        Args:
-            name: of the expert.
-            question: that is asked.
-            hops: as all others for ``Engine.ask``.
-            top_k: see there.
-            held: the experts that the memory has something for.
-        """
+        """The answer of an expert, which reads its part of the scope, or all of it if alone."""
         text, scope = question.text, question.scope
         own = scope if len(held) == 1 else _of_kinds(scope, frozenset((_KIND_OF[name],)))
         if name == "statements":

@@ -71,13 +71,7 @@ class MessageContradictions:
         self._config = config
 
     def annotate(self, answer: Answer, question: Question, top_k: int) -> Answer:
-        """An answer that tells the contradiction where there is one; else the answer as it is.
-
-        Args:
-            answer: to the question.
-            question: whether something is so, asked of documents.
-            top_k: most pieces of evidence.
-        """
+        """An answer that tells the contradiction where there is one; else the answer as it is."""
         started = time.perf_counter()
         if not question.has_messages:
             return answer

@@ -327,10 +327,6 @@ def load_model(
 ) -> "StoryModel | TextController | tuple[FactModel, AnswerRule]":
     """A model as it was saved, for inference; a fact model with the rule by which it answers.
 
-    Args:
-        folder: of the model.
-        hop: settings of a controller of documents.
-
     Raises:
         ModelError: the folder holds no whole model.
     """

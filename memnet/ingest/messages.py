@@ -150,12 +150,7 @@ class Conversations:
         self._last: dict[str, _Said] = {}
 
     def link_to_previous(self, document: ParsedDocument, stored: bool) -> ParsedDocument:
-        """A message with what was said before it in its session.
-
-        Args:
-            document: in the order in which messages were said.
-            stored: whether there is a source of this name, whose place in the session it takes.
-        """
+        """A message with what was said before it in its session."""
         turn = document.turn
         if turn is None:
             return document

@@ -144,7 +144,7 @@ def encode_full(
         store: to read texts from, and to write to.
         encode: encodes them.
         limit: most texts.
-        may_go_on: asked from time to time; it may wait. Nothing is stored once it says no.
+        may_go_on: called every 16 texts; may block; after False nothing more is stored.
 
     Returns:
         How many were replaced; 0 where there are none, or it was told to stop.

@@ -60,12 +60,6 @@ def save_weights(
 ) -> None:
     """Save the weights of a network, matrices as int8 with one float32 scale a row.
 
-    Args:
-        folder: made if it is not there.
-        weights: by name; the embeddings are left out.
-        notes: JSON values about how it was trained.
-        kind: of network.
-
     Raises:
         ModelError: the folder can't be written.
     """
@@ -104,11 +98,6 @@ def dequantised(
     tensors: Mapping[str, NDArray[Any]], folder: Path, kind: NetworkKind = READER
 ) -> dict[str, NDArray[Any]]:
     """The float32 weights of a network by name, but for the embeddings.
-
-    Args:
-        tensors: as they are saved.
-        folder: that they come from, for errors.
-        kind: of network.
 
     Raises:
         ModelError: they are not those of such a network.

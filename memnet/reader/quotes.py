@@ -107,13 +107,7 @@ def most_attended(
 def quote(
     kind: AnswerKind, attended: Sequence[AttendedUnit], passages: Sequence[RankedSlot]
 ) -> tuple[Quotation, ...]:
-    """The pieces of one passage to show for an answer without a short form, in their order.
-
-    Args:
-        kind: of the answer.
-        attended: the units of ``passages`` in the attention of the last hop.
-        passages: what was read.
-    """
+    """The pieces of one passage to show for an answer without a short form, in their order."""
     anchor = max(attended, key=lambda one: one.weight, default=None)
     if anchor is None:
         return ()
@@ -127,11 +121,6 @@ def quote_candidates(
     """The quotations that may answer, best first, each from the units that those before it leave.
 
     Their score is the attention to the best of their units.
-
-    Args:
-        kind: of the answer.
-        attended: the units of ``passages`` in the attention of the last hop.
-        passages: what was read.
     """
     found: list[Candidate] = []
     left = list(attended)

@@ -6,12 +6,7 @@ from typing import Any
 
 
 def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
-    """A package's ``__getattr__``, so that importing it loads none of its modules.
-
-    Args:
-        package: its name.
-        homes: for each public name the module that defines it.
-    """
+    """A package's ``__getattr__``, so that importing it loads none of its modules."""
 
     def named(name: str) -> Any:
         if name in homes:

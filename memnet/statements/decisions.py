@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from memnet.errors import ModelError
-from memnet.statements.judge import reading, same_subjects
+from memnet.statements.judge import columns_of, same_subjects
 from memnet.statements.protocol import Judgement, Label
 from memnet.storage import Told
 from memnet.text.names import stems
@@ -182,11 +182,11 @@ def reason_for(effect: Effect, new: Told, changed: Sequence[Effect]) -> str:
     if effect.partly:
         return _PARTLY
     if effect.label == Label.SUPERSEDE and any(
-        reading(one.told).negative != reading(new).negative for one in changed
+        columns_of(one.told).negative != columns_of(new).negative for one in changed
     ):
         return _DENIED
     if effect.label == Label.MERGE:
-        if reading(effect.told).words == reading(new).words:
+        if columns_of(effect.told).words == columns_of(new).words:
             return "It was told before."
         return "Its subject, relation and value were told before in other words."
     return _REASONS[effect.label]
@@ -194,7 +194,7 @@ def reason_for(effect: Effect, new: Told, changed: Sequence[Effect]) -> str:
 
 def reason_to_add(new: Told, earlier: Sequence[Told]) -> str:
     """Why a statement is just added, in one sentence."""
-    if same_subjects(reading(new), [reading(one) for one in earlier]).any():
+    if same_subjects(columns_of(new), [columns_of(one) for one in earlier]).any():
         return "Nothing told about its subject excludes it."
     return "Nothing was told about its subject before."
 

@@ -22,7 +22,7 @@ from memnet.text.names import normalise, subject_symbol
 from memnet.text.relative import times_in
 
 
-class Reading(NamedTuple):
+class Columns(NamedTuple):
     """What the rules see in the columns of a statement."""
 
     about: str
@@ -75,9 +75,9 @@ class RuleJudge:
         The probability of a label is the attention to the statement beside that to the empty slot;
         it is 1 where both say the same word for word, which needs no likeness.
         """
-        own, others = reading(new), [reading(one) for one in earlier]
+        own, others = columns_of(new), [columns_of(one) for one in earlier]
 
-        def mask(compare: Callable[[Reading], bool]) -> NDArray[np.bool_]:
+        def mask(compare: Callable[[Columns], bool]) -> NDArray[np.bool_]:
             return np.array([compare(one) for one in others], np.bool_)
 
         same_subject = same_subjects(own, others)
@@ -118,9 +118,9 @@ class RuleJudge:
         return Judgement(probabilities, np.zeros(len(earlier), np.bool_))
 
 
-def reading(told: Told) -> Reading:
+def columns_of(told: Told) -> Columns:
     """What the rules see in the columns of a statement."""
-    return _reading(
+    return _columns(
         told.subject, told.aliases, predicate_of(told.relation, told.values), told.polarity
     )
 
@@ -143,9 +143,9 @@ def _relative_days(told: Told) -> tuple[DateRange, ...]:
 
 
 @lru_cache(maxsize=10_000)
-def _reading(subject: str, aliases: tuple[str, ...], predicate: str, polarity: bool) -> Reading:
+def _columns(subject: str, aliases: tuple[str, ...], predicate: str, polarity: bool) -> Columns:
     relation = relation_of(predicate, subject) if subject else Relation(f"X {predicate}")
-    return Reading(
+    return Columns(
         about=subject_symbol(subject) or normalise(predicate),
         aliases=frozenset(map(subject_symbol, aliases)),
         relation=relation,
@@ -154,7 +154,7 @@ def _reading(subject: str, aliases: tuple[str, ...], predicate: str, polarity: b
     )
 
 
-def same_subjects(own: Reading, others: Sequence[Reading]) -> NDArray[np.bool_]:
+def same_subjects(own: Columns, others: Sequence[Columns]) -> NDArray[np.bool_]:
     """[K] bool: which statements are about the subject of another, by its name or an alias.
 
     An alias that several subjects have, such as "my sister", stands for none of them.
@@ -205,7 +205,7 @@ class LearnedJudge:
         network = self._reader.load() if is_read else None
         if network is None:
             return by_rules
-        same_subject = same_subjects(reading(new), [reading(one) for one in earlier])
+        same_subject = same_subjects(columns_of(new), [columns_of(one) for one in earlier])
         is_plain = has_known_verb(new)
         plain = [is_plain and has_known_verb(one) for one in earlier]
         undecided = by_rules.labels.argmax(axis=1) == Label.NONE

@@ -14,6 +14,10 @@ Encode = Callable[[Sequence[str]], NDArray[np.float32]]
 """Texts -> their vectors [N, D] float32, of length one."""
 
 
+class VectorData(bytes):
+    """A vector as it is stored: D float16, little-endian. A server has a type of its own for it."""
+
+
 class PassageVectors(NamedTuple):
     """What an encoder made of the key texts of passages."""
 

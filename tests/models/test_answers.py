@@ -156,13 +156,15 @@ def test_below_the_floor_a_calibrated_reader_has_to_be_sure(
 @pytest.mark.parametrize(
     "question",
     [
-        "the of and", "word " * 400, "東京の灯台を建てたのは誰ですか", "?", "🚢",
+        "the of and", "\"' OR 1=1 --", "word " * 400, "東京の灯台を建てたのは誰ですか", "?", "🚢",
         "Wer hat den Leuchtturm von Orre gebaut?", "Why did the Orre Light sink in 1512?",
         "[SEP] [CLS] [MASK]", "Who is older, the Orre Light or the Orre Light?",
     ],
 )  # fmt: skip
 def test_odd_questions_are_answered_or_not(saltmere: Engine, question: str) -> None:
     answer = saltmere.ask(question)
+    assert answer.question == question
+    assert answer.abstained == (answer.answer is None)
     if answer.evidence and answer.evidence[0].kind == "passage":
         _check(answer)
 

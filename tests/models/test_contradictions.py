@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from benchmarks.chats import StanceExample, chats, stance_examples, stance_sets
+from benchmarks.chats import stance_examples
 from memnet import Answer, Document, Engine, Message, ModelError
 from memnet.checkpoints import save_checkpoint
 from memnet.encoders import MiniLMEncoder
@@ -77,25 +77,22 @@ def test_both_sides_are_quoted_and_asked_back(memory: Engine) -> None:
     assert {one.source for one in memory.ask(_ASKED, top_k=1).evidence} == {"m1", "m4"}
 
 
-def test_a_denial_alone_contradicts_nothing(memory: Engine) -> None:
-    _remember(memory, *_OTHERS, _DENIED)
-    assert not memory.ask(_ASKED).contradiction
-
-
-def test_an_affirmation_alone_contradicts_nothing(memory: Engine) -> None:
-    _remember(memory, *_OTHERS, _AFFIRMED)
-    assert not memory.ask(_ASKED).contradiction
-
-
-@pytest.mark.parametrize("speaker", ["assistant", "Ada"])
-def test_what_somebody_else_says_contradicts_nothing(memory: Engine, speaker: str) -> None:
-    _remember(memory, *_OTHERS, (speaker, _AFFIRMED), _DENIED)
-    assert not memory.ask(_ASKED).contradiction
-
-
-def test_only_what_asks_whether_is_looked_at(memory: Engine) -> None:
-    _remember(memory, _AFFIRMED, *_OTHERS, _DENIED)
-    assert not memory.ask("What happened to my tractor?").contradiction
+@pytest.mark.parametrize(
+    ("said", "asked"),
+    [
+        ((*_OTHERS, _DENIED), _ASKED),
+        ((*_OTHERS, _AFFIRMED), _ASKED),
+        ((*_OTHERS, ("assistant", _AFFIRMED), _DENIED), _ASKED),
+        ((*_OTHERS, ("Ada", _AFFIRMED), _DENIED), _ASKED),
+        ((_AFFIRMED, *_OTHERS, _DENIED), "What happened to my tractor?"),
+    ],
+    ids=["denied", "affirmed", "by the assistant", "by another", "not asked whether"],
+)
+def test_what_contradicts_nothing(
+    memory: Engine, said: tuple[str | tuple[str, str], ...], asked: str
+) -> None:
+    _remember(memory, *said)
+    assert not memory.ask(asked).contradiction
 
 
 def test_documents_are_answered_as_before(memory: Engine) -> None:
@@ -219,21 +216,3 @@ def test_the_shipped_weights_tell_stances_that_were_held_out() -> None:
     assert affirms > 0.85
     assert denies is not None
     assert denies > 0.95
-
-
-def test_what_is_written_about_chats_stands_in_them() -> None:
-    for chat in chats():
-        said = [one.text.casefold() for one in chat.messages]
-        for asked in chat.answered:
-            assert any(asked.answer.casefold() in text for text in said), asked
-        for both in chat.contradicted:
-            denied, affirmed = chat.messages[both.denied], chat.messages[both.affirmed]
-            assert denied.speaker == affirmed.speaker
-            assert denied != affirmed
-    assert len({one.question for one in stance_sets()}) == len(stance_sets())
-
-
-def test_what_is_held_out_is_not_learned_from() -> None:
-    examples: list[StanceExample] = list(stance_examples())
-    learned = {one.text for one in examples if not one.held_out}
-    assert learned.isdisjoint(one.text for one in examples if one.held_out)

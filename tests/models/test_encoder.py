@@ -8,10 +8,11 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from memnet import Config, Document, Engine, MemoryStore
+from memnet import Config, Document, Engine
 from memnet.encoders import MENTION, MiniLMEncoder, token_encoder
 from memnet.encoders.weights import model_folder
 from memnet.errors import EncoderError
+from tests.toy import toy_store
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 
@@ -101,9 +102,7 @@ class _Lengths:
 
 def test_an_encoder_of_three_members_is_enough(tmp_path: Path) -> None:
     encoder = _Lengths()
-    store = MemoryStore(
-        tmp_path, fingerprint=encoder.fingerprint, dimension=encoder.dimension, create=True
-    )
+    store = toy_store(tmp_path, encoder)
     with Engine(store, encoder, Config()) as memory:
         memory.ingest(Document(id="light", text="Una Thale raised the Orre Light."))
         assert memory.ask("Who raised the Orre Light?").evidence[0].source == "light"

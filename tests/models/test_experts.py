@@ -159,6 +159,27 @@ def test_only_what_is_held_is_chosen(tmp_path: Path) -> None:
         assert answerer.route("Where?", Scope("nothing")).held == ("documents",)
 
 
+def test_gate_and_hops_share_one_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with _open(tmp_path / "store") as engine:
+        engine.ingest(Document(id="light", title="Orre Light", text=LIGHT))
+        engine.tell("Bo likes tea.")
+        asked: list[str] = []
+
+        def count(name: str) -> None:
+            real = getattr(engine.store, name)
+            monkeypatch.setattr(
+                engine.store, name, lambda *given: asked.append(name) or real(*given)
+            )
+
+        searches = ["search_dense", "search_lexical", "search_terms"]
+        for name in searches:
+            count(name)
+        answer = engine.ask("Who built the Orre Light?")
+        assert answer.experts[0].name == "documents"
+        assert answer.experts[0].weight < 1  # the gate was asked
+        assert sorted(asked) == searches
+
+
 def test_stories_are_no_documents_and_documents_no_stories(tmp_path: Path) -> None:
     (tmp_path / "story.txt").write_text(STORY)
     with Engine.open(tmp_path / "store", create=True) as engine:
@@ -184,7 +205,7 @@ def test_a_model_of_the_store_is_used_without_being_named(facts_store: Path) -> 
         (model,) = engine.info().models
         assert (model.name, model.used, model.note) == ("facts", True, None)
         assert engine.verify().problems == ()
-    with _open(facts_store, answerer="text") as engine:
+    with _open(facts_store, model="text") as engine:
         forced = engine.ask("Who built the Grey Heron?")
         assert (forced.model, forced.answer, forced.experts) == ("text", "Ann Orre", ())
 

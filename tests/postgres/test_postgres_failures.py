@@ -1,9 +1,7 @@
 """What can't be done on a PostgreSQL server is an error of one line, and leaves nothing."""
 
 import random
-import shutil
 import string
-import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -18,7 +16,7 @@ from memnet.errors import EncoderMismatchError, StoreError
 from memnet.storage import MemoryStore, Scope
 from memnet.text.english import query_terms
 from tests.postgres_server import Server, programs, server_folder
-from tests.postgres_stores import address, address_of, cache_folder, new_address, printed
+from tests.postgres_stores import address, address_of, cache_folder, printed
 from tests.toy import fact, passage, source
 from tests.unit.test_store import encode, open_store
 from tests.waiting import PATIENCE, until
@@ -182,31 +180,31 @@ def test_a_role_that_may_only_read(postgres: Server, address: str) -> None:
 
 
 @contextmanager
-def replica_of(server: Server) -> Iterator[Server]:
+def standby_of(server: Server) -> Iterator[Server]:
     """A server that copies another, and may only be read."""
     with server_folder() as folder:
-        replica = Server(folder, programs())
+        standby = Server(folder, programs())
         server.command(
-            "pg_basebackup", "-D", replica.data, "-R", "-c", "fast", "-d", server.address()
+            "pg_basebackup", "-D", standby.data, "-R", "-c", "fast", "-d", server.address()
         )
-        replica.start()
+        standby.start()
         try:
-            yield replica
+            yield standby
         finally:
-            replica.stop()
+            standby.stop()
 
 
-def test_a_replica_is_read_and_not_written(postgres: Server, address: str) -> None:
-    with closing(open_store(address)) as store, replica_of(postgres) as replica:
+def test_a_standby_is_read_and_not_written(postgres: Server, address: str) -> None:
+    with closing(open_store(address)) as store, standby_of(postgres) as standby:
         store.put([source("a", passage("a light"))], encode)
-        place = address_of(replica, schema_of(address))
+        place = address_of(standby, schema_of(address))
         copied = f"SELECT count(*) FROM {schema_of(address)}.source"
-        until(lambda: printed(replica, copied) == "1", "the replica lags")
+        until(lambda: printed(standby, copied) == "1", "the standby lags")
         with closing(open_store(place, create=False)) as copy:
             assert texts(copy) == ["a light"]
             assert copy.search_dense(encode(["light"])[0], 3).mask.sum() == 1
             store.put([source("b", passage("a boat"))], encode)
-            until(lambda: texts(copy) == ["a boat", "a light"], "the replica lags")
+            until(lambda: texts(copy) == ["a boat", "a light"], "the standby lags")
             assert copy.search_dense(encode(["boat"])[0], 3).mask.sum() == 2
             for write in (
                 lambda: copy.put([source("c", passage("a rope"))], encode),
@@ -219,7 +217,17 @@ def test_a_replica_is_read_and_not_written(postgres: Server, address: str) -> No
                 copy.sources.start_run()
             assert copy.verify() == []
         with refused("standby"):
-            open_store(address_of(replica, "other"))
+            open_store(address_of(standby, "other"))
+        # Several hosts: the first that is there and fits.
+        hosts = f"/no-such-folder,{postgres.folder},{standby.folder}"
+        several = f"postgresql://postgres@/postgres?host={hosts}&schema={schema_of(address)}"
+        with closing(open_store(several, create=False)) as primary:
+            primary.put([source("c", passage("a rope"))], encode)
+        with (
+            closing(open_store(f"{several}&target_session_attrs=prefer-standby")) as copy,
+            refused("is a standby"),
+        ):
+            copy.put([source("d", passage("a bell"))], encode)
 
 
 def test_a_statement_that_takes_too_long(postgres: Server, address: str) -> None:
@@ -268,50 +276,7 @@ def test_more_threads_than_connections(postgres: Server, address: str) -> None:
             assert store.counts().slots == 0
 
 
-def test_a_full_disk(postgres: Server) -> None:
-    folder = postgres.folder / "small"
-    folder.mkdir(exist_ok=True)
-    try:
-        subprocess.run(
-            ["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", folder],  # noqa: S607
-            check=True, capture_output=True,
-        )  # fmt: skip
-    except (OSError, subprocess.CalledProcessError):
-        pytest.skip("only root may make a small disk")
-    try:
-        ballast = folder / "ballast"
-        ballast.write_bytes(bytes(1 << 20))
-        shutil.chown(folder, postgres.folder.owner())
-        folder.chmod(0o700)
-        postgres.execute(f"CREATE TABLESPACE small LOCATION '{folder}'")
-        tight = "ALTER ROLE tight SET default_tablespace = 'small'"
-        with (
-            role(postgres, "tight", tight, login="LOGIN SUPERUSER"),
-            new_address(postgres) as address,
-        ):
-            place = address_of(postgres, schema_of(address), "tight")
-            with closing(open_store(place)) as store:
-                store.put([source("a", passage("a light"))], encode)
-                chance, kept = random.Random(0), 0
-                with refused("No space left on device.*kept: free space .*verify --repair"):
-                    for kept in range(100):
-                        store.put([source("big", passage(_noise(chance, 200_000 + kept)))], encode)
-                assert kept > 1
-                held = {slot.source: len(slot.text) for slot in store.last_passages(9)}
-                assert held == {"a": 7, "big": 200_000 + kept - 1}
-                assert store.search_dense(encode(["light"])[0], 3).mask.sum() == 2
-                ballast.unlink()
-                store.delete(["big"])
-                store.put([source("b", passage("a boat"))], encode)
-                assert texts(store) == ["a boat", "a light"]
-                assert store.verify() == []
-        postgres.execute("DROP TABLESPACE small")
-    finally:
-        subprocess.run(["umount", folder], check=True)  # noqa: S607
-        folder.rmdir()
-
-
-def _noise(chance: random.Random, length: int) -> str:
+def noise(chance: random.Random, length: int) -> str:
     return "".join(chance.choices(string.ascii_letters + string.digits, k=length))
 
 
@@ -322,7 +287,7 @@ HOSTILE = [
 
 
 def test_hostile_names_namespaces_and_texts_come_back(address: str) -> None:
-    noise = _noise(random.Random(0), 1_000_000)
+    long_text = noise(random.Random(0), 1_000_000)
     with closing(open_store(address)) as store:
         sources = [
             source(
@@ -332,7 +297,7 @@ def test_hostile_names_namespaces_and_texts_come_back(address: str) -> None:
             for text in HOSTILE
         ]  # fmt: skip
         assert store.put(sources, encode, {text: text.encode() for text in HOSTILE}).added == 12
-        store.put([source("long", passage(f"light {noise} boat"))], encode)
+        store.put([source("long", passage(f"light {long_text} boat"))], encode)
     with closing(open_store(address, create=False)) as store:
         for text in HOSTILE:
             scope = Scope(text)
@@ -346,7 +311,7 @@ def test_hostile_names_namespaces_and_texts_come_back(address: str) -> None:
             assert store.sources.get(text, text) is not None
             assert list(store.facts.subjects([text.casefold()])) == [text.casefold()]
         (long,) = store.last_passages(1, Scope(""))
-        assert long.text == f"light {noise} boat"
+        assert long.text == f"light {long_text} boat"
         assert store.search_lexical(query_terms("boat"), 5).mask.sum() == 1
         assert store.verify() == []
         for text in HOSTILE:
@@ -375,16 +340,18 @@ def test_a_null_character_is_refused(address: str, place: str) -> None:
 
 
 def test_names_that_are_too_long_for_an_index(address: str) -> None:
-    noise = _noise(random.Random(0), 20_000)
+    long_text = noise(random.Random(0), 20_000)
     with closing(open_store(address)) as store:
         for new in (
-            source(noise, passage("a light")),
-            source("a", passage("a light", mentions=[noise])),
+            source(long_text, passage("a light")),
+            source("a", passage("a light", mentions=[long_text])),
         ):
             with refused("nothing of this step was kept: use shorter names"):
                 store.put([new], encode)
         assert store.counts()[:3] == (0, 0, 0)
-        store.put([source(noise[:2000], passage("a light", mentions=[noise[:2000]]))], encode)
+        store.put(
+            [source(long_text[:2000], passage("a light", mentions=[long_text[:2000]]))], encode
+        )
         assert store.verify() == []
 
 

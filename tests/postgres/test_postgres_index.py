@@ -250,19 +250,6 @@ def test_a_transaction_finds_its_own_rows_and_a_snapshot_its_commit(open_store: 
     assert len(ids(exact, query, 30)) == 1
 
 
-def test_verify_repairs(open_store: Open, postgres: Server, postgres_schema: Schema) -> None:
-    folder, exact = open_store("folder"), open_store("exact")
-    put_all([folder, exact], [source("a", *numbered(0, 30))], Numbered(made(30)))
-    table = f"{postgres_schema.name}.vector"
-    postgres.execute(f"UPDATE {table} SET half = (SELECT half FROM {table} ORDER BY id LIMIT 1)")
-    assert exact.verify() == [
-        "vector index: the vectors in half precision are not those of the rows"
-    ]
-    exact.rebuild()
-    assert exact.verify() == []
-    same(exact, folder)
-
-
 def test_a_database_without_pgvector(
     postgres: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,6 +16,7 @@ from memnet.storage import Scope
 from memnet.storage.postgres.address import Address
 from memnet.storage.postgres.connection import PostgresConnection
 from memnet.storage.scope import EVERYWHERE
+from memnet.storage.values import VectorData
 from tests.postgres_server import Schema
 
 NOBODY = np.empty(0, np.int64)
@@ -51,7 +52,7 @@ class Database:
         self.connection.migrate()
         with self.connection.transaction():
             self.connection.set_property("dimension", "2")
-            self.connection.insert("vector", ("id", "digest", "data"), [(1, b"", bytes(4))])
+            self.connection.insert("vector", ("id", "digest", "data"), [(1, b"", VectorData(4))])
             self.connection.insert(
                 "source",
                 ("id", "namespace", "name", "kind", "origin", "title", "metadata", "digest"),

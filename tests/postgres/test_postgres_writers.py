@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -134,7 +135,10 @@ def test_writers_of_one_source_wait_for_each_other_and_no_one_else(
                 in_thread(store.delete, ["a"], "elsewhere"),
             ]
             joined(waiting.pop())
-            locked = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+            locked = (
+                "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' "
+                f"AND application_name = '{address.partition('schema=')[2]}'"
+            )
             until(lambda: printed(postgres, locked) == "2", "nobody waits")
             joined(in_thread(store.put, [version("b", 0)], encode))
             assert store.sources.states(["b"]).keys() == {"b"}
@@ -170,6 +174,36 @@ def test_tells_of_several_processes_follow_each_other(address: str) -> None:
         told = store.statements.told(store.statements.ids().tolist())
         assert [one.text for one in told] == [f"after {number} others" for number in range(30)]
         assert store.verify() == []
+
+
+def ingest_folder(place: str, folder: str, says: Connection) -> None:
+    with open_quick(place) as memory:
+        says.send("open")
+        says.recv()
+        report = memory.ingest(folder)
+        says.send((report.added, memory.ingest(folder).unchanged))
+
+
+def test_ingests_of_two_folders_run_side_by_side(address: str, tmp_path: Path) -> None:
+    folders = [tmp_path / "one", tmp_path / "two"]
+    for folder in folders:
+        folder.mkdir()
+        for number in range(30):
+            (folder / f"{number}.md").write_text(f"# Bird {number}\n\nIn {folder.name} it nests.")
+    with open_quick(address) as memory:
+        processes = [started(ingest_folder, address, str(folder)) for folder in folders]
+        assert [hear(ours) for _, ours in processes] == ["open"] * 2
+        for _, ours in processes:
+            ours.send("go")
+        assert [hear(ours) for _, ours in processes] == [(30, 30)] * 2
+        for process, _ in processes:
+            ended(process)
+        assert memory.info().sources == 60
+        (folders[0] / "7.md").unlink()
+        assert memory.ingest(folders[0]).removed == 1
+        assert memory.info().sources == 59
+        assert memory.verify().problems == ()
+        assert memory.store.count_unused() == (0, 0)
 
 
 def test_who_holds_the_lock_keeps_out_all_but_writers_of_sources(address: str) -> None:

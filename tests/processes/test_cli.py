@@ -77,7 +77,7 @@ def test_search_gives_evidence(store: Path) -> None:
     ]  # fmt: skip
     assert "granite" in shown
     nothing = run("search", "towers", "--namespace", "none", store=store)
-    assert nothing.stdout == "Nothing in the memory comes near.\n"
+    assert nothing.stdout == "Nothing similar is stored.\n"
 
 
 def test_sources_are_listed(store: Path) -> None:
@@ -151,9 +151,9 @@ def test_conditions_are_read_as_they_are_meant(given: str, condition: object) ->
     [
         (["author"], "invalid condition 'author'"),
         (["=Ann"], "invalid condition '=Ann'"),
-        (["a=1", "a=2"], "'a' is given twice; KEY=a,b matches any of several"),
-        (["a=[1"], "'[1' is not valid JSON"),
-        ([f"a={'[' * 100_000}"], "is not valid JSON"),
+        (["a=1", "a=2"], "duplicate condition on 'a'"),
+        (["a=[1"], "invalid JSON '[1'"),
+        ([f"a={'[' * 100_000}"], "invalid JSON"),
     ],
 )
 def test_wrong_conditions_are_named(where: list[str], complaint: str) -> None:
@@ -229,7 +229,7 @@ def test_a_life_of_a_store(tmp_path: Path) -> None:
     assert info.keys() >= {"slots", "documents", "facts", "encoder", "index", "bytes"}
     assert (info["documents"], info["slots"]) == (2, 2)
 
-    assert run("verify", store=store).stdout == "All is well.\n"
+    assert run("verify", store=store).stdout == "No problems found.\n"
     (store / "vectors.faiss").write_bytes(b"garbage")
     found = run("verify", store=store)
     assert (found.returncode, found.stdout) == (1, "vector index: the file is missing or damaged\n")
@@ -305,7 +305,7 @@ def test_telling_changes_the_answer_and_keeps_the_history(tmp_path: Path) -> Non
     ]  # fmt: skip
     assert _result(run("info", "--json", store=store))["superseded"] == 1
     assert run("forget", "told/1", store=store).stdout == "1 forgotten, 1 slots removed.\n"
-    assert run("verify", store=store).stdout == "All is well.\n"
+    assert run("verify", store=store).stdout == "No problems found.\n"
 
 
 def test_eval_in_json(store: Path, tmp_path: Path) -> None:

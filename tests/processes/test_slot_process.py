@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import memnet.runtime.process
-from memnet import Config, Document, Engine, MemoryStore, Message
+from memnet import Config, Document, Engine, Message
 from memnet.config import IngestConfig, WindowConfig
 from memnet.ingest import slot_process
 from memnet.ingest.inputs import InputReader
@@ -26,7 +26,7 @@ from memnet.loaders.process import LoaderProcess
 from memnet.loaders.reading import LoadLimits
 from memnet.storage import NewSlot, NewSource
 from tests.conftest import EXAMPLES
-from tests.toy import ToyEncoder
+from tests.toy import ToyEncoder, toy_store
 
 CONFIG = WindowConfig(characters=300, min_characters=50)
 TOWNS = [
@@ -151,9 +151,7 @@ class _Processes:
 def ingested(path: Path, documents: Sequence[Document | Message], **settings: Any) -> list[object]:
     """What a memory with batches of two holds."""
     encoder = _Ahead()
-    store = MemoryStore(
-        path, fingerprint=encoder.fingerprint, dimension=encoder.dimension, create=True
-    )
+    store = toy_store(path, encoder)
     extractor = settings.pop("extractor", None)
     batches = IngestConfig(batch_sources=2, quick_batches=1)
     config = Config(ingest=batches, window=CONFIG, **({"threads": 2} | settings))

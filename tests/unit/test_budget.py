@@ -11,19 +11,17 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memnet import Config, Engine, InputError, MemoryStore, Message
+from memnet import Config, Engine, InputError, Message
 from memnet.cli import show as statement_table
 from memnet.config import MessageConfig, TellConfig
 from memnet.types import Statement, StatementChange
-from tests.toy import ToyEncoder
+from tests.toy import ToyEncoder, toy_store
 
 
 @contextmanager
 def _memory(path: Path, config: Config) -> Iterator[Engine]:
     encoder = ToyEncoder()
-    store = MemoryStore(
-        path, fingerprint=encoder.fingerprint, dimension=encoder.dimension, create=True
-    )
+    store = toy_store(path, encoder)
     with Engine(store, encoder, config, answerer="untrained", reader="sentences") as engine:
         yield engine
         assert engine.verify().problems == ()
@@ -196,7 +194,7 @@ def test_history_breaks_lines_between_words(
     statement_table.show_statements([statement])
     shown = capsys.readouterr().out
     expected = (
-        "2024-10-04 - 2024-10-14 She lives in Paris. (told/1, planned, told 2024-10-05) "
+        "2024-10-04 - 2024-10-14 She lives in Paris. (told/1, planned, said 2024-10-05) "
         "Ann | lives in | Paris "
         f'superseded by "Ann moved to Rome.": {reason}'
     )
@@ -209,7 +207,7 @@ def test_history_is_no_place_for_standing() -> None:
 
     result = CliRunner().invoke(tell, ["--history", "Ann", "--standing"])
     assert result.exit_code == 2
-    assert "give either a TEXT" in result.output
+    assert "either a TEXT" in result.output
 
 
 def _said(number: int, text: str = "", session: str = "s") -> Message:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from memnet import Config, Document, Engine, Fact, InputError, MemoryStore, Message
+from memnet import Config, Document, Engine, Fact, InputError, Message
 from memnet.config import HopConfig
 from memnet.documents.candidates import (
     Candidates,
@@ -29,7 +29,7 @@ from memnet.storage import Scope, Slot, Symbols
 from memnet.text.dates import WrittenDay, days_in
 from memnet.text.speakers import MESSAGE, called_symbols, speaker_symbol, speaker_symbols
 from tests import oracle
-from tests.toy import ToyEncoder
+from tests.toy import ToyEncoder, toy_store
 
 _TALK = (
     ("Emi", "2024-01-05 10:00", "Hello Bella! I went to the harbour to paint boats this morning."),
@@ -209,12 +209,7 @@ def test_keys_of_short_replies_hold_what_they_reply_to(toy_engine: Engine) -> No
 
 def test_turn_by_turn_is_as_all_at_once(toy_engine: Engine, tmp_path: Path) -> None:
     encoder = ToyEncoder()
-    other = MemoryStore(
-        tmp_path / "other",
-        fingerprint=encoder.fingerprint,
-        dimension=encoder.dimension,
-        create=True,
-    )
+    other = toy_store(tmp_path / "other", encoder)
     toy_engine.remember(_messages())
     with Engine(other, encoder, Config(), answerer="untrained", reader="sentences") as by_turns:
         for message in _messages():

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from memnet import Config, Document, Engine, Fact, MemoryStore, Message
+from memnet import Config, Document, Engine, Fact, Message
 from memnet.config import IngestConfig
 from memnet.errors import EncoderError, InputError, Problem
 from memnet.ingest.pipeline import Ingest, Progress
 from memnet.ingest.vectors import PassageEncoder
-from tests.toy import ToyEncoder
+from tests.toy import ToyEncoder, toy_store
 from tests.waiting import PATIENCE, without_coverage
 
 
@@ -166,9 +166,7 @@ def test_tables_of_facts_may_have_any_name(toy_engine: Engine, tmp_path: Path) -
 
 def test_names_are_extracted_from_changed_documents_only(tmp_path: Path) -> None:
     encoder = ToyEncoder()
-    store = MemoryStore(
-        tmp_path, fingerprint=encoder.fingerprint, dimension=encoder.dimension, create=True
-    )
+    store = toy_store(tmp_path, encoder)
     seen: list[str] = []
 
     class LampOil:
@@ -486,9 +484,7 @@ class _QuickEncoder(ToyEncoder):
 
 def _engine(path: Path, encoder: ToyEncoder) -> Engine:
     """A memory whose first batch holds one source, and all others two."""
-    store = MemoryStore(
-        path, fingerprint=encoder.fingerprint, dimension=encoder.dimension, create=True
-    )
+    store = toy_store(path, encoder)
     batches = IngestConfig(batch_sources=1, quick_batches=2)
     return Engine(store, encoder, Config(ingest=batches), answerer="untrained", reader="sentences")
 
@@ -562,9 +558,7 @@ def test_an_interrupted_ingest_is_finished_by_the_next(
     assert acknowledged < 900
 
     encoder = ToyEncoder()
-    store = MemoryStore(
-        tmp_path / "store", fingerprint=encoder.fingerprint, dimension=encoder.dimension
-    )
+    store = toy_store(tmp_path / "store", encoder, create=False)
     with Engine(store, encoder, Config()) as engine:
         stored = engine.info().documents
         assert acknowledged <= stored < 900

@@ -11,22 +11,20 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from memnet import Config, Document, Engine, InputError, MemoryStore, Message
+from memnet import Config, Document, Engine, InputError, Message
 from memnet.config import MessageConfig, TellConfig
 from memnet.statements.messages import plain_sentences
 from memnet.storage import Scope
 from memnet.text.dates import written_moment
 from memnet.text.speakers import subject_of
 from memnet.types import IngestReport
-from tests.toy import ToyEncoder
+from tests.toy import ToyEncoder, toy_store
 
 
 @contextmanager
 def _memory(path: Path, learn: bool = True, capacity: int | None = None) -> Iterator[Engine]:
     encoder = ToyEncoder()
-    store = MemoryStore(
-        path, fingerprint=encoder.fingerprint, dimension=encoder.dimension, create=True
-    )
+    store = toy_store(path, encoder)
     config = Config(
         messages=MessageConfig(learn=learn, capacity=capacity), tell=TellConfig(capacity=2)
     )

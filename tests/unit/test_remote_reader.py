@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from memnet import Config, Document, Engine, InputError, MemoryStore, ModelError
+from memnet import Config, Document, Engine, InputError, ModelError
 from memnet.protocols import Passage
 from memnet.reader.remote import RemoteReader, cited_spans
-from tests.toy import ToyEncoder
+from tests.toy import ToyEncoder, toy_store
 
 PASSAGES = [
     Passage("Orre Light", "The Orre Light was built by\nUna Thale in 1862."),
@@ -151,12 +151,7 @@ def test_an_engine_reads_with_it_and_abstains_without_a_citation(
     server: FakeServer, tmp_path: Path
 ) -> None:
     encoder = ToyEncoder()
-    store = MemoryStore(
-        tmp_path / "store",
-        fingerprint=encoder.fingerprint,
-        dimension=encoder.dimension,
-        create=True,
-    )
+    store = toy_store(tmp_path / "store", encoder)
     with Engine(store, encoder, Config(), answerer="untrained", reader=name_of(server)) as engine:
         text = "The Orre Light was built by Una Thale in 1862. It stands on granite."
         engine.ingest(Document(id="a", title="Orre Light", text=text))

@@ -1,4 +1,6 @@
 import json
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -168,39 +170,29 @@ def _weights(folder: Path) -> Path:
     return next(folder.glob("*.safetensors"))
 
 
-def test_damaged_models_are_refused(model: StoryModel, tmp_path: Path) -> None:
-    def saved(name: str) -> Path:
-        save_story_model(tmp_path / name, model, {})
-        return tmp_path / name
-
-    with pytest.raises(ModelError, match="holds no whole model"):
-        load_story_model(tmp_path / "nowhere")
-    folder = saved("truncated")
+def _truncate(folder: Path) -> None:
     _weights(folder).write_bytes(_weights(folder).read_bytes()[:-100])
-    with pytest.raises(ModelError, match="is damaged"):
-        load_story_model(folder)
-    folder = saved("missing")
-    _weights(folder).unlink()
-    with pytest.raises(
-        ModelError, match=r"holds no whole model \(model-.*safetensors is missing\)"
-    ):
-        load_story_model(folder)
-    folder = saved("version")
-    _edit(folder, format=99)
-    with pytest.raises(ModelError, match="has format 99, this version of memnet reads format 1"):
-        load_story_model(folder)
-    folder = saved("kind")
-    _edit(folder, kind="poem")
-    with pytest.raises(ModelError, match="of kind 'poem', expected one for stories"):
-        load_story_model(folder)
-    folder = saved("json")
-    (folder / "model.json").write_text("{")
-    with pytest.raises(ModelError, match="can't be read"):
-        load_story_model(folder)
-    folder = saved("config")
-    _edit(folder, config={"width": "wide"})
-    with pytest.raises(ModelError, match="does not describe a model") as caught:
-        load_story_model(folder)
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (shutil.rmtree, "holds no whole model"),
+        (_truncate, "is damaged"),
+        (lambda folder: _weights(folder).unlink(), r"holds no whole model \(model-.* is missing\)"),
+        (lambda folder: _edit(folder, format=99), "has format 99, .* reads format 1"),
+        (lambda folder: _edit(folder, kind="poem"), "of kind 'poem', expected one for stories"),
+        (lambda folder: (folder / "model.json").write_text("{"), "can't be read"),
+        (lambda folder: _edit(folder, config={"width": "wide"}), "does not describe a model"),
+    ],
+)
+def test_damaged_models_are_refused(
+    model: StoryModel, tmp_path: Path, damage: Callable[[Path], object], message: str
+) -> None:
+    save_story_model(tmp_path / "model", model, {})
+    damage(tmp_path / "model")
+    with pytest.raises(ModelError, match=message) as caught:
+        load_story_model(tmp_path / "model")
     assert "\n" not in str(caught.value)
 
 

@@ -1,10 +1,7 @@
 import json
 import sqlite3
-import subprocess
-import sys
 import threading
 import time
-from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -14,12 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memnet import Config, Document, Engine, MemoryStore
+from memnet import Config, Document, Engine
 from memnet.config import TellConfig
 from memnet.errors import InputError, StoreBusyError, StoreError
-from memnet.learning.evaluation import f1
 from memnet.statements.decisions import resolve
-from memnet.statements.judge import RuleJudge, reading
+from memnet.statements.judge import RuleJudge, columns_of
 from memnet.statements.memory import UsageBuffer
 from memnet.statements.parsing import RuleParser, parse_sentence
 from memnet.statements.protocol import Judgement, Label, predicate_of
@@ -27,25 +23,13 @@ from memnet.statements.relations import relation_of
 from memnet.statements.teller import statement_slot
 from memnet.storage import Told
 from memnet.types import TellReport
-from tests.toy import ToyEncoder, rows_of
+from tests.toy import ToyEncoder, rows_of, toy_store
 
 
 def engine_at(path: Path, **tell: object) -> Engine:
     encoder = ToyEncoder()
-    store = MemoryStore(
-        path, fingerprint=encoder.fingerprint, dimension=encoder.dimension, create=True,
-        lock_seconds=0.2,
-    )  # fmt: skip
+    store = toy_store(path, encoder, lock_seconds=0.2)  # fmt: skip
     return Engine(store, encoder, Config(tell=TellConfig.model_validate(tell)))
-
-
-@pytest.fixture(scope="module")
-def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
-    """A memory with the real encoder, for tests that each keep to a namespace of their own."""
-    path = tmp_path_factory.mktemp("memory") / "store"
-    with Engine.open(path, create=True, config=Config(threads=1, eight_bits=False)) as engine:
-        yield engine
-        assert engine.verify().problems == ()
 
 
 def _actions(report: TellReport) -> list[str]:
@@ -60,67 +44,6 @@ def _valid(engine: Engine, name: str) -> list[str]:
     return [told.text for told in engine.history(name) if told.valid_until is None]
 
 
-def test_a_move_changes_the_answer_and_keeps_the_history(memory: Engine) -> None:
-    first = memory.tell("Ann moved to Paris", namespace="move").decisions[0]
-    assert (first.action, first.other, first.weight) == ("add", None, None)
-    report = memory.tell("Ann moved to Rome", namespace="move")
-    (second,) = report.decisions
-    assert (second.action, second.other, second.other_text) == (
-        "supersede", first.slot, "Ann moved to Paris",
-    )  # fmt: skip
-    assert second.reason == "The same subject and relation have a new value."
-    assert second.weight is not None
-    assert 0.5 < second.weight <= 1.0
-    assert report.elapsed_ms > 0
-
-    answer = memory.ask("Where is Ann?", namespace="move")
-    assert not answer.abstained
-    assert answer.short == "Rome"
-    assert [item.text for item in answer.evidence] == ["Ann moved to Rome"]
-    paris, rome = memory.history("ann", namespace="move")
-    assert (paris.text, rome.text) == ("Ann moved to Paris", "Ann moved to Rome")
-    assert paris.valid_from < rome.valid_from == paris.valid_until
-    assert rome.valid_until is None
-    assert memory.info().superseded >= 1
-
-
-@pytest.mark.parametrize(
-    ("told", "question", "answer"),
-    [
-        ("I moved to Rome.", "Where do I live?", "Rome"),
-        ("The key is in the drawer.", "Where is the key?", "drawer"),
-        ("The meeting is at noon.", "When is the meeting?", "noon"),
-        ("Ann is married to Bob.", "Who is Ann married to?", "Bob"),
-        ("Bob is tall. He works at Acme.", "Where does Bob work?", "Acme"),
-    ],
-)
-def test_short_statements_are_answers(
-    memory: Engine, told: str, question: str, answer: str
-) -> None:
-    memory.tell(told, namespace=told)
-    assert f1(str(memory.ask(question, namespace=told).short), [answer]) > 0.6  # "in the drawer"
-    assert memory.ask("What is the boiling point of mercury?", namespace=told).abstained
-
-
-@pytest.mark.parametrize(
-    ("first", "second", "action"),
-    [
-        ("Ann is a doctor.", "Ann is a nurse.", "supersede"),
-        ("Ann is ill.", "Ann is healthy.", "supersede"),
-        ("The door is open.", "The door is closed.", "supersede"),
-        ("Ann has 3 children.", "Ann has 4 children.", "supersede"),
-        ("Ann is a doctor.", "Ann is tall.", "add"),
-        ("The door is open.", "The door is old.", "add"),
-        ("Ann has 3 children.", "Ann has 4 boats.", "add"),
-        ("Ann likes tea.", "Ann likes coffee.", "add"),
-    ],
-)
-def test_likeness_decides_where_no_verb_does(
-    memory: Engine, first: str, second: str, action: str
-) -> None:
-    assert _tell(memory, first, second, namespace=f"{first} {second}") == ["add", action]
-
-
 @pytest.mark.parametrize(
     ("first", "second", "action"),
     rows_of("exclusions.tsv"),
@@ -128,26 +51,6 @@ def test_likeness_decides_where_no_verb_does(
 def test_what_excludes_what(toy_engine: Engine, first: str, second: str, action: str) -> None:
     assert _tell(toy_engine, first, second) == ["add", action]
     assert toy_engine.verify().problems == ()
-
-
-def test_decisions_on_pairs_that_the_settings_were_not_chosen_on(memory: Engine) -> None:
-    wrong = [
-        (expected, action, first, second)
-        for expected, first, second in rows_of("decisions.tsv")
-        for _, action in [_tell(memory, first, second, namespace=f"{first} {second}")]
-        if action != expected
-    ]
-    assert len(wrong) <= 8, wrong  # 5 by rules alone, which see few of the changes in notes
-
-
-def test_the_floor_parts_states_of_one_kind_from_others(memory: Engine) -> None:
-    rows = rows_of("states.tsv")
-    relations = [relation_of(f"is {state}", "it").words for row in rows for state in row[1:]]
-    vectors = memory.encoder.encode(relations).reshape(len(rows), 2, -1)
-    above = (vectors[:, 0] * vectors[:, 1]).sum(-1) > TellConfig().same_relation_floor
-    kinds = [row[0] for row in rows]
-    assert sum(above[place] for place, kind in enumerate(kinds) if kind == "same") >= 29
-    assert not any(above[place] for place, kind in enumerate(kinds) if kind == "other")
 
 
 def test_one_statement_may_end_several(toy_engine: Engine) -> None:
@@ -375,37 +278,6 @@ def test_two_writers_take_turns(tmp_path: Path) -> None:
         engine.close()
 
 
-_TELLER = """
-import sys
-from pathlib import Path
-from tests.unit.test_tell import engine_at
-engine = engine_at(Path(sys.argv[1]))
-for number in range(10_000):
-    engine.tell(f"Ann moved to Town{number}. Bob moved to Town{number}.")
-    print(number, flush=True)
-"""
-
-
-@pytest.mark.parametrize("acknowledged", [0, 5])
-def test_a_killed_writer_leaves_whole_texts(tmp_path: Path, acknowledged: int) -> None:
-    path = tmp_path / "store"
-    process = subprocess.Popen(
-        [sys.executable, "-c", _TELLER, str(path)], stdout=subprocess.PIPE, text=True
-    )
-    assert process.stdout is not None
-    while int(process.stdout.readline()) < acknowledged:
-        pass
-    process.kill()
-    process.communicate()
-    with engine_at(path) as engine:
-        ann, bob = engine.history("Ann"), engine.history("Bob")
-        assert len(ann) == len(bob) > acknowledged
-        assert [told.text[-8:] for told in ann] == [told.text[-8:] for told in bob]
-        assert len(_valid(engine, "Ann")) == len(_valid(engine, "Bob")) == 1
-        engine.verify(repair=True)
-        assert engine.verify().problems == ()
-
-
 @pytest.mark.parametrize(
     ("sentence", "subject", "relation", "value"),
     [
@@ -490,7 +362,7 @@ def test_columns_say_what_the_text_said() -> None:
         if parsed.subject:
             predicate = predicate_of(parsed.relation, parsed.values)
             assert relation_of(predicate, parsed.subject).words == parsed.relation_words
-        assert reading(stored).about == parsed.about == statement_slot(parsed).key_symbols[0]
+        assert columns_of(stored).about == parsed.about == statement_slot(parsed).key_symbols[0]
 
 
 def _told(

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memnet import Config, Document, Engine, MemoryStore
+from memnet import Config, Document, Engine
 from memnet.config import TellConfig
 from memnet.errors import InputError, ModelError
 from memnet.protocols import (
@@ -29,7 +29,7 @@ from memnet.storage import Scope
 from memnet.text.checks import check_moment
 from memnet.text.english import query_terms
 from memnet.types import Statement
-from tests.toy import ToyEncoder
+from tests.toy import ToyEncoder, toy_store
 
 _DAY = 86_400.0
 _LATER = time.time() + _DAY
@@ -42,9 +42,7 @@ def engine_at(
     **tell: object,
 ) -> Engine:
     encoder = ToyEncoder()
-    store = MemoryStore(
-        path, fingerprint=encoder.fingerprint, dimension=encoder.dimension, create=True
-    )
+    store = toy_store(path, encoder)
     config = Config(tell=TellConfig.model_validate(tell))
     return Engine(store, encoder, config, "untrained", "sentences", parser=parser, judge=judge)
 

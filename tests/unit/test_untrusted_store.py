@@ -15,7 +15,7 @@ from memnet.encoders.hub import SentenceTransformersEncoder
 from memnet.errors import EncoderError, StoreError
 from memnet.storage import import_bundle
 from memnet.storage.tables import checks
-from tests.toy import ToyEncoder
+from tests.toy import ToyEncoder, toy_store
 
 _ROOT = Path(__file__).parents[2]
 _FORBIDDEN_MODULES = {"pickle", "cPickle", "dill", "cloudpickle", "joblib", "shelve", "marshal"}
@@ -32,7 +32,7 @@ _FORBIDDEN_CALLS = {
 
 def _open(path: Path) -> Engine:
     encoder = ToyEncoder()
-    store = MemoryStore(path, fingerprint=encoder.fingerprint, dimension=encoder.dimension)
+    store = toy_store(path, encoder, create=False)
     return Engine(store, encoder, Config(), "untrained", "sentences")
 
 

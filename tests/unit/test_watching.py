@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from memnet import Config, Engine, MemoryStore, WatchReport, watch
+from memnet import Config, Engine, WatchReport, watch
 from memnet.errors import InputError, Problem
 from memnet.ingest import watching
-from tests.toy import ToyEncoder
+from tests.toy import ToyEncoder, toy_store
 
 _PATIENCE = 20.0
 """Seconds: a machine under load may be slow; how fast it is on a quiet one is in benchmarks/."""
@@ -141,12 +141,7 @@ def test_an_editor_that_writes_by_renaming_leaves_nothing_behind(
 def test_what_is_left_out_is_not_followed(follow: Follow, notes: Path) -> None:
     (notes / "memory").mkdir()
     encoder = ToyEncoder()
-    other = MemoryStore(
-        notes / "memory",
-        fingerprint=encoder.fingerprint,
-        dimension=encoder.dimension,
-        create=True,
-    )
+    other = toy_store(notes / "memory", encoder)
     follower = follow(notes, exclude=["drafts/", "*.bak"])
     follower.next()
     for name in (".hidden/x.txt", "drafts/x.txt", "x.bak", "memory/x.txt", "~$x.txt"):
@@ -162,12 +157,7 @@ def test_what_is_left_out_is_not_followed(follow: Follow, notes: Path) -> None:
 
 def test_a_memory_in_its_own_folder_does_not_follow_itself(tmp_path: Path) -> None:
     encoder = ToyEncoder()
-    store = MemoryStore(
-        tmp_path / "store",
-        fingerprint=encoder.fingerprint,
-        dimension=encoder.dimension,
-        create=True,
-    )
+    store = toy_store(tmp_path / "store", encoder)
     (tmp_path / "a.txt").write_text("First.")
     runs: list[object] = []
 
@@ -209,13 +199,7 @@ def test_a_file_that_is_touched_is_no_news(follow: Follow, notes: Path) -> None:
 
 def test_another_writer_is_waited_for(tmp_path: Path, notes: Path) -> None:
     encoder = ToyEncoder()
-    store = MemoryStore(
-        tmp_path / "store",
-        fingerprint=encoder.fingerprint,
-        dimension=encoder.dimension,
-        create=True,
-        lock_seconds=0.01,
-    )
+    store = toy_store(tmp_path / "store", encoder, lock_seconds=0.01)
     with Engine(store, encoder, Config(), answerer="untrained", reader="sentences") as engine:
         follower = Follower(engine, notes)
         follower.next()

@@ -341,12 +341,5 @@ class EnglishDecomposer:
         before, after = question[: phrase.start], question[phrase.end :]
         return SubQuestion(phrase.question, tuple(where), about, before, after)
 
-    def is_comparison(self, question: str) -> bool:
-        """Whether a question seems to ask which of two came first, or the like."""
-        return is_comparison(question)
-
-    def compare(
-        self, question: str, passages: Sequence[RankedSlot], reader: Reader, look_up: LookUp
-    ) -> Compared | None:
-        """Which of two is the older, the later and the like, or whether something is so of both."""
-        return compare(question, passages, reader, look_up)
+    is_comparison = staticmethod(is_comparison)
+    compare = staticmethod(compare)

@@ -355,10 +355,6 @@ def both_attested(pair: Pair, passages: Sequence[RankedSlot]) -> bool:
     It is if the passages about each contain at least half of the question's other stems, and all
     of those that are of names ("Dutch").
 
-    Args:
-        pair: what the question asks of the two.
-        passages: the evidence.
-
     Returns:
         False also where the question compares the two, or claims nothing of them.
     """
@@ -374,10 +370,6 @@ def one_attested(pair: Pair, passages: Sequence[RankedSlot]) -> int | None:
     """Of which of two it is found: "Which poet was Dutch, Ann Orre or Bo Rank?".
 
     It is the one whose passages contain more of the question's other stems; names count twice.
-
-    Args:
-        pair: what the question asks of the two.
-        passages: the evidence.
 
     Returns:
         The index of its passage; None where the question asks for a degree, or as much is found

@@ -135,11 +135,6 @@ def drop_denied(
     A span is denied where its own clause is ("Clara no longer works at Siemens"), and where a
     clause elsewhere denies it and its sentence shares at least those stems with the question that
     the span's sentence shares. A question with a negation ("Who never sailed?") drops nothing.
-
-    Args:
-        question: as asked.
-        candidates: spans of the passages.
-        passages: that were read.
     """
     items = {item.slot.id: item for item in passages}
     denials = [] if negated(question) else list(_denials(question, items.values()))

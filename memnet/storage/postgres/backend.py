@@ -19,7 +19,6 @@ from memnet.storage.tables.connections import Connections
 from memnet.storage.vectors.search import ToDevice
 
 _ATTEMPTS = 8
-_OLDEST_SERVER = 15
 
 
 class PostgresBackend(Backend):
@@ -28,11 +27,7 @@ class PostgresBackend(Backend):
     many_writers = True
 
     def __init__(self, address: Address, create: bool) -> None:
-        """Connect.
-
-        Args:
-            address: of the store.
-            create: whether a store may be made.
+        """Connect; ``create`` says whether a store may be made.
 
         Raises:
             StoreError: there is no store, or the server can't be used.
@@ -43,11 +38,6 @@ class PostgresBackend(Backend):
         self.connections = Connections(lambda: PostgresConnection(address), self.place)
         try:
             connection = self._connection()
-            if connection.server_version < _OLDEST_SERVER:
-                raise StoreError(
-                    f"{self.place} is on PostgreSQL {connection.server_version}; memnet needs "
-                    f"{_OLDEST_SERVER} or newer"
-                )
             if not create and not connection.schema_version:
                 raise StoreError(
                     f"there is no memnet store at {self.place}; make one with 'memnet ingest'"

@@ -29,7 +29,6 @@ from memnet.storage.tables.checked import (
     Row,
     Values,
     checked_count,
-    checked_vectors,
     missing,
 )
 from memnet.storage.tables.connection import (
@@ -45,12 +44,17 @@ from memnet.storage.tables.connection import (
 )
 from memnet.storage.values import Revision
 
+_ALREADY_THERE = (
+    psycopg.errors.DuplicateObject,
+    psycopg.errors.DuplicateSchema,
+    psycopg.errors.UniqueViolation,
+)
 _log = logging.getLogger("memnet")
 _RETRY_SECONDS = 10.0  # how long a server that restarts is waited for
 _SWEEP_SECONDS = 5  # how long the end of a change waits for others, to delete what nothing uses
 _OLDEST_PGVECTOR = (0, 8)  # the first that goes on in its graph until enough rows pass a condition
 # Of columns that are inserted as arrays; others are texts.
-_TYPES = {"id": "bigint", "digest": "bytea", "data": "bytea", "half": "halfvec"}
+_TYPES = {"id": "bigint", "digest": "bytea", "data": "halfvec"}
 _REFERENCES = (
     ("slot_key", "symbol", "symbol"),
     ("slot_key", "slot", "slot"),
@@ -80,21 +84,15 @@ class PostgresConnection(Connection):
     )
 
     def __init__(self, address: Address, connect_seconds: float = 10.0) -> None:
-        """Connect, without changing the schema.
-
-        Args:
-            address: of the store.
-            connect_seconds: how long each server of the address may take to answer.
+        """Connect, without changing the schema; each server may take so long to answer.
 
         Raises:
-            StoreError: the server can't be reached, lacks what is needed, or the store is newer
-                than this version.
+            StoreError: no server can be reached, or the store is newer than this version.
         """
         self.changing = False
         self.history = _Commits(self)
-        self.text = PostgresText(self)
-        self.lock_depth = 0
-        """How many blocks hold the lock of the store's writer in this session."""
+        self.text: PostgresText = PostgresText(self)
+        self.lock_depth = 0  # blocks that hold the lock of the store's writer in this session
         self._place = address.shown
         self._address = address
         self._connect_seconds = connect_seconds
@@ -103,13 +101,11 @@ class PostgresConnection(Connection):
         self._in_snapshot = False
         self._snapshot_rows: dict[tuple[Any, ...], Row | None] = {}
         self._closed = False
+        # Symbols and vectors to look at after the commit.
         self._unused: tuple[set[int], set[int]] = (set(), set())
-        """Symbols and vectors to look at after the commit."""
-        # Reentrant; ``close`` takes it too.
-        self._guard = threading.RLock()
+        self._guard = threading.RLock()  # ``close`` takes it too
         self._session = Session(address, connect_seconds)
         try:
-            self.read_only: bool = self.only("SELECT pg_is_in_recovery()")[0]
             self.schema_version = self._read_schema_version()
         except BaseException:
             self.close()
@@ -195,27 +191,15 @@ class PostgresConnection(Connection):
         given = list(rows)
         if not given:
             return
-        if table == "vector":
-            at = list(columns).index("data")
-            halves = self._halves([row[at] for row in given])
-            columns = (*columns, "half")
-            given = [(*row, half) for row, half in zip(given, halves, strict=True)]
-        elif not new_only and not replacing:
-            self._inserting(table, lambda: self._session.copy(table, columns, given))
+        if table != "vector" and not new_only and not replacing:
+            self._write(lambda: self._session.copy(table, columns, given), table)
             return
         names = ", ".join(f'"{column}"' for column in columns)
         arrays = ", ".join(f"CAST(? AS {_TYPES.get(column, 'text')}[])" for column in columns)
         ending = " ON CONFLICT DO NOTHING" if new_only else on_conflict(columns, replacing)
         statement = f"INSERT INTO {table} ({names}) SELECT * FROM unnest({arrays}){ending}"
         values = list(map(list, zip(*given, strict=True)))
-        self._inserting(table, lambda: self._session.rows(statement, values))
-
-    def replace_vectors(self, rows: Sequence[tuple[bytes, int]]) -> None:
-        halves = self._halves([data for data, _ in rows])
-        self.execute_many(
-            "UPDATE vector SET data = ?, half = ? WHERE id = ?",
-            [(data, half, vector) for (data, vector), half in zip(rows, halves, strict=True)],
-        )
+        self._write(lambda: self._session.rows(statement, values), table)
 
     def rows(self, statement: str, *parameters: Any) -> list[Row]:
         try:
@@ -312,12 +296,8 @@ class PostgresConnection(Connection):
     def take_lock(self, key: int, timeout: float) -> bool:
         """Take an advisory lock: of the transaction under way, or else of the session.
 
-        Args:
-            key: as ``lock_key`` gives it.
-            timeout: seconds to wait for another session.
-
         Returns:
-            Whether it was taken.
+            Whether it was taken within ``timeout`` seconds.
         """
         kind = "xact_lock" if self.changing else "lock"
         until = time.monotonic() + timeout
@@ -336,34 +316,22 @@ class PostgresConnection(Connection):
             self.rows(f"SELECT pg_advisory_unlock({key})")
 
     @property
+    def read_only(self) -> bool:
+        """Whether the server is a standby."""
+        return self._session.read_only
+
+    @property
     def inherited(self) -> bool:
         """Whether this process is a forked child of the one that opened it."""
         return self._session.inherited
 
-    @property
-    def server_version(self) -> int:
-        """Major version of the server."""
-        return self._session.version
-
-    def _halves(self, data: Sequence[bytes]) -> list[bytes]:
-        """Stored vectors as the column ``half`` takes them."""
-        dimension = checked_count(self.property("dimension") or 0)
-        return self._session.halves(checked_vectors(data, dimension))
-
-    def _inserting(self, table: str, call: Callable[[], object]) -> None:
-        def insert() -> None:
-            try:
-                call()
-            except psycopg.errors.UniqueViolation as error:
-                raise DuplicateRowsError(table, one_line(error)) from error
-
-        self._write(insert)
-
-    def _write(self, call: Callable[[], object]) -> None:
+    def _write(self, call: Callable[[], object], table: str = "") -> None:
         """Make a call that changes rows, in a transaction of its own outside of blocks."""
         try:
             self._once_more(call)
         except psycopg.Error as error:
+            if table and isinstance(error, psycopg.errors.UniqueViolation):
+                raise DuplicateRowsError(table, one_line(error)) from error
             if self.changing:
                 raise
             raise write_error(error, self._place, committing=False) from error
@@ -400,9 +368,7 @@ class PostgresConnection(Connection):
     def _once_more(self, call: Callable[[], _Result], *, begins: bool = False) -> _Result:
         """Make a call; outside of blocks again, with another session, where it was lost.
 
-        Args:
-            call: runs a statement.
-            begins: whether it is the first of a block.
+        The first call of a block ``begins`` it.
         """
         with self._guard:
             in_block = not begins and (self.changing or self._in_snapshot)
@@ -466,11 +432,14 @@ class PostgresConnection(Connection):
         for statement in wanted:
             try:
                 self._session.rows(statement, ())
+            except _ALREADY_THERE:
+                continue  # another process made it at the same time
             except psycopg.Error as error:
                 raise StoreError(
                     f"{self._place} lacks what a store needs, and the role {role} may not make it "
                     f"({one_line(error)}); run as a superuser: {psql(database, statement)}"
                 ) from error
+        self._session.learn_halfvec()
         if version and tuple(map(int, version.split(".")[:2])) < _OLDEST_PGVECTOR:
             raise StoreError(
                 f"{self._place} has pgvector {version}, and a store needs 0.8 or newer; run as a "
@@ -505,4 +474,4 @@ class _Commits(History):
         )
         if row is None:
             raise missing("its last commit")
-        return Revision(*row, 0)
+        return Revision(row[0], row[1], 0)

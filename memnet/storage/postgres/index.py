@@ -1,7 +1,7 @@
 """Vector search by pgvector on the server: a graph (HNSW), or a comparison with every vector.
 
-The server finds candidates by vectors in half precision, which are compared once more as they are
-stored, so that scores are those of any other index. Source of the graph: Malkov and Yashunin 2018,
+The server finds candidates by a query in half precision, which are compared once more with all of
+it, so that scores are those of any other index. Source of the graph: Malkov and Yashunin 2018,
 "Efficient and robust approximate nearest neighbor search using Hierarchical Navigable Small World
 graphs".
 """
@@ -19,7 +19,6 @@ from memnet.errors import StoreError
 from memnet.storage.backend import DenseIndex
 from memnet.storage.postgres.address import IndexKind
 from memnet.storage.postgres.connection import PostgresConnection
-from memnet.storage.postgres.session import half_rows
 from memnet.storage.tables.checked import IN_LIST, Row, Values, checked_rows, checked_vectors
 from memnet.storage.values import Hits, IndexInfo, Within
 from memnet.storage.vectors.search import sample_queries
@@ -32,7 +31,6 @@ _MAX_BUILD_MEMORY = 4 << 30
 _LOCK_WAIT = "60s"  # how long building waits for transactions that began before
 _LOOK_SECONDS = 60.0  # between two looks at whether there are enough vectors for a graph
 _QUERIES = 50  # by which the recall of a graph is measured
-_PAGE = 5000  # vectors that are read together: 8 MB
 _RECALL = "pgvector_recall"  # property: recall@10 of the graph, measured when it was built
 _GRAPH = (
     "SELECT 1 FROM pg_index JOIN pg_class ON pg_class.oid = pg_index.indexrelid "
@@ -51,24 +49,14 @@ class ServerIndex(DenseIndex):
         dimension: int,
         connection: Callable[[], PostgresConnection],
     ) -> None:
-        """Read nothing yet.
-
-        Args:
-            kind: whether there is to be a graph.
-            place: of the store, as messages name it.
-            dimension: D, width of the vectors.
-            connection: gives the calling thread's own.
-        """
         self._kind = kind
         self._place = place
         self._dimension = dimension
         self._connection = connection
         self._guard = threading.Lock()
         self._builder: threading.Thread | None = None
-        self._has_graph = False
-        """As of the last look."""
-        self._next_look = 0.0
-        """By the monotonic clock."""
+        self._has_graph = False  # as of the last look
+        self._next_look = 0.0  # by the monotonic clock
 
     def close(self) -> None:
         if self._builder is not None:
@@ -83,7 +71,7 @@ class ServerIndex(DenseIndex):
     ) -> Hits:
         connection = self._connection()
         query = np.ascontiguousarray(query, np.float32)
-        # By half precision and in full the order is nearly the same.
+        # By a query in half precision the order is nearly the same.
         count = limit + max(20, limit // 2)
         by_graph = self._kind == "hnsw" and self._look_for_graph(connection)
         with connection.snapshot():
@@ -118,29 +106,10 @@ class ServerIndex(DenseIndex):
         return IndexInfo(self._kind, description, 1.0, 0)
 
     def problems(self) -> list[str]:
-        connection, after = self._connection(), 0
-        while rows := connection.rows(
-            "SELECT id, data, CAST(half AS real[]) FROM vector WHERE id > ? ORDER BY id LIMIT ?",
-            after,
-            _PAGE,
-        ):
-            after = rows[-1][0]
-            halves = np.array([row[2] for row in rows], np.float16).reshape(len(rows), -1)
-            wanted = half_rows(checked_vectors([row[1] for row in rows], self._dimension))
-            if half_rows(halves.astype(np.float32)) != wanted:
-                return ["vector index: the vectors in half precision are not those of the rows"]
-        return []
+        return []  # the server compares the rows themselves
 
     def rebuild(self) -> None:
-        """As ``DenseIndex.rebuild``; searches go on meanwhile."""
-        connection, after = self._connection(), 0
-        connection.execute("DROP INDEX IF EXISTS vector_graph")
-        while rows := connection.rows(
-            "SELECT id, data FROM vector WHERE id > ? ORDER BY id LIMIT ?", after, _PAGE
-        ):
-            after = rows[-1][0]
-            with connection.transaction(advance=False):
-                connection.replace_vectors([(data, vector) for vector, data in rows])
+        self._connection().execute("DROP INDEX IF EXISTS vector_graph")
         if self._kind == "hnsw":
             self._build()
 
@@ -153,7 +122,7 @@ class ServerIndex(DenseIndex):
         hidden: NDArray[np.int64],
         by_graph: bool,
     ) -> list[Row]:
-        """Ids and vectors, as stored, of the nearest passages by half precision."""
+        """Ids and stored vectors of the nearest passages."""
         conditions, parameters = "", []
         if within is not None:
             conditions, parameters = within.condition, [*within.parameters]
@@ -162,7 +131,7 @@ class ServerIndex(DenseIndex):
             conditions += " AND slot.id NOT IN (SELECT unnest(CAST(? AS bigint[])))"
             parameters.append(hidden.tolist())
         # The subquery is evaluated once, and no part of the comparison with each row.
-        distance = f"CAST(half AS halfvec({self._dimension})) <#> (SELECT CAST(? AS halfvec))"
+        distance = f"CAST(data AS halfvec({self._dimension})) <#> (SELECT CAST(? AS halfvec))"
         # A sum has no index: so every vector is compared, and of equal ones the first ids are kept.
         order = distance if by_graph else f"({distance}) + 0, slot.id"
         return connection.rows(
@@ -188,13 +157,10 @@ class ServerIndex(DenseIndex):
 
     def _lacks_graph(self, connection: PostgresConnection) -> bool:
         """Whether there is no graph of enough vectors."""
-        (count,) = connection.only(
-            "SELECT count(*) FROM (SELECT 1 FROM vector LIMIT ?) AS counted", _MIN_GRAPH
-        )
-        return bool(count >= _MIN_GRAPH) and connection.one(_GRAPH) is None
+        enough = connection.one("SELECT 1 FROM vector OFFSET ? LIMIT 1", _MIN_GRAPH - 1)
+        return enough is not None and connection.one(_GRAPH) is None
 
     def _build_or_warn(self) -> None:
-        """Build the graph; without one every vector is compared."""
         try:
             self._build()
             self._next_look = 0.0
@@ -203,11 +169,7 @@ class ServerIndex(DenseIndex):
             _log.warning("%s; until it is built, every vector is compared", error)
 
     def _build(self) -> None:
-        """Build the graph if it is lacking; readers and writers go on meanwhile.
-
-        Raises:
-            StoreError: it can't be built.
-        """
+        """Build the graph if it is lacking; readers and writers go on meanwhile."""
         connection = self._connection()
         key = connection.lock_key("graph")
         connection.take_lock(key, math.inf)
@@ -224,7 +186,7 @@ class ServerIndex(DenseIndex):
                 "current_setting('maintenance_work_mem')) / 1024, "
                 f"{memory // 1024}) || 'kB', false)",
                 "CREATE INDEX CONCURRENTLY vector_graph ON vector USING hnsw "
-                f"((CAST(half AS halfvec({self._dimension}))) halfvec_ip_ops) "
+                f"((CAST(data AS halfvec({self._dimension}))) halfvec_ip_ops) "
                 f"WITH (m = {_LINKS}, ef_construction = {_BUILD_CANDIDATES})",
             ):
                 connection.execute(statement)

@@ -1,10 +1,9 @@
 """The tables of a store on a server: those of a database file, and what a server needs besides.
 
 Texts compare by code points, as SQLite's do. ``attributes`` is the metadata that conditions look
-at, ``half`` the vector ``data`` in half precision, as pgvector compares it. ``slot_text`` has a row
-for each slot but reverse facts: the number of its words, and these with their positions.
-``revision`` has one row: a random id of the last commit, and over all rows of ``slot_text`` their
-number and their words.
+at. ``slot_text`` has a row for each slot but reverse facts: the number of its words, and these with
+their positions. ``revision`` has one row: a random id of the last commit, and over all rows of
+``slot_text`` their number and their words.
 """
 
 import json
@@ -19,15 +18,13 @@ _TYPES = {
     "PRIMARY KEY",
     r"\bINTEGER\b": "bigint",
     r"\bTEXT\b": 'text COLLATE "C"',
+    r"\bdata BLOB\b": "data halfvec",
     r"\bBLOB\b": "bytea",
     r"\bREAL\b": "double precision",
     r" WITHOUT ROWID": "",
     # Whoever deletes symbols and vectors waits for all who write (Connection.delete_unused), and
     # verify looks for references to nothing: a foreign key would look up each of the many rows.
     r" REFERENCES symbol \(id\)": "",
-    r"(?s)CREATE TABLE (slot_key|mention|link) .*?;": lambda table: re.sub(
-        r" REFERENCES \w+ \(id\)", "", table[0]
-    ),
     # Which slots are passages of a vector is read from the index alone.
     r"ON slot \(vector\)": "ON slot (vector, kind, id)",
 }
@@ -36,7 +33,11 @@ _TYPES = {
 def _translated(step: str) -> str:
     for pattern, replacement in _TYPES.items():
         step = re.sub(pattern, replacement, step)
-    return step
+    return re.sub(
+        r"(?s)CREATE TABLE (slot_key|mention|link) .*?;",
+        lambda table: re.sub(r" REFERENCES \w+ \(id\)", "", table[0]),
+        step,
+    )
 
 
 MIGRATIONS = {
@@ -55,9 +56,10 @@ MIGRATIONS = {
     CREATE TRIGGER metadata_set BEFORE INSERT OR UPDATE OF metadata ON source
         FOR EACH ROW EXECUTE FUNCTION parse_metadata();
 
-    ALTER TABLE vector ADD half halfvec NOT NULL;
     -- No second table is to be read for long vectors.
-    ALTER TABLE vector SET (toast_tuple_target = 8160);
+    ALTER TABLE vector ALTER data SET STORAGE PLAIN;
+    CREATE FUNCTION length(halfvec) RETURNS integer LANGUAGE sql IMMUTABLE
+        RETURN 2 * vector_dims($1);
 
     CREATE TABLE slot_text (
         slot bigint PRIMARY KEY,

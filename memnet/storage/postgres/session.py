@@ -3,14 +3,15 @@
 import os
 import re
 import shlex
+import struct
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import psycopg
-from numpy.typing import NDArray
-from psycopg.adapt import Dumper
+from psycopg.abc import Buffer
+from psycopg.adapt import Dumper, Loader
 from psycopg.pq import Format, TransactionStatus
 from psycopg.types import TypeInfo
 from psycopg.types.array import ListBinaryDumper
@@ -19,9 +20,10 @@ from psycopg.types.numeric import Int8BinaryDumper
 from memnet.errors import StoreBusyError, StoreError
 from memnet.storage.postgres.address import Address
 from memnet.storage.tables.checked import IN_LIST, Row, Values
+from memnet.storage.values import VectorData
 
+_OLDEST_SERVER = 15
 _STATEMENTS = 500  # that a session keeps prepared
-_MAX_HALF = 65504.0
 _SETTINGS = {
     # Statements are short, and take arrays of few elements: compiling them, or planning each anew
     # for its parameters, costs more than it saves.
@@ -61,11 +63,7 @@ class Session:
     """One session. Statements are those of ``Connection``; errors are psycopg's."""
 
     def __init__(self, address: Address, connect_seconds: float) -> None:
-        """Connect.
-
-        Args:
-            address: of the store.
-            connect_seconds: how long each server of the address may take to answer.
+        """Connect; each server of the address may take so many seconds to answer.
 
         Raises:
             StoreError: the server can't be reached, or refuses.
@@ -81,6 +79,7 @@ class Session:
             **address.parameters,
             "options": " ".join(options).strip(),
         }
+        self._process = os.getpid()
         try:
             self._server = psycopg.connect(
                 **given,
@@ -88,15 +87,19 @@ class Session:
                 prepare_threshold=1,
                 cursor_factory=psycopg.RawCursor,
             )
+            self._server.prepared_max = _STATEMENTS
+            # One type for all integers: each set of types of parameters is a statement to prepare.
+            self._server.adapters.register_dumper(int, Int8BinaryDumper)
+            self._server.adapters.register_dumper(list, ListBinaryDumper)
+            self.learn_halfvec()
         except psycopg.Error as error:
             raise connect_error(error, address.shown, given.get("user", "")) from None
-        self._server.prepared_max = _STATEMENTS
-        # One type for all integers: each set of types of parameters is a statement to prepare.
-        self._server.adapters.register_dumper(int, Int8BinaryDumper)
-        self._server.adapters.register_dumper(list, ListBinaryDumper)
-        self._process = os.getpid()
-        self._knows_halves = False
-        self.version = self._server.info.server_version // 10_000
+        version = self._server.info.server_version // 10_000
+        if version < _OLDEST_SERVER:
+            raise StoreError(
+                f"{address.shown} is on PostgreSQL {version}; memnet needs {_OLDEST_SERVER} or "
+                "newer"
+            )
 
     def close(self) -> None:
         """Close the session; in a forked child it stays the parent's."""
@@ -112,6 +115,11 @@ class Session:
     def closed(self) -> bool:
         """Whether it was closed, or lost."""
         return self._server.closed
+
+    @property
+    def read_only(self) -> bool:
+        """Whether the server is a standby."""
+        return self._server.info.parameter_status("in_hot_standby") == "on"
 
     @property
     def in_transaction(self) -> bool:
@@ -141,19 +149,18 @@ class Session:
             for row in rows:
                 copy.write_row(row)
 
-    def halves(self, vectors: NDArray[np.float32]) -> list[bytes]:
-        """Vectors [N, D] float32 as parameters of the type halfvec."""
-        if not self._knows_halves:
-            ((oid, array_oid),) = self.rows(
-                "SELECT CAST(oid AS bigint), CAST(typarray AS bigint) FROM pg_type "
-                "WHERE oid = CAST('halfvec' AS regtype)",
-                (),
-            )
+    def learn_halfvec(self) -> None:
+        """Let vectors be read and written, where the database has pgvector."""
+        kinds = self.rows(
+            "SELECT CAST(oid AS bigint), CAST(typarray AS bigint) FROM pg_type "
+            "WHERE oid = to_regtype('halfvec')",
+            (),
+        )
+        for oid, array_oid in kinds:
             TypeInfo("halfvec", oid, array_oid).register(self._server)
-            dumper = type("HalfDumper", (_HalfDumper,), {"oid": oid})
-            self._server.adapters.register_dumper(_Half, dumper)
-            self._knows_halves = True
-        return [_Half(row) for row in half_rows(vectors)]
+            dumper = type("HalfvecDumper", (_VectorDumper,), {"oid": oid})
+            self._server.adapters.register_dumper(VectorData, dumper)
+            self._server.adapters.register_loader(oid, _VectorLoader)
 
     def _cursor(self) -> psycopg.Cursor[Any]:
         if self.inherited:
@@ -161,24 +168,20 @@ class Session:
         return self._server.cursor()
 
 
-class _Half(bytes):
-    """A vector as pgvector sends and receives it."""
+class _VectorDumper(Dumper):
+    """pgvector's binary form: the width, two bytes of nothing, and the components, big-endian."""
 
-
-class _HalfDumper(Dumper):
     format = Format.BINARY
 
-    def dump(self, obj: _Half) -> bytes:
-        return obj
+    def dump(self, obj: VectorData) -> bytes:
+        return struct.pack(">HH", len(obj) // 2, 0) + np.frombuffer(obj, "<u2").byteswap().tobytes()
 
 
-def half_rows(vectors: NDArray[np.float32]) -> list[bytes]:
-    """Vectors [N, D] float32 in half precision, in pgvector's binary form."""
-    count, dimension = vectors.shape
-    rows = np.empty((count, dimension + 2), ">u2")
-    rows[:, :2] = dimension, 0
-    rows[:, 2:] = np.clip(vectors, -_MAX_HALF, _MAX_HALF).astype(">f2").view(">u2")
-    return [row.tobytes() for row in rows]
+class _VectorLoader(Loader):
+    format = Format.BINARY
+
+    def load(self, data: Buffer) -> bytes:
+        return np.frombuffer(data, "<u2", offset=4).byteswap().tobytes()
 
 
 @lru_cache(maxsize=2000)
@@ -225,13 +228,7 @@ def psql(database: str, statement: str) -> str:
 
 
 def write_error(error: psycopg.Error, place: str, *, committing: bool) -> StoreError:
-    """Why a change could not be made.
-
-    Args:
-        error: of the driver.
-        place: of the store.
-        committing: whether the server had been told to commit.
-    """
+    """Why a change could not be made; ``committing`` if the server had been told to commit."""
     if is_lost(error):
         kept = "whether this step was kept is not known" if committing else "nothing of it was kept"
         return LostConnectionError(

@@ -181,10 +181,6 @@ class Connection(ABC):
     def vectors_by_digest(self, digests: Sequence[bytes]) -> dict[bytes, StoredVector]:
         """Those of some vectors that are stored, by the digests of what they encode."""
 
-    def replace_vectors(self, rows: Sequence[tuple[bytes, int]]) -> None:
-        """Give vectors other data: the data, and the id of each."""
-        self.execute_many("UPDATE vector SET data = ? WHERE id = ?", rows)
-
     @abstractmethod
     def delete_unused(self, symbols: Sequence[int], vectors: Sequence[int]) -> None:
         """Delete those of some symbols and vectors, given by id, that nothing uses."""
@@ -200,7 +196,11 @@ class Connection(ABC):
 
     @abstractmethod
     def problems(self) -> list[str]:
-        """What is wrong with the files, types and references of the rows, a line each."""
+        """What is wrong with the types and references of the rows, a line each."""
+
+    def file_problems(self) -> list[str]:
+        """What is wrong with the files of the database and its last commit, a line each."""
+        return []
 
     def one(self, statement: str, *parameters: Any) -> Row | None:
         """The first row of a statement, or None."""

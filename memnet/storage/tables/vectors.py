@@ -14,7 +14,7 @@ from memnet.storage.tables.checked import (
     missing,
 )
 from memnet.storage.tables.connection import Connection
-from memnet.storage.values import Encode, NewSlot, NewVector
+from memnet.storage.values import Encode, NewSlot, NewVector, VectorData
 
 _FULL = (
     "FROM vector WHERE digest = ? "
@@ -27,9 +27,9 @@ def digest_of(*parts: object) -> bytes:
     return hashlib.blake2b("\x1f".join(map(str, parts)).encode(), digest_size=16).digest()
 
 
-def packed(vectors: NDArray[np.float32]) -> list[bytes]:
-    """Each of vectors [N, D] float32 as it is stored: D float16, little-endian."""
-    return [row.tobytes() for row in np.ascontiguousarray(vectors, "<f2")]
+def packed(vectors: NDArray[np.float32]) -> list[VectorData]:
+    """Each of vectors [N, D] float32 as it is stored."""
+    return [VectorData(row.tobytes()) for row in np.ascontiguousarray(vectors, "<f2")]
 
 
 def texts_of(slots: Iterable[NewSlot]) -> dict[bytes, str]:
@@ -101,7 +101,7 @@ def replace_quick(connection: Connection, vectors: Iterable[NewVector]) -> None:
     replaced = list(zip(_rows([new[digest] for digest in quick]), ids, strict=True))
     # A change of slots also within a transaction that adds none.
     with connection.transaction():
-        connection.replace_vectors(replaced)
+        connection.execute_many("UPDATE vector SET data = ? WHERE id = ?", replaced)
         connection.execute(f"DELETE FROM quick_vector WHERE vector {IN_LIST}", Values(ids))
         connection.history.note_replaced(ids)
 
@@ -157,5 +157,5 @@ def encoded(
     return found | (dict(zip(rest, encode(rest), strict=True)) if rest else {})
 
 
-def _rows(vectors: Sequence[NewVector]) -> list[bytes]:
+def _rows(vectors: Sequence[NewVector]) -> list[VectorData]:
     return packed(np.stack([vector.data for vector in vectors])) if vectors else []

@@ -47,7 +47,6 @@ class IndexCache(DenseIndex):
         connection: Callable[[], Connection],
         try_writing: Callable[[], AbstractContextManager[bool]],
         on_saved: Callable[[], None],
-        is_local: bool = True,
     ) -> None:
         """Read nothing yet: the index is loaded when it is first used.
 
@@ -61,8 +60,6 @@ class IndexCache(DenseIndex):
             try_writing: gives True while the caller is the store's one writer, or False where
                 someone else is, or nobody may be; it does not wait.
             on_saved: called when the file has been replaced.
-            is_local: whether the rows are on this machine: it is a problem then where the file is
-                missing.
         """
         self._folder = folder
         self._path = folder / INDEX_FILE
@@ -73,7 +70,6 @@ class IndexCache(DenseIndex):
         self._connection = connection
         self._try_writing = try_writing
         self._on_saved = on_saved
-        self._is_local = is_local
         self._guard = threading.RLock()
         self._index: VectorIndex | None = None
         self._revision: Revision | None = None
@@ -119,8 +115,6 @@ class IndexCache(DenseIndex):
 
     def problems(self) -> list[str]:
         """As ``DenseIndex.problems``: those of the file."""
-        if not self._is_local and not self._path.exists():
-            return []
         connection, index = self._connection(), self._load()
         if index is None or index.header is None:
             return ["vector index: the file is missing or damaged"]

@@ -12,12 +12,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memnet import Config, Engine, MemoryStore
+from memnet import Config, Engine
 from memnet.config import TellConfig
 from memnet.protocols import Judgement, Told
 from memnet.statements import teller
 from memnet.statements.judge import RuleJudge
-from tests.toy import ToyEncoder
+from tests.toy import ToyEncoder, toy_store
+from tests.unit.test_tell import _valid, engine_at
 from tests.waiting import PATIENCE
 
 _LONG = "Ann lives in Paris. Bob lives in Rome. Ann moved to Oslo. Eve is a nurse. Bob left Rome."
@@ -25,10 +26,7 @@ _LONG = "Ann lives in Paris. Bob lives in Rome. Ann moved to Oslo. Eve is a nurs
 
 def _open(path: Path, judge: RuleJudge | None = None) -> Engine:
     encoder = ToyEncoder()
-    store = MemoryStore(
-        path, fingerprint=encoder.fingerprint, dimension=encoder.dimension, create=True,
-        lock_seconds=0.0,
-    )  # fmt: skip
+    store = toy_store(path, encoder, lock_seconds=0.0)  # fmt: skip
     return Engine(store, encoder, Config(), judge=judge or Watched())
 
 
@@ -130,7 +128,7 @@ def test_others_write_while_a_long_text_is_judged(tmp_path: Path) -> None:
 _KILLED = """
 import sys, time
 from pathlib import Path
-from tests.processes.test_tell_ahead import Watched, _open, _LONG
+from tests.processes.test_tell_processes import Watched, _open, _LONG
 def wait():
     print("judging", flush=True)
     time.sleep(600)
@@ -155,4 +153,35 @@ def test_a_process_killed_while_it_judges_holds_up_nobody(tmp_path: Path) -> Non
         assert [one.text for one in engine.history()] == [
             "Ann lives in Riga.", "Ann likes tea.", "Ann moved to Rome.",
         ]  # fmt: skip
+        assert engine.verify().problems == ()
+
+
+_TELLER = """
+import sys
+from pathlib import Path
+from tests.unit.test_tell import engine_at
+engine = engine_at(Path(sys.argv[1]))
+for number in range(10_000):
+    engine.tell(f"Ann moved to Town{number}. Bob moved to Town{number}.")
+    print(number, flush=True)
+"""
+
+
+@pytest.mark.parametrize("acknowledged", [0, 5])
+def test_a_killed_writer_leaves_whole_texts(tmp_path: Path, acknowledged: int) -> None:
+    path = tmp_path / "store"
+    process = subprocess.Popen(
+        [sys.executable, "-c", _TELLER, str(path)], stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    while int(process.stdout.readline()) < acknowledged:
+        pass
+    process.kill()
+    process.communicate()
+    with engine_at(path) as engine:
+        ann, bob = engine.history("Ann"), engine.history("Bob")
+        assert len(ann) == len(bob) > acknowledged
+        assert [told.text[-8:] for told in ann] == [told.text[-8:] for told in bob]
+        assert len(_valid(engine, "Ann")) == len(_valid(engine, "Bob")) == 1
+        engine.verify(repair=True)
         assert engine.verify().problems == ()

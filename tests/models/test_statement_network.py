@@ -1,13 +1,11 @@
-"""The statement network: its examples, and what is read from its scores on two runtimes."""
+"""The statement network: what is read from its scores, on two runtimes."""
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from benchmarks.statements import scenarios
-from benchmarks.statements.examples import (
-    answer_examples,
-)
+from benchmarks.statements.examples import answer_examples
 from memnet.checkpoints import SHIPPED
 from memnet.encoders.onnx_model import onnx_precision
 from memnet.encoders.weights import checked_folder, load_tokenizer
@@ -36,27 +34,6 @@ def test_scores_are_split_by_their_meaning() -> None:
     assert scores.number[0].tolist() == list(range(7, 20))
     assert scores.negative.tolist() == [20]
     assert scores.certainty[0].tolist() == list(range(21, 25))
-
-
-@pytest.mark.skipif(onnx_precision(None, "cpu") is None, reason="ONNX Runtime is not installed")
-def test_both_runtimes_read_alike() -> None:
-    folder = SHIPPED / "statements"
-    readers = [
-        load_statement_reader(folder, precision=precision)
-        for precision in (None, onnx_precision(None, "cpu"))
-    ]
-    same = total = 0
-    for scenario in scenarios()[1][:6]:
-        for example in answer_examples(scenario):
-            exact, eight_bits = (one.answer(example.question, example.tells) for one in readers)
-            assert exact is not None
-            assert eight_bits is not None
-            assert sum(exact.forms.values()) == pytest.approx(1, abs=1e-3)
-            total += 1
-            same += exact.form == eight_bits.form and (
-                [one[:3] for one in exact.pieces[:1]] == [one[:3] for one in eight_bits.pieces[:1]]
-            )
-    assert same / total > 0.85
 
 
 def test_a_question_without_statements_is_not_read(packer: Packer) -> None:
@@ -174,3 +151,24 @@ def test_a_tag_inside_of_a_word_is_of_the_whole_word(packer: Packer) -> None:
     scores = _scores(pack, tags=tags)
     tagged = StatementReader(lambda _: scores, packer).write(text, ()).tagged
     assert [text[start:end] for start, end in tagged.values] == ["tester"]
+
+
+@pytest.mark.skipif(onnx_precision(None, "cpu") is None, reason="ONNX Runtime is not installed")
+def test_both_runtimes_read_alike() -> None:
+    folder = SHIPPED / "statements"
+    readers = [
+        load_statement_reader(folder, precision=precision)
+        for precision in (None, onnx_precision(None, "cpu"))
+    ]
+    same = total = 0
+    for scenario in scenarios()[1][:6]:
+        for example in answer_examples(scenario):
+            exact, eight_bits = (one.answer(example.question, example.tells) for one in readers)
+            assert exact is not None
+            assert eight_bits is not None
+            assert sum(exact.forms.values()) == pytest.approx(1, abs=1e-3)
+            total += 1
+            same += exact.form == eight_bits.form and (
+                [one[:3] for one in exact.pieces[:1]] == [one[:3] for one in eight_bits.pieces[:1]]
+            )
+    assert same / total > 0.85
