@@ -22,7 +22,7 @@ from memnet.experts.registry import (
     load_encoder,
     load_experts,
 )
-from memnet.experts.sources import (
+from memnet.experts.stored import (
     check_store,
     describe,
     existing_sources,
@@ -48,7 +48,7 @@ from memnet.reader.remote import is_remote
 from memnet.runtime.device import device_copier, find_device
 from memnet.statements.loading import LazyStatementReader
 from memnet.statements.memory import StatementMemory
-from memnet.storage import MemoryStore, import_bundle, stored_fingerprint
+from memnet.storage import MemoryStore, export_bundle, import_bundle, stored_fingerprint
 from memnet.storage.place import store_place
 from memnet.text.checks import (
     check_messages,
@@ -516,7 +516,7 @@ class Engine:
         """
         with suppress(StoreError, OSError):
             self._told.usage.save(wait=0)
-        return self.store.export(path)
+        return export_bundle(self.store, path)
 
     def sources(self, namespace: str | None = None) -> Iterator[Source]:
         """What is stored, in the order in which it first came."""

@@ -80,7 +80,7 @@ _OPENDOCUMENT = tuple(".odt .ott .fodt .odp .otp .fodp".split())
 _MANUALS = (".man", ".mdoc", *(f".{section}" for section in range(1, 9)))
 _SHEETS = tuple(".xlsx .xlsm .xltx .xlsb .xls .ods .ots .fods".split())
 
-# All that can be read but JSON lines and fact tables, which are no documents.
+# All that can be read but JSON lines and fact tables, which are not documents.
 FORMATS: tuple[Format, ...] = (
     Format("archive", "archives", (".zip", ".tar", ".tgz", ".gz"), "archive"),
     Format("asciidoc", "AsciiDoc files", (".adoc", ".asciidoc"), "pandoc:asciidoc"),
@@ -127,7 +127,7 @@ _BY_CONTENT = {
     "tar": ("archive",),
     "zip": ("archive", "docx", "epub", "opendocument", "pptx", "sheets"),
 }
-# Formats whose files are no text.
+# Formats whose files are not text.
 _PACKED = frozenset(
     name for kind in ("gzip", "ole2", "pdf", "tar", "zip") for name in _BY_CONTENT[kind]
 )

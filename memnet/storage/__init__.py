@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from memnet.runtime import lazy_names
 
 if TYPE_CHECKING:
-    from memnet.storage.bundle.restore import import_bundle
+    from memnet.storage.bundle import copy_store, export_bundle, import_bundle
     from memnet.storage.folder import DATABASE
     from memnet.storage.overview import stored_fingerprint
     from memnet.storage.scope import EVERYWHERE, Scope
@@ -48,6 +48,8 @@ __all__ = [
     "Structure",
     "Symbols",
     "Told",
+    "copy_store",
+    "export_bundle",
     "import_bundle",
     "stored_fingerprint",
 ]
@@ -58,7 +60,9 @@ _HOMES = dict.fromkeys(__all__, "memnet.storage.values") | {
     "EVERYWHERE": "memnet.storage.scope",
     "MemoryStore": "memnet.storage.store",
     "Scope": "memnet.storage.scope",
-    "import_bundle": "memnet.storage.bundle.restore",
+    "copy_store": "memnet.storage.bundle",
+    "export_bundle": "memnet.storage.bundle",
+    "import_bundle": "memnet.storage.bundle",
     "stored_fingerprint": "memnet.storage.overview",
 }
 __getattr__ = lazy_names(__name__, _HOMES)

@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from memnet.config import StoreConfig
 from memnet.errors import EncoderMismatchError, StoreError
 from memnet.storage.backend import Backend, DenseIndex, Result
-from memnet.storage.bundle.export import write_bundle
+from memnet.storage.files import ModelFolders, Uploads
 from memnet.storage.lexical import Bm25Index
-from memnet.storage.models import ModelFolders
 from memnet.storage.postgres.address import Address, is_address
 from memnet.storage.scope import EVERYWHERE, Scope
 from memnet.storage.sqlite.backend import FolderBackend
@@ -32,7 +31,6 @@ from memnet.storage.tables.quick import QuickVectors
 from memnet.storage.tables.sources import Sources
 from memnet.storage.tables.statements import Statements
 from memnet.storage.tables.validity import Validity
-from memnet.storage.uploads import Uploads
 from memnet.storage.values import (
     Encode,
     EncodePassages,
@@ -134,10 +132,11 @@ class MemoryStore:
         self._own.backend.connections.close()
 
     @contextmanager
-    def reading(self) -> Iterator[None]:
+    def reading(self) -> Iterator[Connection]:
         """Let every read of this thread inside the block see one and the same commit."""
-        with self._connection.snapshot():
-            yield
+        connection = self._connection
+        with connection.snapshot():
+            yield connection
 
     @contextmanager
     def writing(self, wait: float | None = None, *, sources_only: bool = False) -> Iterator[None]:
@@ -465,15 +464,6 @@ class MemoryStore:
         """
         with self.changing(advance=False):
             self._connection.delete_unused(*checks.unused(self._connection))
-
-    def export(self, path: str | os.PathLike[str]) -> int:
-        """Write all as one bundle, of one commit, with the models; returns how many slots it holds.
-
-        Raises:
-            StoreError: the file can't be written, or the store can't be read.
-        """
-        with self.reading():
-            return write_bundle(self._connection, Path(path), self.models.files()).slots
 
     @property
     def _process(self) -> _Process:

@@ -205,7 +205,7 @@ def test_a_model_of_the_store_is_used_without_being_named(facts_store: Path) -> 
         (model,) = engine.info().models
         assert (model.name, model.used, model.note) == ("facts", True, None)
         assert engine.verify().problems == ()
-    with _open(facts_store, answerer="text") as engine:
+    with _open(facts_store, model="text") as engine:
         forced = engine.ask("Who built the Grey Heron?")
         assert (forced.model, forced.answer, forced.experts) == ("text", "Ann Orre", ())
 

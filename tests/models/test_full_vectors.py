@@ -420,20 +420,19 @@ def test_a_bundle_keeps_what_is_quick(tmp_path: Path) -> None:
         memory.encode_full()
         assert _bundle(memory, tmp_path / "full.zip") == _at_once(tmp_path, documents)
     with zipfile.ZipFile(tmp_path / "full.zip") as archive:
-        assert b'"quick"' not in archive.read("bundle.json")
-        assert "quick.jsonl" not in archive.namelist()
+        assert archive.read("quick_vector.jsonl") == b""
 
 
 @pytest.mark.parametrize(
     ("member", "old", "new", "complaint"),
     [
-        ("quick.jsonl", b"nests", b"rests", "is not what it encodes"),
-        ("quick.jsonl", b'{"vector":1,', b'{"vector":99,', "names vector"),
-        ("quick.jsonl", b'{"vector":1,', b'{"vector":0,', "names vector"),
-        ("quick.jsonl", b'"text":"heron', b'"text":7,"x":"heron', "quick.jsonl, line 1"),
-        ("bundle.json", b'"quick":12', b'"quick":11', "quick.jsonl has 12 lines, expected 11"),
-        ("bundle.json", b',"quick":12', b"", "quick vectors"),
-        ("quick.jsonl", None, None, "quick vectors"),
+        ("quick_vector.jsonl", b"nests", b"rests", "of other texts than noted"),
+        ("quick_vector.jsonl", b"[1,", b"[99,", "missing row of vector|FOREIGN KEY"),
+        ("quick_vector.jsonl", b"[1,", b"[2,", "UNIQUE"),
+        ("quick_vector.jsonl", b'"heron', b'7,"heron', "another number of values"),
+        ("bundle.json", b'"quick_vector":12', b'"quick_vector":11', "not as many as"),
+        ("bundle.json", b'"quick_vector":12,', b"", "count the rows"),
+        ("quick_vector.jsonl", None, None, "exactly the members of a bundle"),
     ],
 )
 def test_a_wrong_bundle_is_refused(

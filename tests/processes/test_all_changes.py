@@ -1,16 +1,12 @@
 """All changes of a statement are kept, each with the one that made it."""
 
-import sqlite3
 from collections.abc import Sequence
-from contextlib import closing
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from memnet import Config, Engine
 from memnet.protocols import Judgement, Label, Told
-from memnet.storage.sqlite.schema import MIGRATIONS
 from tests.toy import ToyEncoder, toy_store
 
 _PARTLY = "A part of it is no longer valid."
@@ -88,39 +84,3 @@ def test_bundles_hold_all_changes(tmp_path: Path) -> None:
     with _open(tmp_path / "copy") as copy:
         assert copy.history() == told
         assert copy.verify().problems == ()
-
-
-@pytest.mark.parametrize(
-    ("change", "reason", "kept"),
-    [
-        ("supersede", _PARTLY, True),
-        ("contradict", "Both can't be true.", True),
-        ("supersede", "The same subject and relation have a new value.", False),
-    ],
-)
-def test_changes_of_the_schema_before_are_kept(
-    tmp_path: Path, change: str, reason: str, kept: bool
-) -> None:
-    """The last change stood in the row of the statement, those before it in the journal."""
-    path = tmp_path / "store"
-    with _open(path) as engine:
-        _tell(engine, *_TEXTS[:3])
-    with closing(sqlite3.connect(path / "memory.sqlite3")) as database:
-        database.executescript(
-            "DROP TABLE statement_change; DROP TABLE eviction; DROP TABLE quick_vector;"
-        )
-        database.execute("UPDATE statement SET changed_by = 3, change = ?, reason = ? "
-                         "WHERE slot = 1", (change, reason))  # fmt: skip
-        database.execute("UPDATE journal SET changed_by = 2, change = 'supersede', reason = ? "
-                         "WHERE tell = 3 AND slot = 1", (_PARTLY,))  # fmt: skip
-        database.execute("PRAGMA user_version = 6")
-        database.commit()
-    assert max(MIGRATIONS) == 10  # the tables that later schemas made are dropped above
-    with _open(path) as engine:
-        assert _changes(engine) == [_ALL[0], (_TEXTS[2], change)]
-        assert engine.history()[0].change == change
-        rows = engine.store.statements.told([1])
-        assert len(rows[0].changes) == 1 + kept
-        engine.undo()
-        assert _changes(engine) == _ALL[:1]
-        assert engine.verify().problems == ()

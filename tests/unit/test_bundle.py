@@ -5,6 +5,7 @@ import stat
 import threading
 import time
 import zipfile
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,8 @@ import pytest
 from memnet import Config, Document, Engine, Fact
 from memnet.cli.main import run
 from memnet.errors import EncoderMismatchError, StoreError
-from memnet.storage import import_bundle
+from memnet.storage import copy_store, import_bundle
+from memnet.storage.bundle import TABLES
 from tests.toy import ToyEncoder, toy_store
 
 QUESTIONS = ("Where does Ann live?", "Who built the Orre Light?", "Which lamp is electric?")
@@ -133,7 +135,7 @@ def test_the_command_line(
     assert run(["export", bundle, "--store", store]) == 0
     assert "slots exported to" in capsys.readouterr().out
     assert run(["export", bundle, "--store", store]) == 1
-    assert "exists, so nothing was exported" in capsys.readouterr().err
+    assert "already exists" in capsys.readouterr().err
     assert run(["import", bundle, "--store", copy]) == 0
     question = "In which town was the builder of the Orre Light born?"
     with Engine.open(copy) as engine:
@@ -142,6 +144,33 @@ def test_the_command_line(
         assert (first.answer, first.evidence) == (second.answer, second.evidence)
     assert run(["import", bundle, "--store", copy]) == 1
     assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_a_copy_has_all_that_the_store_has(toy_engine: Engine, tmp_path: Path) -> None:
+    _fill(toy_engine)
+    store = toy_engine.store
+    with store.uploads.replacing("boat.txt", BytesIO(b"A boat."), "") as file:
+        toy_engine.ingest(file)
+    (store.models.new_folder("text")).mkdir(parents=True)
+    (store.models.folder("text") / "model.json").write_text("{}")
+    slots = copy_store(store.path, tmp_path / "copy")
+    assert slots == store.counts().slots
+    with _open(tmp_path / "copy") as copy:
+        assert copy.verify().problems == ()
+        assert copy.store.models.names() == ("text",)
+        [(name, upload)] = copy.store.uploads.files().items()
+        assert upload.read_bytes() == b"A boat."
+        assert copy.store.sources.from_path(str(upload)) == [str(upload)]
+        assert copy.get(str(upload)) is not None
+        assert name == "uploads/default/boat.txt"
+        # What was told last can be taken back there, and files that are known are not read again.
+        copy.undo()
+        assert [one.text for one in copy.history("Ann")] == ["Ann lives in Paris."]
+        assert copy.ingest(upload).unchanged == 1
+    with pytest.raises(StoreError, match="not empty"):
+        copy_store(store.path, tmp_path / "copy")
+    with pytest.raises(StoreError, match="no memnet store"):
+        copy_store(tmp_path / "none", tmp_path / "other")
 
 
 def test_another_encoder_is_refused(bundle: Path, tmp_path: Path) -> None:
@@ -160,31 +189,31 @@ def _changed(bundle: Path, member: str, change: Any) -> Path:
     return path
 
 
-def _lines(**fields: object) -> Any:
-    """Puts fields into the first line."""
+def _head(**fields: object) -> Any:
+    """Puts fields into the head."""
+    return lambda data: json.dumps({**json.loads(data), **fields}).encode()
+
+
+def _row(table: str, where: int = 0, **values: object) -> Any:
+    """Puts values into a row of a table."""
 
     def change(data: bytes) -> bytes:
-        first, _, rest = data.partition(b"\n")
-        return json.dumps({**json.loads(first), **fields}).encode() + b"\n" + rest
+        (found,) = (one for one in TABLES if one.name == table)
+        lines = data.splitlines(keepends=True)
+        row = dict(zip(found.types, json.loads(lines[where]), strict=True)) | values
+        lines[where] = json.dumps(list(row.values())).encode() + b"\n"
+        return b"".join(lines)
 
     return change
 
 
-_STATEMENT = {
-    "aliases": [], "relation": "", "values": [], "polarity": 1, "certainty": "is", "told_at": 1.0,
-    "standing": 0, "speaker": None, "changed_by": None, "change": None, "reason": None,
-}  # fmt: skip
-
-
-def _of_statements(**fields: object) -> Any:
-    """Puts fields into the lines of statements."""
+def _without(where: int) -> Any:
+    """Leaves a line out, and puts the one before it there twice."""
 
     def change(data: bytes) -> bytes:
-        lines = [json.loads(line) for line in data.splitlines()]
-        for line in lines:
-            if line["valid_from"] is not None:
-                line.update(fields)
-        return b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+        lines = data.splitlines(keepends=True)
+        lines[where] = lines[where - 1]
+        return b"".join(lines)
 
     return change
 
@@ -192,43 +221,55 @@ def _of_statements(**fields: object) -> Any:
 @pytest.mark.parametrize(
     ("member", "change", "complaint"),
     [
-        ("bundle.json", _lines(format=7), "format: Input should be 1"),
-        ("bundle.json", _lines(slots=10**20), "slots: Input should be less than"),
-        ("bundle.json", _lines(vectors=10**12), "vectors.f32 has .* bytes, expected 25600"),
-        ("bundle.json", _lines(slots=3), "slots.jsonl has .* lines, expected 3"),
-        ("bundle.json", _lines(extra=1), "extra: Extra inputs are not permitted"),
-        ("bundle.json", lambda _: b"[" * 10**6, "bundle.json, line 1"),
-        ("sources.jsonl", _lines(kind="view"), "kind: Input should be 'document'"),
-        ("sources.jsonl", _lines(name=5), "name: Input should be a valid string"),
-        ("sources.jsonl", lambda data: data + data, "UNIQUE constraint|lines, expected"),
-        ("sources.jsonl", lambda _: b"x" * 10_000_001, "is longer than 10,000,000"),
-        ("slots.jsonl", _lines(source=99), "refers to a source or vector that is not there"),
-        ("slots.jsonl", _lines(vector=99), "refers to a source or vector that is not there"),
-        ("slots.jsonl", _lines(id=9999), "ids rise to the last given"),
-        ("slots.jsonl", _lines(end=0, start=3), "its text is not as long as its span"),
-        ("slots.jsonl", _lines(valid_until=3.0), "it ended before it began"),
-        ("slots.jsonl", _lines(valid_from=float("nan")), "valid_from: Input should be a finite"),
-        ("slots.jsonl", _lines(valid_from=5.0), "a statement has a time and a relation vector"),
-        ("slots.jsonl", _lines(statement=_STATEMENT), "is a statement without a structure"),
-        ("slots.jsonl", _of_statements(statement=None), "is a statement without a structure"),
-        ("slots.jsonl", _of_statements(statement={**_STATEMENT, "changed_by": 9999}),
-         "was changed by one that was never there"),
-        ("slots.jsonl", _of_statements(statement={**_STATEMENT, "changed_by": 1}),
-         "a statement was changed by one that is not there"),
-        ("slots.jsonl", _of_statements(statement={**_STATEMENT, "change": "undone"}),
-         "change: Input should be 'supersede'"),
-        ("slots.jsonl", _of_statements(statement={**_STATEMENT, "told_at": -1.0}),
-         "told_at: Input"),
-        ("slots.jsonl", _lines(text=None), "text: Input should be a valid string"),
-        ("slots.jsonl", _lines(text="\ud800"), "slots.jsonl, line 1"),
-        ("slots.jsonl", _lines(kind="fact", keys=[]), "a fact leads from a name to another"),
-        ("slots.jsonl", lambda data: data[:-9], "slots.jsonl, line"),
-        ("slots.jsonl", lambda data: data.replace(b"\n", b"\n" + b" " * 40_000_000 + b"\n", 1),
+        ("bundle.json", _head(format=7), "format: Input should be 1"),
+        ("bundle.json", _head(dimension=10**9), "dimension: Input should be less than"),
+        ("bundle.json", _head(rows={}), "count the rows and ids of each table"),
+        ("bundle.json", _head(last_ids={"slot": 1}), "count the rows and ids of each table"),
+        ("bundle.json", _head(last_ids={"slot": 1, "source": 99, "tell": 99, "eviction": 99}),
+         "ids of slot do not rise to the last one given"),
+        ("bundle.json", _head(extra=1), "extra: Extra inputs are not permitted"),
+        ("bundle.json", lambda _: b"[" * 10**6, "bundle.json, it"),
+        ("source.jsonl", _row("source", kind="view"), "sources are of an unknown kind"),
+        ("source.jsonl", _row("source", name=5), "source.name holds a value"),
+        ("source.jsonl", _row("source", digest="xyz"), "non-hexadecimal"),
+        ("source.jsonl", _row("source", metadata="[1"), "holds values that memnet does not write"),
+        ("source.jsonl", lambda data: data + data, "ids of source do not rise"),
+        ("source.jsonl", _without(1), "ids of source do not rise"),
+        ("source.jsonl", lambda data: data.partition(b"\n")[2], "not as many as bundle.json says"),
+        ("source.jsonl", lambda _: b"x" * 10_000_001, "is longer than 10,000,000"),
+        ("source.jsonl", lambda data: b"{}\n" + data, "is not a list"),
+        ("source.jsonl", lambda data: b"[1]\n" + data, "another number of values"),
+        ("source.jsonl", lambda data: b"[" * 100_000 + data, "can't be used"),
+        ("slot.jsonl", _row("slot", source=99), "refers to a missing row of source|FOREIGN KEY"),
+        ("slot.jsonl", _row("slot", vector=99), "refers to a missing row of vector|FOREIGN KEY"),
+        ("slot.jsonl", _row("slot", id=9999), "ids of slot do not rise"),
+        ("slot.jsonl", _row("slot", id=-1), "slot.id holds a number out of range"),
+        ("slot.jsonl", _row("slot", id=10**30), "slot.id holds a number out of range"),
+        ("slot.jsonl", _row("slot", end=0, start=3), "holds values that memnet does not write"),
+        ("slot.jsonl", _row("slot", -1, valid_until=0.5), "ended before they began"),
+        ("slot.jsonl", _row("slot", valid_from=float("nan")), "NaN is not a number of JSON"),
+        ("slot.jsonl", _row("slot", usage=1e300), "slot.usage holds a number out of range"),
+        ("slot.jsonl", _row("slot", valid_from=5.0), "statements without a structure"),
+        ("slot.jsonl", _row("slot", text=None), "slot.text holds a value"),
+        ("slot.jsonl", _row("slot", text="\ud800" * 7), "can't be used"),
+        ("slot.jsonl", _row("slot", kind="other"), "holds values that memnet does not write"),
+        ("slot.jsonl", lambda data: data[:-9], "can't be used"),
+        ("slot.jsonl", lambda data: data.replace(b"\n", b" " * 40_000_000 + b"\n", 1),
          "expands to more than 200 times"),
-        ("vectors.f32", lambda data: data[:-4], "vectors.f32 has .* bytes"),
-        ("vectors.f32", lambda data: np.full(len(data) // 4, np.nan, "<f4").tobytes(),
+        ("link.jsonl", _row("link", slot=99), "refers to a missing row of slot|FOREIGN KEY"),
+        ("symbol.jsonl", _row("symbol", 1, name="ann"), "UNIQUE"),
+        ("statement.jsonl", _row("statement", change="undone"), "holds values"),
+        ("statement.jsonl", _row("statement", polarity=2), "holds values"),
+        ("statement.jsonl", _row("statement", values='[1]'), "holds values"),
+        ("statement.jsonl", _row("statement", told_at=-1.0), "told_at holds a number out of range"),
+        ("statement.jsonl", _row("statement", changed_by=9999),
+         "refers to a missing row of slot|FOREIGN KEY"),
+        ("statement.jsonl", _row("statement", namespace="other"), "can't be found by what"),
+        ("statement_name.jsonl", _row("statement_name", slot=1), "can't be found by|FOREIGN KEY"),
+        ("vector.jsonl", _row("vector", 1, digest="00"), "digest"),
+        ("vectors.f16", lambda data: data[:-4], "vectors.f16 has another size"),
+        ("vectors.f16", lambda data: np.full(len(data) // 2, np.nan, "<f2").tobytes(),
          "a vector that is not of length one"),
-        ("digests.bin", lambda data: bytes(len(data)), "two of its rows are the same"),
     ],
 )  # fmt: skip
 def test_a_changed_bundle_is_refused_and_leaves_nothing(

@@ -19,8 +19,7 @@ from filelock import FileLock
 
 from memnet.config import IndexConfig, StoreConfig
 from memnet.errors import DependencyError, StoreError
-from memnet.storage import MemoryStore, NewSource, import_bundle
-from memnet.storage.bundle import archive, export, restore
+from memnet.storage import MemoryStore, NewSource, bundle, export_bundle, import_bundle
 from memnet.storage.sqlite.connection import SqliteConnection
 from memnet.storage.vectors.file import read_header, read_index
 from memnet.storage.vectors.index import VectorIndex
@@ -121,7 +120,7 @@ def test_a_page_that_cannot_be_read_ends_an_export_without_a_file(
         closing(open_store(path, create=False)) as store,
         pytest.raises(StoreError, match=r"could not be read .*restore it from a copy"),
     ):
-        store.export(tmp_path / "out.zip")
+        export_bundle(store, tmp_path / "out.zip")
     assert not list(tmp_path.glob("*out.zip*"))
 
 
@@ -147,7 +146,7 @@ def test_a_process_without_free_descriptors_is_told(path: Path) -> None:
 
 def test_folders_that_cannot_be_made_are_named(path: Path, tmp_path: Path) -> None:
     with closing(open_store(path)) as store:
-        store.export(tmp_path / "bundle.zip")
+        export_bundle(store, tmp_path / "bundle.zip")
     (tmp_path / "file").write_text("x")
     for make in (
         lambda folder: open_store(folder),
@@ -371,11 +370,10 @@ def test_without_faiss_the_error_says_how_to_install_it(monkeypatch: pytest.Monk
 def test_a_bundle_of_many_slots_comes_in_batches(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (archive, export, restore):
-        monkeypatch.setattr(module, "BATCH", 2)
+    monkeypatch.setattr(bundle, "_BATCH", 2)
     with closing(open_store(path)) as store:
         store.put([source(text, passage(text)) for text in _TEXTS[:5]], encode)
-        store.export(tmp_path / "out.zip")
+        export_bundle(store, tmp_path / "out.zip")
         slots = store.fetch(range(1, 99))
     import_bundle(
         tmp_path / "out.zip", tmp_path / "copy", fingerprint="toy/64", dimension=DIMENSION
@@ -389,7 +387,7 @@ def test_a_bundle_of_many_slots_comes_in_batches(
 def test_a_bundle_of_unusual_compression_is_refused(path: Path, tmp_path: Path) -> None:
     """Its size once expanded is bounded for deflate only."""
     with closing(open_store(path)) as store:
-        store.export(tmp_path / "out.zip")
+        export_bundle(store, tmp_path / "out.zip")
     with (
         zipfile.ZipFile(tmp_path / "out.zip") as old,
         zipfile.ZipFile(tmp_path / "bz2.zip", "w", zipfile.ZIP_BZIP2) as new,

@@ -2,14 +2,14 @@
 
 import io
 import os
+from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO, cast
 
 import pytest
 
 from memnet.errors import StoreError
-from memnet.storage.models import ModelFolders
-from memnet.storage.uploads import Uploads
+from memnet.storage.files import ModelFolders, Uploads
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="makes links, as only some may there")
 
@@ -95,10 +95,11 @@ def test_only_uploads_are_removed(uploads: Uploads, tmp_path: Path) -> None:
 def test_files_of_models_are_known_by_their_names(tmp_path: Path) -> None:
     models = ModelFolders(tmp_path)
     for name in ("models/text/other.json", "models/../model.json", "model.json"):
-        with pytest.raises(ValueError, match="is not a file of a model"):
-            models.add_file(name, b"{}")
-    models.add_file("models/text/model.json", b"{}")
-    assert models.files() == {"models/text/model.json": b"{}"}
+        with pytest.raises(ValueError, match="is not a file of a store"):
+            models.add_file(name, BytesIO(b"{}"))
+    models.add_file("models/text/model.json", BytesIO(b"{}"))
+    [(name, file)] = models.files().items()
+    assert (name, file.read_bytes()) == ("models/text/model.json", b"{}")
     (tmp_path / "models" / "facts").symlink_to(tmp_path / "models" / "text")
     assert models.names() == ("text",)
     with pytest.raises(StoreError, match="is a link or lies in one"):

@@ -295,13 +295,17 @@ class SqliteConnection(Connection):
 
     def problems(self) -> list[str]:
         """As ``Connection.problems``."""
-        found = [str(row[0]) for row in self.rows("PRAGMA integrity_check") if row[0] != "ok"]
-        found += [
+        found = [
             f"row {row[1]} of {row[0]} refers to a missing row of {row[2]}"
             for row in self.rows("PRAGMA foreign_key_check")
         ]
         if has_wrong_values(self):
             found.append("holds values that memnet does not write")
+        return found
+
+    def file_problems(self) -> list[str]:
+        """As ``Connection.file_problems``."""
+        found = [str(row[0]) for row in self.rows("PRAGMA integrity_check") if row[0] != "ok"]
         row = self.only(
             "SELECT count(*) FROM "
             "(SELECT generation, last_slot FROM revision ORDER BY generation DESC LIMIT 1) "

@@ -9,6 +9,10 @@ from memnet.storage.tables.vectors import digest_of
 _PAGE = 1000
 """Texts that are read together."""
 _WRONG_ROWS = {
+    "SELECT count(*) FROM source WHERE kind NOT IN ('document', 'story', 'facts', 'statement')": (
+        "{} sources are of an unknown kind"
+    ),
+    "SELECT count(*) FROM vector WHERE length(digest) <> 16": "{} vectors have a wrong digest",
     "SELECT count(*) FROM slot WHERE valid_until < valid_from": (
         "{} statements ended before they began"
     ),
@@ -39,7 +43,16 @@ _WRONG_ROWS = {
 
 
 def problems(connection: Connection, dimension: int) -> list[str]:
-    """What is wrong with the rows, a line each; empty when all is well."""
+    """What is wrong with the database, a line each; empty when all is well."""
+    found = connection.file_problems() + row_problems(connection, dimension)
+    found = [f"database: {problem}" for problem in found]
+    if not connection.text.agrees():
+        found.append("text search: does not agree with the slots")
+    return found
+
+
+def row_problems(connection: Connection, dimension: int) -> list[str]:
+    """What is wrong with the rows, a line each."""
     found = connection.problems()
     (wrong,) = connection.only("SELECT count(*) FROM vector WHERE length(data) <> ?", 2 * dimension)
     if wrong:
@@ -51,9 +64,6 @@ def problems(connection: Connection, dimension: int) -> list[str]:
         (wrong,) = connection.only(statement)
         if wrong:
             found.append(message.format(wrong))
-    found = [f"database: {problem}" for problem in found]
-    if not connection.text.agrees():
-        found.append("text search: does not agree with the slots")
     return found
 
 

@@ -196,7 +196,11 @@ class Connection(ABC):
 
     @abstractmethod
     def problems(self) -> list[str]:
-        """What is wrong with the files, types and references of the rows, a line each."""
+        """What is wrong with the types and references of the rows, a line each."""
+
+    def file_problems(self) -> list[str]:
+        """What is wrong with the files of the database and its last commit, a line each."""
+        return []
 
     def one(self, statement: str, *parameters: Any) -> Row | None:
         """The first row of a statement, or None."""

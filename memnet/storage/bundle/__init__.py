@@ -1,1 +1,0 @@
-"""Bundles: a store as one file."""
