@@ -120,7 +120,7 @@ def _clean(tree: nodes.document) -> None:
         is_link = text.endswith("_") and shown
         problem.parent.replace(problem, link if is_link else nodes.Text(shown))
     for kind in list(tree.findall(nodes.classifier)):
-        item = kind.parent
+        item: Any = kind.parent
         item[0].append(nodes.Text(f" : {kind.astext()}"))  # to the term
         item.remove(kind)
     for verses in list(tree.findall(nodes.line_block)):

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from html import escape
 from io import BytesIO
 from typing import Any
+from xml.parsers import expat
 from zipfile import ZipFile
 
 from pptx.package import Package as Presentation
@@ -40,7 +41,7 @@ def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
     try:
         main = Presentation.open(parts).presentation_part
         identifiers = [entry.rId for entry in main.presentation.slides.element]
-    except (KeyError, ValueError, AttributeError) as error:
+    except (KeyError, ValueError, AttributeError, SyntaxError) as error:  # lxml's is a SyntaxError
         raise InputError(
             f"has parts that don't belong together ({first_line(error)}); save it again"
         ) from error
@@ -54,7 +55,7 @@ def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
             if problem := damaged.get(str(part.partname).lstrip("/")):
                 raise problem
             heading, markup = _slide(part.slide)
-        except (KeyError, AttributeError, ValueError, InputError) as error:
+        except (KeyError, AttributeError, ValueError, SyntaxError, InputError) as error:
             problems.append(Problem(f"{file.name}, slide {number}", first_line(error)))
             continue
         html.add(builder, _PRIVATE.sub("", markup), whole=True, max_heading=file.max_title)
@@ -80,10 +81,11 @@ def _sound_parts(package: OfficePackage) -> tuple[BytesIO, dict[str, InputError]
             if name.endswith((".xml", ".rels")):
                 try:
                     data = package.markup(name) or b""
+                    expat.ParserCreate(namespace_separator=" ").Parse(data, True)
                     if _SHOWN.search(name):
                         parse_xml(data, name)
-                except InputError as error:
-                    damaged[name] = error
+                except (InputError, expat.ExpatError, ValueError, LookupError) as error:
+                    damaged[name] = InputError(f"has a damaged part ({first_line(error)})")
                     data = _EMPTY
             archive.writestr(name, data)
     return file, damaged

@@ -139,7 +139,7 @@ def test_tables_charts_groups_links_and_notes() -> None:
             for column, text in enumerate(cells):
                 table.cell(row, column).text = text
         table.cell(1, 0).merge(table.cell(2, 0))
-        data = CategoryChartData()
+        data: Any = CategoryChartData()  # type: ignore[no-untyped-call]
         data.categories = ["Kestle", "Orre"]
         data.add_series("Passengers", (1820, 940))
         slide.shapes.add_chart(XL_CHART_TYPE.COLUMN_CLUSTERED, *sizes, data)
