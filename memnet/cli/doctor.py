@@ -203,8 +203,7 @@ def list_settings(
 
 def _store(place: StorePlace, problems: list[str]) -> dict[str, Any]:
     from memnet.encoders.hub import stored_encoder_name
-    from memnet.encoders.minilm import MiniLMEncoder
-    from memnet.encoders.static import STATIC_PREFIX
+    from memnet.encoders.minilm import STATIC_PREFIX, MiniLMEncoder
     from memnet.storage.overview import overview, writer
 
     name, files = place_name(place), files_folder(place)
