@@ -43,9 +43,8 @@ class MiniLMEncoder:
     Source: Reimers and Gurevych 2019 (mean pooling); Wang et al. 2020 (MiniLM).
     """
 
-    # Model, start of the weights' sha256, pooling and window.
-    #
-    # The same in int8, as vectors of both may be mixed.
+    # Model, start of the weights' sha256, pooling and window; the same in int8, as vectors of both
+    # may be mixed.
     fingerprint = "all-MiniLM-L6-v2/53aa51172d14/mean-256"
     dimension = 384
 
