@@ -5,7 +5,7 @@ import math
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Sequence
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from itertools import islice
 from typing import NamedTuple, Self
 
@@ -328,6 +328,7 @@ class QuestionTerms:
         return sum(word[:_STEM_LETTERS] in self._stems for word in words) / len(words)
 
 
+@lru_cache(maxsize=1024)
 def relation_stems(text: str) -> frozenset[str]:
     """The stems by which the words of relations and questions are compared."""
     return stems(text, _RELATION_STEM_LETTERS)

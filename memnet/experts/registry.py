@@ -35,7 +35,7 @@ from memnet.errors import EncoderError, EncoderMismatchError, InputError, ModelE
 from memnet.experts.answers import ExpertAnswers
 from memnet.experts.contradictions import MessageContradictions
 from memnet.experts.gate import shipped_gate
-from memnet.experts.owned import OwnedModels
+from memnet.experts.stored import OwnedModels
 from memnet.protocols import Answerer, Name, Reader
 from memnet.reader.loading import LazyReader
 from memnet.runtime.device import find_device
