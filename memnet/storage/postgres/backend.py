@@ -16,7 +16,7 @@ from memnet.storage.postgres.session import ConflictError, LostConnectionError, 
 from memnet.storage.tables.checked import MissingRowError
 from memnet.storage.tables.connection import Connection
 from memnet.storage.tables.connections import Connections
-from memnet.storage.vectors.search import ToDevice
+from memnet.storage.values import ToDevice
 
 _ATTEMPTS = 8
 

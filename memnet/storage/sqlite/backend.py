@@ -18,8 +18,8 @@ from memnet.storage.sqlite.connection import SqliteConnection
 from memnet.storage.tables import checks
 from memnet.storage.tables.connection import Connection
 from memnet.storage.tables.connections import Connections
+from memnet.storage.values import ToDevice
 from memnet.storage.vectors.cache import INDEX_FILE, INDEX_LOCK, IndexCache
-from memnet.storage.vectors.search import ToDevice
 
 
 class FolderBackend(Backend):
