@@ -65,8 +65,8 @@ _HOMES = dict.fromkeys(__all__, "memnet.storage.values") | {
     "import_bundle": "memnet.storage.bundle",
     "stored_fingerprint": "memnet.storage.overview",
 }
+# Looking into a database loads neither the vector index nor what it needs.
 __getattr__ = lazy_names(__name__, _HOMES)
-"""Looking into a database loads neither the vector index nor what it needs."""
 
 
 def __dir__() -> list[str]:

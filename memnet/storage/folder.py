@@ -11,8 +11,7 @@ from filelock import FileLock, Timeout
 
 from memnet.errors import StoreBusyError, StoreError
 
-DATABASE = "memory.sqlite3"
-"""The file that every store has."""
+DATABASE = "memory.sqlite3"  # the file that every store has
 _LOCK = "writer.lock"
 
 
@@ -83,8 +82,7 @@ class FolderLock:
         self._read_only = read_only
         self._process = os.getpid()
         self._thread_lock = threading.RLock()
-        self.path = folder / _LOCK
-        """The file that the writer locks."""
+        self.path = folder / _LOCK  # the file that the writer locks
         self._file_lock = FileLock(self.path, mode=0o600)
         self._depth = 0
 

@@ -16,21 +16,17 @@ from memnet.config import StoreConfig
 from memnet.storage.tables.connection import Connection
 from memnet.storage.values import Revision
 
-_ENTRY_COST = 64
-"""Postings that take about as much memory as the rest of a term's entry."""
+_ENTRY_COST = 64  # postings that take about as much memory as the rest of a term's entry
 
 
 class _Postings(NamedTuple):
     """The slots with a term. P = how many."""
 
-    ids: NDArray[np.int64]
-    """[P] int64, rising."""
-    scores: NDArray[np.float64]
-    """[P] float64: BM25 of the term alone."""
+    ids: NDArray[np.int64]  # [P] int64, rising
+    scores: NDArray[np.float64]  # [P] float64: BM25 of the term alone
 
 
-_Entry = _Postings | int
-"""Postings, or for a term that is too common a lower bound of their number."""
+_Entry = _Postings | int  # Postings, or for a term that is too common a lower bound of their number
 
 
 class Bm25Index:
@@ -41,8 +37,8 @@ class Bm25Index:
         self._config = config
         self._guard = threading.Lock()
         self._revision: Revision | None = None
+        # Of that commit, least recently used first.
         self._cache: OrderedDict[str, _Entry] = OrderedDict()
-        """Of that commit, least recently used first."""
         self._room = config.cached_postings
 
     def postings(

@@ -15,24 +15,19 @@ from memnet.storage.tables.connection import SCHEMA_VERSION, Connection
 from memnet.storage.tables.contents import Contents
 from memnet.storage.values import StoreCounts
 
-_MAX_LISTED = 1000
-"""Names that are listed: nobody chooses among more."""
-_LOOK_SECONDS = 10.0
-"""How long somebody who asked about a store waits for its server."""
-_COMPLETE_SECONDS = 1.0
-"""The same for who only typed a tab."""
-_LOCKS = Path("/proc/locks")
-"""On Linux, every lock of a file with the process that holds it."""
+_MAX_LISTED = 1000  # names that are listed: nobody chooses among more
+_LOOK_SECONDS = 10.0  # how long somebody who asked about a store waits for its server
+_COMPLETE_SECONDS = 1.0  # the same for who only typed a tab
+_LOCKS = Path("/proc/locks")  # on Linux, every lock of a file with the process that holds it
 
 
 class Overview(NamedTuple):
     """A store as its database describes it."""
 
     schema_version: int
-    encoder: str
-    """Fingerprint; empty in a store into which nothing was put yet."""
+    encoder: str  # Fingerprint; empty in a store into which nothing was put yet
+    # None in a store of an earlier schema, or without one: it is migrated when it is opened.
     counts: StoreCounts | None
-    """None in a store of an earlier schema, or without one: it is migrated when it is opened."""
 
 
 def overview(place: StorePlace) -> Overview | None:

@@ -98,10 +98,9 @@ class MemoryStore:
         self._config = config or StoreConfig()
         self._to_device = to_device
         backend = open_backend(path, create, lock_seconds)
-        self.place: Final = backend.place
-        """Where the store is, as messages name it."""
+        self.place: Final = backend.place  # where the store is, as messages name it
+        # The folder of its files: of all of them, or of those beside a database server.
         self.path: Final = backend.folder
-        """The folder of its files: of all of them, or of those beside a database server."""
         self.models = ModelFolders(self.path)
         self.uploads = Uploads(self.path)
         self._closed = False

@@ -43,8 +43,8 @@ class FolderBackend(Backend):
         self._lock_seconds = lock_seconds
         self._lock = FolderLock(folder, read_only=self._read_only)
         self.connections = Connections(self._connect, self.place)
+        # The counter of the schema that was found to be memnet's own.
         self._trusted: int | None = None
-        """The counter of the schema that was found to be memnet's own."""
 
     def _connect(self) -> SqliteConnection:
         # What is compared with the schema is the same for all connections, until it changes.
@@ -55,7 +55,6 @@ class FolderBackend(Backend):
         return connection
 
     def reopened(self) -> "FolderBackend":
-        """As ``Backend.reopened``."""
         return FolderBackend(self.folder, create=False, lock_seconds=self._lock_seconds)
 
     def vector_index(
@@ -89,5 +88,4 @@ class FolderBackend(Backend):
                 connection.set_property("place", location)
 
     def size_in_bytes(self, connection: Connection) -> int:  # noqa: ARG002
-        """As ``Backend.size_in_bytes``."""
         return size_in_bytes(self.folder)

@@ -40,25 +40,23 @@ from memnet.storage.tables.connection import (
     on_conflict,
 )
 
+# How damage shows: SQLite's messages may quote bytes of it that are no text.
 _UNREADABLE = (sqlite3.DatabaseError, UnicodeDecodeError)
-"""How damage shows: SQLite's messages may quote bytes of it that are no text."""
-_PARAMETERS = 500
-"""Of one statement; SQLite before version 3.32 took 999 at most."""
+_PARAMETERS = 500  # of one statement; SQLite before version 3.32 took 999 at most
+# How many rows one statement may insert: few numbers, since each makes a statement to be kept.
 _ROWS = (4096, 512, 64, 8, 1)
-"""How many rows one statement may insert: few numbers, since each makes a statement to be kept."""
 _ROW_PARAMETERS = 32_766 if sqlite3.sqlite_version_info >= (3, 32) else 999
-_MAX_ID = 2**62
-"""An id above it is damage: SQLite's end at twice as much."""
+_MAX_ID = 2**62  # an id above it is damage: SQLite's end at twice as much
+# Bytes of pages that a transaction may change before any is written, most of them of indexes.
 _WRITER_CACHE = 128 << 20
-"""Bytes of pages that a transaction may change before any is written, most of them of indexes."""
+# Least and most pages of the log before it is taken into the database; else an eighth of it.
 _LOG_PAGES = (1_000, 32_768)
-"""Least and most pages of the log before it is taken into the database; else an eighth of it."""
 _MIN_FREE_PAGES = 1_024
+# Free pages are given back once they are more than this number and more than this share of all: the
+# next write uses a few itself.
 _MAX_FREE_SHARE = 1 / 64
-"""Free pages are given back once they are more than this number and more than this share of all:
-the next write uses a few itself."""
+# How many free pages are given back in one transaction: each may move a page into the log.
 _VACUUMED_PAGES = 4_096
-"""How many free pages are given back in one transaction: each may move a page into the log."""
 
 
 class SqliteConnection(Connection):
@@ -86,8 +84,8 @@ class SqliteConnection(Connection):
         self.text = Fts5Index(self)
         self._advances = False
         self._closed = False
+        # Single rows read in this snapshot; None outside of one.
         self._snapshot_rows: dict[tuple[Any, ...], Row | None] | None = None
-        """Single rows read in this snapshot; None outside of one."""
         # Reentrant; ``close`` takes it too: closing a connection that is in use ends the process.
         self._guard = threading.RLock()
         self._process = os.getpid()
@@ -127,7 +125,6 @@ class SqliteConnection(Connection):
 
     @contextmanager
     def transaction(self, advance: bool = True) -> Iterator[None]:
-        """As ``Connection.transaction``."""
         if self.changing:
             self._advances |= advance
             yield
@@ -182,7 +179,6 @@ class SqliteConnection(Connection):
                 self._roll_back()
 
     def one_of_snapshot(self, statement: str, *parameters: Any) -> Row | None:
-        """As ``Connection.one_of_snapshot``."""
         known = self._snapshot_rows
         if known is None:
             return self.one(statement, *parameters)
@@ -208,7 +204,6 @@ class SqliteConnection(Connection):
         new_only: bool = False,
         replacing: Sequence[str] = (),
     ) -> None:
-        """As ``Connection.insert``."""
         names = ", ".join(f'"{column}"' for column in columns)
         values = f"({', '.join('?' * len(columns))})"
         ending = " ON CONFLICT DO NOTHING" if new_only else on_conflict(columns, replacing)
@@ -258,12 +253,10 @@ class SqliteConnection(Connection):
         return ids
 
     def last_id(self, table: Numbered) -> int:
-        """As ``Connection.last_id``."""
         row = self.one("SELECT seq FROM sqlite_sequence WHERE name = ?", table)
         return 0 if row is None else checked_count(row[0])
 
     def set_last_id(self, table: Numbered, last: int) -> None:
-        """As ``Connection.set_last_id``."""
         self.execute("DELETE FROM sqlite_sequence WHERE name = ?", table)
         self.execute("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", table, last)
 
@@ -271,7 +264,6 @@ class SqliteConnection(Connection):
         """As ``Connection.continue_ids``: a new id always follows the highest one."""
 
     def vectors_by_digest(self, digests: Sequence[bytes]) -> dict[bytes, StoredVector]:
-        """As ``Connection.vectors_by_digest``."""
         found: dict[bytes, StoredVector] = {}
         for start in range(0, len(digests), _PARAMETERS):
             some = digests[start : start + _PARAMETERS]
@@ -285,16 +277,13 @@ class SqliteConnection(Connection):
         return found
 
     def delete_unused(self, symbols: Sequence[int], vectors: Sequence[int]) -> None:
-        """As ``Connection.delete_unused``."""
         self.execute(f"DELETE FROM symbol WHERE id {IN_LIST} AND {UNUSED_SYMBOL}", Values(symbols))
         self.execute(f"DELETE FROM vector WHERE id {IN_LIST} AND {UNUSED_VECTOR}", Values(vectors))
 
     def metadata(self, key: str, wanted: Any) -> tuple[str, list[Any]]:
-        """As ``Connection.metadata``."""
         return metadata_condition(key, wanted)
 
     def problems(self) -> list[str]:
-        """As ``Connection.problems``."""
         found = [
             f"row {row[1]} of {row[0]} refers to a missing row of {row[2]}"
             for row in self.rows("PRAGMA foreign_key_check")
@@ -304,7 +293,6 @@ class SqliteConnection(Connection):
         return found
 
     def file_problems(self) -> list[str]:
-        """As ``Connection.file_problems``."""
         found = [str(row[0]) for row in self.rows("PRAGMA integrity_check") if row[0] != "ok"]
         row = self.only(
             "SELECT count(*) FROM "

@@ -19,7 +19,6 @@ class SqliteHistory(History):
         self._connection = connection
 
     def latest(self) -> Revision:
-        """As ``History.latest``."""
         statement = f"{_REVISION} ORDER BY generation DESC LIMIT 1"
         row = self._connection.one_of_snapshot(statement)
         if row is None:
@@ -27,7 +26,6 @@ class SqliteHistory(History):
         return Revision(*map(checked_integer, row))
 
     def find(self, commit_id: int) -> Revision | None:
-        """As ``History.find``."""
         row = self._connection.one(f"{_REVISION} WHERE commit_id = ?", commit_id)
         return None if row is None else Revision(*map(checked_integer, row))
 
@@ -53,7 +51,6 @@ class SqliteHistory(History):
         )
 
     def count_changes_since(self, revision: Revision) -> int:
-        """As ``History.count_changes_since``."""
         row = self._connection.only(
             "SELECT (SELECT count(*) FROM slot WHERE id > ? AND kind = 'passage') + "
             "(SELECT count(*) FROM tombstone WHERE generation > ?)",
@@ -73,7 +70,6 @@ class SqliteHistory(History):
             )
 
     def note_replaced(self, vectors: Sequence[int]) -> None:
-        """As ``History.note_replaced``."""
         self._connection.execute(
             "INSERT OR IGNORE INTO tombstone "
             "SELECT property.value + 1, slot.id FROM slot, property "

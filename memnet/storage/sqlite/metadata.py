@@ -8,7 +8,7 @@ _COMPARISON = {"from": ">=", "to": "<="}
 
 
 def metadata_condition(key: str, wanted: Any) -> tuple[str, list[Any]]:
-    """As ``Connection.metadata``."""
+    """A condition on the metadata of ``source``; as ``Connection.metadata``."""
     names = key.split(".")
     condition, values = _condition(wanted)
     return f"EXISTS ({_metadata_values(len(names))} AND {condition})", [*names, *values]

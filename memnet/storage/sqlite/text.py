@@ -34,7 +34,6 @@ class Fts5Index(TextIndex):
         scope: Scope,
         hidden: NDArray[np.int64],
     ) -> list[tuple[int, float]]:
-        """As ``TextIndex.search``."""
         if not terms:
             return []
         # The plus keeps SQLite from one full-text search for each of the ids.
@@ -59,7 +58,6 @@ class Fts5Index(TextIndex):
     def postings(
         self, term: str, max_postings: int
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]] | None:
-        """As ``TextIndex.postings``."""
         # Counted first: scoring reads the length of each text.
         count = self._connection.only(
             "SELECT count(*) FROM (SELECT 1 FROM slot_text WHERE slot_text MATCH ? LIMIT ?)",
@@ -83,14 +81,12 @@ class Fts5Index(TextIndex):
         return np.array(ids, np.int64), values
 
     def rebuild(self) -> None:
-        """As ``TextIndex.rebuild``."""
         self._connection.execute("INSERT INTO slot_text (slot_text) VALUES ('delete-all')")
         self._connection.execute(
             f"INSERT INTO slot_text (rowid, title, text) SELECT id, title, text {_INDEXED_SLOTS}"
         )
 
     def agrees(self) -> bool:
-        """As ``TextIndex.agrees``."""
         try:
             self._connection.execute("INSERT INTO slot_text (slot_text) VALUES ('integrity-check')")
         except sqlite3.DatabaseError as error:

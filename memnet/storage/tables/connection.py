@@ -14,28 +14,26 @@ from memnet.storage.tables.checked import Row, missing
 from memnet.storage.values import Changes, Revision
 
 SCHEMA_VERSION = 1  # of every database; each has numbered steps that lead to it
-Numbered = Literal["source", "slot", "tell", "eviction"]
-"""Tables whose ids are never used twice."""
+Numbered = Literal["source", "slot", "tell", "eviction"]  # tables whose ids are never used twice
 
 
+# SQL for a row of ``symbol`` that no slot uses.
 UNUSED_SYMBOL = (
     "NOT EXISTS (SELECT 1 FROM slot_key WHERE slot_key.symbol = symbol.id) "
     "AND NOT EXISTS (SELECT 1 FROM mention WHERE mention.symbol = symbol.id)"
 )
-"""SQL for a row of ``symbol`` that no slot uses."""
+# SQL for a row of ``vector`` that no slot uses.
 UNUSED_VECTOR = (
     "NOT EXISTS (SELECT 1 FROM slot WHERE slot.vector = vector.id) "
     "AND NOT EXISTS (SELECT 1 FROM slot WHERE slot.relation_vector = vector.id)"
 )
-"""SQL for a row of ``vector`` that no slot uses."""
 
 
 class StoredVector(NamedTuple):
     """A row of a vector."""
 
     id: int
-    full: bool
-    """Whether it is no quick one, which a full one is to replace."""
+    full: bool  # whether it is no quick one, which a full one is to replace
 
 
 def check_version(place: str, version: int, is_own: bool) -> None:
@@ -78,16 +76,14 @@ class Connection(ABC):
     Statements are in the SQL that SQLite and PostgreSQL share, with "?" for parameters.
     """
 
-    changing: bool
-    """Whether a transaction is under way that may change what is stored."""
-    schema_version: int
-    """Of the database; 0 for an empty one."""
+    changing: bool  # whether a transaction is under way that may change what is stored
+    schema_version: int  # of the database; 0 for an empty one
     history: "History"
     text: "TextIndex"
+    # What a SELECT ends with whose rows no other transaction may change until this one ends.
     locking: ClassVar[str]
-    """What a SELECT ends with whose rows no other transaction may change until this one ends."""
+    # A subquery with the columns key, a and b, for a ``Values`` of lists of two integers.
     pairs: ClassVar[str]
-    """A subquery with the columns key, a and b, for a ``Values`` of lists of two integers."""
 
     @abstractmethod
     def close(self) -> None:

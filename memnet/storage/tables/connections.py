@@ -8,9 +8,9 @@ from collections.abc import Callable
 from memnet.errors import StoreError
 from memnet.storage.tables.connection import Connection
 
+# What a parent process opened, kept for the life of a forked child: SQLite forbids the child to
+# close the parent's connections, and Python would close those that nothing refers to.
 _INHERITED: list[object] = []
-"""What a parent process opened, kept for the life of a forked child: SQLite forbids the child to
-close the parent's connections, and Python would close those that nothing refers to."""
 
 
 def keep_inherited(thing: object) -> None:
@@ -43,9 +43,9 @@ class Connections:
         self._place = place
         self._process = os.getpid()
         self._local = threading.local()
+        # By identity. Changed by single dictionary operations, which need no lock: a lock could be
+        # held by the thread in which the end of another thread is noticed.
         self._open: dict[int, Connection] = {}
-        """By identity. Changed by single dictionary operations, which need no lock: a lock could
-        be held by the thread in which the end of another thread is noticed."""
         self._closed = False
 
     def connection(self) -> Connection:

@@ -20,14 +20,10 @@ class JournalEntry(NamedTuple):
     """What one ``tell`` did."""
 
     id: int
-    told: float
-    """Seconds since the epoch."""
-    erased: bool
-    """Whether something that it erased or touched is gone for good."""
-    added: list[int]
-    """Ids of the slots that it added."""
-    changed: list[int]
-    """Ids of the slots that it ended, contradicted or merged with."""
+    told: float  # seconds since the epoch
+    erased: bool  # whether something that it erased or touched is gone for good
+    added: list[int]  # ids of the slots that it added
+    changed: list[int]  # ids of the slots that it ended, contradicted or merged with
 
 
 class Journal:

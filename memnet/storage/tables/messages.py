@@ -21,27 +21,23 @@ from memnet.storage.tables.connection import Connection
 from memnet.storage.tables.journal import Journal
 from memnet.storage.tables.statements import Changing
 
-_MAX_COUNT = 1000
-"""Up to which mentions of a symbol are counted."""
+_MAX_COUNT = 1000  # up to which mentions of a symbol are counted
+# Slots of a session among which the last one is looked for: of a message that was replaced the
+# slots are newer than its place in the session.
 _LATEST = 64
-"""Slots of a session among which the last one is looked for: of a message that was replaced the
-slots are newer than its place in the session."""
 
 
+# SQL for the slots of messages that are sources of their own.
 _USED = "valid_from IS NULL AND used_at > 0"
-"""SQL for the slots of messages that are sources of their own."""
 
 
 class MessagePlace(NamedTuple):
     """Where a message stands, and how it looks."""
 
-    source: int
-    """Row of its source, in the order of coming."""
+    source: int  # row of its source, in the order of coming
     namespace: str
-    characters: int
-    """Length of its text."""
-    last: str
-    """Last character of its text that is no space; empty if there is none."""
+    characters: int  # length of its text
+    last: str  # last character of its text that is no space; empty if there is none
 
 
 class Messages:

@@ -18,8 +18,8 @@ from memnet.storage.tables.statements import Changing
 from memnet.storage.tables.vectors import digest_of, replace_quick
 from memnet.storage.values import NewVector, VectorCounts
 
+# Differs between processes, also forked ones, and leaves a caller's own seed alone.
 _CHANCE = random.SystemRandom()
-"""Differs between processes, also forked ones, and leaves a caller's own seed alone."""
 
 
 class QuickVectors:

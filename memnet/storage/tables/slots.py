@@ -38,13 +38,11 @@ def by_content(slots: Iterable[NewSlot]) -> dict[bytes, NewSlot]:
 class SourceSlots(NamedTuple):
     """Slots that a source is to get."""
 
-    source: int
-    """Id of its row."""
+    source: int  # id of its row
+    # By the digests of their content; statements are those with a time.
     slots: Mapping[bytes, NewSlot]
-    """By the digests of their content; statements are those with a time."""
     namespace: str
-    used: float = 0.0
-    """As ``NewSource.used``."""
+    used: float = 0.0  # as ``NewSource.used``
 
 
 def add(connection: Connection, new: Iterable[SourceSlots]) -> list[int]:

@@ -29,10 +29,8 @@ from memnet.storage.values import (
 )
 from memnet.types import Source, SourceKind
 
-_PAGE = 1000
-"""Sources that are read together."""
-_MAX_CHARACTERS = 2**28
-"""Of a source: a row of a foreign store could ask for any amount of memory."""
+_PAGE = 1000  # sources that are read together
+_MAX_CHARACTERS = 2**28  # of a source: a row of a foreign store could ask for any amount of memory
 
 
 class Sources:

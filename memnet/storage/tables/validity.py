@@ -17,12 +17,9 @@ _NONE = np.zeros(0, np.int64)
 class _Times(NamedTuple):
     """When some statements hold. N = how many."""
 
-    ids: NDArray[np.int64]
-    """[N] int64, rising."""
-    begin: NDArray[np.float64]
-    """[N] float64, seconds since the epoch; so the next."""
-    end: NDArray[np.float64]
-    """Infinite while it holds."""
+    ids: NDArray[np.int64]  # [N] int64, rising
+    begin: NDArray[np.float64]  # [N] float64, seconds since the epoch; so the next
+    end: NDArray[np.float64]  # infinite while it holds
 
 
 class Validity:

@@ -29,8 +29,7 @@ INDEX_FILE = "vectors.faiss"
 INDEX_LOCK = "index.lock"
 
 _log = logging.getLogger("memnet")
-_BATCH = 10_000
-"""Vectors that are read from the rows at once: 15 MB."""
+_BATCH = 10_000  # vectors that are read from the rows at once: 15 MB
 
 
 class IndexCache(DenseIndex):
@@ -72,21 +71,18 @@ class IndexCache(DenseIndex):
         self._on_saved = on_saved
         self._guard = threading.RLock()
         self._index: VectorIndex | None = None
+        # The commit of the index; None while it holds nothing of the rows yet.
         self._revision: Revision | None = None
-        """The commit of the index; None while it holds nothing of the rows yet."""
-        self._loaded_header: IndexHeader | None = None
-        """Of the file when it was last loaded."""
+        self._loaded_header: IndexHeader | None = None  # of the file when it was last loaded
         self._writer: threading.Thread | None = None
 
     def close(self) -> None:
-        """As ``DenseIndex.close``."""
         if self._writer is not None:
             self._writer.join()
         with self._guard:
             self._index, self._revision = None, None
 
     def info(self) -> IndexInfo:
-        """As ``DenseIndex.info``."""
         return self._current().info()
 
     def search(
@@ -96,7 +92,6 @@ class IndexCache(DenseIndex):
         within: Within | None,
         hidden: NDArray[np.int64],
     ) -> Hits:
-        """As ``DenseIndex.search``."""
         ids = None if within is None else within.ids()
         return self._current().remove(hidden).search(query, limit, ids)
 
@@ -136,7 +131,6 @@ class IndexCache(DenseIndex):
         return []
 
     def rebuild(self) -> None:
-        """As ``DenseIndex.rebuild``."""
         with self._guard:
             self._index, self._revision = self._empty(), None
         self._write_current(lock_seconds=-1)
