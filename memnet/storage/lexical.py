@@ -95,7 +95,7 @@ class Bm25Index:
     ) -> dict[str, _Postings]:
         """Postings by term, without those of terms in more than ``max_postings`` slots."""
         # What a transaction under way sees is no commit yet, and is not cached.
-        revision = None if connection.changing else connection.history.latest()
+        revision = None if connection.changing else connection.revision()
         entries = self._cached(revision, terms)
         new: dict[str, _Entry] = {}
         for term in terms:

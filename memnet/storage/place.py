@@ -8,6 +8,7 @@ from typing import TypeAlias
 from memnet.errors import InputError
 from memnet.storage.postgres.address import Address, is_address
 
+DATABASE = "memory.sqlite3"  # the file that every store in a folder has
 # A folder, or the address of a store on PostgreSQL, which is a text: a path has no "//".
 StorePlace: TypeAlias = Path | str
 _ADDRESS_AS_PATH = re.compile(r"postgres(ql)?:[/\\]", re.IGNORECASE)

@@ -4,7 +4,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -12,22 +12,22 @@ from typing import Any
 import numpy as np
 
 from memnet.errors import StoreError
-from memnet.storage.sqlite.checks import has_wrong_values
-from memnet.storage.sqlite.history import SqliteHistory
-from memnet.storage.sqlite.metadata import metadata_condition
 from memnet.storage.sqlite.schema import (
     APPLICATION_ID,
     MIGRATIONS,
     foreign,
+    has_wrong_values,
 )
-from memnet.storage.sqlite.text import Fts5Index
+from memnet.storage.sqlite.search import Fts5Index, metadata_condition
 from memnet.storage.tables.checked import (
     IN_LIST,
     DuplicateRowsError,
     Row,
     Values,
     checked_count,
+    checked_integer,
     damaged,
+    missing,
 )
 from memnet.storage.tables.connection import (
     SCHEMA_VERSION,
@@ -39,6 +39,7 @@ from memnet.storage.tables.connection import (
     check_version,
     on_conflict,
 )
+from memnet.storage.values import Revision
 
 # How damage shows: SQLite's messages may quote bytes of it that are no text.
 _UNREADABLE = (sqlite3.DatabaseError, UnicodeDecodeError)
@@ -80,7 +81,6 @@ class SqliteConnection(Connection):
             StoreError: the file is no database, is damaged, or is newer than this version.
         """
         self.changing = False
-        self.history = SqliteHistory(self)
         self.text = Fts5Index(self)
         self._advances = False
         self._closed = False
@@ -283,6 +283,23 @@ class SqliteConnection(Connection):
     def metadata(self, key: str, wanted: Any) -> tuple[str, list[Any]]:
         return metadata_condition(key, wanted)
 
+    def revision(self) -> Revision:
+        row = self.one_of_snapshot(
+            "SELECT generation, commit_id, last_slot FROM revision ORDER BY generation DESC LIMIT 1"
+        )
+        if row is None:
+            raise missing("a row of its own description")
+        return Revision(*map(checked_integer, row))
+
+    def note_replaced(self, vectors: Sequence[int]) -> None:
+        self.execute(
+            "INSERT OR IGNORE INTO tombstone "
+            "SELECT property.value + 1, slot.id FROM slot, property "
+            f"WHERE slot.vector {IN_LIST} AND slot.kind = 'passage' "
+            "AND property.name = 'generation'",
+            Values(vectors),
+        )
+
     def problems(self) -> list[str]:
         found = [
             f"row {row[1]} of {row[0]} refers to a missing row of {row[2]}"
@@ -410,3 +427,18 @@ def _why_not_opened(
             f"is read-only ({error}); open the store once where it can be written"
         )
     return f"{path} could not be opened ({error}); check free space and permissions"
+
+
+def sqlite_version() -> str:
+    """Its version."""
+    return sqlite3.sqlite_version
+
+
+def has_text_search() -> bool:
+    """Whether it was built with FTS5, which every store needs."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        try:
+            connection.execute("CREATE VIRTUAL TABLE tried USING fts5 (text)")
+        except sqlite3.OperationalError:
+            return False
+    return True
