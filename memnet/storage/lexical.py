@@ -55,11 +55,7 @@ class Bm25Index:
         return {term: postings.ids for term, postings in found.items()}
 
     def search(
-        self,
-        connection: Connection,
-        terms: Sequence[str],
-        limit: int,
-        hidden: NDArray[np.int64],
+        self, connection: Connection, terms: Sequence[str], limit: int, hidden: NDArray[np.int64]
     ) -> list[tuple[int, float]] | None:
         """The slots with the highest BM25, best first, ties by rising ids.
 

@@ -12,12 +12,7 @@ from typing import Any
 import numpy as np
 
 from memnet.errors import StoreError
-from memnet.storage.sqlite.schema import (
-    APPLICATION_ID,
-    MIGRATIONS,
-    foreign,
-    has_wrong_values,
-)
+from memnet.storage.sqlite.schema import APPLICATION_ID, MIGRATIONS, foreign, has_wrong_values
 from memnet.storage.sqlite.search import Fts5Index, metadata_condition
 from memnet.storage.tables.checked import (
     IN_LIST,

@@ -51,7 +51,7 @@ MIGRATIONS = {
             SELECT value + 1, old.id FROM property WHERE name = 'generation';
     END;
     UPDATE property SET value = value + 1 WHERE name = 'generation';
-    """,
+    """
 }
 
 # Words by which a statement of a schema has others run later.

@@ -31,11 +31,7 @@ class Fts5Index(TextIndex):
         """Nothing: a trigger does so."""
 
     def search(
-        self,
-        terms: Sequence[str],
-        limit: int,
-        scope: Scope,
-        hidden: NDArray[np.int64],
+        self, terms: Sequence[str], limit: int, scope: Scope, hidden: NDArray[np.int64]
     ) -> list[tuple[int, float]]:
         if not terms:
             return []

@@ -10,13 +10,7 @@ import numpy as np
 
 from memnet.storage.scope import EVERYWHERE, Scope
 from memnet.storage.tables import slots
-from memnet.storage.tables.checked import (
-    IN_LIST,
-    Values,
-    checked_count,
-    checked_rows,
-    damaged,
-)
+from memnet.storage.tables.checked import IN_LIST, Values, checked_count, checked_rows, damaged
 from memnet.storage.tables.connection import Part, Rows
 from memnet.storage.tables.journal import Journal
 

@@ -304,8 +304,7 @@ def dense_ids(connection: Connection, scope: Scope = EVERYWHERE) -> NDArray[np.i
     """
     condition, parameters = _in_sources(connection, scope)
     rows = connection.rows(
-        f"SELECT id FROM slot WHERE kind = 'passage' {condition} ORDER BY id",
-        *parameters,
+        f"SELECT id FROM slot WHERE kind = 'passage' {condition} ORDER BY id", *parameters
     )
     return np.fromiter((row[0] for row in rows), np.int64)
 

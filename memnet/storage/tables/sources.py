@@ -173,11 +173,7 @@ def add_shared(
         slots.add_symbol_names(connection, symbols)
 
 
-def put_all(
-    connection: Connection,
-    new: Sequence[NewSource],
-    vectors: Iterable[NewVector],
-) -> None:
+def put_all(connection: Connection, new: Sequence[NewSource], vectors: Iterable[NewVector]) -> None:
     """Put sources with the vectors that their slots lack, and delete what they no longer have."""
     by_digest = {vector.digest: vector for vector in vectors}
     lacking = text_vectors.missing_digests(connection, by_digest)
