@@ -171,7 +171,7 @@ def main() -> None:
     real = real_vectors(arguments.store)
     result.setdefault("sizes", {})
     for size in arguments.sizes:
-        rows = make_vectors(real, max(_SIZES), arguments.scratch / "made.npy")[:size]
+        rows = make_vectors(real, max(arguments.sizes), arguments.scratch / "made.npy")[:size]
         result["sizes"][str(size)] = measure(arguments.server, rows, queries)
         _OUT.write_text(json.dumps(result, indent=1) + "\n")
 

@@ -29,13 +29,13 @@ _TRAINING = ("models", "nightly")
 # "make test", "make check" and "make nightly" choose one by --hypothesis-profile. How fast examples
 # are made or run says more of what else the machine does than of the code. The first two try the
 # same examples in each run: what fails fails again.
-for _name, _examples in {"quick": 15, "check": 40, "thorough": 1000}.items():
+for _name, _examples in {"quick": 10, "check": 25, "thorough": 500}.items():
     settings.register_profile(
         _name,
         deadline=None,
         derandomize=_name != "thorough",
         max_examples=_examples,
-        stateful_step_count=20,
+        stateful_step_count=15,
         suppress_health_check=[
             HealthCheck.data_too_large,
             HealthCheck.function_scoped_fixture,

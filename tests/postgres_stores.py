@@ -33,10 +33,14 @@ def new_address(server: Server) -> Iterator[str]:
 
 
 def address_of(server: Server, schema: str, user: str = "postgres", password: str = "") -> str:
-    """The address of a schema of a server's first database, for a role of it."""
+    """The address of a schema of a server's first database, for a role of it.
+
+    Its sessions have the schema's name: other tests use the server at the same time.
+    """
     login = f"{user}:{password}" if password else user
     host = quote(str(server.folder), safe="")
-    return f"postgresql://{login}@/postgres?host={host}&schema={quote(schema, safe='')}"
+    name = quote(schema, safe="")
+    return f"postgresql://{login}@/postgres?host={host}&application_name={name}&schema={name}"
 
 
 def printed(server: Server, query: str) -> str:

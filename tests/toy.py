@@ -16,8 +16,8 @@ DIMENSION = 64
 
 
 def rows_of(name: str) -> list[list[str]]:
-    """A table of cases from ``tests/statements``, a line each with tabs between."""
-    path = Path(__file__).parent / "statements" / name
+    """A table of cases of ``tests/statements`` or another folder: a line each, tabs between."""
+    path = Path(__file__).parent / (name if "/" in name else f"statements/{name}")
     return [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
 
 

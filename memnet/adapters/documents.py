@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from memnet.engine import Engine
@@ -11,21 +11,21 @@ from memnet.reader.passages import evidence_of
 from memnet.storage import Scope
 from memnet.types import Document, Evidence, Source
 
+# Key of the metadata under which is kept what a memory itself does not store of a document.
 _OWN = "_memnet"
-"""Key of the metadata under which is kept what a memory itself does not store of a document."""
 _SPACE = re.compile(r"\s+")
+# That a search begins with; several windows of one document are common among the best.
 _EVIDENCE_PER_DOCUMENT = 4
-"""That a search begins with; several windows of one document are common among the best."""
 
 
 class Found(NamedTuple):
     """What a search found."""
 
+    # The document if it was put by an adapter, else the passage or fact alone, with the key
+    # "source" in its metadata and an id that says where in the source it stands.
     document: Document
-    """The document if it was put by an adapter, else the passage or fact alone, with the key
-    "source" in its metadata and an id that says where in the source it stands."""
+    # The best passage of it, without what adapters keep in the metadata.
     evidence: Evidence
-    """The best passage of it, without what adapters keep in the metadata."""
 
 
 class StoredDocuments:
@@ -41,11 +41,11 @@ class StoredDocuments:
         """Add documents, or replace those of the same ids, in one transaction.
 
         Args:
-            documents: of which the last counts where several have the same id.
-            extra: by id, further values of JSON to keep with a document; ``all`` gives them.
+            documents: if several have the same id the last one counts.
+            extra: by id, further JSON values to keep with a document, as ``all`` returns them.
 
         Raises:
-            InputError: a document has no text, or metadata that is no JSON or beyond the limits;
+            InputError: a document has no text, or metadata that is not JSON or beyond the limits;
                 nothing is stored then.
         """
         given = {document.id: document for document in documents}
@@ -94,7 +94,7 @@ class StoredDocuments:
                 yield _restored(*found), _own(found[0].metadata).get("extra", {})
 
     def delete(self, ids: Iterable[str]) -> int:
-        """Delete documents; unknown ids are passed over. Returns how many there were."""
+        """Delete documents, ignoring unknown ids; returns how many there were."""
         wanted = self.known(ids)
         if wanted:
             self.engine.store.delete(sorted(wanted), self.namespace)
@@ -111,27 +111,18 @@ class StoredDocuments:
     ) -> list[Found]:
         """The ``top_k`` best documents by ``Engine.search``, each once.
 
-        Args:
-            query: in plain language.
-            top_k: at least 1.
-            hops: most reads of the memory; None for the configured number.
-            where: conditions on the metadata.
-            ids: of the documents that were put to look in; None for all.
+        ``ids`` limits the search to some of the documents that were put.
         """
         if ids is not None:
             if not ids:
                 return []
             where = {**(where or {}), f"{_OWN}.id": list(ids)}
-        limit = self.engine.config.limit.evidence
-        wanted = min(_EVIDENCE_PER_DOCUMENT * top_k, limit)
-        while True:
-            evidence = self.engine.search(
-                query, wanted, hops=hops, namespace=self.namespace, where=where
-            )
-            found = self._documents(evidence)
-            if len(found) >= top_k or len(evidence) < wanted or wanted == limit:
-                return found[:top_k]
-            wanted = min(2 * wanted, limit)
+        return self._best(
+            top_k,
+            lambda count: self.engine.search(
+                query, count, hops=hops, namespace=self.namespace, where=where
+            ),
+        )
 
     def nearest(
         self, vector: Sequence[float], top_k: int, where: Mapping[str, Any] | None = None
@@ -159,17 +150,24 @@ class StoredDocuments:
                 "with the encoder of the memory"
             )
         scope = Scope(self.namespace, where, frozenset({"document"}))
+
+        def search(count: int) -> list[Evidence]:
+            with store.reading():
+                hits = store.search_dense(key, count, scope)
+                slots = store.fetch_existing(hits.ids[hits.mask].tolist())
+            scores = hits.scores[hits.mask].tolist()
+            return [evidence_of(slot, score, 1) for slot, score in zip(slots, scores, strict=True)]
+
+        return self._best(top_k, search)
+
+    def _best(self, top_k: int, search: Callable[[int], Sequence[Evidence]]) -> list[Found]:
+        """The best documents: more passages are asked for while several belong to one document."""
         limit = self.engine.config.limit.evidence
         wanted = min(_EVIDENCE_PER_DOCUMENT * top_k, limit)
         while True:
-            with store.reading():
-                hits = store.search_dense(key, wanted, scope)
-                slots = store.fetch_existing(hits.ids[hits.mask].tolist())
-            scores = hits.scores[hits.mask].tolist()
-            found = self._documents(
-                evidence_of(slot, score, 1) for slot, score in zip(slots, scores, strict=True)
-            )
-            if len(found) >= top_k or len(slots) < wanted or wanted == limit:
+            evidence = search(wanted)
+            found = self._documents(evidence)
+            if len(found) >= top_k or len(evidence) < wanted or wanted == limit:
                 return found[:top_k]
             wanted = min(2 * wanted, limit)
 
@@ -216,7 +214,7 @@ class StoredDocuments:
         ]
         if _with_space(stored, missing) != document.text:
             raise InputError(
-                f"the text of document {document.id!r} would not come back as it is; "
+                f"the text of document {document.id!r} can't be restored exactly; "
                 "remove control characters from it; nothing was stored"
             )
         return missing
@@ -295,6 +293,6 @@ def _check_metadata(document: Document) -> None:
         json.dumps(document.metadata, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
         raise InputError(
-            f"the metadata of document {document.id!r} is no JSON ({error}); use strings, finite "
+            f"the metadata of document {document.id!r} is not JSON ({error}); use strings, finite "
             "numbers, true, false, null, lists and objects, and ISO 8601 for dates"
         ) from error

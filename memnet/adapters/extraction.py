@@ -9,7 +9,7 @@ import importlib.metadata
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from memnet.adapters.dependencies import missing_framework
+from memnet.adapters import missing_framework
 from memnet.errors import ModelError, first_line
 
 if TYPE_CHECKING:
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["GlinerExtractor", "SpacyExtractor"]
 
+# Labels of OntoNotes, which spaCy's English models have, for anything but a name.
 _NO_NAMES = frozenset({"CARDINAL", "DATE", "MONEY", "ORDINAL", "PERCENT", "QUANTITY", "TIME"})
-"""Labels of OntoNotes, which spaCy's English models have, for what is no name."""
 
 
 class SpacyExtractor:
@@ -34,7 +34,7 @@ class SpacyExtractor:
 
         Args:
             pipeline: itself, or the name or folder of one that is installed.
-            labels: of the entities that count; None for all but dates, times and numbers.
+            labels: of the entities that count; None for all except dates, times and numbers.
 
         Raises:
             DependencyError: spaCy is not installed.
@@ -82,9 +82,9 @@ class GlinerExtractor:
         """Load a model.
 
         Args:
-            model: its name on the Hugging Face hub, or its folder. What decides the names is known
-                by this: other weights under the same name are not noticed.
-            labels: what the names are of.
+            model: its name on the Hugging Face hub, or its folder; part of the fingerprint, so that
+                other weights under the same name go unnoticed.
+            labels: kinds of names to find.
             threshold: probability, 0..1, from which an entity counts.
             fetch: whether the library may download the model.
 
@@ -100,7 +100,7 @@ class GlinerExtractor:
             self._model: Any = GLiNER.from_pretrained(model, local_files_only=not fetch)
         except Exception as error:  # the library raises all kinds of them
             raise ModelError(
-                f"the GLiNER model {model!r} can't be loaded ({first_line(error)}); expected its "
+                f"can't load the GLiNER model {model!r} ({first_line(error)}); expected its "
                 "name on the Hugging Face hub, or its folder"
             ) from error
         self._labels = list(labels)
@@ -123,6 +123,6 @@ def _spacy_pipeline(name: str) -> "Language":
         return spacy.load(name)
     except (OSError, ValueError) as error:
         raise ModelError(
-            f"the spaCy pipeline {name!r} can't be loaded ({first_line(error)}); install it with: "
+            f"can't load the spaCy pipeline {name!r} ({first_line(error)}); install it with: "
             "python -m spacy download NAME"
         ) from error

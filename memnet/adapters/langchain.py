@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from memnet.adapters.dependencies import missing_framework
+from memnet.adapters import missing_framework
 from memnet.adapters.documents import (
     Found,
     StoredDocuments,
@@ -40,7 +40,7 @@ class MemnetRetriever(BaseRetriever):
 
         MemnetRetriever(engine=memory, k=3).invoke("Who built the Orre Light?")
 
-    A document's metadata are those of the source, with ``source``, ``title``, ``place``, ``start``
+    A document's metadata is that of the source, with ``source``, ``title``, ``place``, ``start``
     and ``end`` (offsets in the source's text), ``hop`` and ``score``.
     """
 
@@ -104,12 +104,7 @@ class MemnetVectorStore(VectorStore):
     """
 
     def __init__(self, engine: Engine, namespace: str = "") -> None:
-        """Use a memory.
-
-        Args:
-            engine: the memory, which stays open.
-            namespace: to write to and to look in.
-        """
+        """Use a memory, which stays open, and one namespace of it."""
         self.engine = engine
         self._documents = StoredDocuments(engine, namespace)
 
@@ -130,19 +125,10 @@ class MemnetVectorStore(VectorStore):
         namespace: str = "",
         **kwargs: Any,
     ) -> Self:
-        """Add texts to a memory.
-
-        Args:
-            texts: none of them blank.
-            embedding: None or a ``MemnetEmbeddings``: a memory encodes by itself.
-            metadatas: one for each text.
-            ids: one for each text; None for new ones.
-            engine: the memory; required.
-            namespace: to write to.
-            kwargs: none.
+        """Add texts to a memory, the required ``engine``, which encodes by itself.
 
         Raises:
-            InputError: the memory is missing, or other embeddings are given.
+            InputError: the memory is missing, or embeddings other than the memory's are given.
         """
         _refuse(kwargs)
         if engine is None:
@@ -162,19 +148,13 @@ class MemnetVectorStore(VectorStore):
         ids: Sequence[str | None] | None = None,
         **kwargs: Any,
     ) -> list[str]:
-        """Add documents, or replace those of the same ids, in one transaction.
+        """Add documents, or replace those of the same ids, in one transaction; returns the ids.
 
-        Args:
-            documents: with or without ids.
-            ids: one for each, which count more than theirs; new ones are made where there is none.
-            kwargs: none.
-
-        Returns:
-            The ids.
+        ``ids`` take precedence over those of the documents; missing ones are made.
 
         Raises:
-            InputError: there is another number of ids, or a document can't be stored; nothing is
-                stored then.
+            InputError: the number of ids differs, or a document can't be stored; nothing is stored
+                then.
         """
         _refuse(kwargs)
         if ids is not None and len(ids) != len(documents):
@@ -197,15 +177,10 @@ class MemnetVectorStore(VectorStore):
         return names
 
     def delete(self, ids: list[str] | None = None, **kwargs: Any) -> bool:
-        """Delete documents; unknown ids are passed over.
+        """Delete documents, ignoring unknown ids; returns True.
 
-        Args:
-            ids: None for all documents of the namespace, also those from files. Facts, statements
-                and stories stay.
-            kwargs: none.
-
-        Returns:
-            True.
+        Without ids all documents of the namespace go, also those from files; facts, statements and
+        stories stay.
         """
         _refuse(kwargs)
         wanted = [source.id for source in self._documents.sources()] if ids is None else ids
@@ -226,15 +201,7 @@ class MemnetVectorStore(VectorStore):
         hops: int | None = None,
         **kwargs: Any,
     ) -> list[LangChainDocument]:
-        """The best documents, by hops over the memory; ``hops=1`` for those like the query alone.
-
-        Args:
-            query: in plain language.
-            k: documents to return.
-            filter: conditions on the metadata.
-            hops: most reads of the memory; None for the configured number.
-            kwargs: none.
-        """
+        """The best documents, by hops over the memory; ``hops=1`` for similarity alone."""
         found = self.similarity_search_with_score(query, k, filter=filter, hops=hops, **kwargs)
         return [document for document, _ in found]
 
@@ -259,7 +226,7 @@ class MemnetVectorStore(VectorStore):
         filter: Mapping[str, Any] | None = None,  # noqa: A002
         **kwargs: Any,
     ) -> list[LangChainDocument]:
-        """The documents nearest to a vector of ``embeddings``, which is no search by hops."""
+        """The documents nearest to a vector of ``embeddings``, which is not a search by hops."""
         _refuse(kwargs)
         return [_document(one.document) for one in self._documents.nearest(embedding, k, filter)]
 
@@ -287,17 +254,10 @@ class MemnetVectorStore(VectorStore):
         filter: Mapping[str, Any] | None = None,  # noqa: A002
         **kwargs: Any,
     ) -> list[LangChainDocument]:
-        """Documents near to a vector and far from each other.
+        """Documents near to a vector, [D] floats, and far from each other.
 
-        Source: Carbonell and Goldstein 1998.
-
-        Args:
-            embedding: [D] floats of ``embeddings``.
-            k: documents to return.
-            fetch_k: the nearest ones, of which they are chosen.
-            lambda_mult: 1 for nearness alone, 0 for distance from each other alone.
-            filter: conditions on the metadata.
-            kwargs: none.
+        ``lambda_mult`` is 1 for nearness alone, 0 for distance from each other alone. Source:
+        Carbonell and Goldstein 1998.
         """
         _refuse(kwargs)
         found = self._documents.nearest(embedding, fetch_k, filter)
@@ -332,9 +292,8 @@ def _scored(found: Iterable[Found]) -> list[tuple[LangChainDocument, float]]:
 
 
 def _refuse(arguments: Mapping[str, Any]) -> None:
-    """Refuse arguments that another vector store may know, rather than ignore them."""
+    """Refuse arguments of other vector stores rather than ignore them."""
     if arguments:
         raise InputError(
-            f"there is no argument {next(iter(arguments))!r}; a memory knows 'k', 'filter' and "
-            "'hops'"
+            f"unexpected argument {next(iter(arguments))!r}; expected 'k', 'filter' or 'hops'"
         )

@@ -5,7 +5,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-from memnet.adapters.dependencies import missing_framework
+from memnet.adapters import missing_framework
 from memnet.adapters.documents import passage_id, passage_metadata
 from memnet.engine import Engine
 from memnet.types import Answer, Evidence
@@ -27,10 +27,9 @@ except ImportError as error:
 
 __all__ = ["MemnetQueryEngine", "MemnetRetriever"]
 
-_NO_ANSWER = "Empty Response"
-"""What LlamaIndex's own query engines say where they found nothing."""
+_NO_ANSWER = "Empty Response"  # as LlamaIndex's own query engines say
+# Metadata that means nothing to a language model.
 _OFFSETS = ("start", "end", "hop", "score")
-"""Metadata that say nothing to a language model."""
 
 
 class MemnetRetriever(BaseRetriever):
@@ -53,16 +52,7 @@ class MemnetRetriever(BaseRetriever):
         where: Mapping[str, Any] | None = None,
         callback_manager: CallbackManager | None = None,
     ) -> None:
-        """Use a memory.
-
-        Args:
-            engine: the memory, which stays open.
-            top_k: passages to return.
-            hops: most reads of the memory; None for the configured number.
-            namespace: to look in; None for all.
-            where: conditions on the metadata, as ``memnet.Scope`` describes them.
-            callback_manager: of LlamaIndex.
-        """
+        """Use a memory, which stays open; the arguments are those of ``Engine.search``."""
         super().__init__(callback_manager=callback_manager)
         self._engine = engine
         self._top_k = top_k
@@ -91,7 +81,7 @@ class MemnetQueryEngine(CustomQueryEngine):
 
         MemnetQueryEngine(engine=memory).query("Who built the Orre Light?")
 
-    The response is the answer, with its evidence as source nodes; its metadata have ``short``,
+    The response is the answer, with its evidence as source nodes; its metadata has ``short``,
     ``kind``, ``confidence`` and ``abstained`` of ``memnet.Answer``. Where memnet abstained, it is
     "Empty Response".
     """

@@ -8,22 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memnet.cli.options import (
-    as_of_option,
-    device_option,
-    expert_option,
-    hops_option,
-    index_option,
-    json_option,
-    namespace_option,
-    open_engine,
-    plot_option,
-    reader_option,
-    store_option,
-    top_k_option,
-    where_option,
-    words_argument,
-)
+from memnet.cli import options
 from memnet.cli.plot import check_plot, draw
 
 if TYPE_CHECKING:
@@ -33,20 +18,20 @@ _log = logging.getLogger("memnet")
 
 
 @click.command()
-@words_argument("question")
-@hops_option
-@top_k_option
+@options.words("question")
+@options.hops
+@options.top_k
 @click.option("--explain", is_flag=True, help="Show what each hop attended to, and why.")
-@plot_option("Draw the attention of each hop as a heat map: .png, .svg or .html.")
-@expert_option
-@reader_option
-@index_option
-@device_option
-@where_option
-@as_of_option
-@namespace_option("Look only here.")
-@store_option
-@json_option
+@options.plot("Draw the attention of each hop as a heat map: .png, .svg or .html.")
+@options.expert
+@options.reader
+@options.index
+@options.device
+@options.where
+@options.as_of
+@options.namespace("Search only here.")
+@options.store
+@options.as_json
 def ask(
     question: str | None,
     hops: int | None,
@@ -63,10 +48,9 @@ def ask(
 
     When the memory does not hold the answer, it says so; that is a result, not an error.
 
-    Without a QUESTION it is a conversation: Tab completes names from the memory, /help lists what
-    else can be typed, Ctrl-D ends it. "And where was she born?" is asked of the names in the
-    question and the answer before; which one is said. If standard input is no terminal, it has a
-    question a line.
+    Without a QUESTION it is a conversation: Tab completes names from the memory, /help lists the
+    commands, Ctrl-D ends it. "And where was she born?" refers to a name in the previous question or
+    answer; the chosen one is shown. If standard input is not a terminal, each line is a question.
 
     \b
     Example:
@@ -78,11 +62,11 @@ def ask(
     """
     if plot is not None:
         if question is None:
-            raise click.UsageError("--plot draws one answer; give a QUESTION")
+            raise click.UsageError("--plot needs a QUESTION")
         check_plot(plot)
     asking: dict[str, Any] = {"hops": hops, "top_k": top_k, "where": where, "as_of": as_of}
     show = partial(print_answer, as_json=as_json, explained=explain)
-    with open_engine(**opening) as engine:
+    with options.open_engine(**opening) as engine:
         engine.preload()
         if question is None:
             from memnet.cli.conversation import hold_conversation
@@ -109,15 +93,15 @@ def print_answer(answer: "Answer", *, as_json: bool, explained: bool) -> None:
 
 
 @click.command()
-@words_argument("query", required=True)
-@hops_option
-@top_k_option
-@index_option
-@device_option
-@where_option
-@namespace_option("Look only here.")
-@store_option
-@json_option
+@options.words("query", required=True)
+@options.hops
+@options.top_k
+@options.index
+@options.device
+@options.where
+@options.namespace("Search only here.")
+@options.store
+@options.as_json
 def search(
     query: str,
     hops: int | None,
@@ -127,13 +111,13 @@ def search(
     as_json: bool,
     **opening: Any,
 ) -> None:
-    """Find the evidence for a question, or for any words, without reading an answer in it.
+    """Find passages and facts for a question or any words, without reading an answer in them.
 
     \b
     Example:
       memnet search "lighthouses of granite" --top-k 3
     """
-    with open_engine(**opening) as engine:
+    with options.open_engine(**opening) as engine:
         found = engine.search(query, top_k, hops=hops, namespace=namespace, where=where)
     if as_json:
         evidence = [item.model_dump(mode="json") for item in found]

@@ -1,4 +1,4 @@
-"""``memnet completion``, and the values that it completes. Loads neither torch nor FAISS."""
+"""``memnet completion``, and completion of values; imports neither torch nor FAISS."""
 
 import shlex
 from typing import TYPE_CHECKING, Any
@@ -16,8 +16,8 @@ from memnet.cli.settings import store_path
 if TYPE_CHECKING:
     from memnet.storage.place import StorePlace
 
+# What the script sets when it asks for completions; click reads it.
 _VARIABLE = "_MEMNET_COMPLETE"
-"""What the script sets when it asks for completions; click reads it."""
 
 
 @add_completion_class
@@ -58,7 +58,7 @@ def complete_sources(
     try:
         found = list_sources(_store(context), incomplete, context.params.get("namespace") or "")
     except MemnetError:
-        found = []  # a completion has nobody to tell
+        found = []  # a completion has nowhere to report errors
     return [CompletionItem(one) for one in found if one not in taken and one.isprintable()]
 
 

@@ -25,15 +25,14 @@ if TYPE_CHECKING:
 
 _PROMPT = "memnet> "
 _HISTORY = "history"
-_MAX_QUESTION = 1000
-"""Characters of a question that are shown above its answer."""
+_MAX_QUESTION = 1000  # characters of a question that are shown above its answer
 HELP = """\
 Type a question, or one of:
-  /explain    what each hop of the last answer attended to, and why
-  /sources    what is stored
+  /explain    show what each hop of the last answer attended to, and why
+  /sources    list the stored sources
   /tell TEXT  remember a text
-  /undo       take back what was told last
-  /help       this list
+  /undo       undo the last /tell
+  /help       show this list
 Tab completes names from the memory; Ctrl-C cancels, Ctrl-D ends."""
 
 
@@ -42,10 +41,8 @@ def answer_lines(
 ) -> int:
     """Answer one question a line; an error about one is reported, and the others are answered.
 
-    Unless they are JSON, each answer stands below its question, after an empty line.
-
-    Returns:
-        The exit code: 1 if there was an error.
+    Unless they are JSON, each answer stands below its question, after an empty line. Returns the
+    exit code: 1 if there was an error.
     """
     code = 0
     between = ""
@@ -101,7 +98,7 @@ class Conversation:
             elif word in self.commands:
                 self.commands[word](rest.strip())
             else:
-                click.echo(f"There is no command {text_line(word)}; /help lists them.", err=True)
+                click.echo(f"Unknown command {text_line(word)}; /help lists all.", err=True)
         except MemnetError as error:
             click.echo(f"Error: {error}", err=True)
         except KeyboardInterrupt:
@@ -117,12 +114,7 @@ class Conversation:
         return answer
 
     def names(self, text: str) -> Iterator[tuple[str, int]]:
-        """What may follow a text that is being typed.
-
-        Yields:
-            A name, or a command, with the number of characters at the end of the text that it
-            takes the place of.
-        """
+        """Completions of a text: a name or command, and how many typed characters it replaces."""
         if text.startswith("/") and " " not in text:
             yield from ((one, len(text)) for one in self.commands if one.startswith(text))
             return
@@ -130,7 +122,7 @@ class Conversation:
 
     def _explain(self, _rest: str) -> None:
         if self._last is None:
-            click.echo("Nothing was asked yet.", err=True)
+            click.echo("No question has been asked yet.", err=True)
         else:
             from memnet.cli.show import explain
 
@@ -147,22 +139,15 @@ class Conversation:
         show_undone(self._engine.undo(namespace=self._namespace))
 
 
-_MAX_WORDS = 4
-"""Of a name that is being typed."""
+_MAX_WORDS = 4  # of a name that is being typed
 _MAX_NAMES = 20
-_MIN_LETTERS = 2
-"""Typed before names are offered: a single letter begins too many."""
+_MIN_LETTERS = 2  # typed before names are offered: a single letter begins too many
 
 
 def completions(text: str, find: Callable[[str, int], list[str]]) -> Iterator[tuple[str, int]]:
-    """Names that the last words of a text begin, those that take up most words first.
+    """Names that the last words of a text begin, and how many characters they replace.
 
-    Args:
-        text: as typed so far.
-        find: gives names, at most so many, that start with normalised words.
-
-    Yields:
-        A name, and the number of characters at the end of the text that begin it.
+    Names that cover most words come first; ``find`` gives names by a normalised prefix and a limit.
     """
     starts = [place for place in range(len(text)) if not place or text[place - 1].isspace()]
     seen: set[str] = set()
@@ -234,11 +219,7 @@ def _history() -> Any:
 
 
 def open_history(path: Path) -> None:
-    """Make the file if it is not there, and let nobody else read it: questions are private.
-
-    Raises:
-        OSError: it can't be written.
-    """
+    """Make the file if it is missing, readable by its owner only: questions are private."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
     path.chmod(0o600)
@@ -251,14 +232,9 @@ def hold_conversation(
     as_json: bool,
     **asking: Any,
 ) -> int:
-    """Answer questions from standard input; returns the exit code.
+    """Answer questions from standard input with ``Engine.ask``; returns the exit code.
 
-    Args:
-        engine: the memory.
-        show: prints an answer.
-        namespace: to look and to write in; None to look in all and write into the default one.
-        as_json: whether ``show`` prints JSON, so that questions are not printed.
-        asking: further arguments of ``Engine.ask``.
+    Without a namespace all are searched, and /tell writes into the default one.
     """
     ask = partial(engine.ask, namespace=namespace, **asking)
     if not sys.stdin.isatty():
@@ -272,30 +248,22 @@ _PRONOUN = re.compile(
     r"\b(?:he|she|it|they|him|them|(?P<owner>his|its|their)|(?P<her>her))\b(?!['’]s)", re.IGNORECASE
 )
 _NO_SINGLE_NAME = re.compile(r",|\b\d+\b")
-_MAX_MEANT = 3
-"""Names that are tried: each is a question of its own."""
+_MAX_MEANT = 3  # names that are tried: each is a question of its own
 
 
 class FollowUp(NamedTuple):
     """A question with a name in the place of its pronoun."""
 
     question: str
-    pronoun: str
-    """As written: "she"."""
+    pronoun: str  # as written: "she"
     name: str
 
 
 def follow_ups(question: str, last: "Answer | None") -> list[FollowUp]:
-    """What a question with a pronoun may mean, given the turn before.
+    """What a question with a pronoun may mean, given the previous answer: at most three readings.
 
-    A question that names somebody itself is left alone: its pronoun may stand for that one.
-
-    Args:
-        question: as typed.
-        last: the answer before, with its question; None where nothing was asked.
-
-    Returns:
-        At most three, those with names of the last answer first; none without a pronoun.
+    Names of the answer come first. A question that has a name itself is left alone: its pronoun may
+    refer to that one.
     """
     found = _PRONOUN.search(question)
     if found is None or last is None or _names(question):

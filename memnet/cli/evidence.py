@@ -12,12 +12,9 @@ from memnet.text.english import overlapping, query_terms, sentences
 from memnet.types import Candidate, Evidence
 
 _INDENT = "      "
-_MAX_LINES = 2
-"""Lines of a sentence; a longer one is cropped around the answer."""
-_SLACK = 12
-"""Characters that wrapping between words and the ellipses may cost."""
-_MIN_SOURCE = 16
-"""Characters of a source that are shown beside a long title or fact."""
+_MAX_LINES = 2  # lines of a sentence; a longer one is cropped around the answer
+_SLACK = 12  # characters that wrapping between words and the ellipses may cost
+_MIN_SOURCE = 16  # characters of a source that are shown beside a long title or fact
 
 Span = tuple[int, int]
 
@@ -30,15 +27,10 @@ def show_evidence(
     answers: Sequence[Candidate],
     quoted: bool = False,
 ) -> None:
-    """Print one piece of evidence.
+    """Print one piece of evidence under its number, with the answers marked.
 
-    Args:
-        console: where to.
-        number: that it is listed under.
-        item: the evidence.
-        question: as asked; without an answer in it, the sentence that shares most words is shown.
-        answers: what to mark, in bold on a terminal and between asterisks elsewhere.
-        quoted: whether the answer shows its sentence already, so that only the place is shown.
+    Without an answer in it the sentence closest to the question is shown; of one that the answer
+    quotes already (``quoted``) only the place.
     """
     lead = f"  [{number}] hop {item.hop}  "
     found = _find_answer(item, answers)

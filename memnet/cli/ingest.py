@@ -9,16 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memnet.cli.options import (
-    capacity_option,
-    device_option,
-    encoder_option,
-    index_option,
-    json_option,
-    namespace_option,
-    open_engine,
-    store_option,
-)
+from memnet.cli import options
 from memnet.cli.output import is_quiet
 from memnet.cli.progress import (
     ProblemReporter,
@@ -27,7 +18,8 @@ from memnet.cli.progress import (
     show_update,
     vectors_bar,
 )
-from memnet.loaders.formats import FORMATS
+from memnet.errors import InputError
+from memnet.loaders.formats import FORMATS, format_by_name
 
 if TYPE_CHECKING:
     from memnet.engine import Engine
@@ -51,33 +43,44 @@ def _formats() -> str:
     return "\b\n" + "\n".join(["Formats:", *lines])
 
 
+def _format(_context: click.Context, _option: click.Parameter, name: str | None) -> str | None:
+    """Check a format's name: one of memnet's, or one that another package reads."""
+    try:
+        return name and format_by_name(name).name
+    except InputError as error:
+        raise click.BadParameter(str(error)) from error
+
+
 @click.command(epilog=_formats())
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @click.option(
     "--facts",
     is_flag=True,
-    help="Make facts of all files: of a fact table each line, of other tables each cell, whose "
-    "relation is the header and whose subject the first cell of its row.",
+    help="Read all files as facts: each line of a fact table, each cell of other tables (its "
+    "header is the relation, the first cell of its row the subject).",
 )
 @click.option(
     "--key",
     metavar="COLUMN",
-    help="With --facts: the column of the subjects.  [default: the first]",
+    help="With --facts: the column of subjects.  [default: the first]",
 )
 @click.option(
     "--as",
     "read_as",
-    type=click.Choice([known.name for known in FORMATS]),
+    callback=_format,
+    shell_complete=lambda _context, _option, start: [
+        known.name for known in FORMATS if known.name.startswith(start)
+    ],
     metavar="FORMAT",
-    help="Read files of an unknown kind, and those that are named here by themselves, as this "
-    "format of the list below.  [default: by suffix]",
+    help="Format of files of unknown kind and of files named directly, from the list below.  "
+    "[default: by suffix]",
 )
 @click.option(
     "--exclude",
     multiple=True,
     metavar="GLOB",
-    help="Leave out what matches in folders, as a line of a .gitignore would: 'drafts/', "
-    "'*.min.js'. What came from there before is removed. May be repeated.",
+    help="Exclude matching files in folders, in the syntax of .gitignore: 'drafts/', '*.min.js'. "
+    "Sources that came from them are removed. May be repeated.",
 )
 @click.option(
     "--conversation",
@@ -88,25 +91,25 @@ def _formats() -> str:
     "--watch",
     "follow",
     is_flag=True,
-    help="Then follow the folders until Ctrl+C: what changes in them is ingested at once.",
+    help="Then watch the folders until Ctrl+C and ingest each change.",
 )
-@encoder_option(
-    "For a new store: a sentence-transformers model, or static, which encodes passages by a table "
-    "in a fraction of the time; a question then compares the best of them in full.  "
+@options.encoder(
+    "For a new store: a sentence-transformers model, or static, which encodes passages by table "
+    "lookup in a fraction of the time; the best ones are then compared exactly.  "
     "[default: all-MiniLM-L6-v2]"
 )
-@index_option
-@device_option
+@options.index
+@options.device
 @click.option(
     "--learn/--no-learn",
     default=True,
     show_default=True,
-    help='Make statements of what speakers of messages say of themselves ("I live in Porto").',
+    help='Learn statements that speakers make about themselves in messages ("I live in Porto").',
 )
-@capacity_option("slots of messages", "MEMNET_MESSAGE_CAPACITY")
-@namespace_option("Keep these documents apart under this name.")
-@store_option
-@json_option
+@options.capacity("slots of messages", "MEMNET_MESSAGE_CAPACITY")
+@options.namespace("Namespace to keep these documents in.")
+@options.store
+@options.as_json
 def ingest(
     paths: tuple[str, ...],
     facts: bool,
@@ -124,11 +127,10 @@ def ingest(
 
     Documents: the formats below, files without a suffix as text, and .jsonl with
     {"id", "title", "text"} a line. Facts: .tsv with subject<TAB>relation<TAB>object a line. Files
-    of any other kind are counted and skipped, hidden ones left out. What is unchanged since last
-    time costs nothing.
+    of other kinds are counted and skipped, hidden files ignored. Unchanged files cost nothing.
 
-    Many passages are stored with quick vectors at first: once the counts are printed, questions are
-    answered. Full vectors follow; if that is interrupted, the next 'memnet ingest' goes on.
+    Many passages are first stored with quick vectors: once the counts are printed, questions can be
+    asked. Full vectors follow; if interrupted, the next 'memnet ingest' continues.
 
     \b
     Example:
@@ -141,8 +143,8 @@ def ingest(
     read_as = "conversation" if conversation else read_as
     reporter = ProblemReporter()
     with ExitStack() as stack:
-        engine = stack.enter_context(open_engine(create=True, messages=capacity, **opening))
-        options: dict[str, Any] = {
+        engine = stack.enter_context(options.open_engine(create=True, messages=capacity, **opening))
+        given: dict[str, Any] = {
             "namespace": namespace or "",
             "facts": facts,
             "key": key,
@@ -155,11 +157,11 @@ def ingest(
             if follow:
                 from memnet.ingest.watching import watch
 
-                updates = watch(engine, *paths, on_progress=advance, **options)
+                updates = watch(engine, *paths, on_progress=advance, **given)
                 report: IngestReport = next(updates)
             else:
                 inputs = [sys.stdin.buffer if path == "-" else path for path in paths]
-                report = engine.ingest(inputs, on_progress=advance, full=False, **options)
+                report = engine.ingest(inputs, on_progress=advance, full=False, **given)
         reporter.finish()
         if as_json:
             click.echo(report.model_dump_json())
@@ -180,13 +182,13 @@ def _encode_full(engine: "Engine") -> None:
         try:
             engine.encode_full(on_progress=advance)
         except StoreBusyError as error:
-            _log.warning("full vectors are left to the next ingest: %s", error)
+            _log.warning("full vectors are left for the next ingest: %s", error)
 
 
 def _follow(updates: "Iterator[WatchReport]", paths: tuple[str, ...], *, as_json: bool) -> None:
     """Print what each change of the folders did, until the user interrupts."""
     if not is_quiet():
-        click.echo(f"Watching {', '.join(paths)}; Ctrl+C ends it.", err=True)
+        click.echo(f"Watching {', '.join(paths)}; Ctrl+C to stop.", err=True)
     with suppress(KeyboardInterrupt):
         for report in updates:
             if as_json:

@@ -49,10 +49,10 @@ _INTERRUPTED = 130
     "-v",
     "--verbose",
     count=True,
-    help="Say more on standard error: progress without a terminal, all that is skipped, what is "
-    "used; -vv for details.",
+    help="Print more on standard error: progress without a terminal, all skipped files, store and "
+    "model; -vv for details.",
 )
-@click.option("-q", "--quiet", count=True, help="Say no warnings, notes and progress.")
+@click.option("-q", "--quiet", count=True, help="Print no warnings, notes or progress.")
 def memnet(config: Path | None, verbose: int, quiet: int) -> None:  # noqa: ARG001 - its callback
     """Ask questions of a memory made from your documents and facts, offline.
 
@@ -61,9 +61,9 @@ def memnet(config: Path | None, verbose: int, quiet: int) -> None:  # noqa: ARG0
       memnet ingest notes/ facts.tsv
       memnet ask "Who built the lighthouse?" --explain
 
-    Any option can be set beforehand: --top-k of ask as MEMNET_ASK_TOP_K in the environment, or in
-    config.toml. The command line comes first, then the environment, then the file. MEMNET_STORE,
-    MEMNET_NAMESPACE, MEMNET_DEVICE and MEMNET_INDEX are for all commands.
+    Every option can also be set in the environment (--top-k of ask as MEMNET_ASK_TOP_K) or in
+    config.toml; the command line takes precedence, then the environment. MEMNET_STORE,
+    MEMNET_NAMESPACE, MEMNET_DEVICE and MEMNET_INDEX apply to all commands.
 
     \b
     config.toml:
@@ -90,11 +90,11 @@ def run(arguments: list[str]) -> int:
         _name_origin(error)
         shown = io.StringIO()
         error.show(shown)
-        # An address may stand where none is expected.
+        # An address with a password may be in any argument.
         click.echo(hide_passwords(shown.getvalue()), err=True, nl=False)
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
-        click.echo("Interrupted; what was stored before stays.", err=True)
+        click.echo("Interrupted; what is already stored is kept.", err=True)
         return _INTERRUPTED
     except MemnetError as error:
         click.echo(f"Error: {hide_passwords(str(error))}", err=True)
@@ -130,5 +130,5 @@ def main() -> None:
         sys.stderr.flush()
     except BrokenPipeError:
         os._exit(1)
-    # All files are closed by now; tearing down torch would take another second for nothing.
+    # All files are closed; tearing down torch would take another second.
     os._exit(code)

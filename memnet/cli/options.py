@@ -20,24 +20,19 @@ if TYPE_CHECKING:
 
 _INDEX_KINDS: "tuple[Literal['auto', 'flat', 'pq'], ...]" = ("auto", "flat", "pq")
 _log = logging.getLogger("memnet")
-_MAX_NUMBER = 1e300
-"""Beyond it a number is taken as text."""
+_MAX_NUMBER = 1e300  # larger numbers are taken as text
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
 def _conditions(given: Sequence[str]) -> dict[str, Any]:
-    """The conditions that the values of ``--where`` state.
-
-    Raises:
-        click.BadParameter: one states none, or a second one about the same key.
-    """
+    """Parse the values of ``--where``."""
     conditions: dict[str, Any] = {}
     for text in given:
         key, equals, value = text.partition("=")
         if not key or not equals:
             raise click.BadParameter(f"invalid condition {text!r}; expected KEY=VALUE")
         if key in conditions:
-            raise click.BadParameter(f"{key!r} is given twice; KEY=a,b matches any of several")
+            raise click.BadParameter(f"duplicate condition on {key!r}; KEY=a,b matches any value")
         conditions[key] = _condition(value)
     return conditions
 
@@ -47,18 +42,18 @@ def _condition(value: str) -> Any:
         try:
             return json.loads(value)
         except (ValueError, RecursionError) as error:
-            raise click.BadParameter(f"{value!r} is not valid JSON: {error}") from error
+            raise click.BadParameter(f"invalid JSON {value!r}: {error}") from error
     start, dots, end = value.partition("..")
     if dots:
         ends = {name: one for name, one in (("from", start), ("to", end)) if one}
         numbers = {name: _literal(one) for name, one in ends.items()}
         return numbers if all(type(one) in (int, float) for one in numbers.values()) else ends
-    # Whether metadata holds 1990 or "1990", who asks need not know.
+    # The metadata may hold 1990 or "1990".
     return [form for one in value.split(",") for form in dict.fromkeys((one, _literal(one)))]
 
 
 def _literal(text: str) -> Any:
-    """A number, true, false or null where a text is one; else the text."""
+    """A number, true, false or null if the text is one; else the text."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
@@ -95,67 +90,67 @@ class StorePlaceType(click.ParamType):  # type: ignore[type-arg]  # not in every
         return [CompletionItem(incomplete, type="dir")]
 
 
-store_option = click.option(
+store = click.option(
     "--store",
     type=StorePlaceType(),
     metavar="DIR|URL",
     help="Folder of the memory, or postgresql://HOST/DATABASE.  "
     "[default: $MEMNET_STORE, else the user's data folder]",
 )
-json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-hops_option = click.option("--hops", type=click.IntRange(1, 10), help="Most reads of the memory.")
-top_k_option = click.option("--top-k", type=click.IntRange(min=1), help="Pieces of evidence.")
-where_option = click.option(
+as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+hops = click.option("--hops", type=click.IntRange(1, 10), help="Maximum reads of the memory.")
+top_k = click.option("--top-k", type=click.IntRange(min=1), help="Pieces of evidence.")
+where = click.option(
     "--where",
     multiple=True,
     metavar="KEY=VALUE",
     callback=lambda _context, _option, given: _conditions(given),
-    help="Look only in documents whose metadata has this value; KEY=a,b for any of several, "
-    "KEY=FROM..TO for a range of numbers or dates, either end of which may be left out. "
-    "A JSON value is taken as it is. May be repeated.",
+    help="Search only documents whose metadata has this value; KEY=a,b for any of several, "
+    "KEY=FROM..TO for a range of numbers or dates, open at either end. A JSON value is taken "
+    "literally. May be repeated.",
 )
-as_of_option = click.option(
+as_of = click.option(
     "--as-of",
     metavar="DATE",
-    help="Of what was told, look at what held then: 2026-01-12, or with a time 2026-01-12T10:30.",
+    help="Use the statements that held then: 2026-01-12, or with a time 2026-01-12T10:30.",
 )
-expert_option = click.option(
+expert = click.option(
     "--model",
     shell_complete=complete_models,
-    help="What answers: text, the shipped babi, or a folder that 'memnet train' made.  "
-    "[default: a gate chooses among all that the store has something for]",
+    help="Model that answers: text, babi (both shipped), or a folder that 'memnet train' made.  "
+    "[default: a gate chooses by question and store]",
 )
-model_option = click.option(
+model = click.option(
     "--model",
     default="text",
     show_default=True,
     shell_complete=complete_models,
-    help="What answers: text, the shipped babi, or a folder that 'memnet train' made.",
+    help="Model that answers: text, babi (both shipped), or a folder that 'memnet train' made.",
 )
-reader_option = click.option(
+reader = click.option(
     "--reader",
     default="spans",
     show_default=True,
-    help="What reads documents: spans for short answers, sentences, a folder that "
+    help="Reader of documents: spans for short answers, sentences, a folder that "
     "'memnet train reader' made, the name of an extractive Hugging Face model, or openai:URL#MODEL "
     "for a model on a server, which may only quote (key: $MEMNET_READER_KEY).",
 )
-device_option = click.option(
+device = click.option(
     "--device",
     metavar="DEVICE",
-    help="Where to calculate: cpu, cuda, cuda:N, or auto for a GPU where there is one.  "
+    help="Device to compute on: cpu, cuda, cuda:N, or auto for a GPU if there is one.  "
     "[default: $MEMNET_DEVICE, else auto]",
 )
-index_option = click.option(
+index = click.option(
     "--index",
     type=click.Choice(_INDEX_KINDS),
-    help="How vectors are compared: every one (flat), product quantisation with exact reranking "
-    "(pq), or by number and device (auto).  [default: $MEMNET_INDEX, else auto]",
+    help="Vector index: exhaustive (flat), product quantisation with exact reranking (pq), or "
+    "chosen by size and device (auto).  [default: $MEMNET_INDEX, else auto]",
 )
 
 
-def words_argument(name: str, *, required: bool = False) -> Callable[[_Command], _Command]:
-    """A text as an argument, without which it is None; unquoted words are joined by spaces."""
+def words(name: str, *, required: bool = False) -> Callable[[_Command], _Command]:
+    """A text as an optional argument; unquoted words are joined by spaces."""
     return click.argument(
         name,
         nargs=-1,
@@ -165,30 +160,30 @@ def words_argument(name: str, *, required: bool = False) -> Callable[[_Command],
     )
 
 
-def capacity_option(what: str, variable: str) -> Callable[[_Command], _Command]:
-    """``--capacity N``, of what there is an environment variable for, too."""
+def capacity(what: str, variable: str) -> Callable[[_Command], _Command]:
+    """``--capacity N``, also set by an environment variable."""
     return click.option(
         "--capacity",
         type=click.IntRange(min=1),
         envvar=variable,
         metavar="N",
-        help=f"Keep at most N {what}; beyond it the least used are evicted.  "
+        help=f"Keep at most N {what}; the least used ones are evicted.  "
         f"[default: ${variable}, else no limit]",
     )
 
 
-def encoder_option(help_text: str) -> Callable[[_Command], _Command]:
+def encoder(help_text: str) -> Callable[[_Command], _Command]:
     """``--encoder NAME``."""
     return click.option("--encoder", metavar="NAME", help=help_text)
 
 
-def plot_option(help_text: str) -> Callable[[_Command], _Command]:
+def plot(help_text: str) -> Callable[[_Command], _Command]:
     """``--plot FILE``."""
     path = click.Path(path_type=Path, dir_okay=False)
     return click.option("--plot", type=path, metavar="FILE", help=help_text)
 
 
-def namespace_option(help_text: str) -> Callable[[_Command], _Command]:
+def namespace(help_text: str) -> Callable[[_Command], _Command]:
     """``--namespace N``."""
     return click.option(
         "--namespace", default=None, metavar="N", help=help_text, shell_complete=complete_namespaces
@@ -212,9 +207,9 @@ def open_engine(
 ) -> "Engine":
     """Open the memory that ``--store`` or its defaults name.
 
-    ``told`` and ``messages`` are the capacities for statements and for slots of messages, which
-    statements are made of unless ``learn`` is False. ``lock_seconds`` is how long a write waits
-    for another writer; None for as long as usual. ``threads`` are the cores to use; None for all.
+    ``told`` and ``messages`` are the capacities for statements and for slots of messages, from
+    which statements are learned unless ``learn`` is False. ``lock_seconds`` is how long a write
+    waits for another writer, None for the default; ``threads`` are the cores to use, None for all.
     """
     kind = _index_kind(index)
     # A waiting OpenMP thread that spins makes a short query 30 times slower on a busy machine.
@@ -248,7 +243,7 @@ def open_engine(
 
 
 def device_name(given: str | None) -> str:
-    """The device that ``--device`` or its defaults name, which may not be there."""
+    """The device that ``--device`` or its defaults name, which may be missing."""
     return given or shared_value("device") or "auto"
 
 
@@ -256,5 +251,5 @@ def _index_kind(given: str | None) -> "Literal['auto', 'flat', 'pq']":
     """The kind of index that ``--index`` or its defaults name."""
     kind = given or shared_value("index") or "auto"
     if kind not in _INDEX_KINDS:
-        raise click.UsageError(f"MEMNET_INDEX is {kind!r}; expected {', '.join(_INDEX_KINDS)}")
+        raise click.UsageError(f"invalid MEMNET_INDEX {kind!r}; expected {', '.join(_INDEX_KINDS)}")
     return kind

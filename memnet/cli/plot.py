@@ -17,21 +17,21 @@ if TYPE_CHECKING:
 _SUFFIXES = (".png", ".svg", ".html")
 _MAX_SLOTS = 30
 _MAX_LABEL = 48
+# Characters of a name before the text that tells its slot from others of that name.
 _MAX_NAME = 20
-"""Characters of a name before the text that tells its slot from others of that name."""
 
 
 def check_plot(path: Path) -> None:
-    """Find out before the work whether a plot can be drawn to a path.
+    """Check before the work that a plot can be drawn to a path.
 
     Raises:
-        InputError: its suffix is none of the known ones, or its folder is not there.
+        InputError: unknown suffix or missing folder.
         DependencyError: the plotting library is not installed.
     """
     if path.suffix.lower() not in _SUFFIXES:
-        raise InputError(f"{path}: can't draw {path.suffix or 'this'}; use {', '.join(_SUFFIXES)}")
+        raise InputError(f"can't plot to {path}; expected one of {', '.join(_SUFFIXES)}")
     if not path.parent.is_dir():
-        raise InputError(f"{path.parent}: no such folder; make it first")
+        raise InputError(f"no folder {path.parent}; make it first")
     try:
         import matplotlib  # noqa: F401
     except ImportError as error:
@@ -41,31 +41,18 @@ def check_plot(path: Path) -> None:
 
 
 def draw(answer: "Answer", path: Path) -> None:
-    """Draw hops by slots and, where an answer was written word by word, its words by slots.
+    """Draw attention of hops to slots and, for generated answers, of words to slots.
 
-    Args:
-        answer: with its hops.
-        path: checked by ``check_plot``.
-
-    Raises:
-        InputError: the file can't be written.
+    The path was checked by ``check_plot``; ``InputError`` if it can't be written.
     """
     _save(_attention(answer), path)
 
 
 def draw_reliability(evaluation: "Evaluation", path: Path) -> None:
-    """Draw how often answers of each confidence are right.
-
-    Args:
-        evaluation: with its reliability.
-        path: checked by ``check_plot``.
-
-    Raises:
-        InputError: no answer had a calibrated confidence, or the file can't be written.
-    """
+    """Draw a reliability diagram; ``InputError`` if no answer had a calibrated confidence."""
     if not evaluation.reliability:
         raise InputError(
-            "there is nothing to plot: no answer had a calibrated confidence; ask about documents "
+            "nothing to plot: no answer had a calibrated confidence; ask about documents "
             "with a reader that 'memnet train confidence' calibrated"
         )
     _save(_reliability(evaluation), path)

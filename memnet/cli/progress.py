@@ -34,8 +34,7 @@ class ProblemReporter:
 
     def __init__(self) -> None:
         self._errors = 0
-        self._suffixes: Counter[str] = Counter()
-        """Of files of unknown kind."""
+        self._suffixes: Counter[str] = Counter()  # of files of unknown kind
 
     def report(self, problem: "Problem") -> None:
         """Print or count a problem."""

@@ -6,22 +6,14 @@ from typing import Any
 
 import click
 
-from memnet.cli.options import (
-    device_option,
-    expert_option,
-    index_option,
-    namespace_option,
-    open_engine,
-    reader_option,
-    store_option,
-)
+from memnet.cli import options
 from memnet.cli.settings import store_path
 from memnet.errors import DependencyError
 from memnet.storage.place import StorePlace
 from memnet.storage.postgres.address import is_address
 
+# How long a write waits for other processes: a client would only have to try again.
 _LOCK_SECONDS = 30.0
-"""How long a write waits for other processes: a client would only have to try again."""
 
 
 @click.command()
@@ -37,28 +29,28 @@ _LOCK_SECONDS = 30.0
     "--token-file",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Ask for the token that --new-token made this file for. Needed where other machines can "
+    help="Require the token that --new-token wrote this file for. Needed if other machines can "
     "reach the server.",
 )
 @click.option(
     "--new-token",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Make a token, print it once, keep its SHA-256 in a new FILE, and end.",
+    help="Make a token, print it once, write its SHA-256 to a new FILE, and exit.",
 )
 @click.option(
     "--allowed-host",
     "allowed_hosts",
     multiple=True,
     metavar="NAME",
-    help="A name by which clients reach the server, such as that of a proxy. May be repeated.",
+    help="A further host name of the server, such as that of a proxy. May be repeated.",
 )
-@click.option("--read-only", is_flag=True, help="Refuse all that would change the memory.")
-@expert_option
-@reader_option
-@index_option
-@device_option
-@store_option
+@click.option("--read-only", is_flag=True, help="Refuse everything that would change the memory.")
+@options.expert
+@options.reader
+@options.index
+@options.device
+@options.store
 def serve(
     host: str,
     port: int,
@@ -68,10 +60,10 @@ def serve(
     read_only: bool,
     **opening: Any,
 ) -> None:
-    """Serve the memory over HTTP, with a page to ask it on.
+    """Serve the memory over HTTP, with a web page.
 
-    Several processes may serve, and others ingest into, the same store. Ctrl+C or SIGTERM ends it,
-    once the requests in flight are answered.
+    Several processes may serve the same store while others ingest into it. Ctrl+C or SIGTERM stops
+    it after the requests in flight.
 
     \b
     Example:
@@ -97,27 +89,27 @@ def serve(
         raise DependencyError(
             f"{error.name} is not installed; the server needs it: pip install 'memnet[server]'"
         ) from error
-    with open_engine(create=not read_only, lock_seconds=_LOCK_SECONDS, **opening) as engine:
+    with options.open_engine(create=not read_only, lock_seconds=_LOCK_SECONDS, **opening) as engine:
         serve_memory(engine, settings, lambda url: click.echo(f"Listening on {url}", err=True))
 
 
 @click.command()
 @click.option("--read-only", is_flag=True, help="Leave out tools that write.")
-@reader_option
-@index_option
-@device_option
-@namespace_option("Read and write only here.")
-@store_option
+@options.reader
+@options.index
+@options.device
+@options.namespace("Read and write only here.")
+@options.store
 def mcp(
     read_only: bool,
     namespace: str | None,
     store: StorePlace | None,
     **opening: Any,
 ) -> None:
-    """Serve the memory to a program that speaks the Model Context Protocol.
+    """Serve the memory over the Model Context Protocol.
 
-    Such a program, an assistant or an editor, starts this command itself and talks to it over
-    standard input and output. Needs the extra: pip install "memnet[mcp]".
+    An assistant or editor starts this command itself and talks to it over standard input and
+    output. Needs the extra: pip install "memnet[mcp]".
     'memnet ingest memory.jsonl' imports a memory file of the protocol's reference server.
 
     \b
@@ -137,10 +129,10 @@ def mcp(
 
     place = store_path(store)
     if not is_address(place):
-        # Relative paths are of the folder that the client started this in.
+        # The client may have started this in any folder.
         place = Path(os.path.abspath(place))
     serve_stdio(
-        lambda: open_engine(place, create=not read_only, **opening),
+        lambda: options.open_engine(place, create=not read_only, **opening),
         read_only=read_only,
         namespace=namespace,
     )

@@ -86,7 +86,7 @@ def _show_result(console: Console, answer: Answer) -> None:
             guess = text_line(answer.candidates[0].text)
             console.print(Text(f"Best guess: {guess} (confidence {answer.confidence:.2f})"))
         console.print(
-            "Nearest to the question:" if answer.evidence else "Nothing in it comes near."
+            "Nearest to the question:" if answer.evidence else "Nothing similar is stored."
         )
     else:
         shown = list(answer.candidates if answer.kind == "facts" else answer.candidates[:1])
@@ -96,8 +96,8 @@ def _show_result(console: Console, answer: Answer) -> None:
         console.print(line)
     if answer.unseen_relations:
         relations = ", ".join(answer.unseen_relations)
-        console.print(f"The model {answer.model} never saw these relations: {relations}.")
-    # Yes and no stand in no evidence, though their letters may.
+        console.print(f"The model {answer.model} was not trained on these relations: {relations}.")
+    # "yes" and "no" are not quotations.
     marked = [] if answer.kind in ("yes", "no") else shown
     quoted = {quote.evidence for quote in answer.quotes}
     for number, item in enumerate(answer.evidence[:_MAX_EVIDENCE], start=1):
@@ -126,7 +126,7 @@ def show_found(query: str, evidence: Sequence[Evidence]) -> None:
     """Print the evidence that a search found, all of it."""
     console = make_console()
     if not evidence:
-        console.print("Nothing in the memory comes near.")
+        console.print("Nothing similar is stored.")
     for number, item in enumerate(evidence, start=1):
         show_evidence(console, number, item, query, ())
 
@@ -166,11 +166,11 @@ def show_hops(answer: Answer) -> None:
 
 
 def _show_units(console: Console, answer: Answer) -> None:
-    """Print what the last hop attended to inside the passages, with the words that spoke for it."""
+    """Print what the last hop attended to inside the passages, with the supporting words."""
     evidence = {item.id: item for item in answer.evidence}
     table = Table(title="Inside the passages", title_justify="left", box=None, padding=(0, 1))
     table.add_column("weight", no_wrap=True)
-    table.add_column("text, and the words that speak for it", overflow="fold")
+    table.add_column("text, supporting words marked", overflow="fold")
     table.add_column("place", overflow="fold")
     for unit in answer.units:
         item = evidence.get(unit.evidence)
@@ -232,7 +232,7 @@ def show_statements(statements: Sequence[Statement]) -> None:
     """Print statements, one or more lines each, with when they held and what changed them."""
     console = make_console()
     if not statements:
-        console.print("Nothing was told about it.")
+        console.print("No statement about it is stored.")
         return
     table = Table(box=None, padding=(0, 1), show_header=False)
     table.add_column(no_wrap=True)
@@ -271,7 +271,7 @@ def _told(one: Statement) -> str:
     if one.certainty in ("planned", "maybe"):
         known.append(one.certainty)
     if (told := _day(one.told)) != _day(one.valid_from):
-        known.append(f"told {told}")
+        known.append(f"said {told}")
     return f"{text_line(one.text)}  ({', '.join(known)})"
 
 

@@ -6,15 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from memnet.cli import options
 from memnet.cli.completion import complete_sources
-from memnet.cli.options import (
-    StorePlaceType,
-    encoder_option,
-    json_option,
-    namespace_option,
-    open_engine,
-    store_option,
-)
 from memnet.cli.output import source_name, text_line
 from memnet.cli.settings import store_path
 from memnet.errors import InputError, one_line
@@ -26,19 +19,19 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@namespace_option("List only this one.")
-@store_option
-@json_option
+@options.namespace("List only this one.")
+@options.store
+@options.as_json
 def sources(namespace: str | None, store: StorePlace | None, as_json: bool) -> None:
     """List what is stored: kind, number of slots, source id and title.
 
-    A source id is what evidence cites and 'memnet forget' takes.
+    'memnet forget' takes these source ids.
 
     \b
     Example:
       memnet sources --json
     """
-    with open_engine(store) as engine:
+    with options.open_engine(store) as engine:
         found = engine.sources(namespace)
         if as_json:
             items = ", ".join(item.model_dump_json() for item in found)
@@ -57,8 +50,8 @@ def show_source(source: "Source") -> None:
 
 
 @click.command()
-@store_option
-@json_option
+@options.store
+@options.as_json
 def info(store: StorePlace | None, as_json: bool) -> None:
     """Show what the memory holds.
 
@@ -66,7 +59,7 @@ def info(store: StorePlace | None, as_json: bool) -> None:
     Example:
       memnet info --json
     """
-    with open_engine(store) as engine:
+    with options.open_engine(store) as engine:
         found = engine.info()
     if as_json:
         click.echo(found.model_dump_json())
@@ -84,14 +77,14 @@ def info(store: StorePlace | None, as_json: bool) -> None:
     metavar="SOURCE_ID...",
     shell_complete=complete_sources,
 )
-@namespace_option("Where they were kept apart.  [default: the default namespace only]")
-@store_option
+@options.namespace("Namespace of the sources.  [default: the default one]")
+@options.store
 def forget(source_ids: tuple[str, ...], namespace: str | None, store: StorePlace | None) -> None:
-    """Remove documents and fact files, with all that was made from them.
+    """Remove documents and fact files with everything made from them.
 
-    A source id is what evidence cites: the "id" of a JSON line, else the file's path. A folder, an
-    archive or a file of JSON lines that was ingested stands for all sources that came from it.
-    Sources of the same id in another namespace stay.
+    A source id is what evidence cites: the "id" of a JSON line, else the file's path. The path of a
+    folder, an archive or a file of JSON lines stands for all sources that came from it. Sources
+    with the same id in another namespace stay.
 
     \b
     Example:
@@ -99,7 +92,7 @@ def forget(source_ids: tuple[str, ...], namespace: str | None, store: StorePlace
       memnet forget notes/
     """
     kept_apart = namespace or ""
-    with open_engine(store) as engine:
+    with options.open_engine(store) as engine:
         names = dict.fromkeys(
             name for given in source_ids for name in _sources_of(engine, given, kept_apart)
         )
@@ -120,36 +113,36 @@ def _sources_of(engine: "Engine", given: str, namespace: str) -> list[str]:
 @click.option(
     "--repair",
     is_flag=True,
-    help="Make text search and vector index anew if need be, and delete what nothing uses.",
+    help="Rebuild text search and vector index if needed, and delete unused data.",
 )
-@store_option
+@options.store
 def verify(repair: bool, store: StorePlace | None) -> int:
-    """Check that rows, text search and vector index agree; exits with 1 when they do not.
+    """Check that rows, text search and vector index agree; exits with 1 if they do not.
 
     \b
     Example:
       memnet verify --repair
     """
-    with open_engine(store) as engine:
+    with options.open_engine(store) as engine:
         report = engine.verify(repair)
     for line in (*report.problems, *report.notes):
         click.echo(one_line(line))
     if report.repaired:
         click.echo("Repaired.")
     elif not report.problems:
-        click.echo("All is well.")
+        click.echo("No problems found.")
     return 1 if report.problems and not report.repaired else 0
 
 
 @click.command("export")
 @click.argument("bundle", type=click.Path(path_type=Path, dir_okay=False))
-@click.option("--force", is_flag=True, help="Replace a file that is there.")
-@store_option
+@click.option("--force", is_flag=True, help="Replace an existing file.")
+@options.store
 def export_store(bundle: Path, force: bool, store: StorePlace | None) -> None:
-    """Write the memory as one file, to keep it or to take it to another machine.
+    """Write the memory to one file, as a backup or to move it to another machine.
 
-    The bundle is a zip file of JSON lines and vectors. A file that is there stays, unless --force
-    is given.
+    The bundle is a zip file of JSON lines and vectors. An existing file is kept unless --force is
+    given.
 
     \b
     Example:
@@ -157,25 +150,24 @@ def export_store(bundle: Path, force: bool, store: StorePlace | None) -> None:
     """
     if bundle.exists() and not force:
         raise InputError(
-            f"{bundle} exists, so nothing was exported; choose another name, or replace it with "
-            "--force"
+            f"{bundle} already exists; choose another name, or replace it with --force"
         )
-    with open_engine(store) as engine:
+    with options.open_engine(store) as engine:
         slots = engine.export_bundle(bundle)
     click.echo(f"{slots} slots exported to {bundle}.")
 
 
 @click.command("import")
 @click.argument("bundle", type=click.Path(path_type=Path, dir_okay=False))
-@encoder_option(
-    "The sentence-transformers model it was made with, or static.  [default: all-MiniLM-L6-v2]"
+@options.encoder(
+    "Its encoder: a sentence-transformers model, or static.  [default: all-MiniLM-L6-v2]"
 )
-@store_option
+@options.store
 def import_store(bundle: Path, encoder: str | None, store: StorePlace | None) -> None:
-    """Make a new memory from a bundle that 'memnet export' wrote, here or elsewhere.
+    """Make a new memory from a bundle that 'memnet export' wrote.
 
-    All of it is checked, and it appears whole or not at all. The store's folder, or its
-    schema in the database, must be new or empty.
+    The bundle is checked, and imported completely or not at all. The store's folder, or its schema
+    in the database, must be new or empty.
 
     \b
     Example:
@@ -194,13 +186,13 @@ def import_store(bundle: Path, encoder: str | None, store: StorePlace | None) ->
     type=click.Path(path_type=Path, dir_okay=False),
     required=True,
     metavar="FILE",
-    help="Where to write it, such as encoder.onnx.",
+    help="File to write, such as encoder.onnx.",
 )
 def encoder(out: Path) -> None:
-    """Write the default encoder in eight bits, as an ONNX file (needs 'memnet[onnx]').
+    """Write the default encoder in eight bits as an ONNX file (needs 'memnet[onnx]').
 
-    memnet itself needs no such file: where ONNX Runtime is installed, it makes its own at the first
-    use and keeps it in the user's cache folder.
+    memnet itself does not need it: with ONNX Runtime installed it makes its own at first use, in
+    the user's cache folder.
 
     \b
     Example:
@@ -220,8 +212,8 @@ def encoder(out: Path) -> None:
 
 
 @click.command()
-@click.argument("source", type=StorePlaceType(), metavar="FROM")
-@click.argument("target", type=StorePlaceType(), metavar="TO")
+@click.argument("source", type=options.StorePlaceType(), metavar="FROM")
+@click.argument("target", type=options.StorePlaceType(), metavar="TO")
 def copy(source: StorePlace, target: StorePlace) -> None:
     """Copy a whole memory: a folder, or postgresql://HOST/DATABASE, to another of either.
 

@@ -5,14 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from memnet.cli.options import (
-    capacity_option,
-    json_option,
-    namespace_option,
-    open_engine,
-    store_option,
-    words_argument,
-)
+from memnet.cli import options
 from memnet.cli.output import text_line
 from memnet.storage.place import StorePlace
 
@@ -31,18 +24,18 @@ _LINES = {
 
 
 @click.command()
-@words_argument("text")
-@click.option("--history", metavar="NAME", help="Show what was told about NAME instead, and when.")
+@options.words("text")
+@click.option("--history", metavar="NAME", help="Show the statements about NAME instead.")
 @click.option(
     "--at",
     metavar="DATE",
-    help="When it was told, if not now: 2026-01-12, or with a time 2026-01-12T10:30.",
+    help="When it was said, if not now: 2026-01-12, or with a time 2026-01-12T10:30.",
 )
-@click.option("--standing", is_flag=True, help="Never evict it, however little it is used.")
-@capacity_option("statements", "MEMNET_TELL_CAPACITY")
-@namespace_option("Keep this apart under this name, or look only there.")
-@store_option
-@json_option
+@click.option("--standing", is_flag=True, help="Never evict it.")
+@options.capacity("statements", "MEMNET_TELL_CAPACITY")
+@options.namespace("Namespace to write to, or to look in.")
+@options.store
+@options.as_json
 def tell(
     text: str | None,
     history: str | None,
@@ -53,11 +46,11 @@ def tell(
     store: StorePlace | None,
     as_json: bool,
 ) -> None:
-    """Remember a text, sentence by sentence, and say what that changed.
+    """Remember a text, sentence by sentence, and report what changed.
 
-    A sentence is added, merged with one that says the same, or put in the place of one that it
-    makes out of date, which stays as history. "Ann left Paris" ends what it takes back; "Forget
-    that Ann lives in Paris" deletes it.
+    A sentence is added, merged with one that says the same, or replaces one that is now out of
+    date, which stays as history. "Ann left Paris" ends an earlier statement; "Forget that Ann lives
+    in Paris" deletes it.
 
     \b
     Example:
@@ -67,18 +60,18 @@ def tell(
       memnet tell --history Ann
     """
     if text is not None and history is None:
-        with open_engine(store, create=True, told=capacity) as engine:
+        with options.open_engine(store, create=True, told=capacity) as engine:
             report = engine.tell(text, at=at, namespace=namespace or "", standing=standing)
         show_report(report, as_json)
     elif text is None and history is not None and at is None and not standing:
-        with open_engine(store) as engine:
+        with options.open_engine(store) as engine:
             _show_history(engine.history(history, namespace=namespace), as_json)
     else:
-        raise click.UsageError("give either a TEXT to remember or --history NAME")
+        raise click.UsageError("expected either a TEXT to remember or --history NAME")
 
 
 def show_report(report: "TellReport", as_json: bool) -> None:
-    """Print what was done with each sentence."""
+    """Print the decision about each sentence."""
     if as_json:
         click.echo(report.model_dump_json())
         return
@@ -87,7 +80,7 @@ def show_report(report: "TellReport", as_json: bool) -> None:
 
 
 def _decision_line(decision: "Decision") -> str:
-    """What was done, and why; of two statements that can't both hold, which one is right."""
+    """A decision and its reason; a contradiction as a question."""
     texts = {name: text_line(str(value)) for name, value in decision.model_dump().items()}
     if decision.action == "contradict":
         reason = decision.reason.rstrip(".")
@@ -99,21 +92,21 @@ def _decision_line(decision: "Decision") -> str:
 
 
 @click.command()
-@namespace_option("Of what was told here.")
-@store_option
-@json_option
+@options.namespace("Namespace of the statements.")
+@options.store
+@options.as_json
 def undo(namespace: str | None, store: StorePlace | None, as_json: bool) -> None:
-    """Take back what was told last; once more, what was told before it.
+    """Undo the last 'memnet tell'; again, the one before it.
 
-    What it added is deleted, and what it ended or replaced holds again. What was erased ("Forget
-    that ...", 'memnet forget') is gone for good, and undo goes no further back.
+    Statements that it added are deleted, and those that it ended or replaced hold again. What was
+    erased ("Forget that ...", 'memnet forget') can't be restored, and undo stops there.
 
     \b
     Example:
       memnet tell "Ann moved to Rome."
       memnet undo
     """
-    with open_engine(store) as engine:
+    with options.open_engine(store) as engine:
         report = engine.undo(namespace=namespace or "")
     if as_json:
         click.echo(report.model_dump_json())
@@ -130,31 +123,25 @@ def show_undone(report: "UndoReport") -> None:
 
 @click.command("history")
 @click.argument("name", required=False)
-@namespace_option("Look only here.")
-@store_option
-@json_option
+@options.namespace("Search only here.")
+@options.store
+@options.as_json
 def history(
     name: str | None, namespace: str | None, store: StorePlace | None, as_json: bool
 ) -> None:
-    """Show what was told, in the order in which it held, and what became of it.
+    """Show statements in the order in which they held, and what changed them.
 
-    With a NAME what was told about it, by any of its names; without one also which messages and
-    statements were evicted, and when.
+    With a NAME only those about it, by any of its names; without one also the messages and
+    statements that were evicted.
 
     \b
     Example:
       memnet history Ann
     """
-    with open_engine(store) as engine:
+    with options.open_engine(store) as engine:
         found = engine.history(name, namespace=namespace)
         evicted = None if name else engine.evictions(namespace=namespace)
-    if as_json:
-        _show_history(found, as_json, evicted)
-        return
-    from memnet.cli.show import show_evictions, show_statements
-
-    show_statements(found)
-    show_evictions(evicted or ())
+    _show_history(found, as_json, evicted)
 
 
 def _show_history(
@@ -168,15 +155,7 @@ def _show_history(
             shown["evicted"] = [one.model_dump() for one in evicted]
         click.echo(json.dumps(shown, ensure_ascii=False))
         return
-    for one in statements:
-        until = "" if one.valid_until is None else _moment(one.valid_until)
-        click.echo(
-            f"{_moment(one.valid_from)} - {until:<19}  {text_line(one.text)}  ({one.source})"
-            f"{', standing' if one.standing else ''}"
-        )
+    from memnet.cli.show import show_evictions, show_statements
 
-
-def _moment(seconds: float) -> str:
-    from memnet.text.dates import local_time
-
-    return f"{local_time(seconds):%Y-%m-%d %H:%M:%S}"
+    show_statements(statements)
+    show_evictions(evicted or ())

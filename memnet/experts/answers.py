@@ -12,7 +12,7 @@ from memnet.experts import EXPERTS, ExpertName
 from memnet.experts.contradictions import MessageContradictions
 from memnet.experts.gate import Gate, ModelVocabulary, features_of
 from memnet.experts.joined import answer_by_both
-from memnet.experts.owned import OwnedModels
+from memnet.experts.stored import OwnedModels
 from memnet.protocols import Answerer
 from memnet.reader.answers import Prediction, asks_whether
 from memnet.storage import MemoryStore, Scope
@@ -158,8 +158,9 @@ class ExpertAnswers:
 
     def _by_both(self, question: Question, hops: int | None, top_k: int) -> list[Given]:
         """The answer to a question that needs facts and documents; none where it does not."""
-        if not {"document", "facts"} <= self._store.contents.kinds(question.scope.namespace):
-            return []
+        kinds = self._store.contents.kinds(question.scope.namespace)
+        if " of " not in question.text.lower() or not {"document", "facts"} <= kinds:
+            return []  # "Which of the ships ..." asks for both
         answer = answer_by_both(
             question.text, top_k, question.scope, self._store, self._vectors,
             lambda part: self._ask_facts(part, hops, top_k, question.scope),

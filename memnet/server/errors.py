@@ -58,7 +58,7 @@ def error_response(
 
 
 def describe(error: Exception) -> tuple[int, str, ErrorType]:
-    """HTTP status, message and type of an error; a bug is logged and says nothing of itself."""
+    """HTTP status, message and type of an error; a bug is logged and not described."""
     match error:
         case NotFoundError():
             return 404, str(error), "not_found"
@@ -69,11 +69,11 @@ def describe(error: Exception) -> tuple[int, str, ErrorType]:
         case MemnetError():
             return 500, str(error), "internal"
     _log.error("a request failed", exc_info=error)
-    return 500, "the server failed; its log says why", "internal"
+    return 500, "internal server error; see the server's log", "internal"
 
 
 def handle_errors(app: FastAPI) -> None:
-    """Let an app give all its errors in this form."""
+    """Make an app return all its errors in this form."""
 
     async def of_memory(_: Request, error: Exception) -> Response:
         return error_response(*describe(error))
@@ -81,7 +81,7 @@ def handle_errors(app: FastAPI) -> None:
     async def of_request(_: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)  # noqa: S101  # registered for it alone
         if isinstance(error.body, bytes) and error.body:  # not parsed
-            message = "the body is read as JSON only: send 'Content-Type: application/json'"
+            message = "expected a JSON body: send 'Content-Type: application/json'"
         else:
             first = error.errors()[0]
             message = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
@@ -99,10 +99,9 @@ def handle_errors(app: FastAPI) -> None:
 
 
 class CatchErrors:
-    """ASGI middleware that makes a response of what no handler expects: of a bug."""
+    """ASGI middleware that turns unexpected exceptions (bugs) into responses."""
 
     def __init__(self, app: ASGIApp) -> None:
-        """Wrap an app."""
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

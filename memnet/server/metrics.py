@@ -16,7 +16,6 @@ class Metrics:
     """What a server has done since it started; used on its event loop alone."""
 
     def __init__(self) -> None:
-        """Start at zero."""
         self.in_flight = 0
         self._requests: Counter[tuple[str, str, int]] = Counter()
         self._buckets: defaultdict[str, list[int]] = defaultdict(lambda: [0] * len(_BOUNDS))
@@ -59,7 +58,6 @@ class CountRequests:
     """ASGI middleware that notes each request in ``Metrics``."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
-        """Wrap an app."""
         self._app = app
         self._metrics = metrics
 
@@ -92,7 +90,6 @@ class AnswerHead:
     """ASGI middleware: every route of ``GET`` answers ``HEAD``, too (RFC 9110, 9.1)."""
 
     def __init__(self, app: ASGIApp) -> None:
-        """Wrap an app."""
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -27,7 +27,7 @@ __all__ = ["router"]
 
 
 def router(engine: Engine, work: Work) -> APIRouter:
-    """The routes below ``/v1``. What goes wrong in them is told in OpenAI's form."""
+    """The routes below ``/v1``. Their errors have OpenAI's form."""
     routes = APIRouter(
         prefix="/v1", route_class=OpenAIRoute, tags=["openai"], responses=ERROR_RESPONSES
     )
@@ -37,8 +37,7 @@ def router(engine: Engine, work: Work) -> APIRouter:
     return routes
 
 
-_INVALID = "invalid_request_error"
-_SERVER = "server_error"
+_INVALID, _SERVER = "invalid_request_error", "server_error"
 
 
 class OpenAIErrorDetail(BaseModel):
@@ -86,12 +85,10 @@ class OpenAIRoute(APIRoute):
                 return _error(error.status_code, str(error.detail), _INVALID)
             except ModelNotFoundError as error:
                 return _error(404, str(error), _INVALID, "model", "model_not_found")
-            except InputError as error:
-                return _error(400, str(error), _INVALID)
-            except StoreBusyError as error:
-                return _error(503, str(error), _SERVER)
             except MemnetError as error:
-                return _error(500, str(error), _SERVER)
+                status = 503 if isinstance(error, StoreBusyError) else 500
+                status = 400 if isinstance(error, InputError) else status
+                return _error(status, str(error), _INVALID if status == 400 else _SERVER)
 
         return handle_errors
 
@@ -110,13 +107,9 @@ _CARD = {"id": MODEL, "object": "model", "created": 0, "owned_by": "memnet"}
 
 
 def check_model(name: str) -> None:
-    """Check that a request is for the model that is served.
-
-    Raises:
-        ModelNotFoundError: it is for another.
-    """
+    """Refuse requests for other models with ``ModelNotFoundError``."""
     if name != MODEL:
-        raise ModelNotFoundError(f"there is no model {name!r}; the only one is {MODEL!r}")
+        raise ModelNotFoundError(f"unknown model {name!r}; expected {MODEL!r}")
 
 
 def _add_models(routes: APIRouter) -> None:
@@ -165,7 +158,7 @@ class StreamOptions(BaseModel):
 
 
 class ChatRequest(BaseModel):
-    """The body of a request. What steers a language model, such as a temperature, is ignored."""
+    """The body of a request. Settings of language models, such as a temperature, are ignored."""
 
     model: str
     messages: Annotated[list[ChatMessage], FIRST_ERROR]
@@ -184,7 +177,7 @@ def _add_chat(routes: APIRouter, engine: Engine, work: Work) -> None:
 
     @routes.post("/chat/completions")
     async def chat(body: ChatRequest) -> Response:
-        """Answer the last message of the user; earlier ones are not looked at."""
+        """Answer the last message of the user; earlier ones are ignored."""
         check_model(body.model)
         question = _question(body.messages)
         cited, usage = await work.answer(answer, question, body.messages)
@@ -217,7 +210,7 @@ def _question(messages: list[ChatMessage]) -> str:
     """
     question = next((one.text() for one in reversed(messages) if one.role == "user"), "")
     if not question.strip():
-        raise InputError("the messages hold no text of the role 'user'; the last one is answered")
+        raise InputError("no message of the role 'user' has text; the last one is answered")
     check_text(question, "the last message of the user", _MAX_MESSAGE)
     return question.strip()
 
@@ -304,7 +297,7 @@ _TOKEN = re.compile(r"\w+|[^\w\s]")
 
 
 def count_tokens(text: str) -> int:
-    """Words and marks of a text: nothing here is charged by tokens of a language model."""
+    """Words and punctuation marks of a text, as counts of usage."""
     return sum(1 for _ in _TOKEN.finditer(text))
 
 
@@ -334,7 +327,7 @@ def _add_embeddings(routes: APIRouter, engine: Engine, work: Work) -> None:
         width = engine.encoder.dimension
         if body.dimensions not in (None, width):
             raise InputError(
-                f"dimensions is {body.dimensions}; the encoder's vectors have {width}: leave it out"
+                f"invalid dimensions {body.dimensions}; the encoder has {width}: omit it"
             )
         vectors = await work.answer(engine.encoder.encode, texts)
         as_base64 = body.encoding_format == "base64"
@@ -362,19 +355,19 @@ def _checked_texts(given: str | list[str]) -> list[str]:
     """
     texts = [given] if isinstance(given, str) else given
     if not 1 <= len(texts) <= _MAX_TEXTS:
-        raise InputError(f"input holds {len(texts):,} texts; give 1 to {_MAX_TEXTS:,}")
+        raise InputError(f"input has {len(texts):,} texts; expected 1 to {_MAX_TEXTS:,}")
     for number, text in enumerate(texts):
         check_text(text, f"text {number} of the input", _MAX_CHARACTERS)
         if not text.strip():
-            raise InputError(f"text {number} of the input is blank; leave it out or fill it")
+            raise InputError(f"text {number} of the input is blank; omit it")
     total = sum(map(len, texts))
     if total > _MAX_TOTAL:
         raise InputError(
-            f"input holds {total:,} characters, the limit is {_MAX_TOTAL:,}; send several requests"
+            f"input has {total:,} characters, the limit is {_MAX_TOTAL:,}; split the request"
         )
     return texts
 
 
 def _base64(vector: NDArray[np.float32]) -> str:
-    """[D] float32 as bytes, the low one first, whatever the processor."""
+    """[D] float32 as little-endian bytes."""
     return base64.b64encode(vector.astype("<f4").tobytes()).decode()

@@ -41,7 +41,7 @@ def serve(engine: Engine, settings: ServerSettings, on_listening: Callable[[str]
 
 
 def server_of(app: FastAPI) -> uvicorn.Server:
-    """The server of an app, with all that is set about it here."""
+    """The uvicorn server of an app."""
     config = uvicorn.Config(
         app,
         http=Connection,
@@ -87,7 +87,7 @@ def listening(host: str, port: int) -> Iterator[socket.socket]:
 
 @contextmanager
 def _stopping_quietly() -> Iterator[None]:
-    """Let a signal that has stopped the server do nothing more: it is raised again at its end."""
+    """Ignore the signal that stopped the server when uvicorn raises it again at its end."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -111,10 +111,10 @@ READ_SECONDS = 30.0  # for which a client may read nothing of what waits for it
 
 
 class Connection(H11Protocol):
-    """uvicorn's connection, with limits of time; bodies have theirs where they are read.
+    """uvicorn's connection with timeouts; those of bodies are where they are read.
 
-    uvicorn limits the time from a response to the next byte. Without more, whoever opens
-    connections and sends nothing, or a byte now and then, takes all that a server can hold.
+    uvicorn limits only the time from a response to the next byte: clients that open connections
+    and send nothing, or a byte now and then, would use up all connections.
     """
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -150,7 +150,7 @@ class Connection(H11Protocol):
 
 
 class _Limit:
-    """A limit of time, which goes on until it is stopped."""
+    """A timeout that runs until it is stopped."""
 
     def __init__(self, seconds: float, exceeded: Callable[[], None]) -> None:
         self._seconds = seconds

@@ -33,7 +33,7 @@ _DISCARDED_SECONDS = 2.0
 
 
 class _RefusedError(HTTPException):
-    """A request that no route may see; or, of its body, that none may read to its end."""
+    """A request that is refused before its route sees it, or while its body is read."""
 
     def __init__(
         self, status: int, message: str, kind: ErrorType, headers: dict[str, str] | None = None
@@ -43,10 +43,9 @@ class _RefusedError(HTTPException):
 
 
 class Security:
-    """ASGI middleware that refuses what the settings do not allow."""
+    """ASGI middleware that refuses requests that the settings do not allow."""
 
     def __init__(self, app: ASGIApp, settings: ServerSettings) -> None:
-        """Wrap an app."""
         self._app = app
         self._settings = settings
 
@@ -80,24 +79,24 @@ class Security:
         await body.discard()
 
     def _check(self, headers: Headers, path: str) -> None:
-        """Check who sends a request, and under which name.
+        """Check token, Host and Origin.
 
         Raises:
-            _RefusedError: it is not allowed to.
+            _RefusedError: one is not allowed.
         """
         hosts = headers.getlist("host")
         name = _host_name(hosts[0]) if len(hosts) == 1 else None
         if name is None or not self._settings.answers_to(name):
             raise _RefusedError(
                 400,
-                f"the Host header names {', '.join(hosts) or 'no host'!r}, which is no name of "
+                f"the Host header names {', '.join(hosts) or 'no host'!r}, which is not a name of "
                 "this server; use its address, or allow the name with --allowed-host",
                 "invalid_request",
             )
         if not _is_of_own_page(headers, hosts[0]):
             raise _RefusedError(
                 403,
-                "the request comes from a page of another site, which may not use this server",
+                "cross-site requests are not allowed",
                 "unauthorized",
             )
         if path in _PUBLIC or path.startswith("/page/"):
@@ -106,7 +105,7 @@ class Security:
         if digest is not None and not _has_token(headers, digest):
             raise _RefusedError(
                 401,
-                "a token is needed: send the header 'Authorization: Bearer TOKEN'",
+                "missing or wrong token: send the header 'Authorization: Bearer TOKEN'",
                 "unauthorized",
                 {"WWW-Authenticate": "Bearer"},
             )
@@ -144,7 +143,7 @@ class _Body:
         return message
 
     async def discard(self) -> None:
-        """Drop what the client still sends, for a while."""
+        """Read and drop the rest of a refused body, for a while."""
         if not self._is_too_large:
             return
         with suppress(TimeoutError):
@@ -161,7 +160,7 @@ class _Body:
         except TimeoutError:
             raise _RefusedError(
                 408,
-                f"no more of the body came for {_BODY_SECONDS:g} seconds; send it again",
+                f"no data for {_BODY_SECONDS:g} seconds while reading the body; send it again",
                 "invalid_request",
             ) from None
         self._read += len(message.get("body", b""))
@@ -172,7 +171,7 @@ class _Body:
         self._is_too_large = True
         return _RefusedError(
             413,
-            f"the request is larger than {self._limit >> 20:,} MB, the most that is read; split it",
+            f"the request exceeds the limit of {self._limit >> 20:,} MB; split it",
             "too_large",
         )
 

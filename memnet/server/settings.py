@@ -25,30 +25,30 @@ class ServerSettings(Settings):
     """
 
     host: str = "127.0.0.1"
-    """Address to listen on. Whatever is not loopback needs a token."""
+    """Address to listen on; addresses other than loopback need a token."""
     port: int = Field(default=8321, ge=0, le=65_535)
     """0 for any free port."""
     token_digest: str | None = None
-    """SHA-256 of the token, as 64 hex digits; None if none is asked for."""
+    """SHA-256 of the token, as 64 hex digits; None if none is required."""
     allowed_hosts: tuple[str, ...] = ()
-    """Names by which clients may reach the server besides its address, as those of a proxy."""
+    """Further host names of the server, such as that of a proxy."""
     read_only: bool = False
-    """Whether all that would change the memory is refused."""
+    """Whether to refuse everything that would change the memory."""
     max_body: int = Field(default=20 << 20, ge=1)
-    """Bytes of a request: the largest document as text, with its escapes, fits mostly."""
+    """Max. bytes of a request, enough for a large document as escaped text."""
     max_upload: int = Field(default=200 << 20, ge=1)
-    """Bytes of an upload: books and archives with pictures."""
+    """Max. bytes of an upload, such as books and archives with pictures."""
 
     def model_post_init(self, _: Any, /) -> None:
         """Check what belongs together."""
         if self.token_digest is not None and not _DIGEST.fullmatch(self.token_digest):
             raise InputError(
-                "the token's digest is no SHA-256 in hex (64 digits, lower case); make a token "
+                "invalid token digest; expected a SHA-256 in lower-case hex; make a token "
                 "with 'memnet serve --new-token FILE'"
             )
         if self.token_digest is None and not is_loopback(self.host):
             raise InputError(
-                f"{self.host} can be reached from other machines, so a token is needed: make one "
+                f"{self.host} is reachable from other machines, so a token is required: make one "
                 "with 'memnet serve --new-token FILE' and give --token-file FILE"
             )
 
@@ -96,10 +96,8 @@ def _machine_name() -> str:
     return socket.gethostname().lower()
 
 
-_BYTES = 32
-"""Of randomness in a token: none can be guessed, so that a fast digest is enough."""
-_MAX_FILE = 1000
-"""Bytes."""
+_BYTES = 32  # random bytes of a token: it can't be guessed, so a fast digest is enough
+_MAX_FILE = 1000  # bytes that are read of a token file
 
 
 def make_token(path: Path) -> str:
@@ -113,11 +111,10 @@ def make_token(path: Path) -> str:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
         raise InputError(
-            f"{path} is there already, and servers that use it know its token; remove it first, "
-            "or name another file"
+            f"{path} already exists, and servers may use its token; remove it or choose another"
         ) from None
     except OSError as error:
-        raise InputError(f"{path} can't be written ({error.strerror}); name another") from error
+        raise InputError(f"can't write {path} ({error.strerror}); choose another file") from error
     with os.fdopen(descriptor, "w", encoding="ascii") as file:
         file.write(hashlib.sha256(token.encode()).hexdigest() + "\n")
     return token
@@ -134,5 +131,5 @@ def read_token_file(path: Path) -> str:
             return file.read(_MAX_FILE).decode("ascii", "replace").strip()
     except OSError as error:
         raise InputError(
-            f"{path} can't be read ({error.strerror}); make it with 'memnet serve --new-token FILE'"
+            f"can't read {path} ({error.strerror}); make it with 'memnet serve --new-token FILE'"
         ) from error

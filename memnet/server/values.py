@@ -14,7 +14,7 @@ class Request(Value):
     @model_validator(mode="before")
     @classmethod
     def _keep_first_unknown(cls, given: object) -> object:
-        """Leave out all unknown fields but the first, as it alone is told (``FIRST_ERROR``)."""
+        """Drop all unknown fields but the first, the only one that is reported."""
         if not isinstance(given, dict) or len(given) <= len(cls.model_fields):
             return given
         known = {name: value for name, value in given.items() if name in cls.model_fields}
@@ -22,26 +22,28 @@ class Request(Value):
         return {**known, first: given[first]}
 
 
-class AskRequest(Request):
+class _Options(Request):
+    namespace: str | None = None
+    hops: int | None = None
+    top_k: int | None = None
+    as_of: str | None = None
+    where: dict[str, Any] | None = None
+
+    def arguments(self) -> dict[str, Any]:
+        """The fields as arguments of ``Engine.ask`` and ``Engine.search``."""
+        return {name: getattr(self, name) for name in _Options.model_fields}
+
+
+class AskRequest(_Options):
     """Body of ``POST /ask``; the fields are the arguments of ``Engine.ask``."""
 
     question: str
-    namespace: str | None = None
-    hops: int | None = None
-    top_k: int | None = None
-    as_of: str | None = None
-    where: dict[str, Any] | None = None
 
 
-class SearchRequest(Request):
+class SearchRequest(_Options):
     """Body of ``POST /search``; the fields are the arguments of ``Engine.search``."""
 
     query: str
-    namespace: str | None = None
-    hops: int | None = None
-    top_k: int | None = None
-    as_of: str | None = None
-    where: dict[str, Any] | None = None
 
 
 class Found(Value):
@@ -75,7 +77,7 @@ class UndoRequest(Request):
 
 
 class SourcePage(Value):
-    """Some of the sources, in the order in which they first came."""
+    """Some of the sources, in the order in which they were added."""
 
     sources: tuple[Source, ...]
     # What ``after`` takes for the page that follows; None after the last one.
@@ -101,7 +103,7 @@ class Forgotten(Value):
 
 
 class UploadedFile(Value):
-    """What became of one file of an upload."""
+    """The result of one file of an upload."""
 
     name: str
     report: IngestReport | None = None
@@ -109,7 +111,7 @@ class UploadedFile(Value):
 
 
 class UploadReport(Value):
-    """What became of an upload."""
+    """The results of an upload."""
 
     reports: tuple[UploadedFile, ...]
 

@@ -20,13 +20,12 @@ _READERS = 4
 class Work:
     """Queues of calls, each served in the order in which they come.
 
-    Answers run on as many threads as there are cores: more would make all of them late together.
-    Writes run one after the other: the store has one writer, and whoever waits for it on a thread
-    would ask for its lock again and again, and be served in any order.
+    Answers run on as many threads as there are cores: more would make all of them slow. Writes run
+    one after the other: the store has one writer, and threads that poll its lock would be served in
+    any order.
     """
 
     def __init__(self, cores: int) -> None:
-        """Start no thread yet."""
         self._answers = ThreadPoolExecutor(max(2, cores), "memnet-answers")
         self._reads = ThreadPoolExecutor(_READERS, "memnet-reads")
         self._writes = ThreadPoolExecutor(1, "memnet-writes")
@@ -65,10 +64,9 @@ _log = logging.getLogger("memnet")
 
 
 class FullVectors:
-    """A thread that replaces quick vectors; it waits while questions are answered."""
+    """A thread that replaces quick vectors by full ones while no question is being answered."""
 
     def __init__(self, engine: Engine) -> None:
-        """Start nothing yet."""
         self._engine = engine
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="memnet-vectors", daemon=True)
@@ -78,7 +76,7 @@ class FullVectors:
         self._thread.start()
 
     def stop(self) -> None:
-        """End, within about a second; what is not committed is made again."""
+        """End within about a second; uncommitted work is repeated later."""
         self._stop.set()
         self._thread.join()
 
@@ -89,7 +87,7 @@ class FullVectors:
             except StoreBusyError:
                 continue
             except MemnetError as error:
-                _log.warning("full vectors can't be made: %s", error)
+                _log.warning("can't make full vectors: %s", error)
                 return
 
     def _may_go_on(self) -> bool:

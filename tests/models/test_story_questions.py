@@ -91,7 +91,7 @@ def test_the_command_line(story: Path, tmp_path: Path) -> None:
     assert json.loads(run("eval", story, "--json", store=store).stdout)["em"] == 1.0
     wrong = run("eval", story, "--model", "text", store=store)
     assert wrong.returncode == 1
-    assert "is a file of stories, which the model 'text' can't answer" in wrong.stderr
+    assert "the model 'text' can't answer the stories" in wrong.stderr
     for name in ("nothing", str(story)):
         done = run("ask", "Where is Mary?", "--model", name, store=store)
         assert done.returncode == 1

@@ -180,31 +180,31 @@ def test_a_role_that_may_only_read(postgres: Server, address: str) -> None:
 
 
 @contextmanager
-def replica_of(server: Server) -> Iterator[Server]:
+def standby_of(server: Server) -> Iterator[Server]:
     """A server that copies another, and may only be read."""
     with server_folder() as folder:
-        replica = Server(folder, programs())
+        standby = Server(folder, programs())
         server.command(
-            "pg_basebackup", "-D", replica.data, "-R", "-c", "fast", "-d", server.address()
+            "pg_basebackup", "-D", standby.data, "-R", "-c", "fast", "-d", server.address()
         )
-        replica.start()
+        standby.start()
         try:
-            yield replica
+            yield standby
         finally:
-            replica.stop()
+            standby.stop()
 
 
-def test_a_replica_is_read_and_not_written(postgres: Server, address: str) -> None:
-    with closing(open_store(address)) as store, replica_of(postgres) as replica:
+def test_a_standby_is_read_and_not_written(postgres: Server, address: str) -> None:
+    with closing(open_store(address)) as store, standby_of(postgres) as standby:
         store.put([source("a", passage("a light"))], encode)
-        place = address_of(replica, schema_of(address))
+        place = address_of(standby, schema_of(address))
         copied = f"SELECT count(*) FROM {schema_of(address)}.source"
-        until(lambda: printed(replica, copied) == "1", "the replica lags")
+        until(lambda: printed(standby, copied) == "1", "the standby lags")
         with closing(open_store(place, create=False)) as copy:
             assert texts(copy) == ["a light"]
             assert copy.search_dense(encode(["light"])[0], 3).mask.sum() == 1
             store.put([source("b", passage("a boat"))], encode)
-            until(lambda: texts(copy) == ["a boat", "a light"], "the replica lags")
+            until(lambda: texts(copy) == ["a boat", "a light"], "the standby lags")
             assert copy.search_dense(encode(["boat"])[0], 3).mask.sum() == 2
             for write in (
                 lambda: copy.put([source("c", passage("a rope"))], encode),
@@ -217,7 +217,17 @@ def test_a_replica_is_read_and_not_written(postgres: Server, address: str) -> No
                 copy.sources.start_run()
             assert copy.verify() == []
         with refused("standby"):
-            open_store(address_of(replica, "other"))
+            open_store(address_of(standby, "other"))
+        # Several hosts: the first that is there and fits.
+        hosts = f"/no-such-folder,{postgres.folder},{standby.folder}"
+        several = f"postgresql://postgres@/postgres?host={hosts}&schema={schema_of(address)}"
+        with closing(open_store(several, create=False)) as primary:
+            primary.put([source("c", passage("a rope"))], encode)
+        with (
+            closing(open_store(f"{several}&target_session_attrs=prefer-standby")) as copy,
+            refused("is a standby"),
+        ):
+            copy.put([source("d", passage("a bell"))], encode)
 
 
 def test_a_statement_that_takes_too_long(postgres: Server, address: str) -> None:

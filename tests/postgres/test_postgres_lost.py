@@ -37,14 +37,14 @@ __all__ = ["address", "cache_folder"]
 
 _CUT = """
     SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity
-    WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'
+    WHERE application_name = '{}'
 """
 
 
 @pytest.fixture
-def cut(postgres: Server) -> Callable[[], None]:
-    """Ends all connections to the server, as its restart does."""
-    return lambda: postgres.execute(_CUT)
+def cut(postgres: Server, address: str) -> Callable[[], None]:
+    """Ends all connections to the store, as a restart of the server does."""
+    return lambda: postgres.execute(_CUT.format(address.partition("schema=")[2]))
 
 
 @pytest.fixture

@@ -135,7 +135,10 @@ def test_writers_of_one_source_wait_for_each_other_and_no_one_else(
                 in_thread(store.delete, ["a"], "elsewhere"),
             ]
             joined(waiting.pop())
-            locked = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+            locked = (
+                "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' "
+                f"AND application_name = '{address.partition('schema=')[2]}'"
+            )
             until(lambda: printed(postgres, locked) == "2", "nobody waits")
             joined(in_thread(store.put, [version("b", 0)], encode))
             assert store.sources.states(["b"]).keys() == {"b"}

@@ -11,8 +11,8 @@ import pytest
 from click.testing import CliRunner
 
 from memnet import Engine, Scope
+from memnet.cli import options
 from memnet.cli.main import memnet as group
-from memnet.cli.options import where_option
 from tests.conftest import EXAMPLES
 from tests.waiting import completed
 
@@ -77,7 +77,7 @@ def test_search_gives_evidence(store: Path) -> None:
     ]  # fmt: skip
     assert "granite" in shown
     nothing = run("search", "towers", "--namespace", "none", store=store)
-    assert nothing.stdout == "Nothing in the memory comes near.\n"
+    assert nothing.stdout == "Nothing similar is stored.\n"
 
 
 def test_sources_are_listed(store: Path) -> None:
@@ -137,7 +137,7 @@ def test_conditions_are_read_as_they_are_meant(given: str, condition: object) ->
     taken: list[object] = []
 
     @click.command()
-    @where_option
+    @options.where
     def command(where: dict[str, Any]) -> None:
         taken.append(where)
 
@@ -151,9 +151,9 @@ def test_conditions_are_read_as_they_are_meant(given: str, condition: object) ->
     [
         (["author"], "invalid condition 'author'"),
         (["=Ann"], "invalid condition '=Ann'"),
-        (["a=1", "a=2"], "'a' is given twice; KEY=a,b matches any of several"),
-        (["a=[1"], "'[1' is not valid JSON"),
-        ([f"a={'[' * 100_000}"], "is not valid JSON"),
+        (["a=1", "a=2"], "duplicate condition on 'a'"),
+        (["a=[1"], "invalid JSON '[1'"),
+        ([f"a={'[' * 100_000}"], "invalid JSON"),
     ],
 )
 def test_wrong_conditions_are_named(where: list[str], complaint: str) -> None:
@@ -229,7 +229,7 @@ def test_a_life_of_a_store(tmp_path: Path) -> None:
     assert info.keys() >= {"slots", "documents", "facts", "encoder", "index", "bytes"}
     assert (info["documents"], info["slots"]) == (2, 2)
 
-    assert run("verify", store=store).stdout == "All is well.\n"
+    assert run("verify", store=store).stdout == "No problems found.\n"
     (store / "vectors.faiss").write_bytes(b"garbage")
     found = run("verify", store=store)
     assert (found.returncode, found.stdout) == (1, "vector index: the file is missing or damaged\n")
@@ -299,13 +299,13 @@ def test_telling_changes_the_answer_and_keeps_the_history(tmp_path: Path) -> Non
     paris, rome = _result(run("tell", "--history", "Ann", "--json", store=store))["history"]
     assert paris["valid_until"] == rome["valid_from"]
     assert rome["valid_until"] is None
-    shown = run("tell", "--history", "Ann", store=store).stdout.splitlines()
-    assert [line.partition("  Ann ")[2] for line in shown] == [
-        "moved to Paris.  (told/1)", "moved to Rome.  (told/2)",
-    ]  # fmt: skip
+    shown = run("tell", "--history", "Ann", store=store).stdout
+    assert shown.index("Ann moved to Paris.  (told/1)") < shown.index(
+        "Ann moved to Rome.  (told/2)"
+    )
     assert _result(run("info", "--json", store=store))["superseded"] == 1
     assert run("forget", "told/1", store=store).stdout == "1 forgotten, 1 slots removed.\n"
-    assert run("verify", store=store).stdout == "All is well.\n"
+    assert run("verify", store=store).stdout == "No problems found.\n"
 
 
 def test_eval_in_json(store: Path, tmp_path: Path) -> None:

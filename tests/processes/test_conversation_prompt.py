@@ -41,7 +41,7 @@ def test_a_question_and_its_explanation(
     talk: Conversation, capsys: pytest.CaptureFixture[str]
 ) -> None:
     talk.answer("/explain")
-    assert capsys.readouterr().err == "Nothing was asked yet.\n"
+    assert capsys.readouterr().err == "No question has been asked yet.\n"
     talk.answer("  Who built the Orre Light? ")
     shown = capsys.readouterr().out
     assert "built by Una Thale" in shown.replace("*", "")
@@ -72,8 +72,8 @@ def test_commands(talk: Conversation, capsys: pytest.CaptureFixture[str]) -> Non
     [
         ("/undo", "Error: "),
         ("/tell", "Error: the text holds no words"),
-        ("/nothing", "There is no command /nothing; /help lists them."),
-        ("/\x1b[31m", "There is no command /\\x1b[31m; /help lists them."),
+        ("/nothing", "Unknown command /nothing"),
+        ("/\x1b[31m", "Unknown command /\\x1b[31m"),
         ("x" * 2_000_000, "Error: "),
     ],
 )
@@ -260,4 +260,4 @@ def test_without_a_terminal_each_line_is_a_question(tmp_path: Path) -> None:
     assert done.stdout.index("Una Thale") < done.stdout.index("1862**")
     refused = completed([*command, "--plot", "a.svg"], check=False)
     assert refused.returncode == 2
-    assert "--plot draws one answer; give a QUESTION" in refused.stderr
+    assert "--plot needs a QUESTION" in refused.stderr

@@ -13,6 +13,7 @@ from memnet.reader.decompose.forms import expanded_kin, phrase_of
 from memnet.reader.passages import RankedSlot
 from memnet.reader.spans import Passage, Reading, Span
 from tests.reading import Answering, nothing, predict, ranked, resolve
+from tests.toy import rows_of
 
 READ = {
     "When was Ann Orre born?": "4 May 1921",
@@ -40,62 +41,10 @@ PASSAGES = {
 }
 
 
-@pytest.mark.parametrize(
-    ("question", "answer"),
-    [
-        ("Who was born first, Ann Orre or Cy Dell?", "Cy Dell"),
-        ("Who is younger, Ann Orre or Cy Dell?", "Ann Orre"),
-        ("Who died later, Cy Dell or Ann Orre?", "Ann Orre"),
-        ("Who died first: ann orre or cy dell", "Cy Dell"),
-        ("Which film came out first, Petrel or Gannet?", "Gannet"),
-        ("Which film was released more recently, Petrel (Film) or Gannet?", "Petrel"),
-        ("Which film whose director was born later, Petrel or Gannet?", "Gannet"),
-        ("Which film has the director who is older, Petrel or Gannet?", "Petrel"),
-        ("Was Petrel or Gannet founded earlier?", "Gannet"),
-        ("Who was born first, Ann Orre or Eve?", None),
-        ("Who was born first, Ann Orre or somebody else?", None),
-        ("Who was taller, Ann Orre or Cy Dell?", None),
-        ("Who lived longer, Ann Orre or Cy Dell?", "Cy Dell"),
-        ("Who lived the longest: Cy Dell or Ann Orre?", "Cy Dell"),
-        ("Who lived longer, Ann Orre or Bo Rank?", None),
-        ("Who lived longer, Ann Orre or Di Falk?", None),
-        ("Who lived longer, Cy Dell or Di Falk?", "Cy Dell"),
-        ("When was Ann Orre born?", None),
-        ("Who was first to see Ann Orre?", None),
-        ("Which was founded first Petrel or Gannet?", "Gannet"),
-        ("Which film, Petrel or Gannet, came out first?", "Gannet"),
-        ("Who was born first out of Ann Orre and Cy Dell?", "Cy Dell"),
-        ("Who is older between Ann Orre and Cy Dell?", "Cy Dell"),
-        ("Which of Ann Orre and Cy Dell was born first?", "Cy Dell"),
-        ("Between Ann Orre and Cy Dell, who was born first?", "Cy Dell"),
-        ("Ann Orre or Cy Dell: who was born first?", "Cy Dell"),
-        ("Which director was born first, Ann Orre or Cy Dell?", "Cy Dell"),
-        # One of two is not asked for.
-        ("What was the first ship that sailed between Petrel and Gannet?", None),
-        ("Which road was opened before the railway between Petrel and Gannet?", None),
-        ("Which ship sailed first between Petrel and Gannet?", None),
-        ("Which road opened first to Petrel or Gannet?", None),
-        ("Who was born first in the family of Ann Orre and Cy Dell?", None),
-        ("When was the first film of Ann Orre and Cy Dell released?", None),
-        ("In which year did Ann Orre or Cy Dell first die on stage?", None),
-        ("How many were born before Ann Orre and after Cy Dell?", None),
-        ("Who was born later than Ann Orre and died before Cy Dell?", None),
-        ("Did Ann Orre and Cy Dell die later than the first railway was built?", None),
-        ("Was Petrel released before the first film about Gannet and Ann Orre?", None),
-        ("Ann Orre was born first and Cy Dell later; where?", None),
-        # One of two is asked for, but not which came first.
-        ("Who built the first ship, Ann Orre or Cy Dell?", None),
-        ("Who won the first race, Ann Orre or Cy Dell?", None),
-        ("Who married before the war, Ann Orre or Cy Dell?", None),
-        ("Who had an older brother, Ann Orre or Cy Dell?", None),
-        ("Who is older, Ann Orre's father or Cy Dell's mother?", None),
-        ("Who was not born first, Ann Orre or Cy Dell?", None),
-        ("Who wasn't born first, Ann Orre or Cy Dell?", None),
-    ],
-)
-def test_comparisons_are_answered_by_dates(question: str, answer: str | None) -> None:
+@pytest.mark.parametrize(("question", "answer"), rows_of("questions/compared_by_date.tsv"))
+def test_comparisons_are_answered_by_dates(question: str, answer: str) -> None:
     found = compare(question, ranked(PASSAGES), cast(Any, Answering(dict(READ))), nothing)
-    assert (found.answer if found else None) == answer
+    assert (found.answer if found else "") == answer
     if found is not None:
         assert found.subject is not None
         titled = list(PASSAGES)[found.subject]
@@ -243,54 +192,11 @@ def test_relatives_are_written_out(question: str, written_out: str) -> None:
     assert expanded_kin(question) == written_out
 
 
-@pytest.mark.parametrize(
-    ("question", "phrase", "asks"),
-    [
-        (
-            "Who is in charge of the country where Orre Head is located?",
-            "the country where Orre Head is located",
-            "What is the country where Orre Head is located?",
-        ),
-        (
-            "When did the country where Orre Head is located, join the league?",
-            "the country where Orre Head is located",
-            "What is the country where Orre Head is located?",
-        ),
-        (
-            "In what county is the town in which Orre, East Holm was born?",
-            "the town in which Orre, East Holm was born",
-            "What is the town in which Orre, East Holm was born?",
-        ),
-        (
-            "Who wrote about the painter who painted the grey light that burnt down?",
-            "the grey light that burnt down",
-            "What is the grey light that burnt down?",
-        ),
-        (
-            "Where was the wife of the sailor that sank the Petrel born?",
-            None,
-            "",
-        ),
-        (
-            "What is the rank of the sailor that sank the Petrel?",
-            "the sailor that sank the Petrel",
-            "Who is the sailor that sank the Petrel?",
-        ),
-        ("What is the name of the lake that lies north of Orre?", None, ""),
-        ("Which is the ship that sank?", None, ""),
-        ("She sailed on the ship that sank when?", None, ""),
-        ("Who did the sailor that sank marry?", None, ""),
-        ("When was the light built?", None, ""),
-    ],
-)
-def test_what_a_clause_describes_is_asked_for(question: str, phrase: str | None, asks: str) -> None:
+@pytest.mark.parametrize(("question", "phrase", "asks"), rows_of("questions/clauses.tsv"))
+def test_what_a_clause_describes_is_asked_for(question: str, phrase: str, asks: str) -> None:
     found = phrase_of(question, [], [])
-    if phrase is None:
-        assert found is None
-    else:
-        assert found is not None
-        assert question[found.start : found.end] == phrase
-        assert found.question == asks
+    shown = ("", "") if found is None else (question[found.start : found.end], found.question)
+    assert shown == (phrase, asks)
 
 
 def test_a_bridge_leads_to_what_only_the_memory_holds() -> None:
@@ -342,22 +248,8 @@ COUNTRIES = {
 }
 
 
-@pytest.mark.parametrize(
-    ("question", "answer"),
-    [
-        ("Are Ann Orre and Bo Rank of the same nationality?", "yes"),
-        ("Are Ann Orre and Cy Dell from the same country?", "no"),
-        ("Do both films Petrel and Gannet have directors from the same country?", "no"),
-        ("Are Ann Orre and Bo Rank located in the same country?", "yes"),
-        ("Are Ann Orre and Cy Dell located in the same country?", None),
-        ("Are Ann Orre and Eve of the same nationality?", None),
-        ("Are Ann Orre and Bo Rank alike?", None),
-        ("Are Ann Orre and Bo Rank not of the same nationality?", None),
-        ("Who is of the same nationality as Ann Orre and Bo Rank?", None),
-        ("Which director of the same country worked with Ann Orre and Bo Rank?", None),
-    ],
-)
-def test_countries_are_compared(question: str, answer: str | None) -> None:
+@pytest.mark.parametrize(("question", "answer"), rows_of("questions/compared_by_country.tsv"))
+def test_countries_are_compared(question: str, answer: str) -> None:
     passages = ranked(
         {
             "Ann Orre": "A Dutch director.",
@@ -370,7 +262,7 @@ def test_countries_are_compared(question: str, answer: str | None) -> None:
     )
     read = {asked: said.removeprefix("the ") for asked, said in COUNTRIES.items()}
     found = compare(question, passages, cast(Any, Answering(read)), nothing)
-    assert (found.answer if found else None) == answer
+    assert (found.answer if found else "") == answer
 
 
 SAID = {
@@ -382,45 +274,11 @@ SAID = {
 }
 
 
-@pytest.mark.parametrize(
-    ("question", "answer"),
-    [
-        ("Are Ann Orre and Bo Rank both poets?", "yes"),
-        ("Are both Ann Orre and Bo Rank (poet) types of poet?", "yes"),
-        # To find nothing says nothing: the reader is left to say no.
-        ("Were both the poets, Ann Orre and Bo Rank, Dutch?", None),
-        ("Are Ann Orre and Cy Dell both painters?", None),
-        ("Are Ann Orre and Bo Rank both not poets?", None),
-        ("Aren't Ann Orre and Bo Rank both poets?", None),
-        ("Were Ann Orre and Bo Rank never poets?", None),
-        ("Were neither Ann Orre nor Bo Rank poets?", None),
-        ("Did Ann Orre and Bo Rank meet?", None),
-        ("Was the poet who sailed between Ann Orre and Bo Rank both times Dutch?", None),
-        ("Who knew that Ann Orre and Bo Rank were both poets?", None),
-        ("Are Ann Orre and Bo Rank the same poet?", None),
-        ("Is Ann Orre a poet, while Bo Rank is a sailor?", None),
-        ("Did Ann Orre, a poet and sailor, meet Bo Rank?", None),
-        ("Are Ann Orre and Eve both poets?", None),
-        ("Are Ann Orre and Bo Rank both?", None),
-        ("Are Ann Orre and Fay Hall both poets?", None),
-        ("Are Ann Orre and Fay Hall both Dutch?", None),
-        ("Who was a poet, Ann Orre or Fay Hall?", "Ann Orre"),
-        ("Which poet was Dutch, Ann Orre or Bo Rank?", "Ann Orre"),
-        ("Who sailed to 3 islands, Ann Orre or Bo Rank?", "Bo Rank"),
-        ("Who was a painter, Ann Orre or the Cy Dell?", "Cy Dell"),
-        ("Which poet wrote more, Ann Orre or Bo Rank?", None),
-        ("Which is a poet, Ann Orre or Bo Rank?", None),
-        ("Which poet sailed with Ann Orre or wrote about Bo Rank?", None),
-        ("Which poet was not Dutch, Ann Orre or Bo Rank?", None),
-        ("Which poet sailed to Ann Orre or Bo Rank?", None),
-        ("Which Dutch poet sailed with Ann Orre, or with Bo Rank?", None),
-        ("What did Ann Orre or Bo Rank, a Dutch poet, write?", None),
-    ],
-)
-def test_what_is_said_of_both_or_one(question: str, answer: str | None) -> None:
+@pytest.mark.parametrize(("question", "answer"), rows_of("questions/said_of_both.tsv"))
+def test_what_is_said_of_both_or_one(question: str, answer: str) -> None:
     reader: Any = Answering({})
     found = compare(question, ranked(SAID), reader, nothing)
-    assert (found.answer if found else None) == answer
+    assert (found.answer if found else "") == answer
 
 
 def test_what_is_said_may_stand_in_any_window() -> None:

@@ -194,7 +194,7 @@ def test_history_breaks_lines_between_words(
     statement_table.show_statements([statement])
     shown = capsys.readouterr().out
     expected = (
-        "2024-10-04 - 2024-10-14 She lives in Paris. (told/1, planned, told 2024-10-05) "
+        "2024-10-04 - 2024-10-14 She lives in Paris. (told/1, planned, said 2024-10-05) "
         "Ann | lives in | Paris "
         f'superseded by "Ann moved to Rome.": {reason}'
     )
@@ -207,7 +207,7 @@ def test_history_is_no_place_for_standing() -> None:
 
     result = CliRunner().invoke(tell, ["--history", "Ann", "--standing"])
     assert result.exit_code == 2
-    assert "give either a TEXT" in result.output
+    assert "either a TEXT" in result.output
 
 
 def _said(number: int, text: str = "", session: str = "s") -> Message:

@@ -64,7 +64,7 @@ def test_an_error_about_a_value_names_the_variable_that_it_comes_from(
 def test_an_option_at_the_head_of_the_settings_file_is_sent_to_its_table(memnet: Memnet) -> None:
     Path("mine.toml").write_text("top-k = 3\n")
     error = memnet("--config", "mine.toml", "ask", "Who?", code=1)
-    assert "'top-k' is an option of single commands; put it below [ask] or [search]" in error
+    assert "unknown key 'top-k'; put it below [ask] or [search]" in error
     Path("mine.toml").write_text("tob-k = 3\n")
     assert "unknown key 'tob-k'" in memnet("--config", "mine.toml", "ask", "Who?", code=1)
 
@@ -100,7 +100,7 @@ def test_an_export_replaces_no_file_unasked(memnet: Memnet) -> None:
     memnet("tell", "Ann likes tea.")
     bundle = Path("memory.zip")
     bundle.write_text("mine")
-    assert "memory.zip exists, so nothing was exported" in memnet("export", "memory.zip", code=1)
+    assert "memory.zip already exists" in memnet("export", "memory.zip", code=1)
     assert bundle.read_text() == "mine"
     memnet("export", "memory.zip", "--force")
     memnet("import", "memory.zip", "--store", "copy")

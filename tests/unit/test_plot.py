@@ -124,9 +124,9 @@ def test_nothing_attended_is_still_a_picture(tmp_path: Path) -> None:
 def test_what_can_not_be_drawn_is_refused_before_the_work(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(InputError, match=r"can't draw \.gif; use \.png, \.svg, \.html"):
+    with pytest.raises(InputError, match=r"\.gif; expected one of \.png, \.svg, \.html"):
         check_plot(tmp_path / "plot.gif")
-    with pytest.raises(InputError, match="no such folder"):
+    with pytest.raises(InputError, match="no folder"):
         check_plot(tmp_path / "nowhere" / "plot.png")
     monkeypatch.setitem(__import__("sys").modules, "matplotlib", None)
     with pytest.raises(DependencyError, match=r"pip install 'memnet\[plot\]'"):

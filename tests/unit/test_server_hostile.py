@@ -122,9 +122,7 @@ def test_no_request_of_the_schema_breaks_it(
 def test_a_source_without_an_id_is_refused(client: httpx.Client) -> None:
     response = client.put("/sources/", json={"text": "Una Thale built the Orre Light."})
     assert response.status_code == 400
-    assert response.json()["error"]["message"] == (
-        "the id of the source is empty; name one: PUT /sources/ID"
-    )
+    assert "PUT /sources/ID" in response.json()["error"]["message"]
 
 
 @given(

@@ -257,7 +257,7 @@ def test_a_token_file_holds_the_digest_alone(tmp_path: Path) -> None:
     assert token not in path.read_text()
     if os.name == "posix":
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    with pytest.raises(InputError, match="is there already"):
+    with pytest.raises(InputError, match="already exists"):
         make_token(path)
 
 
@@ -271,11 +271,11 @@ def test_new_token_prints_the_token_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--host", "0.0.0.0"], "a token is needed"),  # noqa: S104
-        (["--token-file", "nothing"], "nothing can't be read"),
-        (["--token-file", "damaged"], "no SHA-256"),
-        (["--new-token", "damaged"], "is there already"),
-        (["--new-token", "no/folder"], "can't be written"),
+        (["--host", "0.0.0.0"], "a token is required"),  # noqa: S104
+        (["--token-file", "nothing"], "can't read nothing"),
+        (["--token-file", "damaged"], "invalid token digest"),
+        (["--new-token", "damaged"], "already exists"),
+        (["--new-token", "no/folder"], "can't write"),
     ],
 )
 def test_bad_options_are_errors_of_one_line(

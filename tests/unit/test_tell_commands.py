@@ -47,7 +47,7 @@ def test_commands_look_back_and_take_back(
     error = _run(store, capsys, "undo", code=1)
     assert error.startswith("Error: nothing was told in the default namespace")
     assert error.count("\n") == 1
-    assert _run(store, capsys, "history", "Ann") == "Nothing was told about it.\n"
+    assert _run(store, capsys, "history", "Ann") == "No statement about it is stored.\n"
     error = _run(store, capsys, "tell", "Ann is ill.", "--at", "soon", code=1)
     assert error.startswith("Error: at is 'soon'; expected a date or time")
 

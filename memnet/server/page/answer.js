@@ -185,7 +185,7 @@ export function show(given) {
         h("span", {}, KINDS[answer.kind] ?? answer.kind), h("span", {}, `${Math.round(answer.elapsed_ms)} ms`)),
       answer.unseen_relations.length ? h("p", { class: "quiet" }, `The model never saw these relations: ${answer.unseen_relations.join(", ")}.`) : null,
       answer.notes.map((note) => h("p", { class: "quiet" }, note)),
-      answer.evidence.length ? h("h2", { class: "minor" }, answer.abstained ? "Nearest to the question" : "Evidence") : h("p", {}, "Nothing in the memory comes near."),
+      answer.evidence.length ? h("h2", { class: "minor" }, answer.abstained ? "Nearest to the question" : "Evidence") : h("p", {}, "Nothing similar is stored."),
       list, more, factsLink(answer), details, candidates(answer)),
   );
   announce(`${title ?? answer.answer}. ${answer.abstained ? "" : (answer.confidence === null ? "" : `${Math.round(100 * answer.confidence)} percent confident. `)}${count(answer.evidence.length, "piece")} of evidence.`);

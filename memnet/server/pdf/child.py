@@ -107,7 +107,7 @@ _MARGIN = 1.0  # points around a marked word
 def main() -> None:
     """Answer the request."""
     request = json.load(sys.stdin)
-    # What a library prints is for nobody.
+    # Libraries must not print into the answer.
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     limit_process(request["memory"], request["seconds"])

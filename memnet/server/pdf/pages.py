@@ -36,7 +36,6 @@ class PdfReader:
     """
 
     def __init__(self, limits: LimitConfig) -> None:
-        """Start nothing yet."""
         self._limits = limits
         self._one_at_a_time = threading.Lock()
 
@@ -78,7 +77,7 @@ class PdfReader:
         request = {"page": number - 1, "text": text, "start": start, "end": end, "scale": scale}
         data = self._run(path, request)
         if not data.startswith(_SIGNATURE):
-            raise InputError(f"{path} makes PDFium draw no picture; it is damaged")
+            raise InputError(f"PDFium can't render {path}; the file is damaged")
         return data
 
     def _run(self, path: Path, request: dict[str, Any] | None = None) -> bytes:
@@ -108,7 +107,7 @@ class PdfReader:
                 )
         except (OSError, subprocess.SubprocessError) as error:
             raise InputError(
-                f"the page can't be drawn from {path}; the file is damaged, encrypted or too large"
+                f"can't render a page of {path}; the file is damaged, encrypted or too large"
             ) from error
         return done.stdout
 
@@ -154,7 +153,7 @@ def router(engine: Engine, work: Work) -> APIRouter:
         path = Path(source.origin or "")
         # Members of an archive have its path before their names.
         if source.origin != source.id or path.suffix.lower() != ".pdf" or not path.is_file():
-            raise NotFoundError(f"the source {source_id!r} has no PDF file that is still there")
+            raise NotFoundError(f"the PDF file of source {source_id!r} no longer exists")
         return path, pages_of(path, _state(path), tuple(places)), text
 
     def draw(
@@ -162,7 +161,7 @@ def router(engine: Engine, work: Work) -> APIRouter:
     ) -> bytes:
         path, found, text = pages(source_id, namespace)
         if not 1 <= number <= len(found):
-            raise NotFoundError(f"there is no page {number}; the file has {len(found):,}")
+            raise NotFoundError(f"no page {number}; the file has {len(found):,}")
         page = found[number - 1]
         on_page = text[page.start : page.end]
         first, last = (min(max(0, offset - page.start), len(on_page)) for offset in (start, end))

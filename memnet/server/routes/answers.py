@@ -31,14 +31,7 @@ def router(engine: Engine, work: Work, metrics: Metrics) -> APIRouter:
     routes = APIRouter()
 
     def answer(asked: AskRequest) -> Answer:
-        return engine.ask(
-            asked.question,
-            hops=asked.hops,
-            top_k=asked.top_k,
-            namespace=asked.namespace,
-            where=asked.where,
-            as_of=asked.as_of,
-        )
+        return engine.ask(asked.question, **asked.arguments())
 
     @routes.post("/ask", response_model=Answer)
     async def ask(asked: AskRequest) -> Response:
@@ -54,7 +47,7 @@ def router(engine: Engine, work: Work, metrics: Metrics) -> APIRouter:
         """Answer a question as events: ``hop`` for each hop, then ``answer``, or ``error``."""
 
         async def events() -> AsyncIterator[str]:
-            yield ": reading\n\n"  # lets the client know that the question has arrived
+            yield ": reading\n\n"  # acknowledges the question at once
             try:
                 answered = await work.answer(answer, asked)
             except Exception as error:
@@ -71,15 +64,7 @@ def router(engine: Engine, work: Work, metrics: Metrics) -> APIRouter:
     async def search(asked: SearchRequest) -> Response:
         """Find evidence without reading an answer in it."""
         started = time.perf_counter()
-        evidence = await work.answer(
-            engine.search,
-            asked.query,
-            asked.top_k,
-            hops=asked.hops,
-            namespace=asked.namespace,
-            where=asked.where,
-            as_of=asked.as_of,
-        )
+        evidence = await work.answer(engine.search, asked.query, **asked.arguments())
         elapsed = (time.perf_counter() - started) * 1000
         return json_response(Found(evidence=evidence, elapsed_ms=elapsed))
 
@@ -142,7 +127,7 @@ def writing_router(engine: Engine, work: Work) -> APIRouter:
 
     @routes.post("/undo", response_model=UndoReport)
     async def undo(request: UndoRequest) -> Response:
-        """Take back what was told last."""
+        """Undo the last tell."""
         return json_response(await work.write(engine.undo, namespace=request.namespace))
 
     return routes

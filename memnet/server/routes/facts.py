@@ -46,7 +46,7 @@ def router(engine: Engine, work: Work) -> APIRouter:
 def neighbourhood(
     store: MemoryStore, entity: str, hops: int, namespace: str | None, limit: int
 ) -> FactGraph:
-    """What facts lead to from the entities that a text names, breadth first."""
+    """Facts reachable from the entities that a text names, breadth first."""
     scope = Scope(namespace, kinds=frozenset({"facts"}))
     mentions = link(entity, store.facts.subjects).mentions
     labels: dict[str, str] = {}

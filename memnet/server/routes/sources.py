@@ -9,7 +9,7 @@ from fastapi.responses import Response
 
 from memnet.engine import Engine
 from memnet.errors import InputError, MemnetError, Problem, one_line
-from memnet.experts.sources import find_sources
+from memnet.experts.stored import find_sources
 from memnet.server.errors import NotFoundError
 from memnet.server.values import (
     Forgotten,
@@ -93,7 +93,7 @@ def writing_router(engine: Engine, work: Work) -> APIRouter:
 
     def ingest(source_id: str, given: PutRequest) -> IngestReport:
         if not source_id:
-            raise InputError("the id of the source is empty; name one: PUT /sources/ID")
+            raise InputError("empty source id; expected PUT /sources/ID")
         problems: list[Problem] = []
         document = Document(
             id=source_id, text=given.text, title=given.title, metadata=given.metadata
@@ -135,7 +135,7 @@ def writing_router(engine: Engine, work: Work) -> APIRouter:
                 )
             except InputError as error:
                 message = problems[0].what if problems else str(error)
-                # Where the file is kept is no concern of the client's.
+                # The client need not know where the file is kept.
                 message = message.removeprefix(f"{path}: ").replace(str(path), name)
                 raise InputError(message) from error
 
@@ -161,8 +161,8 @@ def writing_router(engine: Engine, work: Work) -> APIRouter:
 def find(engine: Engine, source_id: str, namespace: str | None) -> tuple[Source, str]:
     """A source with its text.
 
-    Without a namespace it is the default one's, else that of the first other: answers that are
-    looked for everywhere cite sources by their ids alone.
+    Without a namespace the default one is searched first, then the others: answers from all
+    namespaces cite sources by id alone.
 
     Raises:
         NotFoundError: it is not stored.
@@ -181,7 +181,7 @@ def find(engine: Engine, source_id: str, namespace: str | None) -> tuple[Source,
 
 
 def _unknown(source_id: str) -> NotFoundError:
-    return NotFoundError(f"no source {source_id!r} is stored there; GET /sources lists all")
+    return NotFoundError(f"no source {source_id!r} is stored; GET /sources lists all")
 
 
 def _file_name(given: str) -> str:
@@ -192,7 +192,7 @@ def _file_name(given: str) -> str:
     """
     name = PureWindowsPath(given).name
     if not name or _NO_NAME.search(name) or PureWindowsPath(name).stem.upper() in _DEVICES:
-        raise InputError(f"the file name {given[:_MAX_NAME]!r} can't be kept; rename the file")
+        raise InputError(f"invalid file name {given[:_MAX_NAME]!r}; rename the file")
     if len(name.encode("utf-8", "replace")) > _MAX_NAME:
-        raise InputError(f"the file name is longer than {_MAX_NAME} bytes; rename the file")
+        raise InputError(f"the file name exceeds {_MAX_NAME} bytes; rename the file")
     return name

@@ -43,6 +43,10 @@ class Contents(Part):
         """The kinds of the sources of a namespace; None for all."""
         return self._of_commit(("kinds", namespace), lambda: self._kinds(namespace))
 
+    def has_key(self, symbol: str) -> bool:
+        """Whether any slot is about a symbol."""
+        return self._of_commit(("key", symbol), lambda: self._has_key(symbol))
+
     def relations(self) -> dict[str, str]:
         """The relations of all facts: what names each in any store (32 hex digits), and its words.
 
@@ -123,6 +127,13 @@ class Contents(Part):
                 self._cached.clear()
             self._cached[key] = generation, value
         return value
+
+    def _has_key(self, symbol: str) -> bool:
+        statement = (
+            "SELECT 1 FROM slot_key JOIN symbol ON symbol.id = slot_key.symbol "
+            "WHERE symbol.name = ? LIMIT 1"
+        )
+        return self._connection().one(statement, symbol) is not None
 
     def _kinds(self, namespace: str | None) -> frozenset[SourceKind]:
         within = "" if namespace is None else "WHERE namespace = ?"

@@ -16,11 +16,11 @@ import venv
 from pathlib import Path
 
 _HERE = Path(__file__).parent
-_ROOT = _HERE.parents[1]
+_ROOT = _HERE.parents[2]
 _REQUIREMENTS = _HERE / "requirements"
 _MODULES = {
     "langchain": "memnet/adapters/langchain.py",
-    "haystack": "memnet/adapters/haystack",
+    "haystack": "memnet/adapters/haystack.py",
     "llamaindex": "memnet/adapters/llamaindex.py",
     "extraction": "memnet/adapters/extraction.py",
 }

@@ -132,8 +132,8 @@ def test_deleting_all_keeps_to_the_namespace(store: MemnetVectorStore) -> None:
     ("documents", "ids", "message"),
     [
         ([("a", "Fine.", {}), ("b", " ", {})], None, "blank"),
-        ([("a", "Fine.", {"when": object()})], None, "no JSON"),
-        ([("a", "Fine.", {"x": float("nan")})], None, "no JSON"),
+        ([("a", "Fine.", {"when": object()})], None, "not JSON"),
+        ([("a", "Fine.", {"x": float("nan")})], None, "not JSON"),
         ([("a", "Fine.", {"_memnet": 1})], None, "rename it"),
         ([("a", "Fine.", {})], ["1", "2"], "2 ids are given for 1 documents"),
     ],
