@@ -108,7 +108,9 @@ def _load(file: SourceFile, budget: _Budget, depth: int) -> Iterator[ParsedDocum
     elif kind == "tar":
         members = _tar_members(data)
     else:
-        raise InputError("is no zip, tar or gzip file; expected an archive: name it as what it is")
+        raise InputError(
+            "is not a zip, tar or gzip file; expected an archive: give it the suffix of what it is"
+        )
     if len(members) > _MAX_MEMBERS:
         raise InputError(
             f"holds {len(members):,} files, the limit is {_MAX_MEMBERS:,}; unpack it, and name its "
@@ -198,7 +200,7 @@ def _content(member: _Member, budget: _Budget, most: int | None = None) -> bytes
     except MemnetError:
         raise
     except _BROKEN as error:
-        raise InputError(f"can't be unpacked ({first_line(error)}); pack it anew") from error
+        raise InputError(f"can't be unpacked ({first_line(error)}); pack it again") from error
 
 
 def _gunzipped(data: bytes, budget: _Budget) -> bytes:
@@ -210,7 +212,7 @@ def _zip(data: bytes) -> zipfile.ZipFile:
         return zipfile.ZipFile(BytesIO(data))
     except _BROKEN as error:
         raise InputError(
-            f"is no complete zip file ({first_line(error)}); fetch or pack it anew"
+            f"is not a complete zip file ({first_line(error)}); fetch or pack it again"
         ) from error
 
 
@@ -264,7 +266,7 @@ def _tar_members(data: bytes) -> list[_Member]:
                 break
     except _BROKEN as error:
         raise InputError(
-            f"is no complete tar file ({first_line(error)}); fetch or pack it anew"
+            f"is not a complete tar file ({first_line(error)}); fetch or pack it again"
         ) from error
     return members
 

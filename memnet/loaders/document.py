@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 BlockKind = Literal["heading", "paragraph", "item", "header", "row", "code", "quote", "message"]
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
-# Kinds of which two in a row are separated by a line break, all others by an empty line.
+# Neighbours of these kinds are separated by a line break, all others by an empty line.
 _TIGHT: frozenset[BlockKind] = frozenset({"item", "header", "row", "message"})
 
 

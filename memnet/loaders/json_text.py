@@ -20,23 +20,23 @@ def read_json(data: bytes) -> Any:
     """What the bytes of a JSON file hold.
 
     Raises:
-        InputError: they are no JSON, or too deeply nested.
+        InputError: they are not JSON, or too deeply nested.
     """
     try:
         return json.loads(_SURROGATE.sub(_paired, decode(data)))
     except json.JSONDecodeError as error:
         raise InputError(
-            f"is no JSON at line {error.lineno} ({error.msg.lower()}); export it again, or pass it "
-            "with --as text"
+            f"is not JSON at line {error.lineno} ({error.msg.lower()}); export it again, or pass "
+            "it with --as text"
         ) from error
     except RecursionError as error:
         raise InputError("is nested too deeply; split it into flat objects") from error
     except ValueError as error:  # a number of thousands of digits
-        raise InputError(f"is no JSON ({error}); export it again") from error
+        raise InputError(f"is not JSON ({error}); export it again") from error
 
 
 def objects(data: Any) -> Iterator[JsonObject]:
-    """The objects in a list; none if it is no list."""
+    """The objects in a list; none if it is something else."""
     return (item for item in data if isinstance(item, dict)) if isinstance(data, list) else iter(())
 
 
@@ -45,9 +45,20 @@ def first(data: Any) -> JsonObject:
     return next(objects(data), {})
 
 
+def inner(data: JsonObject, key: str) -> JsonObject:
+    """The object under a key; empty if there is none."""
+    value = data.get(key)
+    return value if isinstance(value, dict) else {}
+
+
 def string(value: Any) -> str:
     """A value if it is a string, else an empty one."""
     return value if isinstance(value, str) else ""
+
+
+def text(data: JsonObject, *keys: str) -> str:
+    """The first string under one of the keys that is not empty; empty if there is none."""
+    return next(filter(None, (string(data.get(key)) for key in keys)), "")
 
 
 def part_name(name: str, used: set[str], *keys: Any) -> str:

@@ -49,7 +49,7 @@ def write_message(stream: BinaryIO, message: object) -> None:
 
 
 def read_message(stream: BinaryIO) -> bytes | None:
-    """The next message, not parsed yet; None where the stream ends or is no stream of messages."""
+    """The next message, not parsed yet; None at the end, or for other data."""
     head = stream.read(_LENGTH.size)
     if len(head) < _LENGTH.size:
         return None

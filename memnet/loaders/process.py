@@ -1,6 +1,6 @@
 """Files are read in a child process with limits: one that breaks its parser breaks nothing else.
 
-The child is started by the first file that needs it, and anew after one that broke it.
+The child is started by the first file that needs it, and again after one that broke it.
 """
 
 import os

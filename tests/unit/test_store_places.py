@@ -306,7 +306,7 @@ def test_servers_of_a_protocol_open_the_address_itself(
 ) -> None:
     opened: list[StorePlace] = []
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("memnet.cli.serve.open_engine", lambda place, **_: opened.append(place))
+    monkeypatch.setattr("memnet.cli.options.open_engine", lambda place, **_: opened.append(place))
     monkeypatch.setattr("memnet.mcp.serve_stdio", lambda open_engine, **_: open_engine())
     assert run(["mcp", "--store", ADDRESS]) == 0
     assert run(["mcp", "--store", "memory"]) == 0

@@ -132,7 +132,7 @@ def _parsed(line: bytes) -> tuple[str, Message]:
     try:
         item = read_json(line)
     except InputError as error:
-        raise InputError(f"is no JSON, expected {_FIELDS}; correct it") from error
+        raise InputError(f"is not JSON, expected {_FIELDS}; correct it") from error
     if not isinstance(item, dict) or not isinstance(item.get("text"), str):
         raise InputError(f'has no string "text", expected {_FIELDS}; add it')
     speaker, session, time = (item.get(key) for key in ("speaker", "session", "time"))

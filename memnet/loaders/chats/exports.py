@@ -10,7 +10,16 @@ from memnet.errors import InputError, Problem
 from memnet.loaders.chats.conversations import Message, conversation, day_of, describe
 from memnet.loaders.document import BlockKind, DocumentBuilder, ParsedDocument, one_line, paragraphs
 from memnet.loaders.formats import SourceFile
-from memnet.loaders.json_text import JsonObject, first, objects, part_name, read_json, string
+from memnet.loaders.json_text import (
+    JsonObject,
+    first,
+    inner,
+    objects,
+    part_name,
+    read_json,
+    string,
+    text,
+)
 from memnet.loaders.markup.markdown import add_markdown
 
 _REFERENCE = re.compile(r"<([@#!]?)([^<>|\n]{1,2000})(?:\|([^<>\n]{0,2000}))?>")
@@ -32,14 +41,14 @@ _TEXT_KEYS = ("text", "content", "body")
 _TITLE_KEYS = ("title", "name", "subject", "headline")
 _ID_KEYS = ("id", "uuid", "url")
 _SIMPLE = (str, int, float, bool)
-_MAX_VALUE = 1000  # characters; a longer string is no metadata
+_MAX_VALUE = 1000  # characters; longer strings are left out of the metadata
 
 
 def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
     """The conversations or documents of a file.
 
     Raises:
-        InputError: it is no JSON, or holds neither.
+        InputError: it is not JSON, or holds neither.
     """
     data = read_json(file.data)
     chats = chat_documents(file, data)
@@ -47,7 +56,7 @@ def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
         yield from chats
         return
     items = data if isinstance(data, list) else [data]
-    found = [item for item in items if isinstance(item, dict) and _object_text(item)]
+    found = [item for item in items if isinstance(item, dict) and _text_key(item)]
     if not found:
         kind = {list: "a list", dict: "an object"}.get(type(data), "a value")
         raise InputError(
@@ -57,7 +66,7 @@ def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
         )
     used: set[str] = set()
     for number, item in enumerate(items, 1):
-        if not isinstance(item, dict) or not _object_text(item):
+        if not isinstance(item, dict) or not _text_key(item):
             yield Problem(f"{file.name}#{number}", f"has no text ({', '.join(_TEXT_KEYS)}); add it")
             continue
         many = isinstance(data, list)
@@ -67,11 +76,12 @@ def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
 
 def _object_document(item: JsonObject, name: str, file: SourceFile) -> ParsedDocument:
     builder = DocumentBuilder()
-    key, text = _object_text(item) or ("", "")
-    for start, end in paragraphs(text):
-        builder.add("paragraph", text[start:end])
+    key = _text_key(item)
+    said = text(item, key).strip()
+    for start, end in paragraphs(said):
+        builder.add("paragraph", said[start:end])
     title_key = next((key for key in _TITLE_KEYS if string(item.get(key)).strip()), "")
-    title = one_line(string(item.get(title_key)))
+    title = one_line(text(item, title_key))
     metadata = {
         field.lower(): value
         for field, value in item.items()
@@ -84,15 +94,13 @@ def _object_document(item: JsonObject, name: str, file: SourceFile) -> ParsedDoc
     return builder.build(name, title or file.title, metadata=metadata)
 
 
-def _object_text(item: JsonObject) -> tuple[str, str] | None:
-    """The name and the value of the field that holds the text."""
-    return next(
-        ((key, text) for key in _TEXT_KEYS if (text := string(item.get(key)).strip())), None
-    )
+def _text_key(item: JsonObject) -> str:
+    """The name of the field that holds the text; empty without one."""
+    return next((key for key in _TEXT_KEYS if text(item, key).strip()), "")
 
 
 def chat_documents(file: SourceFile, data: Any) -> Iterator[ParsedDocument] | None:
-    """The conversations of an export of a chat; None if it is none.
+    """The conversations of an export of a chat; None if it is something else.
 
     Args:
         file: for its name, and what stands beside it.
@@ -116,8 +124,8 @@ def _read_slack(file: SourceFile, data: Any) -> Iterator[ParsedDocument]:
     replies: dict[str, list[JsonObject]] = {}
     roots: dict[str, JsonObject] = {}
     for message in objects(data):
-        ts, thread = string(message.get("ts")), string(message.get("thread_ts"))
-        if string(message.get("subtype")) in _NO_MESSAGES:
+        ts, thread = text(message, "ts"), text(message, "thread_ts")
+        if text(message, "subtype") in _NO_MESSAGES:
             continue
         if thread and thread != ts:
             replies.setdefault(thread, []).append(message)
@@ -131,33 +139,22 @@ def _read_slack(file: SourceFile, data: Any) -> Iterator[ParsedDocument]:
     messages = [_slack_message(message, people) for message in ordered]
     folder, day = PurePath(file.name).parent.name, PurePath(file.name).stem
     channel = _channel(file, folder, people)
-    document = conversation(messages, file.name, f"{channel} {day}", {"channel": channel})
-    if document:
-        yield document
+    yield from _conversation(messages, file.name, f"{channel} {day}", {"channel": channel})
 
 
 def _slack_message(message: JsonObject, people: Mapping[str, str]) -> Message:
-    profile = message.get("user_profile")
-    profile = profile if isinstance(profile, dict) else {}
-    user = string(message.get("user"))
-    speaker = (
-        people.get(user)
-        or string(profile.get("display_name"))
-        or string(profile.get("real_name"))
-        or string(message.get("username"))
-        or user
-    )
-    parts = [_slack_text(string(message.get("text")), people)]
+    user = text(message, "user")
+    profile = text(inner(message, "user_profile"), "display_name", "real_name")
+    speaker = people.get(user) or profile or text(message, "username") or user
+    parts = [_slack_text(text(message, "text"), people)]
     for attachment in objects(message.get("attachments")):
-        said = string(attachment.get("text")) or string(attachment.get("fallback"))
-        shown = [string(attachment.get("title")), said]
+        shown = [text(attachment, "title"), text(attachment, "text", "fallback")]
         parts += [_slack_text(part, people) for part in shown if part and part not in parts]
-    for shared in objects(message.get("files")):
-        parts.append(string(shared.get("title")) or string(shared.get("name")))
-    return Message(speaker, "\n".join(filter(None, parts)), day_of(string(message.get("ts"))))
+    parts += [text(shared, "title", "name") for shared in objects(message.get("files"))]
+    return Message(speaker, "\n".join(filter(None, parts)), day_of(text(message, "ts")))
 
 
-def _slack_text(text: str, people: Mapping[str, str]) -> str:
+def _slack_text(written: str, people: Mapping[str, str]) -> str:
     """A text with names and words in the place of "<@U123>" and "<https://...|words>"."""
 
     def replace(found: re.Match[str]) -> str:
@@ -170,21 +167,18 @@ def _slack_text(text: str, people: Mapping[str, str]) -> str:
             return label or f"@{target}"  # "<!here>", "<!date^...|Monday>"
         return label or target.removeprefix("mailto:")
 
-    return html.unescape(_REFERENCE.sub(replace, text))
+    return html.unescape(_REFERENCE.sub(replace, written))
 
 
 def _people(file: SourceFile) -> dict[str, str]:
     """What people and channels are called, by their ids."""
     names: dict[str, str] = {}
     for user in objects(_sibling(file, "../users.json")):
-        profile = user.get("profile")
-        profile = profile if isinstance(profile, dict) else {}
-        called = [profile.get("display_name"), profile.get("real_name"), user.get("real_name")]
-        name = next((name for name in (*called, user.get("name")) if name), None)
-        names[string(user.get("id"))] = one_line(string(name))
+        profile = text(inner(user, "profile"), "display_name", "real_name")
+        names[text(user, "id")] = one_line(profile or text(user, "real_name", "name"))
     for path in _LISTS[:2]:
         for channel in objects(_sibling(file, f"../{path}")):
-            names[string(channel.get("id"))] = string(channel.get("name"))
+            names[text(channel, "id")] = text(channel, "name")
     return names
 
 
@@ -192,9 +186,8 @@ def _channel(file: SourceFile, folder: str, people: Mapping[str, str]) -> str:
     """What a channel's folder is called: "#general", or those who talk in it."""
     for path in _LISTS[2:]:  # direct messages have ids or "mpdm-ann--ben-1" as folders
         for channel in objects(_sibling(file, f"../{path}")):
-            if folder in (channel.get("id"), channel.get("name")):
-                members = channel.get("members")
-                members = members if isinstance(members, list) else []
+            members = channel.get("members")
+            if folder in (channel.get("id"), channel.get("name")) and isinstance(members, list):
                 ids = [member for member in members if isinstance(member, str)]
                 return ", ".join(people.get(member) or member for member in ids) or folder
     return f"#{folder}"
@@ -211,67 +204,53 @@ def _sibling(file: SourceFile, path: str) -> Any:
 def _is_telegram(data: Any) -> bool:
     if not isinstance(data, dict):
         return False
-    chats = data.get("chats")
-    if isinstance(chats, dict) and isinstance(chats.get("list"), list):
-        return True
-    return "from" in _first_said(data)
-
-
-def _first_said(data: JsonObject) -> JsonObject:
     said = (item for item in objects(data.get("messages")) if item.get("type") == "message")
-    return next(said, {})
+    return isinstance(inner(data, "chats").get("list"), list) or "from" in next(said, {})
 
 
-def _read_telegram(file: SourceFile, data: Any) -> Iterator[ParsedDocument]:
-    chats = data.get("chats")
-    if not isinstance(chats, dict):
-        chat = _telegram_chat(data, file.name)
-        yield from [chat] if chat else []
+def _read_telegram(file: SourceFile, data: JsonObject) -> Iterator[ParsedDocument]:
+    if not isinstance(data.get("chats"), dict):
+        yield from _telegram_chat(data, file.name)
         return
     used: set[str] = set()
-    for item in objects(chats.get("list")):
+    for item in objects(inner(data, "chats").get("list")):
         chat_id = item.get("id")
         name = part_name(file.name, used, "" if chat_id is None else str(chat_id))
-        if chat := _telegram_chat(item, name):
-            yield chat
+        yield from _telegram_chat(item, name)
 
 
-def _telegram_chat(data: JsonObject, name: str) -> ParsedDocument | None:
+def _telegram_chat(data: JsonObject, name: str) -> Iterator[ParsedDocument]:
     messages = [
-        Message(
-            string(item.get("from")) or string(item.get("from_id")),
-            _telegram_text(item.get("text")),
-            day_of(item.get("date")),
-        )
+        Message(text(item, "from", "from_id"), _telegram_text(item), day_of(item.get("date")))
         for item in objects(data.get("messages"))
         if item.get("type") == "message"
     ]
-    return conversation(messages, name, one_line(string(data.get("name"))))
+    yield from _conversation(messages, name, one_line(text(data, "name")))
 
 
-def _telegram_text(text: Any) -> str:
+def _telegram_text(item: JsonObject) -> str:
     """A text is a string, or a list of strings and objects for what is marked up in it."""
-    parts = text if isinstance(text, list) else [text]
-    return "".join(string(part.get("text") if isinstance(part, dict) else part) for part in parts)
+    said = item.get("text")
+    parts = said if isinstance(said, list) else [said]
+    return "".join(text(part, "text") if isinstance(part, dict) else string(part) for part in parts)
 
 
 def _is_discord(data: Any) -> bool:
     return isinstance(data, dict) and isinstance(data.get("channel"), dict) and "messages" in data
 
 
-def _read_discord(file: SourceFile, data: Any) -> Iterator[ParsedDocument]:
-    messages = []
-    for item in objects(data.get("messages")):
-        author = item.get("author")
-        author = author if isinstance(author, dict) else {}
-        if item.get("type") in ("Default", "Reply", None):
-            speaker = string(author.get("nickname")) or string(author.get("name"))
-            text = string(item.get("content"))
-            messages.append(Message(speaker, text, day_of(item.get("timestamp"))))
-    channel = f"#{one_line(string(data['channel'].get('name')))}"
-    document = conversation(messages, file.name, channel, {"channel": channel})
-    if document:
-        yield document
+def _read_discord(file: SourceFile, data: JsonObject) -> Iterator[ParsedDocument]:
+    messages = [
+        Message(
+            text(inner(item, "author"), "nickname", "name"),
+            text(item, "content"),
+            day_of(item.get("timestamp")),
+        )
+        for item in objects(data.get("messages"))
+        if item.get("type") in ("Default", "Reply", None)
+    ]
+    channel = f"#{one_line(text(data['channel'], 'name'))}"
+    yield from _conversation(messages, file.name, channel, {"channel": channel})
 
 
 def _is_chatgpt(data: Any) -> bool:
@@ -292,7 +271,7 @@ def _read_chatgpt(file: SourceFile, data: Any) -> Iterator[ParsedDocument]:
 
 
 def _branch(nodes: JsonObject, leaf: Any) -> list[JsonObject]:
-    """The messages from the first to the last that is shown; answers made anew are no part."""
+    """The messages from the first to the last that is shown, without regenerated answers."""
     if not isinstance(leaf, str) or leaf not in nodes:
         leaf = list(nodes)[-1] if nodes else None
     path: list[JsonObject] = []
@@ -305,12 +284,10 @@ def _branch(nodes: JsonObject, leaf: Any) -> list[JsonObject]:
 
 
 def _chatgpt_message(node: JsonObject) -> Message | None:
-    message = node.get("message")
-    if not isinstance(message, dict):
-        return None
-    author, content, about = (message.get(key) for key in ("author", "content", "metadata"))
-    role = string(author.get("role")) if isinstance(author, dict) else ""
-    hidden = isinstance(about, dict) and about.get("is_visually_hidden_from_conversation")
+    message = inner(node, "message")
+    content, about = message.get("content"), inner(message, "metadata")
+    role = text(inner(message, "author"), "role")
+    hidden = about.get("is_visually_hidden_from_conversation")
     if role not in _ROLES or hidden or not isinstance(content, dict):
         return None  # instructions of the system and results of tools
     if content.get("content_type") not in ("text", "multimodal_text", None):
@@ -318,15 +295,13 @@ def _chatgpt_message(node: JsonObject) -> Message | None:
     if message.get("recipient", "all") != "all":
         return None
     parts = content.get("parts")
-    parts = parts if isinstance(parts, list) else []
-    texts = [part if isinstance(part, str) else _spoken(part) for part in parts]
-    text = _CITATION.sub("", "\n\n".join(filter(None, texts)))
-    return Message(_ROLES[role] or "ChatGPT", text, day_of(message.get("create_time")))
-
-
-def _spoken(part: Any) -> str:
-    """The transcript of a part that was spoken."""
-    return string(part.get("text")) if isinstance(part, dict) else ""
+    # A part that was spoken has its transcript as text.
+    texts = [
+        text(part, "text") if isinstance(part, dict) else string(part)
+        for part in (parts if isinstance(parts, list) else [])
+    ]
+    said = _CITATION.sub("", "\n\n".join(filter(None, texts)))
+    return Message(_ROLES[role] or "ChatGPT", said, day_of(message.get("create_time")))
 
 
 def _is_claude(data: Any) -> bool:
@@ -345,13 +320,20 @@ def _read_claude(file: SourceFile, data: Any) -> Iterator[ParsedDocument]:
 
 def _claude_message(message: JsonObject) -> Message:
     content = objects(message.get("content"))
-    parts = [string(part.get("text")) for part in content if part.get("type") == "text"]
-    text = "\n\n".join(filter(None, parts)) or string(message.get("text"))
+    parts = [text(part, "text") for part in content if part.get("type") == "text"]
+    parts = [part for part in parts if part] or [text(message, "text")]
     for attached in objects(message.get("attachments")):
-        extracted = string(attached.get("extracted_content"))
-        text = "\n\n".join(filter(None, (text, string(attached.get("file_name")), extracted)))
-    speaker = _ROLES.get(string(message.get("sender")), string(message.get("sender"))) or "Claude"
-    return Message(speaker, text, day_of(message.get("created_at")))
+        parts += [text(attached, "file_name"), text(attached, "extracted_content")]
+    sender = text(message, "sender")
+    said = "\n\n".join(filter(None, parts))
+    return Message(_ROLES.get(sender, sender) or "Claude", said, day_of(message.get("created_at")))
+
+
+def _conversation(
+    messages: list[Message], name: str, title: str, metadata: Mapping[str, Any] | None = None
+) -> Iterator[ParsedDocument]:
+    if document := conversation(messages, name, title, metadata):
+        yield document
 
 
 def _document(
@@ -363,10 +345,10 @@ def _document(
     day = day_of(begun)
     for message in said:
         builder.place = f"{message.day or day} {message.speaker}".strip()
-        text = message.text.strip()
+        words = message.text.strip()
         # A list, a heading or code begins a line of its own.
-        between = " " if text[0].isalnum() else "\n\n"
-        add_markdown(builder, f"{message.speaker}:{between}{text}", _KINDS)
+        between = " " if words[0].isalnum() else "\n\n"
+        add_markdown(builder, f"{message.speaker}:{between}{words}", _KINDS)
     if len(builder):
         title = one_line(string(title)) or one_line(said[0].text)[:_MAX_TITLE]
         yield builder.build(name, title, metadata=describe(said))

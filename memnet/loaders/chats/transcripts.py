@@ -78,7 +78,7 @@ _MAX_EXPECTED = 0.85
 _MAX_SPEAKERS = 40
 _MAX_WORDS = 4
 _QUESTIONS = frozenset({"q", "question"})
-# First words of lines in letters, records and notes that are no names of speakers.
+# First words of lines in letters, records and notes that do not name speakers.
 _FIELDS = frozenset(
     "abstract address attendees author cc changes comment comments copyright date description "
     "duration email example examples fax file files fix fixes format from homepage http https "
@@ -166,7 +166,9 @@ def read_whatsapp(text: str) -> list[Message]:
         speaker, colon, words = entry.text.partition(": ")
         if not colon:
             speaker, colon, words = entry.text.partition(":\n")
-        speaker = _MARKS.sub("", speaker).strip().removeprefix("~").strip()  # who is no contact
+        speaker = (
+            _MARKS.sub("", speaker).strip().removeprefix("~").strip()
+        )  # "~" marks unknown contacts
         if not colon or len(speaker) > _MAX_NAME or "\n" in speaker:
             continue  # a line of the app: "Ann joined using a link"
         if said := _said(words):
@@ -234,7 +236,7 @@ def _length(days: Sequence[str]) -> int:
 
 
 def _day(year: int, month: int, day: int) -> str:
-    """The date in ISO form; empty if there is none."""
+    """The date in ISO form; empty if there is no such day."""
     if year < 100:
         year += _CENTURY
     elif year > 2400:

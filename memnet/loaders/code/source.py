@@ -82,7 +82,7 @@ def _check_written_by_hand(text: str) -> None:
 
 
 def _parse(text: str) -> ast.Module | None:
-    """The syntax tree; None if it is no Python of this version."""
+    """The syntax tree; None if it is not Python of this version."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # invalid escapes in strings

@@ -114,7 +114,7 @@ def _toml(content: str) -> dict[str, object]:
 
 
 def _yaml(content: str) -> dict[object, object] | None:
-    """None if it is no mapping.
+    """None if it is not a mapping.
 
     Raises:
         ValueError: it is not valid, or refers to parts of itself, which can make it endless.

@@ -73,7 +73,7 @@ def add_markdown(
     Returns:
         The heading that it begins with, if it is a title; else "".
     """
-    # An empty line at the start: what begins with "---" is no front matter here.
+    # Behind an empty line "---" does not begin front matter.
     file = SourceFile("", f"\n{text}".encode("utf-8", "replace"))
     try:
         pieces = [item for item in load(file) if isinstance(item, ParsedDocument)]
@@ -273,7 +273,7 @@ def _tag_text(tag: str, links: list[str]) -> str:
         links += link_names(attributes(tag).get("href", ""))
     if name.lstrip("/") in BLOCK_TAGS:
         return " "
-    # "<name>" that is no tag of HTML is what to fill in.
+    # "<name>" that HTML does not know is a placeholder.
     return (
         tag
         if tag == f"<{tag[1:-1]}>" and tag[1:-1].isidentifier() and name not in KNOWN_TAGS

@@ -357,7 +357,7 @@ def _braces(state: StateInline, silent: bool) -> bool:
 
 
 def _formula(state: StateInline, silent: bool) -> bool:
-    """Formulas as they stand: what looks like markup in them is none."""
+    """Formulas as they stand: nothing in them is markup."""
     return state.src[state.pos] == "$" and _keep(state, silent, _FORMULA, "formula")
 
 

@@ -46,7 +46,7 @@ def read_outline(document: pdfium.PdfDocument) -> dict[int, list[Entry]]:
             title = bookmark.get_title().strip()
             if page is not None and title:
                 entries.setdefault(page, []).append(Entry(title, bookmark.level + 1))
-    except (pdfium.PdfiumError, UnicodeDecodeError):  # a damaged outline is none
+    except (pdfium.PdfiumError, UnicodeDecodeError):  # a damaged outline is left out
         pass
     return entries
 

@@ -280,7 +280,7 @@ def _rotate(x: float, y: float, turn: int) -> tuple[float, float]:
 
 
 def _spaced(text: str, gaps: list[_Gap], width: float) -> str:
-    """A line of code with as many spaces as are seen."""
+    """A line of code with the spaces that are seen on the page."""
     parts, position = [], 0
     for gap, _, _, space in gaps:
         number = round(gap / width) if 0 < width < gap < 80 * width else 1
@@ -333,7 +333,7 @@ def _accented(found: re.Match[str]) -> str:
 
 
 def clean(text: str, strip: bool = True) -> str:
-    """A text without what is no character, with ligatures taken apart."""
+    """A text without control characters, with ligatures taken apart."""
     if not _PLAIN.fullmatch(text):
         text = _SYMBOL_BULLET.sub("\u2022", text)
         text = _TEX_BULLET.sub("\u2022", text)

@@ -30,7 +30,7 @@ _NUMERALS = frozenset("0123456789ivxlc")
 _NUMBER_END = re.compile(r"[\s.\u2026](?:\d+|[ivxlc]+)$")
 
 _INDENT = 0.7  # em: a line that begins further right than the one before is indented
-# Lines that are further apart than so many times the distance usual are of two paragraphs.
+# Lines further apart than this many times the usual distance belong to two paragraphs.
 _LOOSE = 1.22
 # Share by which the font sizes of a paragraph's lines differ, unless one has small capitals.
 _SAME_SIZE = 0.12

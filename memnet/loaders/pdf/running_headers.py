@@ -1,4 +1,4 @@
-"""Running headers and footers, and page numbers: what stands on many pages and is no text."""
+"""Running headers and footers, and page numbers, which stand on many pages."""
 
 import re
 from collections import defaultdict

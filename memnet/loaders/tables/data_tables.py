@@ -107,7 +107,7 @@ def _is_header(row: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
             return False
     if used == 2 and len(below) < _MAX_KEYS and _keys_and_values(row, below):
         return False
-    # A name that is also a value below it is no name.
+    # A name that is also a value below it does not name the column.
     return not any(
         text and any(column < len(other) and other[column] == text for other in below)
         for column, text in enumerate(row)

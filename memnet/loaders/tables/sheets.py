@@ -18,8 +18,7 @@ from python_calamine import (
 from memnet.errors import InputError, Problem, first_line
 from memnet.loaders.document import DocumentBuilder, ParsedDocument, one_line
 from memnet.loaders.formats import SourceFile
-from memnet.loaders.office.ooxml import OfficePackage
-from memnet.loaders.package import PROTECTED, Package, check_not_encrypted, local
+from memnet.loaders.package import PROTECTED, OfficePackage, Package, check_not_encrypted, local
 from memnet.loaders.tables.data_tables import Row, TableWriter, kind_of
 
 Result = TypeVar("Result")
@@ -73,7 +72,7 @@ def _read(call: Callable[[], Result]) -> Result:
     """What a call of the library gives.
 
     Raises:
-        InputError: it fails, be it by a panic, which is no Exception and has no name to import.
+        InputError: it fails, or panics, which raises a BaseException that can't be imported.
     """
     try:
         return call()
@@ -84,8 +83,8 @@ def _read(call: Callable[[], Result]) -> Result:
         if not panic and not isinstance(error, (CalamineError, OSError, ValueError)):
             raise
         raise InputError(
-            f"is no workbook that can be read ({first_line(error)}): damaged, of a program before "
-            "Excel 97, or protected with a password; save it anew as .xlsx"
+            f"is not a readable workbook ({first_line(error)}): damaged, of a program before Excel "
+            "97, or protected with a password; save it again as .xlsx"
         ) from None
 
 

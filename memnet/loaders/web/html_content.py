@@ -1,4 +1,4 @@
-"""What of a page is its content, and what navigation, advertisement or a tool of the site.
+"""Boilerplate removal: main content against navigation, advertisements and the site's tools.
 
 Several signals decide, none of them of one site: what the author said (elements and roles), how
 much of a part is links and where they lead, and the words that generators and themes use in names
@@ -65,7 +65,7 @@ _LONG = 400  # characters: no bar with links to other pages has that many
 
 
 def choose(elements: list[Element], *, whole: bool) -> Element:
-    """Mark as ``dropped`` what is no content, and return the element that holds the content.
+    """Mark boilerplate as ``dropped``, and return the element that holds the content.
 
     Args:
         elements: of ``parse``; some are marked.
@@ -178,7 +178,7 @@ def _main(elements: list[Element], body: Element) -> Element:
 
 
 def _drop(elements: list[Element], body: Element, strictness: int) -> None:
-    """Mark what is hidden, by 1 also what is no content, by 2 also lists of links."""
+    """Mark what is hidden; from strictness 1 boilerplate too, from 2 lists of links."""
     above = bool(body.holds & HOLDS_HEADING)  # the first heading
     for element in elements:
         parent = element.parent

@@ -82,7 +82,7 @@ class Element:
     moves: int = 0  # of these, to the previous or next page, the contents or another language
     holds: int = 0  # union of HOLDS_...: what stands within it
     inside: bool = False  # whether it is in what the author marked as the main part or an article
-    dropped: bool = False  # whether it is no content
+    dropped: bool = False  # whether it is left out
 
     def get(self, name: str) -> str:
         """An attribute, empty if it is missing."""

@@ -271,7 +271,7 @@ def test_a_document_that_is_named_as_an_archive_is_read_as_what_it_is(
 
 
 def test_text_that_is_named_as_an_archive_is_refused() -> None:
-    with pytest.raises(InputError, match="is no zip, tar or gzip file"):
+    with pytest.raises(InputError, match="is not a zip, tar or gzip file"):
         list(format_by_name("archive").loader()(SourceFile("a.zip", b"Some text.")))
 
 

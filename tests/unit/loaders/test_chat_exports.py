@@ -228,11 +228,11 @@ def test_objects_with_a_text_are_documents() -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"", "is no JSON at line 1"),
-        (b"{'a': 1}", "is no JSON at line 1"),
+        (b"", "is not JSON at line 1"),
+        (b"{'a': 1}", "is not JSON at line 1"),
         (b'{"a": "\xff"', "is not UTF-8"),
         (b"[" * 100_000, "nested too deeply"),
-        (b"1" * 5_000, "is no JSON"),
+        (b"1" * 5_000, "is not JSON"),
         (b'{"name": "x", "version": "1"}', "holds an object without a text"),
         (b'[{"a": 1}]', "holds a list without a text"),
         (b"3", "holds a value without a text"),

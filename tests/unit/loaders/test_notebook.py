@@ -99,7 +99,7 @@ def test_long_results_are_cut_at_a_line() -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        ("", "is no JSON"),
+        ("", "is not JSON"),
         ("[]", "is no notebook"),
         ('{"a": 1}', "is no notebook"),
         ('{"cells": 3}', "is no notebook"),

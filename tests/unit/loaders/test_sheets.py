@@ -193,11 +193,11 @@ def test_text_has_a_limit() -> None:
 
 
 def test_what_can_not_be_read_is_named() -> None:
-    refused(sheets, b"text", "no workbook that can be read")
+    refused(sheets, b"text", "not a readable workbook")
     refused(sheets, xlsx(("S", {})), "no cells with text")
     refused(sheets, xlsx(("S", {"A1": "x"}))[:300], "not a complete zip package")
     ole = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-    refused(sheets, ole + bytes(600), "no workbook that can be read")
+    refused(sheets, ole + bytes(600), "not a readable workbook")
     refused(sheets, ole + "EncryptedPackage".encode("utf-16-le"), "protected with a password")
 
 
