@@ -7,14 +7,17 @@ from pathlib import Path
 from tests import killed
 
 
+def longest(seen: Counter[str]) -> float:
+    """Seconds that a process may live: longer where it takes longer to commit something."""
+    return 0.15 * (1 + seen["killed"] / (1 + seen["acknowledged"]))
+
+
 def kill_again_and_again(path: Path, chance: random.Random, kills: int) -> Counter[str]:
     """Kill processes that change a store, one after the other; what the last lost is looked for."""
     seen = Counter[str]()
     model = killed.Model()
     for _ in range(kills):
-        # They live longer where it takes longer to commit something.
-        longest = 0.15 * (1 + seen["killed"] / (1 + seen["acknowledged"]))
-        kill = killed.kill_one(path, model, chance, longest)
+        kill = killed.kill_one(path, model, chance, longest(seen))
         model = kill.held
         seen["killed"] += 1
         seen["acknowledged"] += kill.acknowledged
