@@ -22,7 +22,7 @@ from memnet.experts.registry import (
     load_encoder,
     load_experts,
 )
-from memnet.experts.sources import (
+from memnet.experts.stored import (
     check_store,
     describe,
     existing_sources,

@@ -8,12 +8,37 @@ from torch import Tensor, nn
 
 from memnet.reader.network import SpanNetwork
 from memnet.reader.spans import KINDS, MASKED_LOGIT
-from memnet.statements.network import StatementNetwork, StatementTensors
-from memnet.statements.reading import FORMS
+from memnet.statements.network import StatementNetwork
+from memnet.statements.reading import FORMS, TEXT_SPLITS, TOKEN_SPLITS
 
 _ITEM_WEIGHTS = (1.0, 3.0, 3.0)
 _TAG_WEIGHTS = (1.0, 2.0, 2.0, 2.0, 2.0)
 """Most tokens are outside of all items and tags."""
+
+
+class StatementTensors(NamedTuple):
+    """``StatementScores`` as tensors, with gradients."""
+
+    ends: Tensor
+    relevance: Tensor
+    items: Tensor
+    tags: Tensor
+    changes: Tensor
+    partly: Tensor
+    form: Tensor
+    number: Tensor
+    negative: Tensor
+    certainty: Tensor
+
+
+def split_tensors(tokens: Tensor, text: Tensor) -> StatementTensors:
+    """Outputs of the network, [B, T, 18] and [B, 25] float32, by their meaning."""
+    ends, relevance, items, tags, changes, partly = torch.split(tokens, TOKEN_SPLITS, dim=2)
+    form, number, negative, certainty = torch.split(text, TEXT_SPLITS, dim=1)
+    return StatementTensors(
+        ends, relevance.squeeze(2), items, tags, changes, partly.squeeze(2),
+        form, number, negative.squeeze(1), certainty,
+    )  # fmt: skip
 
 
 class RightAnswer(NamedTuple):

@@ -26,7 +26,13 @@ from benchmarks.statements.examples import (
     write_examples,
 )
 from benchmarks.statements.format import Scenario
-from benchmarks.statements.losses import answer_loss, freeze, from_reader, write_loss
+from benchmarks.statements.losses import (
+    answer_loss,
+    freeze,
+    from_reader,
+    split_tensors,
+    write_loss,
+)
 from memnet.checkpoints.torch_modules import arrays_of
 from memnet.encoders.weights import checked_folder, load_tokenizer
 from memnet.errors import InputError
@@ -161,7 +167,7 @@ class _StatementTask:
     def loss(self, batch: list[PackedAnswer | PackedWrite], _progress: float) -> Tensor:
         """Mean negative log-likelihood of what is right."""
         token_ids, segments, answers, mask = padded(batch)
-        scores = self._network(token_ids, segments, mask)
+        scores = split_tensors(*self._network(token_ids, segments, mask))
         total = torch.zeros(())
         for row, one in enumerate(batch):
             total = total + (

@@ -8,22 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memnet.cli.options import (
-    as_of_option,
-    device_option,
-    expert_option,
-    hops_option,
-    index_option,
-    json_option,
-    namespace_option,
-    open_engine,
-    plot_option,
-    reader_option,
-    store_option,
-    top_k_option,
-    where_option,
-    words_argument,
-)
+from memnet.cli import options
 from memnet.cli.plot import check_plot, draw
 
 if TYPE_CHECKING:
@@ -33,20 +18,20 @@ _log = logging.getLogger("memnet")
 
 
 @click.command()
-@words_argument("question")
-@hops_option
-@top_k_option
+@options.words("question")
+@options.hops
+@options.top_k
 @click.option("--explain", is_flag=True, help="Show what each hop attended to, and why.")
-@plot_option("Draw the attention of each hop as a heat map: .png, .svg or .html.")
-@expert_option
-@reader_option
-@index_option
-@device_option
-@where_option
-@as_of_option
-@namespace_option("Search only here.")
-@store_option
-@json_option
+@options.plot("Draw the attention of each hop as a heat map: .png, .svg or .html.")
+@options.expert
+@options.reader
+@options.index
+@options.device
+@options.where
+@options.as_of
+@options.namespace("Search only here.")
+@options.store
+@options.as_json
 def ask(
     question: str | None,
     hops: int | None,
@@ -81,7 +66,7 @@ def ask(
         check_plot(plot)
     asking: dict[str, Any] = {"hops": hops, "top_k": top_k, "where": where, "as_of": as_of}
     show = partial(print_answer, as_json=as_json, explained=explain)
-    with open_engine(**opening) as engine:
+    with options.open_engine(**opening) as engine:
         engine.preload()
         if question is None:
             from memnet.cli.conversation import hold_conversation
@@ -108,15 +93,15 @@ def print_answer(answer: "Answer", *, as_json: bool, explained: bool) -> None:
 
 
 @click.command()
-@words_argument("query", required=True)
-@hops_option
-@top_k_option
-@index_option
-@device_option
-@where_option
-@namespace_option("Search only here.")
-@store_option
-@json_option
+@options.words("query", required=True)
+@options.hops
+@options.top_k
+@options.index
+@options.device
+@options.where
+@options.namespace("Search only here.")
+@options.store
+@options.as_json
 def search(
     query: str,
     hops: int | None,
@@ -132,7 +117,7 @@ def search(
     Example:
       memnet search "lighthouses of granite" --top-k 3
     """
-    with open_engine(**opening) as engine:
+    with options.open_engine(**opening) as engine:
         found = engine.search(query, top_k, hops=hops, namespace=namespace, where=where)
     if as_json:
         evidence = [item.model_dump(mode="json") for item in found]

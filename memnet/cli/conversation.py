@@ -41,10 +41,8 @@ def answer_lines(
 ) -> int:
     """Answer one question a line; an error about one is reported, and the others are answered.
 
-    Unless they are JSON, each answer stands below its question, after an empty line.
-
-    Returns:
-        The exit code: 1 if there was an error.
+    Unless they are JSON, each answer stands below its question, after an empty line. Returns the
+    exit code: 1 if there was an error.
     """
     code = 0
     between = ""
@@ -116,12 +114,7 @@ class Conversation:
         return answer
 
     def names(self, text: str) -> Iterator[tuple[str, int]]:
-        """What may follow a text that is being typed.
-
-        Yields:
-            A name, or a command, with the number of characters at the end of the text that it
-            takes the place of.
-        """
+        """Completions of a text: a name or command, and how many typed characters it replaces."""
         if text.startswith("/") and " " not in text:
             yield from ((one, len(text)) for one in self.commands if one.startswith(text))
             return
@@ -152,14 +145,9 @@ _MIN_LETTERS = 2  # typed before names are offered: a single letter begins too m
 
 
 def completions(text: str, find: Callable[[str, int], list[str]]) -> Iterator[tuple[str, int]]:
-    """Names that the last words of a text begin, those that take up most words first.
+    """Names that the last words of a text begin, and how many characters they replace.
 
-    Args:
-        text: as typed so far.
-        find: gives names, at most so many, that start with normalised words.
-
-    Yields:
-        A name, and the number of characters at the end of the text that begin it.
+    Names that cover most words come first; ``find`` gives names by a normalised prefix and a limit.
     """
     starts = [place for place in range(len(text)) if not place or text[place - 1].isspace()]
     seen: set[str] = set()
@@ -231,11 +219,7 @@ def _history() -> Any:
 
 
 def open_history(path: Path) -> None:
-    """Make the file if it is not there, and let nobody else read it: questions are private.
-
-    Raises:
-        OSError: it can't be written.
-    """
+    """Make the file if it is missing, readable by its owner only: questions are private."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
     path.chmod(0o600)
@@ -248,14 +232,9 @@ def hold_conversation(
     as_json: bool,
     **asking: Any,
 ) -> int:
-    """Answer questions from standard input; returns the exit code.
+    """Answer questions from standard input with ``Engine.ask``; returns the exit code.
 
-    Args:
-        engine: the memory.
-        show: prints an answer.
-        namespace: to look and to write in; None to look in all and write into the default one.
-        as_json: whether ``show`` prints JSON, so that questions are not printed.
-        asking: further arguments of ``Engine.ask``.
+    Without a namespace all are searched, and /tell writes into the default one.
     """
     ask = partial(engine.ask, namespace=namespace, **asking)
     if not sys.stdin.isatty():
@@ -281,16 +260,10 @@ class FollowUp(NamedTuple):
 
 
 def follow_ups(question: str, last: "Answer | None") -> list[FollowUp]:
-    """What a question with a pronoun may mean, given the turn before.
+    """What a question with a pronoun may mean, given the previous answer: at most three readings.
 
-    A question that names somebody itself is left alone: its pronoun may stand for that one.
-
-    Args:
-        question: as typed.
-        last: the answer before, with its question; None where nothing was asked.
-
-    Returns:
-        At most three, those with names of the last answer first; none without a pronoun.
+    Names of the answer come first. A question that has a name itself is left alone: its pronoun may
+    refer to that one.
     """
     found = _PRONOUN.search(question)
     if found is None or last is None or _names(question):

@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from memnet import __version__
-from memnet.cli.options import device_name, json_option, store_option
+from memnet.cli import options
 from memnet.cli.settings import PREFIX, commands, options_of, store_path
 from memnet.errors import DeviceError, EncoderError, MemnetError, ModelError, first_line, one_line
 from memnet.storage.place import StorePlace, files_folder, place_name
@@ -26,8 +26,8 @@ _REQUIREMENT = re.compile(r"""([\w.-]+)(?![\w.-]).*?(?:\bextra\s*==\s*["']([\w-]
 
 
 @click.command()
-@store_option
-@json_option
+@options.store
+@options.as_json
 @click.pass_context
 def doctor(context: click.Context, store: StorePlace | None, as_json: bool) -> int:
     """Show libraries, settings, store and models; exits with 1 if something is missing.
@@ -49,7 +49,7 @@ def doctor(context: click.Context, store: StorePlace | None, as_json: bool) -> i
 def examine(root: click.Context, store: StorePlace) -> dict[str, Any]:
     """What was found, as JSON values; "problems" has a line for each thing that is missing."""
     from memnet.config import available_cores
-    from memnet.storage.sqlite.library import has_text_search, sqlite_version
+    from memnet.storage.sqlite.connection import has_text_search, sqlite_version
 
     problems: list[str] = []
     if not has_text_search():
@@ -72,7 +72,7 @@ def examine(root: click.Context, store: StorePlace) -> dict[str, Any]:
         **_calculation(problems),
         "settings": _settings(root),
         "store": _store(store, problems),
-        "models": [*_shipped_models(problems), *_own_models(files_folder(store))],
+        "models": list(_models(files_folder(store), problems)),
     }
     return {"ok": not problems, "problems": problems, **report}
 
@@ -145,7 +145,7 @@ def _calculation(problems: list[str]) -> dict[str, Any]:
         from memnet.runtime.device import find_device
 
         found["gpus"] = [torch.cuda.get_device_name(n) for n in range(torch.cuda.device_count())]
-        device = find_device(device_name(None))
+        device = find_device(options.device_name(None))
         precision = onnx_precision(None, device)
     except (DeviceError, ImportError, OSError) as error:
         if isinstance(error, DeviceError):  # the libraries tell the others
@@ -203,8 +203,7 @@ def list_settings(
 
 def _store(place: StorePlace, problems: list[str]) -> dict[str, Any]:
     from memnet.encoders.hub import stored_encoder_name
-    from memnet.encoders.minilm import MiniLMEncoder
-    from memnet.encoders.static import STATIC_PREFIX
+    from memnet.encoders.minilm import STATIC_PREFIX, MiniLMEncoder
     from memnet.storage.overview import overview, writer
 
     name, files = place_name(place), files_folder(place)
@@ -237,46 +236,34 @@ def _store(place: StorePlace, problems: list[str]) -> dict[str, Any]:
     return found
 
 
-def _shipped_models(problems: list[str]) -> Iterator[dict[str, Any]]:
-    """The encoder and the checkpoints that ship, each read and compared with its checksum."""
-    from memnet.checkpoints import SHIPPED
+def _models(store: Path, problems: list[str]) -> Iterator[dict[str, Any]]:
+    """The encoder, the shipped checkpoints and those of the store, compared with their checksums.
+
+    A damaged checkpoint of the store is not used, so it is not a problem.
+    """
+    from memnet.checkpoints import MODEL, SHIPPED, load_checkpoint
     from memnet.encoders.weights import WEIGHTS_SHA256, checked_folder
-
-    try:
-        yield _model("all-MiniLM-L6-v2", WEIGHTS_SHA256, checked_folder())
-    except EncoderError as error:
-        problems.append(str(error))
-    for path in sorted(SHIPPED.glob("*/*.json")):
-        model = _checkpoint(path.parent.name, path)
-        problems += filter(None, [model["problem"]])
-        yield model
-
-
-def _own_models(store: Path) -> Iterator[dict[str, Any]]:
-    """The models in the folder of a store; a damaged one is not used, so it is not a problem."""
-    from memnet.checkpoints import MODEL
     from memnet.storage.files import ModelFolders
 
-    folders = ModelFolders(store)
-    for name in folders.names():
-        yield _checkpoint(f"models/{name}", folders.folder(name) / f"{MODEL}.json")
+    def model(name: str, sha256: str, folder: Path, problem: str | None) -> dict[str, Any]:
+        known = {"fingerprint": sha256[:12] or None, "path": str(folder), "problem": problem}
+        return {"name": name, **known}
 
-
-def _checkpoint(name: str, description: Path) -> dict[str, Any]:
-    from memnet.checkpoints import load_checkpoint
-
-    label = name if description.stem in ("model", name) else f"{name}/{description.stem}"
     try:
-        _, described = load_checkpoint(description.parent, description.stem)
-    except ModelError as error:
-        return _model(label, "", description.parent, str(error))
-    return _model(label, str(described["sha256"]), description.parent)
-
-
-def _model(name: str, sha256: str, folder: Path, problem: str | None = None) -> dict[str, Any]:
-    return {
-        "name": name, "fingerprint": sha256[:12] or None, "path": str(folder), "problem": problem
-    }  # fmt: skip
+        yield model("all-MiniLM-L6-v2", WEIGHTS_SHA256, checked_folder(), None)
+    except EncoderError as error:
+        problems.append(str(error))
+    own = ModelFolders(store)
+    found = [(path.parent.name, path) for path in sorted(SHIPPED.glob("*/*.json"))]
+    found += [(f"models/{name}", own.folder(name) / f"{MODEL}.json") for name in own.names()]
+    for name, path in found:
+        label = name if path.stem in ("model", name) else f"{name}/{path.stem}"
+        try:
+            described = load_checkpoint(path.parent, path.stem)[1]
+            yield model(label, str(described["sha256"]), path.parent, None)
+        except ModelError as error:
+            problems += [str(error)] if path.is_relative_to(SHIPPED) else []
+            yield model(label, "", path.parent, str(error))
 
 
 def _lines(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

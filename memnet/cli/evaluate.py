@@ -7,19 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memnet.cli.options import (
-    device_name,
-    device_option,
-    expert_option,
-    hops_option,
-    index_option,
-    json_option,
-    namespace_option,
-    open_engine,
-    plot_option,
-    reader_option,
-    store_option,
-)
+from memnet.cli import options
 from memnet.cli.output import shows_bar
 from memnet.cli.plot import check_plot, draw_reliability
 from memnet.storage.place import StorePlace
@@ -34,15 +22,15 @@ if TYPE_CHECKING:
 
 @click.command("eval")
 @click.argument("questions", type=click.Path(path_type=Path))
-@hops_option
-@plot_option("Draw how often answers of each confidence are right: .png, .svg or .html.")
-@expert_option
-@reader_option
-@index_option
-@device_option
-@namespace_option("Search only here.")
-@store_option
-@json_option
+@options.hops
+@options.plot("Draw how often answers of each confidence are right: .png, .svg or .html.")
+@options.expert
+@options.reader
+@options.index
+@options.device
+@options.namespace("Search only here.")
+@options.store
+@options.as_json
 def evaluate(
     questions: Path,
     hops: int | None,
@@ -72,10 +60,14 @@ def evaluate(
         check_plot(plot)
     stories = read_story_questions(questions)
     if stories is None:
-        opened = partial(open_engine, store, model=model, reader=reader, device=device, index=index)
+        opened = partial(
+            options.open_engine, store, model=model, reader=reader, device=device, index=index
+        )
         result = _ask_lines(questions, hops, namespace, opened)
     else:
-        result = _ask_stories(questions, stories, hops, model or STORIES, device_name(device))
+        result = _ask_stories(
+            questions, stories, hops, model or STORIES, options.device_name(device)
+        )
     if plot is not None:
         draw_reliability(result, plot)
     if as_json:

@@ -27,15 +27,10 @@ def show_evidence(
     answers: Sequence[Candidate],
     quoted: bool = False,
 ) -> None:
-    """Print one piece of evidence.
+    """Print one piece of evidence under its number, with the answers marked.
 
-    Args:
-        console: where to.
-        number: that it is listed under.
-        item: the evidence.
-        question: as asked; without an answer in it, the sentence that shares most words is shown.
-        answers: what to mark, in bold on a terminal and between asterisks elsewhere.
-        quoted: whether the answer shows its sentence already, so that only the place is shown.
+    Without an answer in it the sentence closest to the question is shown; of one that the answer
+    quotes already (``quoted``) only the place.
     """
     lead = f"  [{number}] hop {item.hop}  "
     found = _find_answer(item, answers)

@@ -9,16 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memnet.cli.options import (
-    capacity_option,
-    device_option,
-    encoder_option,
-    index_option,
-    json_option,
-    namespace_option,
-    open_engine,
-    store_option,
-)
+from memnet.cli import options
 from memnet.cli.output import is_quiet
 from memnet.cli.progress import (
     ProblemReporter,
@@ -27,7 +18,8 @@ from memnet.cli.progress import (
     show_update,
     vectors_bar,
 )
-from memnet.loaders.formats import FORMATS
+from memnet.errors import InputError
+from memnet.loaders.formats import FORMATS, format_by_name
 
 if TYPE_CHECKING:
     from memnet.engine import Engine
@@ -51,6 +43,14 @@ def _formats() -> str:
     return "\b\n" + "\n".join(["Formats:", *lines])
 
 
+def _format(_context: click.Context, _option: click.Parameter, name: str | None) -> str | None:
+    """Check a format's name: one of memnet's, or one that another package reads."""
+    try:
+        return name and format_by_name(name).name
+    except InputError as error:
+        raise click.BadParameter(str(error)) from error
+
+
 @click.command(epilog=_formats())
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @click.option(
@@ -67,7 +67,10 @@ def _formats() -> str:
 @click.option(
     "--as",
     "read_as",
-    type=click.Choice([known.name for known in FORMATS]),
+    callback=_format,
+    shell_complete=lambda _context, _option, start: [
+        known.name for known in FORMATS if known.name.startswith(start)
+    ],
     metavar="FORMAT",
     help="Format of files of unknown kind and of files named directly, from the list below.  "
     "[default: by suffix]",
@@ -90,23 +93,23 @@ def _formats() -> str:
     is_flag=True,
     help="Then watch the folders until Ctrl+C and ingest each change.",
 )
-@encoder_option(
+@options.encoder(
     "For a new store: a sentence-transformers model, or static, which encodes passages by table "
     "lookup in a fraction of the time; the best ones are then compared exactly.  "
     "[default: all-MiniLM-L6-v2]"
 )
-@index_option
-@device_option
+@options.index
+@options.device
 @click.option(
     "--learn/--no-learn",
     default=True,
     show_default=True,
     help='Learn statements that speakers make about themselves in messages ("I live in Porto").',
 )
-@capacity_option("slots of messages", "MEMNET_MESSAGE_CAPACITY")
-@namespace_option("Namespace to keep these documents in.")
-@store_option
-@json_option
+@options.capacity("slots of messages", "MEMNET_MESSAGE_CAPACITY")
+@options.namespace("Namespace to keep these documents in.")
+@options.store
+@options.as_json
 def ingest(
     paths: tuple[str, ...],
     facts: bool,
@@ -140,8 +143,8 @@ def ingest(
     read_as = "conversation" if conversation else read_as
     reporter = ProblemReporter()
     with ExitStack() as stack:
-        engine = stack.enter_context(open_engine(create=True, messages=capacity, **opening))
-        options: dict[str, Any] = {
+        engine = stack.enter_context(options.open_engine(create=True, messages=capacity, **opening))
+        given: dict[str, Any] = {
             "namespace": namespace or "",
             "facts": facts,
             "key": key,
@@ -154,11 +157,11 @@ def ingest(
             if follow:
                 from memnet.ingest.watching import watch
 
-                updates = watch(engine, *paths, on_progress=advance, **options)
+                updates = watch(engine, *paths, on_progress=advance, **given)
                 report: IngestReport = next(updates)
             else:
                 inputs = [sys.stdin.buffer if path == "-" else path for path in paths]
-                report = engine.ingest(inputs, on_progress=advance, full=False, **options)
+                report = engine.ingest(inputs, on_progress=advance, full=False, **given)
         reporter.finish()
         if as_json:
             click.echo(report.model_dump_json())

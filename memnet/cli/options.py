@@ -25,11 +25,7 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
 def _conditions(given: Sequence[str]) -> dict[str, Any]:
-    """Parse the values of ``--where``.
-
-    Raises:
-        click.BadParameter: one is not KEY=VALUE, or repeats a key.
-    """
+    """Parse the values of ``--where``."""
     conditions: dict[str, Any] = {}
     for text in given:
         key, equals, value = text.partition("=")
@@ -94,19 +90,17 @@ class StorePlaceType(click.ParamType):  # type: ignore[type-arg]  # not in every
         return [CompletionItem(incomplete, type="dir")]
 
 
-store_option = click.option(
+store = click.option(
     "--store",
     type=StorePlaceType(),
     metavar="DIR|URL",
     help="Folder of the memory, or postgresql://HOST/DATABASE.  "
     "[default: $MEMNET_STORE, else the user's data folder]",
 )
-json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-hops_option = click.option(
-    "--hops", type=click.IntRange(1, 10), help="Maximum reads of the memory."
-)
-top_k_option = click.option("--top-k", type=click.IntRange(min=1), help="Pieces of evidence.")
-where_option = click.option(
+as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+hops = click.option("--hops", type=click.IntRange(1, 10), help="Maximum reads of the memory.")
+top_k = click.option("--top-k", type=click.IntRange(min=1), help="Pieces of evidence.")
+where = click.option(
     "--where",
     multiple=True,
     metavar="KEY=VALUE",
@@ -115,25 +109,25 @@ where_option = click.option(
     "KEY=FROM..TO for a range of numbers or dates, open at either end. A JSON value is taken "
     "literally. May be repeated.",
 )
-as_of_option = click.option(
+as_of = click.option(
     "--as-of",
     metavar="DATE",
     help="Use the statements that held then: 2026-01-12, or with a time 2026-01-12T10:30.",
 )
-expert_option = click.option(
+expert = click.option(
     "--model",
     shell_complete=complete_models,
     help="Model that answers: text, babi (both shipped), or a folder that 'memnet train' made.  "
     "[default: a gate chooses by question and store]",
 )
-model_option = click.option(
+model = click.option(
     "--model",
     default="text",
     show_default=True,
     shell_complete=complete_models,
     help="Model that answers: text, babi (both shipped), or a folder that 'memnet train' made.",
 )
-reader_option = click.option(
+reader = click.option(
     "--reader",
     default="spans",
     show_default=True,
@@ -141,13 +135,13 @@ reader_option = click.option(
     "'memnet train reader' made, the name of an extractive Hugging Face model, or openai:URL#MODEL "
     "for a model on a server, which may only quote (key: $MEMNET_READER_KEY).",
 )
-device_option = click.option(
+device = click.option(
     "--device",
     metavar="DEVICE",
     help="Device to compute on: cpu, cuda, cuda:N, or auto for a GPU if there is one.  "
     "[default: $MEMNET_DEVICE, else auto]",
 )
-index_option = click.option(
+index = click.option(
     "--index",
     type=click.Choice(_INDEX_KINDS),
     help="Vector index: exhaustive (flat), product quantisation with exact reranking (pq), or "
@@ -155,7 +149,7 @@ index_option = click.option(
 )
 
 
-def words_argument(name: str, *, required: bool = False) -> Callable[[_Command], _Command]:
+def words(name: str, *, required: bool = False) -> Callable[[_Command], _Command]:
     """A text as an optional argument; unquoted words are joined by spaces."""
     return click.argument(
         name,
@@ -166,7 +160,7 @@ def words_argument(name: str, *, required: bool = False) -> Callable[[_Command],
     )
 
 
-def capacity_option(what: str, variable: str) -> Callable[[_Command], _Command]:
+def capacity(what: str, variable: str) -> Callable[[_Command], _Command]:
     """``--capacity N``, also set by an environment variable."""
     return click.option(
         "--capacity",
@@ -178,18 +172,18 @@ def capacity_option(what: str, variable: str) -> Callable[[_Command], _Command]:
     )
 
 
-def encoder_option(help_text: str) -> Callable[[_Command], _Command]:
+def encoder(help_text: str) -> Callable[[_Command], _Command]:
     """``--encoder NAME``."""
     return click.option("--encoder", metavar="NAME", help=help_text)
 
 
-def plot_option(help_text: str) -> Callable[[_Command], _Command]:
+def plot(help_text: str) -> Callable[[_Command], _Command]:
     """``--plot FILE``."""
     path = click.Path(path_type=Path, dir_okay=False)
     return click.option("--plot", type=path, metavar="FILE", help=help_text)
 
 
-def namespace_option(help_text: str) -> Callable[[_Command], _Command]:
+def namespace(help_text: str) -> Callable[[_Command], _Command]:
     """``--namespace N``."""
     return click.option(
         "--namespace", default=None, metavar="N", help=help_text, shell_complete=complete_namespaces

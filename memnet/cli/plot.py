@@ -22,10 +22,10 @@ _MAX_NAME = 20
 
 
 def check_plot(path: Path) -> None:
-    """Find out before the work whether a plot can be drawn to a path.
+    """Check before the work that a plot can be drawn to a path.
 
     Raises:
-        InputError: its suffix is none of the known ones, or its folder is not there.
+        InputError: unknown suffix or missing folder.
         DependencyError: the plotting library is not installed.
     """
     if path.suffix.lower() not in _SUFFIXES:
@@ -41,28 +41,15 @@ def check_plot(path: Path) -> None:
 
 
 def draw(answer: "Answer", path: Path) -> None:
-    """Draw hops by slots and, where an answer was written word by word, its words by slots.
+    """Draw attention of hops to slots and, for generated answers, of words to slots.
 
-    Args:
-        answer: with its hops.
-        path: checked by ``check_plot``.
-
-    Raises:
-        InputError: the file can't be written.
+    The path was checked by ``check_plot``; ``InputError`` if it can't be written.
     """
     _save(_attention(answer), path)
 
 
 def draw_reliability(evaluation: "Evaluation", path: Path) -> None:
-    """Draw how often answers of each confidence are right.
-
-    Args:
-        evaluation: with its reliability.
-        path: checked by ``check_plot``.
-
-    Raises:
-        InputError: no answer had a calibrated confidence, or the file can't be written.
-    """
+    """Draw a reliability diagram; ``InputError`` if no answer had a calibrated confidence."""
     if not evaluation.reliability:
         raise InputError(
             "nothing to plot: no answer had a calibrated confidence; ask about documents "

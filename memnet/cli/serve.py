@@ -6,15 +6,7 @@ from typing import Any
 
 import click
 
-from memnet.cli.options import (
-    device_option,
-    expert_option,
-    index_option,
-    namespace_option,
-    open_engine,
-    reader_option,
-    store_option,
-)
+from memnet.cli import options
 from memnet.cli.settings import store_path
 from memnet.errors import DependencyError
 from memnet.storage.place import StorePlace
@@ -54,11 +46,11 @@ _LOCK_SECONDS = 30.0
     help="A further host name of the server, such as that of a proxy. May be repeated.",
 )
 @click.option("--read-only", is_flag=True, help="Refuse everything that would change the memory.")
-@expert_option
-@reader_option
-@index_option
-@device_option
-@store_option
+@options.expert
+@options.reader
+@options.index
+@options.device
+@options.store
 def serve(
     host: str,
     port: int,
@@ -97,17 +89,17 @@ def serve(
         raise DependencyError(
             f"{error.name} is not installed; the server needs it: pip install 'memnet[server]'"
         ) from error
-    with open_engine(create=not read_only, lock_seconds=_LOCK_SECONDS, **opening) as engine:
+    with options.open_engine(create=not read_only, lock_seconds=_LOCK_SECONDS, **opening) as engine:
         serve_memory(engine, settings, lambda url: click.echo(f"Listening on {url}", err=True))
 
 
 @click.command()
 @click.option("--read-only", is_flag=True, help="Leave out tools that write.")
-@reader_option
-@index_option
-@device_option
-@namespace_option("Read and write only here.")
-@store_option
+@options.reader
+@options.index
+@options.device
+@options.namespace("Read and write only here.")
+@options.store
 def mcp(
     read_only: bool,
     namespace: str | None,
@@ -140,7 +132,7 @@ def mcp(
         # The client may have started this in any folder.
         place = Path(os.path.abspath(place))
     serve_stdio(
-        lambda: open_engine(place, create=not read_only, **opening),
+        lambda: options.open_engine(place, create=not read_only, **opening),
         read_only=read_only,
         namespace=namespace,
     )

@@ -59,12 +59,7 @@ def add_variables(group: click.Group) -> None:
 def load_settings(context: click.Context, _option: click.Option, given: Path | None) -> Path:
     """Make a settings file the defaults of all commands; a callback of click.
 
-    Args:
-        context: of the group.
-        given: the file; None for the user's, which may be missing.
-
-    Returns:
-        Its path.
+    Without a file it is the user's, which may be missing. Returns the path.
 
     Raises:
         InputError: it can't be read, is not valid TOML, or has an unknown key.
@@ -96,11 +91,7 @@ def _defaults(
     shared: Mapping[str, Any],
     command: click.Command,
 ) -> dict[str, Any]:
-    """A table of the file as click's ``default_map``: by the names of parameters.
-
-    Raises:
-        InputError: the table has an unknown key, or a value where a table is expected.
-    """
+    """A table of the file as click's ``default_map``, by the names of parameters."""
     options = options_of(command)
     below = command.commands if isinstance(command, click.Group) else {}
     given = {key.replace("_", "-"): value for key, value in table.items()}
@@ -156,11 +147,7 @@ def shared_value(name: str) -> str | None:
 
 
 def store_path(given: StorePlace | None) -> StorePlace:
-    """The place that ``--store`` or its defaults name.
-
-    Raises:
-        InputError: an address of the environment can't be used.
-    """
+    """The place that ``--store`` or its defaults name; ``InputError`` if it can't be used."""
     if given is not None:
         return given
     if shared := shared_value("store"):

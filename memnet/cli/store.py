@@ -6,15 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from memnet.cli import options
 from memnet.cli.completion import complete_sources
-from memnet.cli.options import (
-    StorePlaceType,
-    encoder_option,
-    json_option,
-    namespace_option,
-    open_engine,
-    store_option,
-)
 from memnet.cli.output import source_name, text_line
 from memnet.cli.settings import store_path
 from memnet.errors import InputError, one_line
@@ -26,9 +19,9 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@namespace_option("List only this one.")
-@store_option
-@json_option
+@options.namespace("List only this one.")
+@options.store
+@options.as_json
 def sources(namespace: str | None, store: StorePlace | None, as_json: bool) -> None:
     """List what is stored: kind, number of slots, source id and title.
 
@@ -38,7 +31,7 @@ def sources(namespace: str | None, store: StorePlace | None, as_json: bool) -> N
     Example:
       memnet sources --json
     """
-    with open_engine(store) as engine:
+    with options.open_engine(store) as engine:
         found = engine.sources(namespace)
         if as_json:
             items = ", ".join(item.model_dump_json() for item in found)
@@ -57,8 +50,8 @@ def show_source(source: "Source") -> None:
 
 
 @click.command()
-@store_option
-@json_option
+@options.store
+@options.as_json
 def info(store: StorePlace | None, as_json: bool) -> None:
     """Show what the memory holds.
 
@@ -66,7 +59,7 @@ def info(store: StorePlace | None, as_json: bool) -> None:
     Example:
       memnet info --json
     """
-    with open_engine(store) as engine:
+    with options.open_engine(store) as engine:
         found = engine.info()
     if as_json:
         click.echo(found.model_dump_json())
@@ -84,8 +77,8 @@ def info(store: StorePlace | None, as_json: bool) -> None:
     metavar="SOURCE_ID...",
     shell_complete=complete_sources,
 )
-@namespace_option("Namespace of the sources.  [default: the default one]")
-@store_option
+@options.namespace("Namespace of the sources.  [default: the default one]")
+@options.store
 def forget(source_ids: tuple[str, ...], namespace: str | None, store: StorePlace | None) -> None:
     """Remove documents and fact files with everything made from them.
 
@@ -99,7 +92,7 @@ def forget(source_ids: tuple[str, ...], namespace: str | None, store: StorePlace
       memnet forget notes/
     """
     kept_apart = namespace or ""
-    with open_engine(store) as engine:
+    with options.open_engine(store) as engine:
         names = dict.fromkeys(
             name for given in source_ids for name in _sources_of(engine, given, kept_apart)
         )
@@ -122,7 +115,7 @@ def _sources_of(engine: "Engine", given: str, namespace: str) -> list[str]:
     is_flag=True,
     help="Rebuild text search and vector index if needed, and delete unused data.",
 )
-@store_option
+@options.store
 def verify(repair: bool, store: StorePlace | None) -> int:
     """Check that rows, text search and vector index agree; exits with 1 if they do not.
 
@@ -130,7 +123,7 @@ def verify(repair: bool, store: StorePlace | None) -> int:
     Example:
       memnet verify --repair
     """
-    with open_engine(store) as engine:
+    with options.open_engine(store) as engine:
         report = engine.verify(repair)
     for line in (*report.problems, *report.notes):
         click.echo(one_line(line))
@@ -144,7 +137,7 @@ def verify(repair: bool, store: StorePlace | None) -> int:
 @click.command("export")
 @click.argument("bundle", type=click.Path(path_type=Path, dir_okay=False))
 @click.option("--force", is_flag=True, help="Replace an existing file.")
-@store_option
+@options.store
 def export_store(bundle: Path, force: bool, store: StorePlace | None) -> None:
     """Write the memory to one file, as a backup or to move it to another machine.
 
@@ -159,17 +152,17 @@ def export_store(bundle: Path, force: bool, store: StorePlace | None) -> None:
         raise InputError(
             f"{bundle} already exists; choose another name, or replace it with --force"
         )
-    with open_engine(store) as engine:
+    with options.open_engine(store) as engine:
         slots = engine.export_bundle(bundle)
     click.echo(f"{slots} slots exported to {bundle}.")
 
 
 @click.command("import")
 @click.argument("bundle", type=click.Path(path_type=Path, dir_okay=False))
-@encoder_option(
+@options.encoder(
     "Its encoder: a sentence-transformers model, or static.  [default: all-MiniLM-L6-v2]"
 )
-@store_option
+@options.store
 def import_store(bundle: Path, encoder: str | None, store: StorePlace | None) -> None:
     """Make a new memory from a bundle that 'memnet export' wrote.
 
@@ -219,8 +212,8 @@ def encoder(out: Path) -> None:
 
 
 @click.command()
-@click.argument("source", type=StorePlaceType(), metavar="FROM")
-@click.argument("target", type=StorePlaceType(), metavar="TO")
+@click.argument("source", type=options.StorePlaceType(), metavar="FROM")
+@click.argument("target", type=options.StorePlaceType(), metavar="TO")
 def copy(source: StorePlace, target: StorePlace) -> None:
     """Copy a whole memory: a folder, or postgresql://HOST/DATABASE, to another of either.
 

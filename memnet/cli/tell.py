@@ -5,14 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from memnet.cli.options import (
-    capacity_option,
-    json_option,
-    namespace_option,
-    open_engine,
-    store_option,
-    words_argument,
-)
+from memnet.cli import options
 from memnet.cli.output import text_line
 from memnet.storage.place import StorePlace
 
@@ -31,7 +24,7 @@ _LINES = {
 
 
 @click.command()
-@words_argument("text")
+@options.words("text")
 @click.option("--history", metavar="NAME", help="Show the statements about NAME instead.")
 @click.option(
     "--at",
@@ -39,10 +32,10 @@ _LINES = {
     help="When it was said, if not now: 2026-01-12, or with a time 2026-01-12T10:30.",
 )
 @click.option("--standing", is_flag=True, help="Never evict it.")
-@capacity_option("statements", "MEMNET_TELL_CAPACITY")
-@namespace_option("Namespace to write to, or to look in.")
-@store_option
-@json_option
+@options.capacity("statements", "MEMNET_TELL_CAPACITY")
+@options.namespace("Namespace to write to, or to look in.")
+@options.store
+@options.as_json
 def tell(
     text: str | None,
     history: str | None,
@@ -67,11 +60,11 @@ def tell(
       memnet tell --history Ann
     """
     if text is not None and history is None:
-        with open_engine(store, create=True, told=capacity) as engine:
+        with options.open_engine(store, create=True, told=capacity) as engine:
             report = engine.tell(text, at=at, namespace=namespace or "", standing=standing)
         show_report(report, as_json)
     elif text is None and history is not None and at is None and not standing:
-        with open_engine(store) as engine:
+        with options.open_engine(store) as engine:
             _show_history(engine.history(history, namespace=namespace), as_json)
     else:
         raise click.UsageError("expected either a TEXT to remember or --history NAME")
@@ -99,9 +92,9 @@ def _decision_line(decision: "Decision") -> str:
 
 
 @click.command()
-@namespace_option("Namespace of the statements.")
-@store_option
-@json_option
+@options.namespace("Namespace of the statements.")
+@options.store
+@options.as_json
 def undo(namespace: str | None, store: StorePlace | None, as_json: bool) -> None:
     """Undo the last 'memnet tell'; again, the one before it.
 
@@ -113,7 +106,7 @@ def undo(namespace: str | None, store: StorePlace | None, as_json: bool) -> None
       memnet tell "Ann moved to Rome."
       memnet undo
     """
-    with open_engine(store) as engine:
+    with options.open_engine(store) as engine:
         report = engine.undo(namespace=namespace or "")
     if as_json:
         click.echo(report.model_dump_json())
@@ -130,9 +123,9 @@ def show_undone(report: "UndoReport") -> None:
 
 @click.command("history")
 @click.argument("name", required=False)
-@namespace_option("Search only here.")
-@store_option
-@json_option
+@options.namespace("Search only here.")
+@options.store
+@options.as_json
 def history(
     name: str | None, namespace: str | None, store: StorePlace | None, as_json: bool
 ) -> None:
@@ -145,16 +138,10 @@ def history(
     Example:
       memnet history Ann
     """
-    with open_engine(store) as engine:
+    with options.open_engine(store) as engine:
         found = engine.history(name, namespace=namespace)
         evicted = None if name else engine.evictions(namespace=namespace)
-    if as_json:
-        _show_history(found, as_json, evicted)
-        return
-    from memnet.cli.show import show_evictions, show_statements
-
-    show_statements(found)
-    show_evictions(evicted or ())
+    _show_history(found, as_json, evicted)
 
 
 def _show_history(
@@ -168,15 +155,7 @@ def _show_history(
             shown["evicted"] = [one.model_dump() for one in evicted]
         click.echo(json.dumps(shown, ensure_ascii=False))
         return
-    for one in statements:
-        until = "" if one.valid_until is None else _moment(one.valid_until)
-        click.echo(
-            f"{_moment(one.valid_from)} - {until:<19}  {text_line(one.text)}  ({one.source})"
-            f"{', standing' if one.standing else ''}"
-        )
+    from memnet.cli.show import show_evictions, show_statements
 
-
-def _moment(seconds: float) -> str:
-    from memnet.text.dates import local_time
-
-    return f"{local_time(seconds):%Y-%m-%d %H:%M:%S}"
+    show_statements(statements)
+    show_evictions(evicted or ())

@@ -7,15 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from memnet.cli.options import (
-    device_name,
-    device_option,
-    json_option,
-    model_option,
-    open_engine,
-    reader_option,
-    store_option,
-)
+from memnet.cli import options
 from memnet.cli.output import show_note
 from memnet.cli.train import (
     ProgressLines,
@@ -47,9 +39,9 @@ if TYPE_CHECKING:
 )
 @own_out_option
 @seed_option
-@device_option
-@store_option
-@json_option
+@options.device
+@options.store
+@options.as_json
 def text(
     train_files: tuple[Path, ...],
     out: Path | None,
@@ -73,7 +65,7 @@ def text(
     from memnet.training import train_text
 
     groups = [read_questions(file) for file in train_files]
-    with open_engine(store, model="untrained", device=device) as engine:
+    with options.open_engine(store, model="untrained", device=device) as engine:
         folder = out or engine.store.models.folder("text")
         report = train_text(
             engine,
@@ -140,9 +132,9 @@ def text(
 )
 @threads_option
 @seed_option
-@device_option
-@store_option
-@json_option
+@options.device
+@options.store
+@options.as_json
 def reader(
     train_files: tuple[Path, ...],
     dev_files: tuple[Path, ...],
@@ -187,10 +179,10 @@ def reader(
     generated = []
     lines = ProgressLines()
     if found:
-        with open_engine(store, reader="sentences") as engine:
+        with options.open_engine(store, reader="sentences") as engine:
             examples = list(retrieve_distractors(engine, counted(examples, "searching", lines)))
     if made:
-        with open_engine(store, model="untrained") as engine:
+        with options.open_engine(store, model="untrained") as engine:
             generated = reader_examples(engine, made, seed=seed, on_progress=lines)
     best = train_reader(
         examples,
@@ -205,7 +197,7 @@ def reader(
         bfloat16=bfloat16,
         on_epoch=_show,
         threads=threads,
-        device=find_device(device_name(device)),
+        device=find_device(options.device_name(device)),
         on_progress=lines,
     )
     show_result(
@@ -222,8 +214,8 @@ def reader(
     required=True,
     help="File of the questions; an existing one is replaced.",
 )
-@store_option
-@json_option
+@options.store
+@options.as_json
 def questions(out: Path, store: StorePlace | None, as_json: bool) -> None:
     """Make questions for a reader from the headings of the documents of a store.
 
@@ -240,7 +232,7 @@ def questions(out: Path, store: StorePlace | None, as_json: bool) -> None:
     from memnet.errors import InputError
     from memnet.training import heading_examples
 
-    with open_engine(store, model="untrained", reader="sentences") as engine:
+    with options.open_engine(store, model="untrained", reader="sentences") as engine:
         examples = heading_examples(engine, on_progress=ProgressLines())
     if not examples:
         raise InputError(
@@ -272,11 +264,11 @@ def _show(report: "EpochReport") -> None:
 @train.command()
 @train_option("Questions that the reader was not trained on")
 @out_option
-@model_option
-@reader_option
-@device_option
-@store_option
-@json_option
+@options.model
+@options.reader
+@options.device
+@options.store
+@options.as_json
 def confidence(
     train_files: tuple[Path, ...],
     out: Path,
@@ -300,7 +292,7 @@ def confidence(
     from memnet.training import calibrate
 
     questions = read_all(train_files, read_questions)
-    with open_engine(store, model=model, reader=reader, device=device) as engine:
+    with options.open_engine(store, model=model, reader=reader, device=device) as engine:
         report = calibrate(engine, questions, out, on_progress=ProgressLines())
     show_result(
         as_json,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from memnet.cli.options import device_name, device_option, json_option, open_engine, store_option
+from memnet.cli import options
 from memnet.cli.output import show_note
 from memnet.cli.train import (
     ProgressLines,
@@ -35,9 +35,9 @@ _FAILED = 0.05
 @own_out_option
 @click.option("--epochs", type=click.IntRange(min=1), help="Passes over the questions.")
 @seed_option
-@device_option
-@store_option
-@json_option
+@options.device
+@options.store
+@options.as_json
 def facts(
     train_files: tuple[Path, ...],
     dev_files: tuple[Path, ...],
@@ -62,7 +62,7 @@ def facts(
     from memnet.learning.evaluation import read_questions
     from memnet.training import train_facts
 
-    with open_engine(store, device=device) as engine:
+    with options.open_engine(store, device=device) as engine:
         folder = out or engine.store.models.folder("facts")
         report = train_facts(
             engine,
@@ -123,8 +123,8 @@ def _show_facts(report: "EpochReport") -> None:
     show_default=True,
     help="In bAbI's tasks, swap names within a story, or leave stories as they are.",
 )
-@device_option
-@json_option
+@options.device
+@options.as_json
 def babi(
     data: Path,
     out: Path,
@@ -163,7 +163,7 @@ def babi(
         _show_stories,
         supports=supports,
         renaming=renaming,
-        device=find_device(device_name(device)),
+        device=find_device(options.device_name(device)),
         threads=threads,
         on_progress=ProgressLines(),
     )

@@ -5,7 +5,7 @@ import math
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Sequence
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from itertools import islice
 from typing import NamedTuple, Self
 
@@ -17,6 +17,7 @@ from memnet.runtime.device import in_background
 from memnet.storage import EVERYWHERE, Encode, Hits, Keys, MemoryStore, Scope, Slot, Symbols
 from memnet.text.english import query_terms
 from memnet.text.names import (
+    MESSAGE,
     capitalised_names,
     maximal_names,
     normalise,
@@ -24,7 +25,6 @@ from memnet.text.names import (
     stems,
     without_names,
 )
-from memnet.text.speakers import MESSAGE
 
 # Slots that one symbol may propose: the facts of a very common entity, or all the windows of a
 # very long document.
@@ -328,6 +328,7 @@ class QuestionTerms:
         return sum(word[:_STEM_LETTERS] in self._stems for word in words) / len(words)
 
 
+@lru_cache(maxsize=1024)
 def relation_stems(text: str) -> frozenset[str]:
     """The stems by which the words of relations and questions are compared."""
     return stems(text, _RELATION_STEM_LETTERS)

@@ -12,7 +12,7 @@ from memnet.experts import EXPERTS, ExpertName
 from memnet.experts.contradictions import MessageContradictions
 from memnet.experts.gate import Gate, ModelVocabulary, features_of
 from memnet.experts.joined import answer_by_both
-from memnet.experts.owned import OwnedModels
+from memnet.experts.stored import OwnedModels
 from memnet.protocols import Answerer
 from memnet.reader.answers import Prediction, asks_whether
 from memnet.storage import MemoryStore, Scope

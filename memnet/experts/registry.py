@@ -30,12 +30,12 @@ from memnet.encoders import (
     token_encoder,
 )
 from memnet.encoders.hub import SentenceTransformersEncoder, stored_encoder_name
-from memnet.encoders.static import STATIC, STATIC_PREFIX, static_shapes
+from memnet.encoders.minilm import STATIC, STATIC_PREFIX, static_shapes
 from memnet.errors import EncoderError, EncoderMismatchError, InputError, ModelError
 from memnet.experts.answers import ExpertAnswers
 from memnet.experts.contradictions import MessageContradictions
 from memnet.experts.gate import shipped_gate
-from memnet.experts.owned import OwnedModels
+from memnet.experts.stored import OwnedModels
 from memnet.protocols import Answerer, Name, Reader
 from memnet.reader.loading import LazyReader
 from memnet.runtime.device import find_device

@@ -22,6 +22,7 @@ from memnet.ingest.formats import (
     parse_fact_table,
     parse_json_lines,
     parse_stories,
+    table_facts,
 )
 from memnet.ingest.messages import message_document
 from memnet.ingest.selection import (
@@ -35,7 +36,6 @@ from memnet.ingest.selection import (
     choose_format,
     files_below,
 )
-from memnet.ingest.table_facts import table_facts
 from memnet.io import check_size, open_file, read_lines, read_text
 from memnet.loaders.document import ParsedDocument
 from memnet.loaders.formats import Format, SourceFile, format_by_name

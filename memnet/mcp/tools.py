@@ -13,21 +13,7 @@ from pydantic import BaseModel, Field
 
 from memnet.engine import Engine
 from memnet.errors import InputError
-from memnet.mcp.results import (
-    AskResult,
-    FetchResult,
-    ForgetResult,
-    HistoryItem,
-    HistoryResult,
-    ListedSource,
-    ListResult,
-    Passage,
-    Quotation,
-    RememberedSentence,
-    RememberResult,
-    SearchHit,
-    SearchResult,
-)
+from memnet.mcp import results
 from memnet.text.checks import FIRST_ERROR
 from memnet.text.citations import SOURCE_SCHEME, answer_text, source_url
 from memnet.types import Document, SourceKind, StoreInfo
@@ -142,7 +128,7 @@ def _add_reading(server: MCPServer[Any], memory: ServedMemory) -> None:
             Field(description="Use the statements that held then: ISO 8601, such as 2026-01-12."),
         ] = None,
         where: _Where = None,
-    ) -> Annotated[CallToolResult, AskResult]:
+    ) -> Annotated[CallToolResult, results.AskResult]:
         """Answer a question from the memory, with verbatim quotations and their sources.
 
         Says so when the memory does not hold the answer.
@@ -150,16 +136,16 @@ def _add_reading(server: MCPServer[Any], memory: ServedMemory) -> None:
         answer = memory.engine().ask(
             question, top_k=limit, namespace=memory.namespace, where=where, as_of=as_of
         )
-        result = AskResult(
+        result = results.AskResult(
             **answer.model_dump(include={"answer", "short", "kind", "abstained"}),
             contradiction=answer.contradiction,
             confidence=answer.confidence,
             values=[one.text for one in answer.candidates] if answer.kind == "facts" else [],
             quotations=[
-                Quotation(id=one.source, start=one.start, end=one.end, text=one.text)
+                results.Quotation(id=one.source, start=one.start, end=one.end, text=one.text)
                 for one in answer.quotes
             ],
-            evidence=[Passage.of(item) for item in answer.evidence],
+            evidence=[results.Passage.of(item) for item in answer.evidence],
         )
         return _result(result, answer_text(answer).text)
 
@@ -168,16 +154,16 @@ def _add_reading(server: MCPServer[Any], memory: ServedMemory) -> None:
         query: Annotated[_Text, Field(description="A question, or any words.")],
         limit: Annotated[int, Field(ge=1, le=100, description="Sources to return.")] = 10,
         where: _Where = None,
-    ) -> Annotated[CallToolResult, SearchResult]:
+    ) -> Annotated[CallToolResult, results.SearchResult]:
         """Find the sources that match a question or any words, each with its best passage.
 
         'fetch' reads one whole.
         """
         found = memory.engine().search(query, limit, namespace=memory.namespace, where=where)
-        hits: dict[str, SearchHit] = {}
+        hits: dict[str, results.SearchHit] = {}
         for item in found:
-            hits.setdefault(item.source, SearchHit.of(item))
-        return _result(SearchResult(results=list(hits.values())))
+            hits.setdefault(item.source, results.SearchHit.of(item))
+        return _result(results.SearchResult(results=list(hits.values())))
 
     @server.tool(title="Read a source", annotations=_READS)
     def fetch(
@@ -186,11 +172,11 @@ def _add_reading(server: MCPServer[Any], memory: ServedMemory) -> None:
         length: Annotated[
             int, Field(ge=1, le=_MAX_FETCHED, description="Most characters to return.")
         ] = _MAX_FETCHED,
-    ) -> Annotated[CallToolResult, FetchResult]:
+    ) -> Annotated[CallToolResult, results.FetchResult]:
         """The text of a source by the id that 'search', 'ask' or 'list_sources' gave."""
         document = find_source(memory, _plain_id(id))
         text = document.text[start : start + length]
-        result = FetchResult(
+        result = results.FetchResult(
             id=document.id,
             title=document.title or document.id,
             text=text,
@@ -208,11 +194,11 @@ def _add_reading(server: MCPServer[Any], memory: ServedMemory) -> None:
             _Text | None, Field(description="Name that the statements are about; all without one.")
         ] = None,
         limit: Annotated[int, Field(ge=1, le=1000, description="Latest ones to return.")] = 50,
-    ) -> Annotated[CallToolResult, HistoryResult]:
+    ) -> Annotated[CallToolResult, results.HistoryResult]:
         """What was said about someone or something, when it held, and what changed it."""
         found = memory.engine().history(subject, namespace=memory.namespace)
         shown = [
-            HistoryItem(
+            results.HistoryItem(
                 id=one.source,
                 text=one.text,
                 since=_iso(one.valid_from),
@@ -224,7 +210,7 @@ def _add_reading(server: MCPServer[Any], memory: ServedMemory) -> None:
             for one in found[-limit:]
         ]
         lines = [f"{one.since} - {one.until or 'now'}: {one.text}" for one in shown]
-        result = HistoryResult(statements=shown, total=len(found))
+        result = results.HistoryResult(statements=shown, total=len(found))
         return _result(result, "\n".join(lines) or "No statement about it is stored.")
 
     @server.tool(title="List sources", annotations=_READS)
@@ -233,7 +219,7 @@ def _add_reading(server: MCPServer[Any], memory: ServedMemory) -> None:
         prefix: Annotated[_Text, Field(description="Only ids that begin with this.")] = "",
         after: Annotated[_Text | None, Field(description="Continue after this id.")] = None,
         limit: Annotated[int, Field(ge=1, le=1000, description="Sources to return.")] = 100,
-    ) -> Annotated[CallToolResult, ListResult]:
+    ) -> Annotated[CallToolResult, results.ListResult]:
         """What is stored: ids, titles and kinds, in the order in which they were added."""
         sources = memory.engine().sources(memory.namespace)
         # "all" stops behind the source that it looks for.
@@ -241,9 +227,9 @@ def _add_reading(server: MCPServer[Any], memory: ServedMemory) -> None:
             raise InputError(f"no source {after!r} is stored to continue after; omit 'after'")
         wanted = (one for one in sources if kind in (None, one.kind) and one.id.startswith(prefix))
         page = list(islice(wanted, limit + 1))
-        shown = [ListedSource.of(one) for one in page[:limit]]
+        shown = [results.ListedSource.of(one) for one in page[:limit]]
         lines = [f"{one.id} ({one.kind}): {one.title}".rstrip(": ") for one in shown]
-        result = ListResult(sources=shown, next=shown[-1].id if len(page) > limit else None)
+        result = results.ListResult(sources=shown, next=shown[-1].id if len(page) > limit else None)
         return _result(result, "\n".join(lines) or "Nothing is stored.")
 
     @server.tool(title="Status of the memory", annotations=_READS)
@@ -278,7 +264,7 @@ def _add_writing(server: MCPServer[Any], memory: ServedMemory) -> None:
         at: Annotated[
             str | None, Field(description="When it was said, if not now: ISO 8601.")
         ] = None,
-    ) -> Annotated[CallToolResult, RememberResult]:
+    ) -> Annotated[CallToolResult, results.RememberResult]:
         """Keep plain sentences, each compared with earlier ones.
 
         The same statement is kept once; one that is out of date ends and stays as history.
@@ -286,7 +272,7 @@ def _add_writing(server: MCPServer[Any], memory: ServedMemory) -> None:
         """
         report = memory.engine().tell(text, at=at, namespace=memory.namespace or "")
         decisions = [
-            RememberedSentence(
+            results.RememberedSentence(
                 action=one.action,
                 text=one.text,
                 id=one.source,
@@ -296,7 +282,7 @@ def _add_writing(server: MCPServer[Any], memory: ServedMemory) -> None:
             for one in report.decisions
         ]
         lines = [f'{one.action} "{one.text}": {one.reason}' for one in decisions]
-        return _result(RememberResult(decisions=decisions), "\n".join(lines))
+        return _result(results.RememberResult(decisions=decisions), "\n".join(lines))
 
     @server.tool(title="Forget sources", annotations=writes(idempotent=False))
     def forget(
@@ -304,7 +290,7 @@ def _add_writing(server: MCPServer[Any], memory: ServedMemory) -> None:
             _Text | Annotated[list[str], FIRST_ERROR],
             Field(description="Id of the source to remove, or several."),
         ],
-    ) -> Annotated[CallToolResult, ForgetResult]:
+    ) -> Annotated[CallToolResult, results.ForgetResult]:
         """Remove documents, facts or statements by their ids, for good."""
         names = [_plain_id(one) for one in ([id] if isinstance(id, str) else id)]
         if not names:
@@ -314,7 +300,7 @@ def _add_writing(server: MCPServer[Any], memory: ServedMemory) -> None:
             raise InputError("forget: the sources are in several namespaces; forget one at a time")
         slots = memory.engine().forget(*names, namespace=spaces.pop())
         text = f"Forgot {len(names)} source{'s' * (len(names) != 1)} with {slots} slots."
-        return _result(ForgetResult(sources=len(names), slots=slots), text)
+        return _result(results.ForgetResult(sources=len(names), slots=slots), text)
 
 
 def _result(value: BaseModel, text: str | None = None) -> CallToolResult:

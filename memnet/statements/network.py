@@ -1,7 +1,6 @@
 """The statement network in torch."""
 
 from pathlib import Path
-from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -9,24 +8,9 @@ from torch import Tensor, nn
 from memnet.encoders.bert import BertNetwork
 from memnet.reader.network import load_network
 from memnet.reader.spans import Pack
-from memnet.statements.reading import HEADS, STATEMENTS, TEXT_SPLITS, TOKEN_SPLITS, StatementScores
+from memnet.statements.reading import HEADS, STATEMENTS, StatementScores, split_scores
 
 _WIDTH = 384
-
-
-class StatementTensors(NamedTuple):
-    """``StatementScores`` as tensors, with gradients in training."""
-
-    ends: Tensor
-    relevance: Tensor
-    items: Tensor
-    tags: Tensor
-    changes: Tensor
-    partly: Tensor
-    form: Tensor
-    number: Tensor
-    negative: Tensor
-    certainty: Tensor
 
 
 class StatementNetwork(nn.Module):
@@ -44,8 +28,8 @@ class StatementNetwork(nn.Module):
 
     def forward(
         self, token_ids: Tensor, segments: Tensor, mask: Tensor | None = None
-    ) -> StatementTensors:
-        """Score all tokens.
+    ) -> tuple[Tensor, Tensor]:
+        """Scores of each token [B, T, 18] and of each text [B, 25] float32, for ``split_scores``.
 
         Args:
             token_ids: [B, T] int64: [CLS], question or new statement, [SEP], statements each with
@@ -54,14 +38,7 @@ class StatementNetwork(nn.Module):
             mask: [B, T] bool, False for padding; None where there is none.
         """
         states = self.encoder.tokens(token_ids, segments, mask)
-        tokens = self.pointers(states).float().split(TOKEN_SPLITS, dim=2)
-        text = self.kinds(states[:, 0]).float().split(TEXT_SPLITS, dim=1)
-        ends, relevance, items, tags, changes, partly = tokens
-        form, number, negative, certainty = text
-        return StatementTensors(
-            ends, relevance.squeeze(2), items, tags, changes, partly.squeeze(2),
-            form, number, negative.squeeze(1), certainty,
-        )  # fmt: skip
+        return self.pointers(states).float(), self.kinds(states[:, 0]).float()
 
 
 def load_statement_network(folder: Path) -> StatementNetwork:
@@ -75,4 +52,5 @@ def score_statements(network: StatementNetwork, pack: Pack) -> StatementScores:
     token_ids, segments, _ = pack.inputs()
     inputs = (torch.from_numpy(one).to(device) for one in (token_ids, segments))
     with torch.inference_mode():
-        return StatementScores(*(scores.cpu().numpy() for scores in network(*inputs)))
+        tokens, text = network(*inputs)
+    return split_scores(tokens.cpu().numpy(), text.cpu().numpy())

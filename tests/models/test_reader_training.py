@@ -44,7 +44,7 @@ from memnet.reader.training.examples import (
 )
 from memnet.training import EpochReport, reader_examples, train_reader
 from memnet.types import Answer, Candidate, Evidence
-from tests.toy import ToyEncoder
+from tests.toy import ToyEncoder, toy_store
 
 PEOPLE = {"Amsel": "Ada", "Brock": "Bo", "Cardew": "Cy"}
 
@@ -312,11 +312,8 @@ def test_bad_examples_are_one_line(tmp_path: Path, line: str, message: str) -> N
 
 
 def test_cloze_questions_have_their_answer_in_their_passage(tmp_path: Path) -> None:
-    encoder = ToyEncoder()
-    store = MemoryStore(
-        tmp_path / "store", fingerprint=encoder.fingerprint, dimension=64, create=True
-    )
-    with Engine(store, encoder, Config(), "untrained", "sentences") as engine:
+    store = toy_store(tmp_path / "store")
+    with Engine(store, ToyEncoder(), Config(), "untrained", "sentences") as engine:
         engine.ingest(
             Document(
                 id=place,
@@ -400,7 +397,7 @@ def _memory(texts: dict[str, str]) -> Iterator[MemoryStore]:
     """A store of one passage for each title."""
     encoder = ToyEncoder()
     with TemporaryDirectory() as folder:
-        store = MemoryStore(folder, fingerprint=encoder.fingerprint, dimension=64, create=True)
+        store = toy_store(folder)
         with Engine(store, encoder, Config(), "untrained", "sentences") as engine:
             engine.ingest(
                 Document(id=title, title=title, text=text) for title, text in texts.items()

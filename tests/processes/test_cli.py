@@ -11,8 +11,8 @@ import pytest
 from click.testing import CliRunner
 
 from memnet import Engine, Scope
+from memnet.cli import options
 from memnet.cli.main import memnet as group
-from memnet.cli.options import where_option
 from tests.conftest import EXAMPLES
 from tests.waiting import completed
 
@@ -137,7 +137,7 @@ def test_conditions_are_read_as_they_are_meant(given: str, condition: object) ->
     taken: list[object] = []
 
     @click.command()
-    @where_option
+    @options.where
     def command(where: dict[str, Any]) -> None:
         taken.append(where)
 
@@ -299,10 +299,10 @@ def test_telling_changes_the_answer_and_keeps_the_history(tmp_path: Path) -> Non
     paris, rome = _result(run("tell", "--history", "Ann", "--json", store=store))["history"]
     assert paris["valid_until"] == rome["valid_from"]
     assert rome["valid_until"] is None
-    shown = run("tell", "--history", "Ann", store=store).stdout.splitlines()
-    assert [line.partition("  Ann ")[2] for line in shown] == [
-        "moved to Paris.  (told/1)", "moved to Rome.  (told/2)",
-    ]  # fmt: skip
+    shown = run("tell", "--history", "Ann", store=store).stdout
+    assert shown.index("Ann moved to Paris.  (told/1)") < shown.index(
+        "Ann moved to Rome.  (told/2)"
+    )
     assert _result(run("info", "--json", store=store))["superseded"] == 1
     assert run("forget", "told/1", store=store).stdout == "1 forgotten, 1 slots removed.\n"
     assert run("verify", store=store).stdout == "No problems found.\n"

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from memnet import Engine
-from memnet.cli import store as store_commands
+from memnet.cli import options
 from memnet.cli.main import run
 from memnet.cli.settings import store_path
 from memnet.reader.checkpoint import load_calibration
@@ -238,7 +238,7 @@ def test_an_interrupt_says_that_what_is_stored_stays(
     def interrupted(_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(store_commands, "open_engine", interrupted)
+    monkeypatch.setattr(options, "open_engine", interrupted)
     shown, err = memnet("info", "--store", store, code=130)
     assert shown == ""
     assert err.startswith("Interrupted")

@@ -24,7 +24,7 @@ from memnet.facts.hops import (
 )
 from memnet.facts.training import ArrayGraph
 from memnet.storage import EVERYWHERE, MemoryStore
-from tests.toy import DIMENSION, ToyEncoder, fact, source
+from tests.toy import ToyEncoder, fact, source, toy_store
 
 ENCODED, WIDTH, RELATIONS, HOPS = 10, 8, 3, 3
 Links = list[tuple[int, int, int]]
@@ -231,9 +231,7 @@ def test_ranges_one_after_the_other(bounds: list[tuple[int, int]]) -> None:
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[MemoryStore]:
     encoder = ToyEncoder()
-    opened = MemoryStore(
-        tmp_path / "store", fingerprint=encoder.fingerprint, dimension=DIMENSION, create=True
-    )
+    opened = toy_store(tmp_path / "store")
     facts = [
         ("Ann", "built", "Orre"), ("Ben", "built", "Orre"), ("Orre", "lies in", "Sea"),
         ("Ann", "knows", "Ann"), ("Ann", "knows", "Ben"), ("Ben", "knows", "Ann"),

@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from memnet import Config, Document, Engine, MemoryStore
+from memnet import Config, Document, Engine
 from memnet.cli.main import memnet
 from memnet.documents.training.headings import asked_by
 from memnet.reader.training.examples import find_quote
 from memnet.training import heading_examples, read_reader_examples
-from tests.toy import ToyEncoder
+from tests.toy import ToyEncoder, toy_store
 
 TOLD = "You need a key for it.\n\nMore is said below."
 
@@ -132,11 +132,8 @@ DOCUMENTS = {
 
 @pytest.fixture
 def memory(tmp_path: Path) -> Iterator[Engine]:
-    encoder = ToyEncoder()
-    store = MemoryStore(
-        tmp_path / "store", fingerprint=encoder.fingerprint, dimension=64, create=True
-    )
-    with Engine(store, encoder, Config(), "untrained", "sentences") as engine:
+    store = toy_store(tmp_path / "store")
+    with Engine(store, ToyEncoder(), Config(), "untrained", "sentences") as engine:
         for name, text in DOCUMENTS.items():
             (tmp_path / name).write_text(text)
             engine.ingest(tmp_path / name)

@@ -18,9 +18,8 @@ from memnet.cli.doctor import list_settings
 from memnet.cli.main import memnet, run
 from memnet.cli.settings import commands, options_of, store_path
 from memnet.errors import InputError, StoreError
-from memnet.storage.folder import DATABASE
 from memnet.storage.overview import list_namespaces, list_sources, overview, writer
-from memnet.storage.place import StorePlace, files_folder, place_name, store_place
+from memnet.storage.place import DATABASE, StorePlace, files_folder, place_name, store_place
 from memnet.storage.postgres.address import Address
 from memnet.storage.sqlite.connection import SqliteConnection as Connection
 from tests.waiting import completed
@@ -306,7 +305,7 @@ def test_servers_of_a_protocol_open_the_address_itself(
 ) -> None:
     opened: list[StorePlace] = []
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("memnet.cli.serve.open_engine", lambda place, **_: opened.append(place))
+    monkeypatch.setattr("memnet.cli.options.open_engine", lambda place, **_: opened.append(place))
     monkeypatch.setattr("memnet.mcp.serve_stdio", lambda open_engine, **_: open_engine())
     assert run(["mcp", "--store", ADDRESS]) == 0
     assert run(["mcp", "--store", "memory"]) == 0

@@ -5,8 +5,7 @@ import re
 import pytest
 
 from memnet.errors import Problem
-from memnet.ingest.formats import ParsedFacts
-from memnet.ingest.table_facts import table_facts
+from memnet.ingest.formats import ParsedFacts, table_facts
 from memnet.loaders.document import DocumentBuilder, ParsedDocument
 from memnet.loaders.formats import SourceFile
 from memnet.loaders.tables import delimited

@@ -5,7 +5,8 @@ All expressions are linear in the text.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import NamedTuple
 
 from memnet.reader.passages import RankedSlot
@@ -141,7 +142,12 @@ def drop_denied(
     if not denials:
         return list(candidates), 1.0
     asked = stems(question, _STEM_LETTERS)
-    kept = [one for one in candidates if not _denied(one, asked, items, denials)]
+
+    @cache  # many spans stand in one sentence
+    def shared_with(context: str) -> frozenset[str]:
+        return asked & stems(context, _STEM_LETTERS)
+
+    kept = [one for one in candidates if not _denied(one, shared_with, items, denials)]
     total = sum(one.score for one in candidates)
     return kept, sum(one.score for one in kept) / total if total else 1.0
 
@@ -176,18 +182,18 @@ def _denials(question: str, items: Iterable[RankedSlot]) -> Iterator[_Denial]:
 
 def _denied(
     span: Candidate,
-    asked: frozenset[str],
+    shared_with: Callable[[str], frozenset[str]],
     items: Mapping[int, RankedSlot],
     denials: Sequence[_Denial],
 ) -> bool:
-    """Whether any clause denies a span; ``asked`` are the question's stems."""
+    """Whether any clause denies a span; ``shared_with`` gives a text's stems of the question."""
     if span.evidence is None or span.start is None or span.end is None or is_negative(span.text):
         return False
     item = items[span.evidence]
     slot, start, end = item.slot, span.start - item.slot.start, span.end - item.slot.start
     inside = overlapping(item.sentence_spans, start, end)
     context = " ".join([slot.title, *(slot.text[first:last] for first, last in inside)])
-    shared = asked & stems(context, _STEM_LETTERS)
+    shared = shared_with(context)
     answer = f" {normalise(span.text)} "
     for one in denials:
         if one.slot.id == slot.id and overlapping([one.sentence], start, end):

@@ -9,7 +9,7 @@ from fastapi.responses import Response
 
 from memnet.engine import Engine
 from memnet.errors import InputError, MemnetError, Problem, one_line
-from memnet.experts.sources import find_sources
+from memnet.experts.stored import find_sources
 from memnet.server.errors import NotFoundError
 from memnet.server.values import (
     Forgotten,
