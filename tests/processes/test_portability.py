@@ -32,7 +32,7 @@ _POSIX_NAMES = {
     "signal": {"SIGALRM", "SIGKILL", "SIGHUP", "SIGUSR1", "SIGXFSZ", "alarm", "setitimer"},
     "time": {"tzset", "clock_gettime"},
 }  # fmt: skip
-_WITH_A_REASON = {("config.py", "sched_getaffinity"), ("limits.py", "resource")}
+_WITH_A_REASON = {("config.py", "sched_getaffinity"), ("process.py", "resource")}
 """Uses that stand behind a question whether the system has it, with the reason beside them."""
 _TEXT_FILES = {"read_text", "write_text"}
 

@@ -28,18 +28,15 @@ class LazyVectors(Protocol):
 
 # [N, D].
 Vectors = NDArray[np.float32] | NDArray[np.float16] | LazyVectors
+# Rows [K] int64 and their inner products [K] float32, best first.
 Nearest = tuple[NDArray[np.int64], NDArray[np.float32]]
-"""Rows [K] int64 and their inner products [K] float32, best first."""
+# Inner products [K] float32 of a query [D] with what the codes of rows [K] int64 stand for.
 CompareCodes = Callable[[NDArray[np.float32], NDArray[np.int64]], NDArray[np.float32]]
-"""Inner products [K] float32 of a query [D] with what the codes of rows [K] int64 stand for."""
 CODE_BITS = 4
-_BLOCK = 16_384
-"""Vectors that are encoded together: 25 MB."""
-_HITS = 10
-"""Neighbours of a query over which recall is measured: recall@10."""
+_BLOCK = 16_384  # vectors that are encoded together: 25 MB
+_HITS = 10  # neighbours of a query over which recall is measured: recall@10
 _SAME_BYTES = 0.9
-_QUESTION_COSINE = 0.65
-"""Of a question and its nearest passage: the median of 481 questions."""
+_QUESTION_COSINE = 0.65  # of a question and its nearest passage: the median of 481 questions
 
 
 class Searcher(Protocol):
@@ -55,8 +52,8 @@ class Searcher(Protocol):
         ...
 
 
+# Copies vectors [N, D] float32 to a device; gives None where it has no room for them.
 ToDevice = Callable[[NDArray[np.float32]], Searcher | None]
-"""Copies vectors [N, D] float32 to a device; gives None where it has no room for them."""
 
 
 class ExactSearch:
@@ -69,7 +66,6 @@ class ExactSearch:
     def nearest(
         self, query: NDArray[np.float32], limit: int, allowed: NDArray[np.bool_] | None
     ) -> Nearest:
-        """As ``Searcher.nearest``."""
         if allowed is not None:
             rows = np.flatnonzero(allowed)
             if 4 * len(rows) > 3 * len(allowed):  # comparing all in their order is faster
@@ -171,7 +167,6 @@ class OnDeviceSearch:
     def nearest(
         self, query: NDArray[np.float32], limit: int, allowed: NDArray[np.bool_] | None
     ) -> Nearest:
-        """As ``Searcher.nearest``."""
         with self._guard:
             if self._copy is None and self._to_device is not None:
                 self._copy = self._to_device(np.asarray(self._exact.vectors[:], np.float32))
