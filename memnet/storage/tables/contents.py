@@ -133,7 +133,7 @@ class Contents(Part):
             "SELECT 1 FROM slot_key JOIN symbol ON symbol.id = slot_key.symbol "
             "WHERE symbol.name = ? LIMIT 1"
         )
-        return self._connection().one(statement, symbol) is not None
+        return self._connection.one(statement, symbol) is not None
 
     def _kinds(self, namespace: str | None) -> frozenset[SourceKind]:
         within = "" if namespace is None else "WHERE namespace = ?"
