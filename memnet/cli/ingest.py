@@ -18,7 +18,8 @@ from memnet.cli.progress import (
     show_update,
     vectors_bar,
 )
-from memnet.loaders.formats import FORMATS
+from memnet.errors import InputError
+from memnet.loaders.formats import FORMATS, format_by_name
 
 if TYPE_CHECKING:
     from memnet.engine import Engine
@@ -42,6 +43,14 @@ def _formats() -> str:
     return "\b\n" + "\n".join(["Formats:", *lines])
 
 
+def _format(_context: click.Context, _option: click.Parameter, name: str | None) -> str | None:
+    """Check a format's name: one of memnet's, or one that another package reads."""
+    try:
+        return name and format_by_name(name).name
+    except InputError as error:
+        raise click.BadParameter(str(error)) from error
+
+
 @click.command(epilog=_formats())
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @click.option(
@@ -58,7 +67,10 @@ def _formats() -> str:
 @click.option(
     "--as",
     "read_as",
-    type=click.Choice([known.name for known in FORMATS]),
+    callback=_format,
+    shell_complete=lambda _context, _option, start: [
+        known.name for known in FORMATS if known.name.startswith(start)
+    ],
     metavar="FORMAT",
     help="Format of files of unknown kind and of files named directly, from the list below.  "
     "[default: by suffix]",

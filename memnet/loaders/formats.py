@@ -3,10 +3,12 @@
 A new format is a module with a function ``load``, and a line in ``FORMATS``.
 """
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import PurePath
 from typing import TypeAlias
 
@@ -75,31 +77,41 @@ _CODE = tuple(
 )
 _MARKDOWN = (".md", ".markdown", ".mdx", ".rmd", ".qmd")
 _OPENDOCUMENT = tuple(".odt .ott .fodt .odp .otp .fodp".split())
+_MANUALS = (".man", ".mdoc", *(f".{section}" for section in range(1, 9)))
 _SHEETS = tuple(".xlsx .xlsm .xltx .xlsb .xls .ods .ots .fods".split())
 
 # All that can be read but JSON lines and fact tables, which are not documents.
 FORMATS: tuple[Format, ...] = (
     Format("archive", "archives", (".zip", ".tar", ".tgz", ".gz"), "archive"),
-    Format("asciidoc", "AsciiDoc files", (".adoc", ".asciidoc"), "markup.asciidoc"),
+    Format("asciidoc", "AsciiDoc files", (".adoc", ".asciidoc"), "pandoc:asciidoc"),
     Format("chat", "chats", (), "chats.transcripts:chat"),
     Format("code", "source code files", _CODE, "code.source"),
     Format("conversation", "conversations", (), "chats.conversations"),
     Format("csv", "tables", (".csv", ".tab"), "tables.delimited", isolated=False),
+    Format("docbook", "DocBook files", (".dbk", ".docbook"), "pandoc:docbook"),
     Format("docx", "Word documents", (".docx", ".docm", ".dotx", ".dotm"), "office.docx"),
     Format("epub", "EPUB books", (".epub",), "web.epub"),
+    Format("fb2", "FictionBook files", (".fb2",), "pandoc:fb2"),
     Format("html", "HTML pages", (".html", ".htm", ".xhtml"), "web.html"),
+    Format("jats", "JATS articles", (".jats", ".nxml"), "pandoc:jats"),
     Format("json", "JSON files", (".json",), "chats.exports"),
+    Format("latex", "LaTeX files", (".tex", ".latex", ".ltx"), "pandoc:latex"),
     Format("mail", "e-mails", (".eml", ".mbox", ".mbx"), "mail"),
+    Format("man", "manual pages", _MANUALS, "pandoc:man"),
     Format("markdown", "Markdown files", _MARKDOWN, "markup.markdown", isolated=False),
+    Format("mediawiki", "MediaWiki pages", (".mediawiki", ".wiki"), "pandoc:mediawiki"),
     Format("notebook", "Jupyter notebooks", (".ipynb",), "code.notebook"),
     Format("opendocument", "OpenDocument files", _OPENDOCUMENT, "office.opendocument"),
-    Format("org", "Org files", (".org",), "markup.org"),
+    Format("org", "Org files", (".org",), "pandoc:org"),
     Format("pdf", "PDF files", (".pdf",), "pdf"),
     Format("pptx", "presentations", (".pptx", ".ppsx", ".pptm", ".potx", ".ppsm"), "office.pptx"),
     Format("rst", "reStructuredText files", (".rst", ".rest"), "markup.rst"),
+    Format("rtf", "RTF documents", (".rtf",), "pandoc:rtf"),
     Format("sheets", "spreadsheets", _SHEETS, "tables.sheets"),
     Format("subtitles", "subtitles", (".srt", ".vtt"), "subtitles"),
     Format("text", "text files", (".txt", ".text", ".log"), "chats.transcripts", isolated=False),
+    Format("textile", "Textile files", (".textile",), "pandoc:textile"),
+    Format("typst", "Typst files", (".typ",), "pandoc:typst"),
 )
 
 # Names of the formats whose files have a content (``signatures.Content.name``). The first reads
@@ -111,6 +123,7 @@ _BY_CONTENT = {
     "mbox": ("mail",),
     "ole2": ("sheets", "docx", "pptx"),
     "pdf": ("pdf",),
+    "rtf": ("rtf",),
     "tar": ("archive",),
     "zip": ("archive", "docx", "epub", "opendocument", "pptx", "sheets"),
 }
@@ -121,6 +134,7 @@ _PACKED = frozenset(
 # Names of texts, whatever the suffix says: "README.Debian".
 _TEXT_STEMS = frozenset({"changelog", "copying", "copyright", "license", "news", "readme", "todo"})
 _TEXTS = ("html", "mail", "mbox")
+_MANUAL = re.compile(rb"^[.'] *(TH|Dt)\s", re.MULTILINE)
 _PACKINGS = ("gzip", "tar", "zip")
 _BY_NAME = {known.name: known for known in FORMATS}
 _BY_SUFFIX = {suffix: known for known in FORMATS for suffix in known.suffixes}
@@ -132,9 +146,26 @@ def format_by_name(name: str) -> Format:
     Raises:
         InputError: there is none.
     """
-    if name not in _BY_NAME:
-        raise InputError(f"there is no format {name!r}, expected one of {', '.join(_BY_NAME)}")
-    return _BY_NAME[name]
+    known = _BY_NAME.get(name) or _foreign(f".{name}")
+    if known is None:
+        raise InputError(f"there is no format {name!r}; expected one of {', '.join(_BY_NAME)}")
+    return known
+
+
+@cache
+def other_loaders() -> dict[str, EntryPoint]:
+    """The loaders of other packages, by the suffixes without dots that they read."""
+    return {one.name.lower().lstrip("."): one for one in entry_points(group="memnet.loaders")}
+
+
+def _foreign(suffix: str) -> Format | None:
+    """The format of a suffix that another package reads; see ``plugins``."""
+    name = suffix.removeprefix(".")
+    return (
+        Format(name, f"{suffix} files", (suffix,), f"plugins:{name}")
+        if name in other_loaders()
+        else None
+    )
 
 
 def find_format(name: str, head: bytes = b"") -> Format | None:
@@ -150,7 +181,9 @@ def find_format(name: str, head: bytes = b"") -> Format | None:
         InputError: it is something that holds no text, such as an image.
     """
     suffix = PurePath(name).suffix.lower()
-    named = _BY_SUFFIX.get(suffix)
+    named = _BY_SUFFIX.get(suffix) or _foreign(suffix)
+    if named and named.name == "man" and head and not _MANUAL.search(head):
+        named = None  # "system.log.1"
     content = recognise(head)
     if content is None:
         return _unmarked(PurePath(name), named, head)

@@ -1,9 +1,12 @@
-"""A zip package of XML parts, as Office, OpenDocument and EPUB files are."""
+"""Zip packages of XML parts (Office, OpenDocument, EPUB), unpacked within limits."""
 
+import re
 import zlib
 from collections.abc import Iterator
+from html import escape
 from io import BytesIO
 from posixpath import dirname, join, normpath
+from typing import Any, NamedTuple
 from urllib.parse import unquote
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
@@ -11,50 +14,58 @@ from xml.parsers import expat
 from zipfile import BadZipFile, ZipFile
 
 from memnet.errors import InputError, first_line
+from memnet.loaders.document import one_line
 
+# Bytes of one part when unpacked: some ten times the markup of the longest document; and of all
+# parts that are read.
 MAX_PART = 256 * 1024 * 1024
-"""Bytes of one part when unpacked: some ten times the markup of the longest document."""
 MAX_PACKAGE = 2 * MAX_PART
-"""Bytes of all parts that are read."""
-MAX_DEPTH = 200
-"""Elements within each other: documents have some 50 at most, and readers of them recurse."""
-
+MAX_DEPTH = 200  # elements within each other: documents have about 50, and readers of them recurse
 PROTECTED = (
-    "is protected with a password, expected a file that opens without one; save it without its "
+    "is protected with a password; expected a file that opens without one: save it without its "
     "password"
 )
+R = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
+
 _OLE2 = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-_LEGACY = {
-    "WordDocument": (
-        "is a document of Word 97-2003 (.doc), which is not read; save it as .docx or .odt"
-    ),
+_LEGACY = {  # what an OLE2 file is, by the name of one of its streams
+    "WordDocument": "is a document of Word 97-2003 (.doc), which is not read; save it as .docx",
     "PowerPoint Document": (
-        "is a presentation of PowerPoint 97-2003 (.ppt), which is not read; "
-        "save it as .pptx or .odp"
+        "is a presentation of PowerPoint 97-2003 (.ppt), which is not read; save it as .pptx"
     ),
-    "Workbook": "is a workbook of Excel 97-2003; name it .xls, and it is read",
+    "Workbook": "is a workbook of Excel 97-2003; rename it to .xls to have it read",
 }
-"""What an OLE2 file is by the name of its stream."""
+# What the zip library raises: damage, an unknown compression, a password.
 _BROKEN = (BadZipFile, zlib.error, EOFError, OSError, ValueError, NotImplementedError, RuntimeError)
-"""What the zip library raises: damage, an unknown compression, a password."""
+_STRICT = re.compile(rb"http://purl\.oclc\.org/ooxml/(\w+)/")
+_PROPERTIES = {  # elements of the core properties: keys of a document's metadata
+    "title": "title",
+    "creator": "author",
+    "subject": "subject",
+    "description": "description",
+    "keywords": "keywords",
+    "category": "category",
+    "language": "language",
+    "created": "created",
+    "modified": "modified",
+}
 
 
 class Package:
-    """A zip file in memory, whose parts are unpacked within limits."""
+    """A zip file in memory.
+
+    Raises:
+        InputError: it is not a zip file, it is protected, or it unpacks to more than MAX_PACKAGE.
+    """
 
     def __init__(self, data: bytes) -> None:
-        """Open it.
-
-        Raises:
-            InputError: it is no zip file, or one of another kind that looks like it.
-        """
         check_not_legacy(data)
         try:
             self._zip = ZipFile(BytesIO(data))
         except _BROKEN as error:
             raise InputError(
                 f"is not a complete zip package ({first_line(error)}); expected a document that "
-                "its program opens; save it anew"
+                "its program opens: save it again"
             ) from error
         # Some programs write "word\\document.xml"; Office itself takes "/Word/Document.xml" too.
         self._members = {
@@ -70,6 +81,18 @@ class Package:
         """Names of all parts, in the order of the package."""
         return iter(self._members)
 
+    def check_size(self) -> None:
+        """Refuse a bomb before a library unpacks all of it.
+
+        The zip library never unpacks more of a part than its directory says.
+
+        Raises:
+            InputError: all parts together unpack to more than MAX_PACKAGE bytes.
+        """
+        size = sum(info.file_size for info in self._members.values())
+        if size > MAX_PACKAGE:
+            raise InputError(f"unpacks to {size:,} bytes, the limit is {MAX_PACKAGE:,}; split it")
+
     def read(self, part: str) -> bytes | None:
         """The content of a part; None if it is not there.
 
@@ -82,39 +105,101 @@ class Package:
         limit = min(MAX_PART, self._left)
         try:
             with self._zip.open(info) as file:
-                # What the directory says of the size is not to be believed.
                 data = file.read(limit + 1)
         except _BROKEN as error:
             raise InputError(
-                f"has a part {part!r} that can't be unpacked ({first_line(error)}); save it anew"
+                f"has a part {part!r} that can't be unpacked ({first_line(error)}); save it again"
             ) from error
         if len(data) > limit:
-            raise InputError(
-                f"has a part {part!r} of more than {limit:,} bytes, which is no document; leave "
-                "it out"
-            )
+            raise InputError(f"has a part {part!r} of more than {limit:,} bytes; split it")
         self._left -= len(data)
+        return data
+
+    def markup(self, part: str) -> bytes | None:
+        """As ``read``, where names of the strict variant of Office become the common ones."""
+        data = self.read(part)
+        if data is not None and b"http://purl.oclc.org/ooxml/" in data[:10_000]:
+            data = _STRICT.sub(rb"http://schemas.openxmlformats.org/\1/2006/", data)
         return data
 
     def xml(self, part: str) -> Element | None:
         """The root of a part of XML; None if it is not there.
 
         Raises:
-            InputError: as ``read``, or it is no well-formed XML without declarations.
+            InputError: as ``read`` and ``parse_xml``.
         """
-        data = self.read(part)
+        data = self.markup(part)
         return None if data is None else parse_xml(data, part)
 
     def xml_if_sound(self, part: str) -> Element | None:
-        """As ``xml``, for parts that a document can do without: None also if it is damaged."""
+        """As ``xml``, but None also for a damaged part, where a document can do without it."""
         try:
             return self.xml(part)
         except InputError:
             return None
 
 
+class Relation(NamedTuple):
+    """What a part of a package of Office refers to by an id."""
+
+    kind: str  # the last part of its type: "hyperlink", "slide"
+    target: str  # a part of the package; if external, an address as it is written
+    external: bool
+
+
+class OfficePackage(Package):
+    """A package in the Office Open XML format."""
+
+    def relations(self, part: str) -> dict[str, Relation]:
+        """What a part ("" for the package) refers to, by id."""
+        folder, _, name = part.rpartition("/")
+        root = self.xml(f"{folder}/_rels/{name}.rels".lstrip("/"))
+        found: dict[str, Relation] = {}
+        for relation in root if root is not None else ():
+            target = relation.get("Target", "")
+            external = relation.get("TargetMode") == "External"
+            found[relation.get("Id", "")] = Relation(
+                relation.get("Type", "").rpartition("/")[2],
+                target if external else resolve(part, target),
+                external,
+            )
+        return found
+
+    def related(self, part: str, kind: str) -> list[str]:
+        """The parts of a kind that a part refers to."""
+        found = self.relations(part).values()
+        return [each.target for each in found if each.kind == kind and not each.external]
+
+    def main(self, root_name: str, what: str) -> tuple[str, Element]:
+        """The name and the root of the part that holds the document.
+
+        Raises:
+            InputError: there is none, or its root has another name than expected.
+        """
+        part = next(iter(self.related("", "officeDocument")), "")
+        root = self.xml(part) if part else None
+        if root is None:
+            raise InputError(f"is a zip package without a document in it; expected {what}")
+        if local(root) != root_name:
+            raise InputError(
+                f"holds a {local(root)!r}; expected {what}: give it the suffix of what it is"
+            )
+        return part, root
+
+    def properties(self) -> dict[str, Any]:
+        """Title, author, dates and so on, those that are there."""
+        part = next(iter(self.related("", "core-properties")), "")
+        root = self.xml_if_sound(part) if part else None
+        found: dict[str, Any] = {}
+        for element in root if root is not None else ():
+            name, text = _PROPERTIES.get(local(element)), one_line(element.text or "")
+            if name and text:
+                found[name] = keyword_list(text) if name == "keywords" else text
+        return found
+
+
 def check_not_encrypted(data: bytes) -> None:
-    """Name the files that a password protects, which are OLE2 files around a package.
+    """Refuse files that a password protects, which are OLE2 files around a package.
 
     Raises:
         InputError: the file is one of them.
@@ -124,7 +209,7 @@ def check_not_encrypted(data: bytes) -> None:
 
 
 def check_not_legacy(data: bytes) -> None:
-    """Name the files that carry a modern suffix and are OLE2 files.
+    """Refuse files that carry a modern suffix and are OLE2 files.
 
     Raises:
         InputError: the file is one of them.
@@ -134,9 +219,7 @@ def check_not_legacy(data: bytes) -> None:
         for stream, what in _LEGACY.items():
             if stream.encode("utf-16-le") in data:
                 raise InputError(what)
-        raise InputError(
-            "is an OLE2 file, expected a zip package of XML; save it in a format of today"
-        )
+        raise InputError("is an OLE2 file; expected a zip package of XML: save it as .docx or .odt")
 
 
 def parse_xml(data: bytes, part: str) -> Element:
@@ -150,16 +233,14 @@ def parse_xml(data: bytes, part: str) -> Element:
         root = ElementTree.fromstring(data)  # noqa: S314  declarations are refused above
     except (ElementTree.ParseError, expat.ExpatError, ValueError, LookupError) as error:
         raise InputError(
-            f"has a part {part!r} that is not well-formed XML ({first_line(error)}); save it anew"
+            f"has a part {part!r} that is not well-formed XML ({first_line(error)}); save it again"
         ) from error
     level: list[Element] = [root]
     for _ in range(MAX_DEPTH):
         level = [child for element in level for child in element]
         if not level:
             return root
-    raise InputError(
-        f"has a part {part!r} with elements nested more than {MAX_DEPTH} deep, which is no document"
-    )
+    raise InputError(f"has a part {part!r} nested more than {MAX_DEPTH} deep; flatten it")
 
 
 def _refuse_declarations(data: bytes, part: str) -> None:
@@ -191,9 +272,45 @@ def local(element: Element) -> str:
     return element.tag.rpartition("}")[2]
 
 
+def children(element: Element | None, name: str) -> list[Element]:
+    """The children with a name without namespace; none of nothing."""
+    return [] if element is None else [child for child in element if local(child) == name]
+
+
+def child(element: Element | None, *path: str) -> Element | None:
+    """The first child with each name on a path; None if there is none."""
+    for name in path:
+        element = next(iter(children(element, name)), None)
+    return element
+
+
+def attribute(element: Element | None, name: str) -> str:
+    """An attribute by its name without namespace; empty if it is missing."""
+    for key, value in () if element is None else element.items():
+        if key.rpartition("}")[2] == name:
+            return value
+    return ""
+
+
+def integer(text: str, default: int = 0) -> int:
+    """A number as it is written; the default for anything else."""
+    return int(text) if re.fullmatch(r"-?\d{1,9}", text) else default
+
+
 def resolve(part: str, target: str) -> str:
     """The name of the part that a reference in another part leads to."""
     target = unquote(target).partition("#")[0]
     if target.startswith("/"):
         return normpath(target).lstrip("/")
     return normpath(join(dirname(part), target))
+
+
+def keyword_list(text: str) -> list[str]:
+    """Keywords that are separated by commas or semicolons."""
+    return list(dict.fromkeys(word.strip() for word in re.split("[,;]", text) if word.strip()))
+
+
+def list_item(marker: str, markup: str, level: int = 0) -> str:
+    """HTML of an item of a list with the marker that its program shows: "-", "iv)"."""
+    item = f'<ul><li data-marker="{escape(marker)}">{markup}</li></ul>'
+    return "<ul><li>" * level + item + "</li></ul>" * level

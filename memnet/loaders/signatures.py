@@ -73,7 +73,6 @@ _MARKS: dict[str, dict[str, tuple[bytes, ...]]] = {
         "a Parquet file": (b"PAR1\x15",),
         "a model": (b"GGUF\3\0",),
     },
-    "RTF files": {"an RTF document": (b"{\\rtf",)},
     "PostScript files": {"a PostScript file": (b"%!PS",)},
 }  # fmt: skip
 _PREFIXES = tuple(
@@ -101,7 +100,6 @@ _WHY = {
     "images": "text in pictures is not recognised (there is no OCR)",
     "sound files": "speech is not recognised",
     "videos": "speech and pictures are not recognised",
-    "RTF files": "it is not read; save it as .docx",
     "PostScript files": "it is not read; save it as .pdf",
 }
 _CHUNKS = {
@@ -140,6 +138,8 @@ def recognise(head: bytes) -> Content | None:
     for prefix, content in _PREFIXES:
         if head.startswith(prefix):
             return content
+    if head.startswith(b"{\\rtf"):
+        return Content("rtf")
     if b"%PDF-" in head[:_PDF_WITHIN]:
         return Content("pdf")
     if head.startswith(b"RIFF") and head[8:12] in _CHUNKS:

@@ -1,255 +1,209 @@
-"""Word documents (.docx, .docm, .dotx)."""
+"""Word documents (.docx, .docm, .dotx): made plain, then HTML by mammoth.
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Any
-from xml.etree.ElementTree import Element
+mammoth reads runs, links, tables, changes and text in controls. It reads nothing of headers, text
+boxes, charts, formulas and outline levels, gathers notes at the end, and knows no numbers of
+lists. So these are first written as paragraphs of the main part, in styles that it is told of.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from io import BytesIO
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element, SubElement
+from zipfile import ZipFile
+
+import mammoth
 
 from memnet.errors import InputError, Problem
-from memnet.loaders.document import BlockKind, DocumentBuilder, ParsedDocument, one_line
+from memnet.loaders.document import DocumentBuilder, ParsedDocument, one_line
 from memnet.loaders.formats import SourceFile
-from memnet.loaders.office.docx_styles import BODY_LEVEL, Numbering, Styles, integer, number
-from memnet.loaders.office.ooxml import (
+from memnet.loaders.office.numbering import Numbering, Styles, is_on
+from memnet.loaders.office.tables import Cell, drawn_rows, names_columns
+from memnet.loaders.package import (
     OfficePackage,
     R,
-    alternative,
     attribute,
     child,
     children,
-    drawing_texts,
-    is_on,
+    integer,
+    local,
 )
-from memnet.loaders.office.pieces import (
-    BULLET,
-    Content,
-    Piece,
-    Table,
-    TableCell,
-    add_content,
-    link_names,
-    opening_heading,
-    tidy,
-)
-from memnet.loaders.office.symbol_fonts import symbol
-from memnet.loaders.package import local
+from memnet.loaders.web import html
 
-_DROPPED = frozenset({"del", "moveFrom", "rPr", "pPr", "rt", "instrText", "delText", "sectPr"})
-"""Deleted text, properties, readings above characters, and the code of fields."""
+_W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_RELATIONS = "{http://schemas.openxmlformats.org/package/2006/relationships}"
+_DEPTH = 9  # levels of lists
+_LIST = [" > ".join(["ul", "li"] * level + ["ul", "li:fresh"]) for level in range(_DEPTH)]
+_STYLE_MAP = "\n".join(
+    [
+        *(f"p.h{level} => h{level}:fresh" for level in range(1, 7)),
+        *(f"p.item{level} => {path}" for level, path in enumerate(_LIST)),
+        r"p.code => pre:separator('\n')",
+        "p.quote => blockquote > p:fresh",
+        "r[style-name='Strong'] =>",
+    ]
+)
 _CODE_STYLES = frozenset({"code", "source code", "preformatted text", "macro text", "macro"})
+_QUOTE_STYLES = frozenset({"quote", "intense quote", "block text"})
 _UNTITLED = frozenset({"word document", "document", "untitled", "dokument", "document1"})
-"""Titles that programs give."""
+_DROPPED = frozenset(
+    "proofErr bookmarkStart bookmarkEnd lastRenderedPageBreak commentRangeStart commentRangeEnd "
+    "sectPr tblGrid tblPrEx del moveFrom instrText delText".split()
+)
+_PROPERTIES = frozenset({"rPr", "pPr", "tcPr", "trPr"})
+_READ = frozenset("pStyle numPr outlineLvl rPr b del vertAlign gridSpan vMerge tblHeader".split())
+_BULLET = re.compile(
+    r"\s*[-–—•*▪●■◦‣·➢✓\uf0b7\uf0a7\uf0a8\uf0d8][ \t]+(?=\S)"
+)  # of an item of a list that is typed in
+_MARKER = re.compile(r"<li>((?:<[^<>]*>)*)\ue000([^\ue001]*)\ue001")
+_PRIVATE = re.compile("[\ue000-\uf8ff]")  # characters of fonts that draw symbols
 
 
 def load(file: SourceFile) -> Iterator[ParsedDocument | Problem]:
-    """The text of the body with its lists, tables, notes and text boxes."""
+    """The body with its lists, tables, notes, comments and boxes, between headers and footers."""
     package = OfficePackage(file.data)
+    package.check_size()
     part, root = package.main("document", "a Word document")
-    reader = _Reader(package, part)
-    content = list(reader.content(body)) if (body := child(root, "body")) is not None else []
+    plain = _Plain(package, part)
+    plain.rewrite(root)
+    result = mammoth.convert_to_html(
+        _package(root, plain.links),
+        style_map=_STYLE_MAP,
+        include_embedded_style_map=False,
+        include_default_style_map=False,
+        convert_image=lambda _image: [],
+    )
+    markup = _MARKER.sub(lambda found: f'<li data-marker="{found[2]}">{found[1]}', result.value)
+    markup = _PRIVATE.sub("", markup).replace("\u2011", "-")
     builder = DocumentBuilder()
-    add_content(builder, content, file.max_title)
+    html.add(builder, markup, whole=True, max_heading=file.max_title)
     if not len(builder):
         raise InputError("holds no text; expected a document with some")
     metadata = package.properties()
-    title = _title(reader.title, metadata, content) or file.title
-    yield builder.build(file.name, title[: file.max_title], metadata=metadata)
-    for problem in reader.problems:
-        yield Problem(file.name, problem)
-
-
-def _title(shown: str, metadata: dict[str, Any], content: list[Piece | Table]) -> str:
     given = metadata.pop("title", "")
-    generic = given.lower() in _UNTITLED or given.startswith("Microsoft Word - ")
-    return shown or ("" if generic else given) or opening_heading(content)
+    if given.lower() in _UNTITLED or given.startswith("Microsoft Word - "):
+        given = ""
+    document = builder.build(file.name, "", metadata=metadata)
+    title = one_line(plain.title or given or plain.opening or file.title)
+    yield replace(document, title=title[: file.max_title])
+    yield from (Problem(file.name, problem) for problem in plain.problems)
 
 
-@dataclass
-class _Text:
-    """A paragraph while it is read."""
+def _package(root: Element, links: dict[str, str]) -> BytesIO:
+    """A package of the main part, as rewritten, and the addresses that it links to."""
+    relations = Element(f"{_RELATIONS}Relationships")
+    for identifier, target in links.items():
+        values = {"Id": identifier, "Type": f"{R[1:-1]}/hyperlink", "Target": target}
+        SubElement(relations, f"{_RELATIONS}Relationship", values)
+    file = BytesIO()
+    with ZipFile(file, "w") as archive:
+        archive.writestr("word/document.xml", ElementTree.tostring(root))
+        archive.writestr("word/_rels/document.xml.rels", ElementTree.tostring(relations))
+    return file
 
-    parts: list[str] = field(default_factory=list)
-    links: list[str] = field(default_factory=list)
-    after: list[Element] = field(default_factory=list)
-    """Text boxes and notes, which follow the paragraph."""
-    drawings: list[str] = field(default_factory=list)
-    bold: int = 0
-    plain: int = 0
-    """Characters that are bold and that are not."""
 
-
-class _Reader:
-    """Reads the elements of the main part in order."""
+class _Plain:
+    """Rewrites the main part of a document as paragraphs that mammoth reads."""
 
     def __init__(self, package: OfficePackage, part: str) -> None:
-        self.title = ""
-        """Of a paragraph in the style of titles."""
+        self.title = ""  # of a paragraph in the style of titles
+        self.opening: str | None = None  # the heading that the body begins with; else empty
+        self._plain = 0  # open parts in which headings are texts: tables of data, notes
         self.problems: list[str] = []
         self._package = package
         self._relations = package.relations(part)
+        self.links = {
+            identifier: relation.target
+            for identifier, relation in self._relations.items()
+            if relation.kind == "hyperlink"
+        }
+        # For each field that is open whether its result has begun; before it stands its code.
+        self._fields: list[bool] = []
 
-        def linked(kind: str) -> Element | None:
-            found = [r.target for r in self._relations.values() if r.kind == kind]
-            return package.xml_if_sound(found[0]) if found else None
+        def linked(kind: str) -> list[Element]:
+            found = map(package.xml_if_sound, dict.fromkeys(package.related(part, kind)))
+            return [root for root in found if root is not None]
 
         self._styles = Styles(linked("styles"))
         self._numbering = Numbering(linked("numbering"), self._styles)
         self._notes = {
-            kind: {attribute(note, "id"): note for note in linked(f"{kind}s") or ()}
-            for kind in ("footnote", "endnote")
+            f"{kind}Reference": {
+                attribute(note, "id"): note for root in linked(f"{kind}s") for note in root
+            }
+            for kind in ("footnote", "endnote", "comment")
         }
-        self._fields: list[bool] = []
-        """For each field that is open, whether its result has begun; before it stands its code."""
-        self._carried: _Text | None = None
-        """The text of a paragraph whose end is deleted: it goes on with the next."""
-        self._notes_read: set[int] = set()
+        self._around = linked("header"), linked("footer")
 
-    def content(self, parent: Element) -> Iterator[Piece | Table]:
-        """Texts and tables of a part of the document."""
-        for element in parent:
-            match local(element):
-                case "p":
-                    yield from self._paragraph(element)
-                case "tbl":
-                    yield self._table(element)
-                case "sdt":
-                    gallery = child(element, "sdtPr", "docPartObj", "docPartGallery")
-                    if attribute(gallery, "val") != "Table of Contents" and not _is_hint(element):
-                        yield from self.content(element)
-                case "AlternateContent":
-                    yield from self.content(alternative(element))
-                case "altChunk":
-                    self.problems.append("holds another file as a part, which is not read")
-                case "sdtContent" | "customXml" | "ins" | "moveTo" | "smartTag" | "txbxContent":
-                    yield from self.content(element)
+    def rewrite(self, root: Element) -> None:
+        """Rewrite the document in place."""
+        for body in children(root, "body"):
+            self._rewrite_children(body)
+            headers, footers = (list(self._foreign(parts)) for parts in self._around)
+            body[:] = [*headers, *body, *footers]
 
-    def _paragraph(self, element: Element) -> Content:
-        properties = child(element, "pPr")
-        text, self._carried = self._carried or _Text(), None
-        self._inline(element, text)
-        if child(properties, "rPr", "del") is not None:
-            self._carried = text
-            return
-        style = attribute(child(properties, "pStyle"), "val") or ""
-        chain = self._styles.chain(style)
-        words = tidy("".join(text.parts))
-        marker, depth = self._number(properties, style)
-        bold = bool(text.bold or chain[0].bold) and not text.plain
-        level = number(child(properties, "outlineLvl"))
-        if level is None:
-            level = self._styles.heading_level(chain)
-        name = chain[0].name
-        if not words or name == "toc heading" or name.startswith("toc "):
-            pass  # a table of contents says nothing that the headings don't
-        elif level is not None and level < BODY_LEVEL:
-            if name == "title" and not self.title:
-                self.title = one_line(words)
-            heading = words if marker in (None, "-") else f"{marker} {words}"
-            yield Piece("heading", heading, level + 1, tuple(text.links), bold)
-        elif name in _CODE_STYLES:
-            yield Piece("code", "".join(text.parts).rstrip())
-        elif not marker and (bullet := BULLET.match(words)):  # typed in
-            yield Piece("item", f"- {words[bullet.end() :]}", 0, tuple(text.links), bold)
-        elif marker:
-            yield Piece("item", f"{marker} {words}", depth, tuple(text.links), bold)
-        else:
-            quoted = name in ("quote", "intense quote", "block text")
-            kind: BlockKind = "quote" if quoted else "paragraph"
-            yield Piece(kind, words, 0, tuple(text.links), bold)
-        for line in text.drawings:
-            yield Piece("paragraph", line)
-        for following in text.after:
-            yield from self.content(following)
+    def _rewrite_children(self, parent: Element) -> None:
+        parent[:] = [new for old in list(parent) for new in self._rewritten(old)]
 
-    def _number(self, properties: Element | None, style: str) -> tuple[str | None, int]:
-        """What stands before a paragraph of a list, and the level of the list."""
-        given = child(properties, "numPr")
-        number_id = attribute(child(given, "numId"), "val")
-        level = number(child(given, "ilvl"))
-        chain = self._styles.chain(style)
-        if number_id is None:
-            of_style = next((found for found in chain if found.number_id is not None), None)
-            if of_style is None:
-                return None, 0
-            number_id = of_style.number_id or ""
-            if level is None:
-                level = self._numbering.level_of_style(number_id, style)
-            if level is None:
-                level = of_style.number_level
-        level = level or 0
-        return self._numbering.next(number_id, level), level
-
-    def _inline(self, parent: Element, text: _Text) -> None:
-        for element in parent:
-            name = local(element)
-            if name == "r":
-                self._run(element, text)
-            elif name == "hyperlink":
-                relation = self._relations.get(element.get(f"{R}id", ""))
-                if relation:
-                    text.links += link_names(relation.target)
-                self._inline(element, text)
-            elif name == "t":  # of a formula
-                text.parts.append(element.text or "")
-            elif name == "f":  # a fraction
-                self._inline_joined(children(element, "num") + children(element, "den"), text)
-            elif name == "AlternateContent":
-                self._inline(alternative(element), text)
-            elif name == "sdt":
-                if not _is_hint(element):
-                    self._inline(element, text)
-            elif name not in _DROPPED:
-                self._inline(element, text)
-
-    def _inline_joined(self, parts: list[Element], text: _Text) -> None:
-        for number_, part in enumerate(parts):
-            if number_:
-                text.parts.append("/")
-            self._inline(part, text)
-
-    def _run(self, run: Element, text: _Text) -> None:
-        properties = child(run, "rPr")
-        if is_on(child(properties, "vanish")):
-            return
-        before = len(text.parts)
-        self._run_content(run, text)
-        length = sum(len(part.strip()) for part in text.parts[before:])
-        if is_on(child(properties, "b")):
-            text.bold += length
-        else:
-            text.plain += length
-
-    def _run_content(self, run: Element, text: _Text) -> None:
-        for element in run:
-            name = local(element)
-            if name == "fldChar":
+    def _rewritten(self, element: Element) -> list[Element]:
+        """What stands for an element; nothing for what says nothing, as it costs time."""
+        match local(element):
+            case name if name in _DROPPED:
+                return []
+            case name if name in _PROPERTIES:
+                element[:] = [each for each in element if local(each) in _READ]
+                return [element] if len(element) else []
+            case "AlternateContent":  # of contents for several versions the newest
+                newest = next((e for e in element if local(e) in ("Choice", "Fallback")), None)
+                return [new for old in _inner(newest) for new in self._rewritten(old)]
+            case "drawing" | "pict" | "object":
+                return _floating(self._drawn(element))
+            case "footnoteReference" | "endnoteReference" | "commentReference" as kind:
+                return _floating(self._note(self._notes[kind].pop(attribute(element, "id"), None)))
+            case "oMath":
+                return [_run(_formula(element))]
+            case "ruby":
+                return _inner(child(element, "rubyBase"))
+            case "r" if any(
+                is_on(child(element, "rPr", name)) for name in ("vanish", "strike", "dstrike")
+            ):
+                return []  # hidden, or no longer valid
+            case "sdt":
+                gallery = child(element, "sdtPr", "docPartObj", "docPartGallery")
+                is_hint = is_on(child(element, "sdtPr", "showingPlcHdr"))
+                if is_hint or attribute(gallery, "val") == "Table of Contents":
+                    return []
+                content = _inner(child(element, "sdtContent"))
+                return [new for old in content for new in self._rewritten(old)]
+            case "altChunk":
+                self.problems.append("holds another file as a part, which is not read")
+            case "fldSimple" | "dir" | "bdo" | "oMathPara":
+                return [new for old in list(element) for new in self._rewritten(old)]
+            case "hyperlink":
+                element.attrib.pop(f"{_W}anchor", None)
+                if attribute(element, "id") not in self.links:
+                    element.attrib.clear()
+            case "fldChar":
                 self._field(attribute(element, "fldCharType"))
-            elif not all(self._fields):
-                continue
-            elif name == "t":
-                text.parts.append((element.text or "").replace("\n", " "))
-            elif name in ("tab", "ptab"):
-                text.parts.append("\t")
-            elif name in ("br", "cr"):
-                text.parts.append("\n")
-            elif name == "noBreakHyphen":
-                text.parts.append("-")
-            elif name == "sym":
-                text.parts.append(
-                    symbol(attribute(element, "font") or "", attribute(element, "char") or "")
-                )
-            elif name in ("footnoteReference", "endnoteReference"):
-                note = self._notes[name.removesuffix("Reference")].get(attribute(element, "id"))
-                if note is not None and id(note) not in self._notes_read:
-                    self._notes_read.add(id(note))  # a note that refers to itself ends here
-                    text.after.append(note)
-            elif name == "AlternateContent":
-                self._run_content(alternative(element), text)
-            elif name == "ruby":
-                self._inline(element, text)
-            elif name in ("drawing", "pict", "object"):
-                self._drawing(element, text)
+                return []
+            case "t":
+                return [element] if all(self._fields) else []
+            case "p":
+                return self._paragraph(element)
+            case "tbl":
+                rows = [list(_within(row, "tc")) for row in _within(element, "tr")]
+                is_layout = all(sum(bool(_text(c).strip()) for c in row) < 2 for row in rows)
+                is_layout |= any(child(cell, "tbl") is not None for row in rows for cell in row)
+                self._plain += not is_layout
+                self._rewrite_children(element)
+                self._plain -= not is_layout
+                return [*self._mark_headers(element), element]
+        self._rewrite_children(element)
+        if local(element) in ("r", "tr"):
+            element.attrib.clear()
+        return [element]
 
-    def _field(self, mark: str | None) -> None:
+    def _field(self, mark: str) -> None:
         if mark == "begin":
             self._fields.append(False)
         elif mark == "separate" and self._fields:
@@ -257,85 +211,221 @@ class _Reader:
         elif mark == "end" and self._fields:
             self._fields.pop()
 
-    def _drawing(self, drawing: Element, text: _Text) -> None:
-        """Text boxes, charts and diagrams; no text of a box within another is read twice."""
+    def _paragraph(self, element: Element) -> list[Element]:
+        properties = child(element, "pPr")
+        style = attribute(child(properties, "pStyle"), "val")
+        chain = self._styles.chain(style)
+        name = chain[0].name
+        if name == "toc heading" or name.startswith("toc "):
+            return []  # a table of contents says nothing that the headings don't
+        self._rewrite_children(element)
+        words = one_line(_text(element))
+        marker, depth = self._numbering.next(properties, style) if words else ("", 0)
+        outline = child(properties, "outlineLvl")
+        level = self._styles.heading_level(chain)
+        if outline is not None:
+            level = integer(attribute(outline, "val"), default=9)
+        is_heading = bool(words) and level < _DEPTH and not self._plain
+        if words and self.opening is None:
+            self.opening = words if is_heading else ""
+        kind = ""
+        if is_heading:
+            if name == "title":
+                self.title = self.title or words
+            kind = f"h{min(level + 1, 6)}"
+            marker = marker.removeprefix("-")
+            _insert(element, f"{marker} " if marker else "")
+        elif name in _CODE_STYLES:
+            kind = "code"
+        elif name in _QUOTE_STYLES and not marker:
+            kind = "quote"
+        else:
+            typed = _BULLET.match("".join(_characters(part) for part in element.iter()))
+            if typed and not marker:
+                _cut(element, typed.end())
+                marker = "-"
+            if marker:
+                kind = f"item{min(depth, _DEPTH - 1)}"
+                _insert(element, f"\ue000{marker}\ue001")
+        element.attrib.clear()
+        for old in children(element, "pPr"):
+            old[:] = children(old, "rPr")  # whether its end is deleted
+        if kind:
+            style_properties = Element(f"{_W}pPr")
+            SubElement(style_properties, f"{_W}pStyle", {f"{_W}val": kind})
+            style_properties[:] += children(properties, "rPr")
+            element[:] = [style_properties, *(e for e in element if local(e) != "pPr")]
+        return [element]
+
+    def _mark_headers(self, table: Element) -> list[Element]:
+        """Mark the row of headers, where the document does not and it looks like one.
+
+        Returns:
+            Paragraphs of rows above it that are titles over all columns, which it takes out.
+        """
+        rows = [row for row in _within(table, "tr") if child(row, "trPr", "del") is None]
+        if len(rows) < 2 or is_on(child(rows[0], "trPr", "tblHeader")):
+            return []
+        titles: list[Element] = []
+        look = child(table, "tblPr", "tblLook")
+        flags = attribute(look, "val")
+        is_flagged = re.fullmatch("[0-9A-Fa-f]{1,8}", flags) and int(flags, 16) & 0x20
+        first = attribute(look, "firstRow") or ("1" if is_flagged else "0")
+        styled = self._styles.chain(attribute(child(table, "tblPr", "tblStyle"), "val"))
+        if first not in ("1", "true", "on") or not any(style.first_row for style in styled):
+            cells = [[_cell(cell) for cell in _within(row, "tc")] for row in rows]
+            while len(cells) > 2 and sum(bool(cell.text) for cell in cells[0]) == 1:
+                titles += [part for cell in _within(rows[0], "tc") for part in children(cell, "p")]
+                table[:] = [row for row in table if row is not rows[0]]
+                rows, cells = rows[1:], cells[1:]
+            if not names_columns(cells):
+                return titles
+        properties = child(rows[0], "trPr")
+        if properties is None:
+            properties = Element(f"{_W}trPr")
+            rows[0].insert(0, properties)
+        SubElement(properties, f"{_W}tblHeader")
+        return titles
+
+    def _drawn(self, drawing: Element) -> Iterator[Element]:
+        """Paragraphs of text boxes, charts and diagrams; no text of a box is read twice."""
         for element in drawing:
-            name = local(element)
-            if name == "txbxContent":
-                text.after.append(element)
-            elif name == "AlternateContent":
-                self._drawing(alternative(element), text)
-            elif name in ("chart", "relIds"):
-                identifier = attribute(element, "id" if name == "chart" else "dm") or ""
-                relation = self._relations.get(identifier)
-                if relation and not relation.external:
-                    text.drawings += drawing_texts(self._package, relation.target)
-            else:
-                self._drawing(element, text)
+            match local(element):
+                case "txbxContent":
+                    self._rewrite_children(element)
+                    yield from element
+                case "AlternateContent":
+                    for choice in [e for e in element if local(e) in ("Choice", "Fallback")][:1]:
+                        yield from self._drawn(choice)
+                case "chart" | "relIds" as name:
+                    identifier = attribute(element, "id" if name == "chart" else "dm")
+                    relation = self._relations.get(identifier)
+                    if relation and not relation.external:
+                        root = self._package.xml_if_sound(relation.target)
+                        yield from _table([] if root is None else drawn_rows(root))
+                case _:
+                    yield from self._drawn(element)
 
-    def _table(self, element: Element) -> Table:
-        properties = child(element, "tblPr")
-        table = Table()
-        above: dict[int, TableCell] = {}
-        marked = 0
-        for row in _rows(element):
-            row_properties = child(row, "trPr")
-            if child(row_properties, "del") is not None:
-                continue
-            before = integer(attribute(child(row_properties, "gridBefore"), "val"))
-            cells: list[TableCell] = [TableCell((), before)] if 0 < before < 100 else []
-            column = before
-            for tag in _wrapped(row, "tc"):
-                cell_properties = child(tag, "tcPr")
-                span = max(1, min(number(child(cell_properties, "gridSpan")) or 1, 1000))
-                merge = child(cell_properties, "vMerge")
-                if merge is not None and attribute(merge, "val") != "restart" and column in above:
-                    cell = above[column]
-                else:
-                    cell = TableCell(list(self.content(tag)), span)
-                    self._carried = None
-                above[column] = cell
-                cells.append(cell)
-                column += span
-            if is_on(child(row_properties, "tblHeader")) and marked == len(table.rows):
-                marked += 1
-            table.rows.append(cells)
-        if marked and marked < len(table.rows):
-            table.headers = marked
-        elif len(table.rows) > 1 and self._first_row_differs(properties):
-            table.headers = 1
-        return table
+    def _note(self, note: Element | None) -> Iterator[Element]:
+        """Paragraphs of a note or a comment, which follow the one that refers to it first."""
+        if note is None:
+            return
+        content = list(self._foreign([note]))
+        if local(note) == "comment" and content:
+            author = attribute(note, "author")
+            _insert(content[0], f"Comment ({author}): " if author else "Comment: ")
+        yield from content
 
-    def _first_row_differs(self, properties: Element | None) -> bool:
-        """Whether the table's style sets its first row off, as it does headers."""
-        look = child(properties, "tblLook")
-        first = attribute(look, "firstRow")
-        if first is None:
-            try:
-                first = str(int(attribute(look, "val") or "0", 16) >> 5 & 1)
-            except ValueError:
-                return False
-        style = attribute(child(properties, "tblStyle"), "val") or ""
-        chain = self._styles.chain(style) if style else []
-        return first in ("1", "true", "on") and any(found.first_row for found in chain)
+    def _foreign(self, parents: Iterable[Element]) -> Iterator[Element]:
+        """The content of other parts, whose links have ids of their own."""
+        seen: set[str] = set()
+        for parent in parents:
+            for element in parent.iter():
+                element.attrib.pop(f"{R}id", None)
+            self._plain += 1
+            self._rewrite_children(parent)
+            self._plain -= 1
+            for element in parent:
+                words = one_line(_text(element))
+                if any(map(str.isalpha, words)) and words not in seen:
+                    seen.add(words)
+                    yield element
 
 
-def _is_hint(control: Element) -> bool:
-    """Whether a content control shows what to fill in."""
-    return is_on(child(control, "sdtPr", "showingPlcHdr"))
+def _run(text: str) -> Element:
+    run = Element(f"{_W}r")
+    SubElement(run, f"{_W}t").text = text
+    return run
 
 
-def _rows(table: Element) -> Iterator[Element]:
-    return _wrapped(table, "tr")
+def _insert(paragraph: Element, text: str) -> None:
+    """Put a text at the start of a paragraph."""
+    if text:
+        paragraph.insert(int(child(paragraph, "pPr") is not None), _run(text))
 
 
-def _wrapped(parent: Element, name: str) -> Iterator[Element]:
-    """Children of a name, also those in content controls and marks of insertion."""
+def _characters(part: Element) -> str:
+    """What an element within a run writes itself."""
+    return (part.text or "") if local(part) == "t" else "\t" if local(part) == "tab" else ""
+
+
+def _cut(paragraph: Element, length: int) -> None:
+    """Remove characters at the start of a paragraph."""
+    for part in paragraph.iter():
+        text = _characters(part)
+        if local(part) == "t":
+            part.text = text[length:]
+        length = max(0, length - len(text))
+
+
+def _inner(element: Element | None) -> list[Element]:
+    return [] if element is None else list(element)
+
+
+def _text(element: Element) -> str:
+    """All texts within an element, but not those that float beside it."""
+    parts: list[str] = []
+    pending = [element]
+    while pending:
+        current = pending.pop()
+        name = local(current)
+        if name == "t":
+            parts.append(current.text or "")
+        elif name in ("tab", "br", "p", "cr"):
+            parts.append(" ")
+        if name not in ("pict", "del", "moveFrom", "instrText", "pPr"):
+            pending += reversed(current)
+    return "".join(parts)
+
+
+def _floating(content: Iterable[Element]) -> list[Element]:
+    """What follows the paragraph that it stands in."""
+    found = list(content)
+    if not found:
+        return []
+    box = Element(f"{_W}pict")
+    box[:] = found
+    return [box]
+
+
+def _table(rows: list[list[str]]) -> Iterator[Element]:
+    """The rows of a chart: titles as paragraphs, the values as a table with headers."""
+    table = Element(f"{_W}tbl")
+    for row in rows:
+        if len(row) == 1:
+            paragraph = Element(f"{_W}p")
+            paragraph.append(_run(row[0]))
+            yield paragraph
+            continue
+        line = SubElement(table, f"{_W}tr")
+        if len(table) == 1 and not row[0]:
+            SubElement(SubElement(line, f"{_W}trPr"), f"{_W}tblHeader")
+        for text in row:
+            SubElement(SubElement(line, f"{_W}tc"), f"{_W}p").append(_run(text))
+    if len(table):
+        yield table
+
+
+def _cell(cell: Element) -> Cell:
+    """The text of a cell, and whether all of it is bold."""
+    runs = [run for run in cell.iter(f"{_W}r") if _text(run).strip()]
+    bold = bool(runs) and all(is_on(child(run, "rPr", "b")) for run in runs)
+    return Cell(one_line(_text(cell)), bold)
+
+
+def _formula(element: Element) -> str:
+    """A formula in a line."""
+    if local(element) == "t":
+        return element.text or ""
+    if local(element) == "f":
+        return "/".join(map(_formula, children(element, "num") + children(element, "den")))
+    return "".join(map(_formula, element))
+
+
+def _within(parent: Element, name: str) -> Iterator[Element]:
+    """Children with a name, also those in marks of insertion."""
     for element in parent:
-        found = local(element)
-        if found == name:
+        if local(element) == name:
             yield element
-        elif found == "AlternateContent":
-            yield from _wrapped(alternative(element), name)
-        elif found in ("sdt", "sdtContent", "customXml", "ins", "moveTo"):
-            yield from _wrapped(element, name)
+        elif local(element) in ("customXml", "ins", "moveTo"):
+            yield from _within(element, name)

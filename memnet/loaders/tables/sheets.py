@@ -18,8 +18,7 @@ from python_calamine import (
 from memnet.errors import InputError, Problem, first_line
 from memnet.loaders.document import DocumentBuilder, ParsedDocument, one_line
 from memnet.loaders.formats import SourceFile
-from memnet.loaders.office.ooxml import OfficePackage
-from memnet.loaders.package import PROTECTED, Package, check_not_encrypted, local
+from memnet.loaders.package import PROTECTED, OfficePackage, Package, check_not_encrypted, local
 from memnet.loaders.tables.data_tables import Row, TableWriter, kind_of
 
 Result = TypeVar("Result")

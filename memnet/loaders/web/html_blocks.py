@@ -208,6 +208,8 @@ class BlockWriter:
         return self._leave_list
 
     def _bullet(self, element: Element) -> str:
+        if marker := element.get("data-marker"):  # as loaders of office documents give it
+            return f"{marker} "
         number = self._numbers[-1] if self._numbers else None
         if number is None:
             return "- "

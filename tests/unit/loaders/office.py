@@ -36,7 +36,8 @@ def relations(*entries: tuple[str, str, str]) -> str:
         f"{' TargetMode=' + chr(34) + 'External' + chr(34) if kind == 'hyperlink' else ''}/>"
         for identifier, kind, target in entries
     )
-    return f"<Relationships>{rows}</Relationships>"
+    space = "http://schemas.openxmlformats.org/package/2006/relationships"
+    return f'<Relationships xmlns="{space}">{rows}</Relationships>'
 
 
 def read(module: ModuleType, data: bytes, name: str = "my_file.docx") -> ParsedDocument:

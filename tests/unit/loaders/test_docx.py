@@ -2,20 +2,17 @@
 
 import io
 import zipfile
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from memnet.errors import InputError, Problem
+from memnet.loaders import package as zip_package
 from memnet.loaders.document import ParsedDocument
 from memnet.loaders.formats import SourceFile
 from memnet.loaders.office import docx
-from memnet.loaders.office.docx_styles import Numbering, Styles
-from memnet.loaders.office.list_numbers import letters, roman
-from memnet.loaders.office.symbol_fonts import symbol
-from memnet.loaders.package import parse_xml
+from memnet.loaders.office.numbering import written
 from tests.unit.loaders.office import SPACES, package, read, refused, relations, shown
 
 STYLES = f"""<w:styles {SPACES}>
@@ -50,6 +47,9 @@ NUMBERING = f"""<w:numbering {SPACES}>
 </w:numbering>"""
 
 
+QUOTED = '"0"/>'
+
+
 def word(body: str, **parts: str) -> bytes:
     named = {name.replace("_", "/", 1) + ".xml": text for name, text in parts.items()}
     return package(
@@ -63,6 +63,9 @@ def word(body: str, **parts: str) -> bytes:
                 ("s", "styles", "styles.xml"),
                 ("n", "numbering", "numbering.xml"),
                 ("f", "footnotes", "footnotes.xml"),
+                ("c", "comments", "comments.xml"),
+                ("h", "header", "header1.xml"),
+                ("t", "footer", "footer1.xml"),
                 ("web", "hyperlink", "https://example.org/page.html"),
                 ("file", "hyperlink", "../Other%20plans.docx"),
                 ("chart", "chart", "charts/chart1.xml"),
@@ -202,11 +205,11 @@ def test_tables_name_the_columns_of_their_cells() -> None:
     )  # fmt: skip
     document = read(docx, word(body))
     assert shown(document) == [
-        "header: Plan | Price", "header: | 2023 | 2024",
+        "header: Plan | Price 2023 | Price 2024",
         "row: Basic | $3 | $4 net", "row: Basic | 3 € | 4 €",
     ]  # fmt: skip
     assert [
-        (cell.header, document.text[cell.start : cell.end]) for cell in document.blocks[2].cells
+        (cell.header, document.text[cell.start : cell.end]) for cell in document.blocks[1].cells
     ] == [("Plan", "Basic"), ("Price 2023", "$3"), ("Price 2024", "$4 net")]
 
 
@@ -272,14 +275,24 @@ def test_title_and_metadata(body: str, given: str, title: str) -> None:
     }
 
 
-def test_charts_give_their_words() -> None:
+def test_values_of_charts_stand_with_their_categories() -> None:
+    def points(*values: str) -> str:
+        cached = "".join(
+            f'<c:pt idx="{number}"><c:v>{value}</c:v></c:pt>' for number, value in enumerate(values)
+        )
+        return f"<c:strRef><c:strCache>{cached}</c:strCache></c:strRef>"
+
     chart = (
         f"<c:chartSpace {SPACES}><c:title><a:p><a:r><a:t>Sales</a:t></a:r></a:p></c:title>"
-        "<c:ser><c:tx><c:strRef><c:v>North</c:v></c:strRef></c:tx></c:ser>"
-        "<c:ser><c:tx><c:strRef><c:v>Series 2</c:v></c:strRef></c:tx></c:ser></c:chartSpace>"
+        f"<c:ser><c:tx>{points('North')}</c:tx><c:cat>{points('Kestle', 'Orre')}</c:cat>"
+        f"<c:val>{points('1820', '940')}</c:val></c:ser>"
+        f"<c:ser><c:tx>{points('South')}</c:tx><c:val>{points('7')}</c:val></c:ser>"
+        "</c:chartSpace>"
     )
     body = '<w:p><w:r><w:drawing><c:chart r:id="chart"/></w:drawing></w:r></w:p>'
-    assert blocks(body, **{"word_charts/chart1": chart}) == ["paragraph: Sales", "paragraph: North"]
+    assert blocks(body, **{"word_charts/chart1": chart}) == [
+        "paragraph: Sales", "header: | North | South", "row: Kestle | 1820 | 7", "row: Orre | 940",
+    ]  # fmt: skip
 
 
 def test_strict_documents_are_read() -> None:
@@ -309,7 +322,7 @@ def test_what_can_not_be_read_is_named() -> None:
         "_rels/.rels": relations(("1", "officeDocument", "p.xml")),
         "p.xml": f"<p:presentation {SPACES}/>",
     }
-    refused(docx, package(other), "holds a 'presentation', expected a Word document")
+    refused(docx, package(other), "holds a 'presentation'; expected a Word document")
     items = list(docx.load(SourceFile("a.docx", word("<w:altChunk/>" + p("Text")))))
     assert [str(found) for found in items if isinstance(found, Problem)] == [
         "a.docx: holds another file as a part, which is not read"
@@ -328,38 +341,54 @@ def test_deep_nesting_is_read_without_recursion_errors() -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "small", "letter"),
-    [(1, "i", "a"), (4, "iv", "d"), (26, "xxvi", "z"), (28, "xxviii", "bb"), (1994, "mcmxciv", "")],
-)
-def test_numbers(number: int, small: str, letter: str) -> None:
-    assert roman(number) == small
-    assert letters(number) == (letter or "1994")
-
-
-@given(st.integers())
-def test_numbers_of_any_size_are_short(number: int) -> None:
-    assert 0 < len(roman(number)) <= max(16, len(str(number)))
-    assert 0 < len(letters(number)) <= max(30, len(str(number)))
-
-
-@given(st.lists(st.tuples(st.sampled_from(["1", "3", "x"]), st.integers(-3, 12)), max_size=30))
-def test_lists_count_up_whatever_the_levels(steps: list[tuple[str, int]]) -> None:
-    root: Any = parse_xml(NUMBERING.encode(), "n")
-    numbering = Numbering(root, Styles(None))
-    for number_id, level in steps:
-        marker = numbering.next(number_id, level)
-        assert (marker is not None) == (number_id != "x" and 0 <= level <= 2)
-
-
-@pytest.mark.parametrize(
-    ("font", "code", "shown_as"),
+    ("count", "kind", "number"),
     [
-        ("Symbol", "F061", "α"), ("Symbol", "0041", "A"), ("Wingdings", "00FE", "☑"),
-        ("Wingdings", "0001", ""), ("Arial", "20AC", "€"), ("Arial", "zz", ""), ("x", "D800", ""),
+        (4, "lowerRoman", "iv"), (1994, "romanUcPeriod", "MCMXCIV"), (5000, "I", "5000"),
+        (26, "a", "z"), (28, "alphaUcParenR", "BB"), (7, "decimal", "7"), (7, "decimalZero", "07"),
+        (0, "lowerLetter", "0"), (7, "bullet", ""),
     ],
 )  # fmt: skip
-def test_symbols(font: str, code: str, shown_as: str) -> None:
-    assert symbol(font, code) == shown_as
+def test_numbers(count: int, kind: str, number: str) -> None:
+    assert written(count, kind) == number
+
+
+@given(st.integers(), st.sampled_from(["i", "A"]))
+def test_numbers_of_any_size_are_short(count: int, kind: str) -> None:
+    assert 0 < len(written(count, kind)) <= max(30, len(str(count)))
+
+
+def test_struck_text_is_left_out_and_comments_headers_and_footers_are_read() -> None:
+    comments = (
+        f'<w:comments {SPACES}><w:comment w:id="5" w:author="Ann">{p("Is it?")}</w:comment>'
+        "</w:comments>"
+    )
+    body = (
+        f"<w:p>{r('It costs ')}{r('four', '<w:strike/>')}{r('five', '<w:strike w:val=' + QUOTED)}"
+        '<w:r><w:commentReference w:id="5"/></w:r></w:p>' + p("End")
+    )
+    header = f"<w:hdr {SPACES}>{p('Contract 7', 'berschrift1')}{p('Page 1')}{p('Page 1')}</w:hdr>"
+    document = read(
+        docx,
+        word(
+            body,
+            word_comments=comments,
+            word_header1=header,
+            word_footer1=f"<w:ftr {SPACES}>{p('VAT 889')}{p('3')}</w:ftr>",
+        ),
+    )
+    assert shown(document) == [
+        "paragraph: Contract 7", "paragraph: Page 1", "paragraph: It costs five",
+        "paragraph: Comment (Ann): Is it?", "paragraph: End", "paragraph: VAT 889",
+    ]  # fmt: skip
+    assert document.title == "my file"
+
+
+def test_a_bomb_and_a_missing_relation_are_no_danger(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert blocks(f'<w:p><w:hyperlink r:id="none">{r("kept")}</w:hyperlink></w:p>') == [
+        "paragraph: kept"
+    ]
+    monkeypatch.setattr(zip_package, "MAX_PACKAGE", 1000)
+    refused(docx, word(p("x" * 2000)), "unpacks to")
 
 
 @given(st.binary(max_size=300), st.integers(0, 3000))

@@ -186,7 +186,7 @@ def test_what_can_not_be_read_is_named() -> None:
     refused(opendocument, package({"a": ""}), "without a content.xml")
     refused(opendocument, odt(""), "holds no text")
     sheet = package({"content.xml": content("<office:spreadsheet/>")})
-    refused(opendocument, sheet, "holds spreadsheet, expected an OpenDocument text")
+    refused(opendocument, sheet, "holds spreadsheet; expected an OpenDocument text")
     manifest = (
         f'<manifest:manifest {SPACES}><manifest:file-entry manifest:full-path="content.xml">'
         "<manifest:encryption-data/></manifest:file-entry></manifest:manifest>"

@@ -103,7 +103,7 @@ def test_depth_has_a_limit() -> None:
         ("EncryptedPackage", "protected with a password"),
         ("WordDocument", "Word 97-2003"),
         ("PowerPoint Document", "PowerPoint 97-2003"),
-        ("Workbook", "name it .xls"),
+        ("Workbook", "rename it to .xls"),
         ("Other", "OLE2 file"),
     ],
 )

@@ -75,7 +75,6 @@ def _database(path: Path) -> bytes:
         (b"\x7fELF\2\1\1", "is a program", "programs"),
         (b"MZ\x90\0\3\0", "is a program", "programs"),
         (b"7z\xbc\xaf\x27\x1c\0\4", "is a 7z archive", "other archives"),
-        (b"{\\rtf1\\ansi", "is an RTF document: it is not read; save it as .docx$", "RTF files"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "Office 97-2003", "files of old Office programs"),
     ],
 )

@@ -1,0 +1,104 @@
+"""Tables of office documents: which row names the columns, and charts and diagrams as tables."""
+
+import re
+from collections.abc import Iterator, Sequence
+from html import escape
+from typing import NamedTuple
+from xml.etree.ElementTree import Element
+
+from memnet.loaders.document import one_line
+from memnet.loaders.package import attribute, children, integer, local
+
+_NUMERIC = re.compile(r"[\s\d.,:;%$€£¥+\-–−/()]*\d[\s\d.,:;%$€£¥+\-–−/()]*")
+_UNNAMED = re.compile(r"Series ?\d+")  # a series of a chart that nobody named
+_MAX_HEADER = 60  # characters: a longer text names no column
+
+
+class Cell(NamedTuple):
+    """A cell of a table whose document does not mark its headers."""
+
+    text: str
+    bold: bool = False  # whether all of its text is
+
+
+def names_columns(rows: Sequence[Sequence[Cell]]) -> bool:
+    """Whether the first row of a table names its columns.
+
+    It must have a short text in each cell but the corner. What then speaks for it: that it alone
+    is bold, that there are three columns or more, or a column of numbers below a word.
+    """
+    if len(rows) < 2 or len(rows[0]) < 2:
+        return False
+    filled = [one_line(cell.text) for cell in rows[0]][1:]
+    if not all(filled) or any(
+        len(text) > _MAX_HEADER or _NUMERIC.fullmatch(text) for text in filled
+    ):
+        return False
+    if all(cell.bold for cell in rows[0] if cell.text):
+        return not all(cell.bold for cell in rows[1] if cell.text)
+    texts = [[one_line(cell.text) for cell in row] for row in rows[1:]]
+    numbers = any(
+        all(len(row) > column and _NUMERIC.fullmatch(row[column]) for row in texts)
+        for column in range(1, len(rows[0]))
+    )
+    return numbers or (len(filled) > 1 and len(set(filled)) == len(filled))
+
+
+def drawn_rows(root: Element) -> list[list[str]]:
+    """What a chart or a diagram says: its titles and texts as rows of one cell, then the values.
+
+    Of several series the first row with several cells has the names, below an empty corner; each
+    further one holds a category with the value that each series has for it.
+
+    Args:
+        root: of the part of a chart (``chartSpace``) or of the data of a diagram (``dataModel``).
+    """
+    if local(root) == "dataModel":
+        points = (element for element in root.iter() if local(element) == "pt")
+        return [[line] for point in points for line in _lines(point)]
+    titles = [element for element in root.iter() if local(element) == "title"]
+    lines = [[one_line(" ".join(_lines(title)))] for title in titles]
+    series = [element for element in root.iter() if local(element) == "ser"]
+    names = [" ".join(_points(each, "tx").values()) for each in series]
+    categories: dict[int, str] = {}
+    for each in series:
+        categories = categories or _points(each, "cat", "xVal")
+    values = [_points(each, "val", "yVal") for each in series]
+    places = sorted({place for found in (categories, *values) for place in found})
+    rows = [[categories.get(at, ""), *(found.get(at, "") for found in values)] for at in places]
+    names = ["" if _UNNAMED.fullmatch(name) else name for name in names]
+    if len(names) == 1 or not rows:  # nothing to tell apart, or no values that are stored with it
+        lines += [[name] for name in names]
+    elif any(names):
+        rows.insert(0, ["", *names])
+    return [line for line in lines if line[0]] + rows
+
+
+def table_markup(rows: Sequence[Sequence[str]]) -> str:
+    """HTML of the rows that ``drawn_rows`` gives."""
+    lines = [row for row in rows if len(row) == 1]
+    table = [row for row in rows if len(row) > 1]
+    parts = [f"<p>{escape(row[0])}</p>" for row in lines]
+    for row in table:
+        tag = "th" if row is table[0] and not row[0] else "td"
+        parts.append("<tr>" + "".join(f"<{tag}>{escape(text)}</{tag}>" for text in row) + "</tr>")
+    return "".join([*parts[: len(lines)], "<table>", *parts[len(lines) :], "</table>"])
+
+
+def _lines(element: Element) -> Iterator[str]:
+    for paragraph in element.iter():
+        if local(paragraph) == "p":
+            text = "".join(part.text or "" for part in paragraph.iter() if local(part) == "t")
+            if line := one_line(text):
+                yield line
+
+
+def _points(series: Element, *names: str) -> dict[int, str]:
+    """By their number the cached values that a part of a series refers to."""
+    found: dict[int, str] = {}
+    for name in names:
+        for point in (part for given in children(series, name) for part in given.iter()):
+            if local(point) == "pt":
+                text = one_line("".join(value.text or "" for value in children(point, "v")))
+                found.setdefault(integer(attribute(point, "idx")), text)
+    return found
