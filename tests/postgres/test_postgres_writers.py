@@ -243,7 +243,7 @@ def test_readers_see_one_commit_each(address: str) -> None:
 
 def _is_exact(store: MemoryStore) -> bool:
     """Whether a search by vectors gives what a comparison with all rows gives."""
-    connection = store._connection
+    connection = store.connection
     ids = slots.dense_ids(connection).tolist()
     keys = slots.keys(connection, ids, store.dimension)
     for query in ("storm", "light boat", "The heron", "colour"):

@@ -36,7 +36,6 @@ from memnet.storage.tables.connection import (
     UNUSED_SYMBOL,
     UNUSED_VECTOR,
     Connection,
-    History,
     Numbered,
     StoredVector,
     check_version,
@@ -92,7 +91,6 @@ class PostgresConnection(Connection):
             StoreError: no server can be reached, or the store is newer than this version.
         """
         self.changing = False
-        self.history = _Commits(self)
         self.text: PostgresText = PostgresText(self)
         self.lock_depth = 0  # blocks that hold the lock of the store's writer in this session
         self._place = address.shown
@@ -279,6 +277,19 @@ class PostgresConnection(Connection):
 
     def metadata(self, key: str, wanted: Any) -> tuple[str, list[Any]]:
         return metadata_condition(key, wanted)
+
+    def revision(self) -> Revision:
+        """As ``Connection.revision``: commits are numbered in the order of their ends."""
+        row = self.one_of_snapshot(
+            "SELECT CAST(value AS bigint), commit_id FROM property, revision "
+            "WHERE name = 'generation'"
+        )
+        if row is None:
+            raise missing("its last commit")
+        return Revision(row[0], row[1], 0)
+
+    def note_replaced(self, vectors: Sequence[int]) -> None:
+        """As ``Connection.note_replaced``: the index is of the rows themselves."""
 
     def problems(self) -> list[str]:
         """As ``Connection.problems``; files and types are the server's matter."""
@@ -476,19 +487,3 @@ class PostgresConnection(Connection):
         version = 0 if row is None else checked_count(row[1])
         check_version(self._place, version, row is None or row[0] == "schema_version")
         return version
-
-
-class _Commits(History):
-    """The commits of a store with many writers, numbered in the order of their ends."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-
-    def latest(self) -> Revision:
-        row = self._connection.one_of_snapshot(
-            "SELECT CAST(value AS bigint), commit_id FROM property, revision "
-            "WHERE name = 'generation'"
-        )
-        if row is None:
-            raise missing("its last commit")
-        return Revision(row[0], row[1], 0)

@@ -14,25 +14,23 @@ from memnet.storage.values import ChangeBy, Slot, Told
 from memnet.types import Certainty, Change, SourceKind
 
 Row = tuple[Any, ...]
+# SQL for being among the values of a ``Values``, which may be many more than parameters.
 IN_LIST = "IN (SELECT value FROM json_each(?))"
-"""SQL for being among the values of a ``Values``, which may be many more than parameters."""
 SLOT_COLUMNS = """slot.id, slot.kind, source.name, source.namespace, slot.title, slot.text,
     slot.start, slot.end, slot.relation, slot.value, slot.valid_from, slot.valid_until,
     slot.places, source.metadata, CASE WHEN slot.valid_from IS NOT NULL
     THEN (SELECT told_at FROM statement WHERE statement.slot = slot.id) END,
     slot.valid_from IS NOT NULL OR slot.used_at > 0"""
 _SLOT_TYPES = (int, str, str, str, str, str, int, int, str, str)
-_MAX_TIME = 1e11
-"""Seconds since the epoch: some 3,000 years."""
-_MAX_NESTING = 100
-"""Ingest lets metadata be half as deep; pydantic writes 255 levels as JSON."""
+_MAX_TIME = 1e11  # seconds since the epoch: some 3,000 years
+_MAX_NESTING = 100  # ingest lets metadata be half as deep; pydantic writes 255 levels as JSON
+# Characters of a source: a row of a foreign store could ask for any amount of memory.
 _MAX_OFFSET = 2**28
-"""Characters of a source: a row of a foreign store could ask for any amount of memory."""
+# No number that memnet counts up comes near, and the numbers after it fit into 64 bits.
 _MAX_COUNT = 2**62
-"""No number that memnet counts up comes near, and the numbers after it fit into 64 bits."""
+# Symbols are numbered one after the other, so a store of any size stays below. Hops over facts
+# calculate with these numbers, and higher ones would overflow.
 _MAX_SYMBOL = 2**40
-"""Symbols are numbered one after the other, so a store of any size stays below. Hops over facts
-calculate with these numbers, and higher ones would overflow."""
 
 
 class MissingRowError(StoreError):

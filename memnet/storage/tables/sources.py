@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from memnet.storage.tables import slots
 from memnet.storage.tables import vectors as text_vectors
@@ -17,7 +17,7 @@ from memnet.storage.tables.checked import (
     damaged,
     missing,
 )
-from memnet.storage.tables.connection import Connection
+from memnet.storage.tables.connection import Connection, Part
 from memnet.storage.values import (
     Encode,
     EncodePassages,
@@ -29,18 +29,12 @@ from memnet.storage.values import (
 )
 from memnet.types import Source, SourceKind
 
-_PAGE = 1000
-"""Sources that are read together."""
-_MAX_CHARACTERS = 2**28
-"""Of a source: a row of a foreign store could ask for any amount of memory."""
+_PAGE = 1000  # sources that are read together
+_MAX_CHARACTERS = 2**28  # of a source: a row of a foreign store could ask for any amount of memory
 
 
-class Sources:
+class Sources(Part):
     """Reads of the sources of a store, and which of them an ingest has seen."""
-
-    def __init__(self, connection: Callable[[], Connection]) -> None:
-        """Read nothing yet; ``connection`` gives the calling thread's own."""
-        self._connection = connection
 
     def all(self, namespace: str | None = None) -> Iterator[Source]:
         """All sources in the order in which they first came; None for those of all namespaces.
@@ -48,7 +42,7 @@ class Sources:
         They are read page by page: those that come or go meanwhile may be among them or not.
         """
         after = 0
-        while page := _page(self._connection(), after, _PAGE, namespace):
+        while page := _page(self._connection, after, _PAGE, namespace):
             yield from (source for _, source in page)
             after = page[-1][0]
 
@@ -69,14 +63,14 @@ class Sources:
             kind: of the sources; None for all.
             prefix: that their ids begin with.
         """
-        return _page(self._connection(), after, limit, namespace, kind=kind, prefix=prefix)
+        return _page(self._connection, after, limit, namespace, kind=kind, prefix=prefix)
 
     def count(
         self, namespace: str | None = None, kind: SourceKind | None = None, prefix: str = ""
     ) -> int:
         """Number of the sources on all pages of ``page``."""
         conditions, parameters = _conditions(namespace, None, kind, prefix)
-        row = self._connection().only(
+        row = self._connection.only(
             f"SELECT count(*) FROM source WHERE true {conditions}", *parameters
         )
         return checked_count(row[0])
@@ -87,25 +81,25 @@ class Sources:
         Where headings and slots leave a gap the text has as many line breaks, so that
         ``text[slot.start:slot.end] == slot.text``.
         """
-        connection = self._connection()
+        connection = self._connection
         with connection.snapshot():
             page = _page(connection, 0, 1, namespace, name)
             return (page[0][1], _text(connection, page[0][0])) if page else None
 
     def states(self, names: Iterable[str], namespace: str = "") -> dict[str, SourceState]:
         """Digest and origin of those of the named sources that are stored."""
-        return states(self._connection(), names, namespace)
+        return states(self._connection, names, namespace)
 
     def namespaces(self, names: Iterable[str]) -> dict[str, list[str]]:
         """For those of the names that are sources, the namespaces in which they are, in order."""
-        return namespaces(self._connection(), names)
+        return namespaces(self._connection, names)
 
     def start_run(self) -> None:
         """Forget which sources this thread's ingest has seen; they are many, and kept on disk."""
-        self._connection().execute(
+        self._connection.execute(
             "CREATE TEMP TABLE IF NOT EXISTS seen (name TEXT PRIMARY KEY, digest BLOB NOT NULL)"
         )
-        self._connection().execute("DELETE FROM temp.seen")
+        self._connection.execute("DELETE FROM temp.seen")
 
     def mark_seen(self, names: Mapping[str, bytes]) -> dict[str, bytes]:
         """Note that the ingest sees some sources, given with their digests.
@@ -113,7 +107,7 @@ class Sources:
         Returns:
             Those that it saw before, with the digests that they had then.
         """
-        connection = self._connection()
+        connection = self._connection
         before: dict[str, bytes] = dict(
             connection.rows(
                 f"SELECT name, digest FROM temp.seen WHERE name {IN_LIST}", Values(names)
@@ -134,7 +128,7 @@ class Sources:
         Returns:
             How many they are; 0 if the file is not stored with this digest.
         """
-        connection = self._connection()
+        connection = self._connection
         stored = connection.one(
             "SELECT digest FROM file WHERE namespace = ? AND path = ?", namespace, path
         )
@@ -156,11 +150,11 @@ class Sources:
             namespace: they are in.
         """
         unseen = "AND name NOT IN (SELECT name FROM temp.seen)"
-        return _from_path(self._connection(), origin, namespace, unseen)
+        return _from_path(self._connection, origin, namespace, unseen)
 
     def from_path(self, path: str, namespace: str = "") -> list[str]:
         """Names of the stored sources that came from a file, or from files below a folder."""
-        return list(_from_path(self._connection(), path, namespace))
+        return list(_from_path(self._connection, path, namespace))
 
 
 def add_shared(
@@ -179,11 +173,7 @@ def add_shared(
         slots.add_symbol_names(connection, symbols)
 
 
-def put_all(
-    connection: Connection,
-    new: Sequence[NewSource],
-    vectors: Iterable[NewVector],
-) -> None:
+def put_all(connection: Connection, new: Sequence[NewSource], vectors: Iterable[NewVector]) -> None:
     """Put sources with the vectors that their slots lack, and delete what they no longer have."""
     by_digest = {vector.digest: vector for vector in vectors}
     lacking = text_vectors.missing_digests(connection, by_digest)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memnet.config import IndexConfig
-from memnet.storage.values import Hits, IndexInfo
+from memnet.storage.values import Hits, IndexInfo, Searcher, ToDevice
 from memnet.storage.vectors.file import (
     DamagedIndexError,
     IndexHeader,
@@ -23,8 +23,6 @@ from memnet.storage.vectors.search import (
     Nearest,
     OnDeviceSearch,
     PQSearch,
-    Searcher,
-    ToDevice,
     best,
     code_scores,
     empty_pq,
@@ -35,24 +33,20 @@ from memnet.storage.vectors.search import (
     uses_pq,
 )
 
-_BLOCK = 16_384
-"""Vectors that are copied to a file together: 25 MB."""
-_MIN_SEGMENT = 256
-"""A segment of fewer vectors is merged with the next: copying them takes 0.05 ms."""
+_BLOCK = 16_384  # vectors that are copied to a file together: 25 MB
+_MIN_SEGMENT = 256  # a segment of fewer vectors is merged with the next: copying them takes 0.05 ms
 
 
+# Vectors [K, D] float32 of ids [K] int64; zeros for ids that are no longer there.
 ReadVectors = Callable[[NDArray[np.int64]], NDArray[np.float32]]
-"""Vectors [K, D] float32 of ids [K] int64; zeros for ids that are no longer there."""
 
 
 @dataclass(frozen=True, eq=False)
 class _VectorsById:
     """Vectors [N, D] that are read by their ids where they are indexed."""
 
-    ids: NDArray[np.int64]
-    """[N]."""
-    dimension: int
-    """D."""
+    ids: NDArray[np.int64]  # [N]
+    dimension: int  # D
     read: ReadVectors
 
     def __len__(self) -> int:
@@ -135,8 +129,7 @@ class VectorIndex:
     It never changes, so that threads may search it while others replace it.
     """
 
-    dimension: int
-    """D, width of the vectors."""
+    dimension: int  # D, width of the vectors
     config: IndexConfig
     read: ReadVectors
     # The vectors of the file.
