@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memnet.config import IndexConfig
-from memnet.storage.values import Hits, IndexInfo, Searcher, ToDevice
+from memnet.storage.values import Hits, IndexInfo, Nearest, Searcher, ToDevice
 from memnet.storage.vectors.file import (
     DamagedIndexError,
     IndexHeader,
@@ -20,7 +20,6 @@ from memnet.storage.vectors.file import (
 )
 from memnet.storage.vectors.search import (
     ExactSearch,
-    Nearest,
     OnDeviceSearch,
     PQSearch,
     best,
