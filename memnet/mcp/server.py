@@ -119,12 +119,12 @@ def build_server(
         yield
 
     async def list_sources(
-        context: ServerRequestContext[Any, Any], call_next: CallNext
+        ctx: ServerRequestContext[Any, Any], call_next: CallNext
     ) -> HandlerResult:
         """Sources as resources, page by page: they change while the server runs."""
-        if context.method != "resources/list":
-            return await call_next(context)
-        cursor = (context.params or {}).get("cursor")
+        if ctx.method != "resources/list":
+            return await call_next(ctx)
+        cursor = (ctx.params or {}).get("cursor")
         try:
             return await anyio.to_thread.run_sync(partial(_source_page, memory, cursor))
         except InputError as error:

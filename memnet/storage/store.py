@@ -41,8 +41,8 @@ from memnet.storage.values import (
     Slot,
     StoreCounts,
     Symbols,
+    ToDevice,
 )
-from memnet.storage.vectors.search import ToDevice
 
 
 @dataclass(frozen=True, slots=True)

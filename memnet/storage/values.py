@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,27 @@ from memnet.types import Certainty, Change, SourceKind
 
 # Texts -> their vectors [N, D] float32, of length one.
 Encode = Callable[[Sequence[str]], NDArray[np.float32]]
+
+
+Nearest = tuple[NDArray[np.int64], NDArray[np.float32]]
+"""Rows [K] int64 and their inner products [K] float32, best first."""
+
+
+class Searcher(Protocol):
+    """A way to search N vectors of width D."""
+
+    def nearest(
+        self, query: NDArray[np.float32], limit: int, allowed: NDArray[np.bool_] | None
+    ) -> Nearest:
+        """The ``limit`` vectors with the largest inner product with a query [D] float32.
+
+        ``allowed`` [N] bool says which may be found; None for all.
+        """
+        ...
+
+
+ToDevice = Callable[[NDArray[np.float32]], Searcher | None]
+"""Copies vectors [N, D] float32 to a device; gives None where it has no room for them."""
 
 
 class VectorData(bytes):

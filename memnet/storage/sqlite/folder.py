@@ -16,8 +16,8 @@ from memnet.storage.place import DATABASE
 from memnet.storage.sqlite.connection import SqliteConnection
 from memnet.storage.tables import checks
 from memnet.storage.tables.connection import Connection, Connections
+from memnet.storage.values import ToDevice
 from memnet.storage.vectors.cache import INDEX_FILE, INDEX_LOCK, IndexCache
-from memnet.storage.vectors.search import ToDevice
 
 _LOCK = "writer.lock"
 

@@ -21,10 +21,10 @@ from memnet.storage.backend import DenseIndex
 from memnet.storage.tables import slots
 from memnet.storage.tables.checked import checked_integer, checked_rows
 from memnet.storage.tables.connection import Connection
-from memnet.storage.values import Changes, Hits, IndexInfo, Revision, Within
+from memnet.storage.values import Changes, Hits, IndexInfo, Revision, ToDevice, Within
 from memnet.storage.vectors.file import IndexHeader, read_header
 from memnet.storage.vectors.index import VectorIndex
-from memnet.storage.vectors.search import ToDevice, uses_pq
+from memnet.storage.vectors.search import uses_pq
 
 INDEX_FILE = "vectors.faiss"
 INDEX_LOCK = "index.lock"

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memnet.config import IndexConfig
-from memnet.storage.values import Hits, IndexInfo
+from memnet.storage.values import Hits, IndexInfo, Searcher, ToDevice
 from memnet.storage.vectors.file import (
     DamagedIndexError,
     IndexHeader,
@@ -23,8 +23,6 @@ from memnet.storage.vectors.search import (
     Nearest,
     OnDeviceSearch,
     PQSearch,
-    Searcher,
-    ToDevice,
     best,
     code_scores,
     empty_pq,

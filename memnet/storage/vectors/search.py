@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from memnet.config import IndexConfig
 from memnet.errors import DependencyError
+from memnet.storage.values import Nearest, Searcher, ToDevice
 
 
 class LazyVectors(Protocol):
@@ -28,8 +29,6 @@ class LazyVectors(Protocol):
 
 # [N, D].
 Vectors = NDArray[np.float32] | NDArray[np.float16] | LazyVectors
-# Rows [K] int64 and their inner products [K] float32, best first.
-Nearest = tuple[NDArray[np.int64], NDArray[np.float32]]
 # Inner products [K] float32 of a query [D] with what the codes of rows [K] int64 stand for.
 CompareCodes = Callable[[NDArray[np.float32], NDArray[np.int64]], NDArray[np.float32]]
 CODE_BITS = 4
@@ -37,23 +36,6 @@ _BLOCK = 16_384  # vectors that are encoded together: 25 MB
 _HITS = 10  # neighbours of a query over which recall is measured: recall@10
 _SAME_BYTES = 0.9
 _QUESTION_COSINE = 0.65  # of a question and its nearest passage: the median of 481 questions
-
-
-class Searcher(Protocol):
-    """A way to search N vectors of width D."""
-
-    def nearest(
-        self, query: NDArray[np.float32], limit: int, allowed: NDArray[np.bool_] | None
-    ) -> Nearest:
-        """The ``limit`` vectors with the largest inner product with a query [D] float32.
-
-        ``allowed`` [N] bool says which may be found; None for all.
-        """
-        ...
-
-
-# Copies vectors [N, D] float32 to a device; gives None where it has no room for them.
-ToDevice = Callable[[NDArray[np.float32]], Searcher | None]
 
 
 class ExactSearch:
