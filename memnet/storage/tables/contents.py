@@ -16,6 +16,7 @@ from memnet.storage.tables.checked import (
     checked_kind,
     checked_places,
     checked_rows,
+    of_namespace,
 )
 from memnet.storage.tables.connection import Part, Rows
 from memnet.types import SourceKind
@@ -155,9 +156,8 @@ class Contents(Part):
         return self._connection.one(statement, symbol) is not None
 
     def _kinds(self, namespace: str | None) -> frozenset[SourceKind]:
-        within = "" if namespace is None else "WHERE namespace = ?"
-        parameters = () if namespace is None else (namespace,)
-        rows = self._connection.rows(f"SELECT DISTINCT kind FROM source {within}", *parameters)
+        within, own = of_namespace(namespace, "WHERE")
+        rows = self._connection.rows(f"SELECT DISTINCT kind FROM source {within}", *own)
         return frozenset(
             checked_kind(row[0]) for row in checked_rows(rows, "a kind of source", str)
         )
