@@ -186,7 +186,7 @@ class Question:
         self.store = store
         self.scope = scope
         self.full = full
-        self.fetched = FetchedSlots(store) if whole is None else whole.fetched
+        self.fetched: FetchedSlots = FetchedSlots(store) if whole is None else whole.fetched
         self._encode = encode
         self._background = background
         self._whole = whole

@@ -65,6 +65,8 @@ _REFERENCES = (
     ("link", "slot", "slot"),
     ("statement_name", "symbol", "symbol"),
 )
+_ANALYZED = "source, vector, slot, symbol, slot_key, mention, link, slot_text"
+_MANY = 500  # new slots between two looks at whether the planner knows of them
 _Result = TypeVar("_Result")
 
 
@@ -99,6 +101,7 @@ class PostgresConnection(Connection):
         self._in_snapshot = False
         self._snapshot_rows: dict[tuple[Any, ...], Row | None] = {}
         self._closed = False
+        self._new_slots = 0  # since the last look at statistics
         # Symbols and vectors to look at after the commit.
         self._unused: tuple[set[int], set[int]] = (set(), set())
         self._guard = threading.RLock()  # ``close`` takes it too
@@ -148,6 +151,10 @@ class PostgresConnection(Connection):
             new = self.text.new_slots, self.text.new_tokens
             self._session.command(ADVANCE.format(*new) if advances else "COMMIT")
         self._sweep()
+        self._new_slots += new[0]
+        if self._new_slots >= _MANY:
+            self._new_slots = 0
+            self._analyze()
 
     def release_space(self) -> None:
         """As ``Connection.release_space``: the server's own vacuum does so."""
@@ -426,6 +433,16 @@ class PostgresConnection(Connection):
                 self._session.command("COMMIT")
         except StoreError as error:
             _log.info("unused rows are left: %s", error)
+
+    def _analyze(self) -> None:
+        """Tell the planner of many new rows, which the server would note a minute later."""
+        with suppress(StoreError):
+            known, slots = self.only(
+                "SELECT reltuples, slots FROM pg_class, revision "
+                "WHERE pg_class.oid = CAST('slot' AS regclass)"
+            )
+            if slots >= 4 * known:
+                self.execute(f"ANALYZE (SKIP_LOCKED) {_ANALYZED}")
 
     def _make_ready(self) -> None:
         """Make what the tables need, pgvector and the schema, as far as it is not there."""

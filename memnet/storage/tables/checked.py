@@ -33,6 +33,13 @@ _MAX_COUNT = 2**62
 _MAX_SYMBOL = 2**40
 
 
+def of_namespace(
+    namespace: str | None, before: str = "AND", column: str = "namespace"
+) -> tuple[str, list[Any]]:
+    """SQL for rows of a namespace, and its parameters; nothing for None, which means all."""
+    return ("", []) if namespace is None else (f"{before} {column} = ?", [namespace])
+
+
 class MissingRowError(StoreError):
     """A row that must exist does not, or another writer deleted it meanwhile."""
 
@@ -150,6 +157,18 @@ def _is_span(start: object, end: object, text: str) -> bool:
     return isinstance(start, int) and isinstance(end, int) and end - start == len(text)
 
 
+def _parsed(value: object, what: str) -> Any:
+    """The value of a column of JSON.
+
+    Raises:
+        StoreError: it is not JSON.
+    """
+    try:
+        return json.loads(value) if isinstance(value, str) else None
+    except (ValueError, RecursionError) as error:
+        raise damaged(what) from error
+
+
 def checked_texts(value: object) -> tuple[str, ...]:
     """Texts from a column of JSON.
 
@@ -158,10 +177,7 @@ def checked_texts(value: object) -> tuple[str, ...]:
     """
     if value == "[]":
         return ()
-    try:
-        texts = json.loads(value) if isinstance(value, str) else None
-    except (ValueError, RecursionError) as error:
-        raise damaged("a list of a statement") from error
+    texts = _parsed(value, "a list of a statement")
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
         raise damaged("a list of a statement")
     return tuple(texts)
@@ -175,10 +191,7 @@ def checked_places(value: object) -> tuple[tuple[int, str], ...]:
     """
     if value == "[]":
         return ()
-    try:
-        pairs = json.loads(value) if isinstance(value, str) else None
-    except (ValueError, RecursionError) as error:
-        raise damaged("the place of a slot") from error
+    pairs = _parsed(value, "the place of a slot")
     if not isinstance(pairs, list) or not all(
         isinstance(pair, list) and tuple(map(type, pair)) == (int, str) for pair in pairs
     ):
@@ -197,10 +210,7 @@ def checked_metadata(value: object) -> dict[str, Any]:
     """
     if value == "{}":
         return {}
-    try:
-        metadata = json.loads(value) if isinstance(value, str) else None
-    except (ValueError, RecursionError) as error:
-        raise damaged("the metadata of a source") from error
+    metadata = _parsed(value, "the metadata of a source")
     if not isinstance(metadata, dict) or _nesting(metadata) > _MAX_NESTING:
         raise damaged("the metadata of a source")
     return metadata

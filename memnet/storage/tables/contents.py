@@ -1,6 +1,7 @@
 """What kinds of things a store holds, and which statements hold when; read once per commit."""
 
 import math
+import sys
 from collections.abc import Callable, Hashable, Sequence
 from typing import NamedTuple, TypeVar
 
@@ -15,6 +16,7 @@ from memnet.storage.tables.checked import (
     checked_kind,
     checked_places,
     checked_rows,
+    of_namespace,
 )
 from memnet.storage.tables.connection import Part, Rows
 from memnet.types import SourceKind
@@ -65,6 +67,24 @@ class Contents(Part):
             limit,
         )
         return [row[0] for row in checked_rows(rows, "a title", str)]
+
+    def names(self, prefix: str, limit: int) -> list[str]:
+        """Names that slots are about and that start with a normalised prefix, in their order.
+
+        As a title of their slots writes them, if one does; else in small letters.
+        """
+        rows = self._connection.rows(
+            "SELECT symbol.name, coalesce((SELECT slot.title FROM slot_key JOIN slot "
+            "ON slot.id = slot_key.slot WHERE slot_key.symbol = symbol.id LIMIT 1), '') "
+            "FROM symbol WHERE symbol.name >= ? AND symbol.name < ? "
+            "AND EXISTS (SELECT 1 FROM slot_key WHERE slot_key.symbol = symbol.id) "
+            "ORDER BY symbol.name LIMIT ?",
+            prefix,
+            prefix + chr(sys.maxunicode),
+            limit,
+        )
+        found = checked_rows(rows, "a name", str, str)
+        return [title if title.casefold() == name else name for name, title in found]
 
     def places(self, source: str, namespace: str) -> list[tuple[int, int, str]]:
         """The places of the passages of a source: start and end in its text, and the place."""
@@ -136,9 +156,8 @@ class Contents(Part):
         return self._connection.one(statement, symbol) is not None
 
     def _kinds(self, namespace: str | None) -> frozenset[SourceKind]:
-        within = "" if namespace is None else "WHERE namespace = ?"
-        parameters = () if namespace is None else (namespace,)
-        rows = self._connection.rows(f"SELECT DISTINCT kind FROM source {within}", *parameters)
+        within, own = of_namespace(namespace, "WHERE")
+        rows = self._connection.rows(f"SELECT DISTINCT kind FROM source {within}", *own)
         return frozenset(
             checked_kind(row[0]) for row in checked_rows(rows, "a kind of source", str)
         )

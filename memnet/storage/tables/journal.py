@@ -11,6 +11,7 @@ from memnet.storage.tables.checked import (
     checked_rows,
     checked_time,
     damaged,
+    of_namespace,
 )
 from memnet.storage.tables.connection import Part, Rows
 from memnet.storage.tables.statements import Statements
@@ -127,11 +128,11 @@ class Journal(Part):
             names: of the sources; others are passed over.
             namespace: that they are in; None for all.
         """
-        within = "" if namespace is None else "AND namespace = ?"
+        within, own = of_namespace(namespace)
         chosen = (
             f"(SELECT id FROM source WHERE name {IN_LIST} {within})",
             Values(names),
-            *([] if namespace is None else [namespace]),
+            *own,
         )
         connection = self._connection
         entries = connection.rows(

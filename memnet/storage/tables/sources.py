@@ -16,6 +16,7 @@ from memnet.storage.tables.checked import (
     checked_rows,
     damaged,
     missing,
+    of_namespace,
 )
 from memnet.storage.tables.connection import Connection, Part
 from memnet.storage.values import (
@@ -363,11 +364,11 @@ def add_slots(
 def delete(connection: Connection, names: Iterable[str], namespace: str | None) -> int:
     """As ``MemoryStore.delete``."""
     names = list(names)
-    within = "" if namespace is None else "AND namespace = ?"
+    within, own = of_namespace(namespace)
     chosen = connection.rows(
         f"SELECT id FROM source WHERE name {IN_LIST} {within} {connection.locking}",
         Values(names),
-        *([] if namespace is None else [namespace]),
+        *own,
     )
     ids = Values(row[0] for row in chosen)
     doomed = [row[0] for row in connection.rows(f"SELECT id FROM slot WHERE source {IN_LIST}", ids)]
@@ -382,18 +383,18 @@ def delete(connection: Connection, names: Iterable[str], namespace: str | None) 
         connection.execute(
             f"DELETE FROM {table} WHERE {name} {IN_LIST} {within}",
             Values(names),
-            *([] if namespace is None else [namespace]),
+            *own,
         )
     return len(doomed)
 
 
 def origins(connection: Connection, names: Iterable[str], namespace: str | None) -> list[str]:
     """The files that some sources came from; ``namespace`` None means those of all."""
-    within = "" if namespace is None else "AND namespace = ?"
+    within, own = of_namespace(namespace)
     rows = connection.rows(
         f"SELECT origin FROM source WHERE origin <> '' AND name {IN_LIST} {within}",
         Values(names),
-        *([] if namespace is None else [namespace]),
+        *own,
     )
     # Made distinct here: to do so SQLite would go through the index of the origins of all sources.
     return list(dict.fromkeys(row[0] for row in checked_rows(rows, "the origin of a source", str)))

@@ -16,6 +16,7 @@ from memnet.storage.tables.checked import (
     checked_told,
     checked_vectors,
     damaged,
+    of_namespace,
 )
 from memnet.storage.tables.connection import Part, Rows
 from memnet.storage.values import ChangeBy, Told, Usage, Within
@@ -74,7 +75,7 @@ class Statements(Part):
             namespace: to look in; None for all.
             limit: of each symbol the last ones.
         """
-        within = "" if namespace is None else "AND namespace = ?"
+        within, own = of_namespace(namespace)
         found: set[int] = set()
         for symbol in symbols:
             rows = self._connection.rows(
@@ -82,7 +83,7 @@ class Statements(Part):
                 f"WHERE symbol = (SELECT id FROM symbol WHERE name = ?) {within} "
                 "ORDER BY slot DESC LIMIT ?",
                 symbol,
-                *([] if namespace is None else [namespace]),
+                *own,
                 limit,
             )
             found.update(row[0] for row in checked_rows(rows, "a name of a statement", int))
@@ -97,65 +98,65 @@ class Statements(Part):
 
     def last(self, namespace: str | None, count: int) -> list[int]:
         """Ids of the last statements that were told in a namespace, or in all, rising."""
-        within = "" if namespace is None else "WHERE namespace = ?"
+        within, own = of_namespace(namespace, "WHERE")
         rows = self._connection.rows(
             f"SELECT slot FROM statement {within} ORDER BY slot DESC LIMIT ?",
-            *([] if namespace is None else [namespace]),
+            *own,
             count,
         )
         return sorted(row[0] for row in rows)
 
     def learned_from(self, sources: Collection[str], namespace: str | None) -> list[int]:
         """Ids of the statements that messages with these source ids made, rising."""
-        within = "" if namespace is None else "AND source.namespace = ?"
+        within, own = of_namespace(namespace, column="source.namespace")
         rows = self._connection.rows(
             "SELECT statement.slot FROM source JOIN slot ON slot.source = source.id "
             "JOIN statement ON statement.slot = slot.id "
             f"WHERE source.name {IN_LIST} {within} AND statement.speaker IS NOT NULL "
             "ORDER BY statement.slot",
             Values(sources),
-            *([] if namespace is None else [namespace]),
+            *own,
         )
         return [row[0] for row in checked_rows(rows, "a statement of a message", int)]
 
     def those_in(self, ids: Sequence[int], namespace: str | None) -> set[int]:
         """Those of the slots that are statements of a namespace, or of any."""
         # An index over the namespace would be gone through as a whole.
-        within = "" if namespace is None else "AND coalesce(namespace, '') = ?"
+        within, own = of_namespace(namespace, column="coalesce(namespace, '')")
         rows = self._connection.rows(
             f"SELECT slot FROM statement WHERE slot {IN_LIST} {within}",
             Values(ids),
-            *([] if namespace is None else [namespace]),
+            *own,
         )
         return {row[0] for row in rows}
 
     def ids(self, namespace: str | None = None) -> NDArray[np.int64]:
         """Ids of all statements of a namespace, [N] int64, rising; None for all namespaces."""
-        within = "" if namespace is None else "WHERE namespace = ?"
+        within, own = of_namespace(namespace, "WHERE")
         rows = self._connection.rows(
             f"SELECT slot FROM statement {within} ORDER BY slot",
-            *([] if namespace is None else [namespace]),
+            *own,
         )
         return np.fromiter((row[0] for row in rows), np.int64)
 
     def within_ever(self, namespace: str | None) -> Within:
         """The statements of a namespace, or all, whenever they held, for a vector search."""
-        own = "" if namespace is None else " WHERE statement.namespace = ?"
+        own, parameters = of_namespace(namespace, "WHERE", "statement.namespace")
         return Within(
             lambda: self._ids_ever(namespace),
-            f"AND slot.id IN (SELECT statement.slot FROM statement{own})",
-            [] if namespace is None else [namespace],
+            f"AND slot.id IN (SELECT statement.slot FROM statement {own})",
+            parameters,
         )
 
     def _ids_ever(self, namespace: str | None) -> NDArray[np.int64]:
         """As ``ids``, and some that are gone; in one process only new ones are read each time."""
         connection = self._connection
         known = self._ids.get(namespace, np.zeros(0, np.int64))
-        within = "" if namespace is None else "namespace = ? AND"
+        within, own = of_namespace(namespace)
         rows = connection.rows(
-            f"SELECT slot FROM statement WHERE {within} slot > ? ORDER BY slot",
-            *([] if namespace is None else [namespace]),
+            f"SELECT slot FROM statement WHERE slot > ? {within} ORDER BY slot",
             int(known[-1]) if len(known) else 0,
+            *own,
         )
         ids = np.append(known, np.fromiter((row[0] for row in rows), np.int64))
         # Ids of a transaction that is not committed may be given to other slots after all.
@@ -224,10 +225,10 @@ class Statements(Part):
 
     def evictions(self, namespace: str | None) -> list[Eviction]:
         """Messages and statements that were evicted from a namespace, or from all, in order."""
-        within = "" if namespace is None else "WHERE namespace = ?"
+        within, own = of_namespace(namespace, "WHERE")
         rows = self._connection.rows(
             f"SELECT source, namespace, kind, evicted_at FROM eviction {within} ORDER BY id",
-            *([] if namespace is None else [namespace]),
+            *own,
         )
         found: list[Eviction] = []
         for source, where, kind, evicted in checked_rows(rows, "an eviction", str, str, str, float):

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memnet.config import IndexConfig
-from memnet.storage.values import Hits, IndexInfo, Searcher, ToDevice
+from memnet.storage.values import Hits, IndexInfo, Nearest, Searcher, ToDevice
 from memnet.storage.vectors.file import (
     DamagedIndexError,
     IndexHeader,
@@ -20,7 +20,6 @@ from memnet.storage.vectors.file import (
 )
 from memnet.storage.vectors.search import (
     ExactSearch,
-    Nearest,
     OnDeviceSearch,
     PQSearch,
     best,
@@ -283,20 +282,22 @@ class VectorIndex:
         header = IndexHeader(
             commit_id=commit_id, fingerprint=fingerprint, dimension=self.dimension, count=len(ids)
         )
-        arrays = {"ids": [ids[order]], "vectors": self._blocks(order)}
+        own, blocks = [ids[order]], self._blocks(order)
         if not uses_pq(len(ids), self.config):
-            write_index(path, header, arrays)
+            write_index(path, header, {"ids": own, "vectors": blocks})
             return
         # Codes are made in several passes over the vectors.
-        shape = len(ids), self.dimension
-        with scratch_vectors(path.parent, arrays["vectors"], shape) as vectors:
+        with scratch_vectors(path.parent, blocks, (len(ids), self.dimension)) as vectors:
             made = quantise(vectors, self.dimension, self.config)
-        header = header.model_copy(
-            update={
-                "code_size": made.codes.shape[1], "rerank": made.rerank, "recall": made.recall
-            }
-        )  # fmt: skip
-        write_index(path, header, {**arrays, "codebook": [made.codebook], "codes": [made.codes]})
+        update = {
+            "code_size": made.codes.shape[1], "rerank": made.rerank, "recall": made.recall
+        }  # fmt: skip
+        arrays: dict[str, list[NDArray[Any]]] = {
+            "ids": own,
+            "codebook": [made.codebook],
+            "codes": [made.codes],
+        }
+        write_index(path, header.model_copy(update=update), arrays)
 
     @property
     def _segments(self) -> tuple[Segment, ...]:
